@@ -1,0 +1,28 @@
+"""@layered_cc: Bazel's local C++ toolchain, under which layering_check sees the dependencies.
+
+The local toolchain's module map exports every header below /usr/include to everybody, so that a target could
+include Abseil or gRPC without naming it in deps. This copy exports the C and C++ libraries only.
+"""
+
+# Headers that belong to a target of ours or of a dependency, and so need a line in `deps`.
+_OWNED = ["absl/", "benchmark/", "gmock/", "google/protobuf/", "grpc++/", "grpc/", "grpcpp/", "gtest/", "sqlite3.h"]
+
+def _belongs_to_a_target(line):
+    for prefix in _OWNED:
+        if "/usr/include/" + prefix in line:
+            return True
+    return False
+
+def _layered_cc_impl(ctx):
+    origin = ctx.path(Label("@local_config_cc//:BUILD")).dirname
+    for entry in origin.readdir():
+        if entry.basename == "module.modulemap":
+            lines = ctx.read(entry).split("\n")
+            ctx.file(entry.basename, "\n".join([line for line in lines if not _belongs_to_a_target(line)]))
+        elif entry.basename not in ["WORKSPACE", "tools"]:
+            ctx.symlink(entry, entry.basename)
+
+layered_cc_toolchain = repository_rule(
+    implementation = _layered_cc_impl,
+    environ = ["CC", "BAZEL_CXXOPTS", "BAZEL_COMPILER", "PATH"],
+)

@@ -1,0 +1,93 @@
+"""The macros by which every C++ target of Understudy is declared, and which users may use too.
+
+They put a prefix before each include path: `actors/pid.h` is included as "understudy/actors/pid.h", and
+`proto/envelope.proto` imported as "understudy/proto/envelope.proto". So a workspace with a folder `actors/`
+of its own keeps it. A workspace that uses these macros for its own code gives its own `prefix`.
+"""
+
+load("@com_github_grpc_grpc//bazel:cc_grpc_library.bzl", "cc_grpc_library")
+
+_FEATURES = ["layering_check"]
+_PREFIX = "understudy"
+
+def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, features = [], **kwargs):
+    """A cc_library whose headers are included as "<prefix>/<package>/<header>".
+
+    Args:
+      name: name of the target.
+      srcs: sources, and headers that only this target may include.
+      hdrs: headers for others; they may lie in folders below the package.
+      deps: every target whose headers are included here, directly (layering_check sees to it).
+      prefix: first part of the include path.
+      features: more toolchain features; "-layering_check" turns the check off.
+      **kwargs: passed to cc_library.
+    """
+    package = native.package_name()
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        features = _FEATURES + features,
+        include_prefix = prefix + "/" + package if package else prefix,
+        strip_include_prefix = "/" + package,
+        **kwargs
+    )
+
+def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwargs):
+    """A cc_test with GoogleTest and its main; `size` is "small" unless said otherwise."""
+    native.cc_test(
+        name = name,
+        srcs = srcs,
+        size = size,
+        features = _FEATURES + features,
+        deps = deps + [
+            "@com_google_googletest//:gtest",
+            "@com_google_googletest//:gtest_main",
+        ],
+        **kwargs
+    )
+
+def understudy_binary(name, srcs, deps = [], features = [], **kwargs):
+    """A cc_binary under layering_check."""
+    native.cc_binary(name = name, srcs = srcs, deps = deps, features = _FEATURES + features, **kwargs)
+
+def understudy_proto_library(name, srcs, deps = [], prefix = _PREFIX, grpc = False, visibility = None, **kwargs):
+    """A proto_library and its C++ code.
+
+    For name = "envelope_proto" it makes
+      :envelope_proto       the proto_library, imported as "<prefix>/<package>/<file>.proto"
+      :envelope_cc_proto    its messages, included as "<prefix>/<package>/<file>.pb.h"
+      :envelope_cc_grpc     (grpc = True) its services, "<prefix>/<package>/<file>.grpc.pb.h"
+
+    Args:
+      name: ends with "_proto".
+      srcs: the .proto files.
+      deps: proto_library targets that they import.
+      prefix: first part of the import path.
+      grpc: whether to generate service classes.
+      visibility: of all the targets.
+      **kwargs: passed to proto_library.
+    """
+    if not name.endswith("_proto"):
+        fail("understudy_proto_library: the name %s must end with _proto" % name)
+    stem = name[:-len("_proto")]
+    package = native.package_name()
+    native.proto_library(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        import_prefix = prefix + "/" + package if package else prefix,
+        strip_import_prefix = "/" + package,
+        visibility = visibility,
+        **kwargs
+    )
+    native.cc_proto_library(name = stem + "_cc_proto", deps = [":" + name], visibility = visibility)
+    if grpc:
+        cc_grpc_library(
+            name = stem + "_cc_grpc",
+            srcs = [":" + name],
+            grpc_only = True,
+            deps = [":%s_cc_proto" % stem],
+            visibility = visibility,
+        )
