@@ -1,0 +1,40 @@
+// UNDERSTUDY_CHECK: ends the process when a programmer's error is found.
+//
+//   UNDERSTUDY_CHECK(index < size, "index ", index, " is not below ", size);
+//
+// It prints file, line, the condition and the message to standard error and
+// aborts. What a caller can act on is an absl::Status, never a check.
+// UNDERSTUDY_DCHECK is the same in debug builds and nothing with NDEBUG.
+// Any thread.
+#ifndef UNDERSTUDY_ACTORS_CHECK_H_
+#define UNDERSTUDY_ACTORS_CHECK_H_
+
+#include <string>
+
+#include "absl/base/optimization.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace understudy::internal {
+
+[[noreturn]] void CheckFailed(const char* file, int line, absl::string_view condition, absl::string_view message);
+
+}  // namespace understudy::internal
+
+#define UNDERSTUDY_CHECK(condition, ...)                                                                \
+  do {                                                                                                  \
+    if (ABSL_PREDICT_FALSE(!(condition))) {                                                             \
+      ::understudy::internal::CheckFailed(__FILE__, __LINE__, #condition, ::absl::StrCat(__VA_ARGS__)); \
+    }                                                                                                   \
+  } while (false)
+
+#ifdef NDEBUG
+#define UNDERSTUDY_DCHECK(condition, ...)                \
+  do {                                                   \
+    if (false) UNDERSTUDY_CHECK(condition, __VA_ARGS__); \
+  } while (false)
+#else
+#define UNDERSTUDY_DCHECK(condition, ...) UNDERSTUDY_CHECK(condition, __VA_ARGS__)
+#endif
+
+#endif  // UNDERSTUDY_ACTORS_CHECK_H_

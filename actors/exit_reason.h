@@ -1,0 +1,135 @@
+// ExitReason: why an actor ended. An immutable value with a cause chain.
+//
+// The kinds are a closed set. All but Normal and Shutdown are abnormal. A
+// reason travels unchanged along links and monitors, across nodes too; who
+// ends because of another's end gives the other's reason as its cause:
+//
+//   ExitReason::RestartsExhausted("child 'ledger'").CausedBy(down.reason)
+//
+// A chain is at most limits::kExitCausesMax reasons and
+// limits::kExitReasonBytesMax bytes; beyond that the oldest causes are cut and
+// causes_cut() says so. Copies share their chain. Any thread.
+#ifndef UNDERSTUDY_ACTORS_EXIT_REASON_H_
+#define UNDERSTUDY_ACTORS_EXIT_REASON_H_
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace understudy {
+
+class ExitReason {
+ public:
+  // The numbers are also the wire's.
+  enum class Kind : uint8_t {
+    kNormal = 1,             // it was done
+    kShutdown = 2,           // it was told to stop, and did
+    kFailed = 3,             // Fail(status), or a start that failed
+    kException = 4,          // an exception left a handler
+    kKilled = 5,             // Kill
+    kNoProcess = 6,          // there is no such actor
+    kNoConnection = 7,       // the session with its node ended
+    kNotPermitted = 8,       // its node does not allow this one to
+    kRestartsExhausted = 9,  // a supervisor gave up
+    kNameConflict = 10,      // another owner of its name was first
+    kNameLost = 11,          // the lease on its name ran out
+    kOverflow = 12,          // a mailbox with overflow kFailActor was full
+    kStartTimeout = 13,      // Start took longer than it was given
+    kStuck = 14,             // a predecessor's handler did not return
+    kOsExit = 15,            // a process child exited with a code
+    kOsSignal = 16,          // a process child was ended by a signal
+  };
+  static constexpr int kKindMax = 16;
+
+  // Normal.
+  ExitReason() = default;
+
+  static ExitReason Normal();
+  static ExitReason Shutdown();
+  // Requires !status.ok(); an OK status becomes Internal with a note.
+  static ExitReason Failed(absl::Status status);
+  // `type` is the exception's type, `what` its text.
+  static ExitReason Exception(absl::string_view type, absl::string_view what);
+  static ExitReason Killed();
+  // Killed while its handler ran on; the handler is fenced off.
+  static ExitReason KilledHandlerRunning();
+  static ExitReason NoProcess();
+  static ExitReason NoConnection(absl::string_view why = "");
+  static ExitReason NotPermitted(absl::string_view why = "");
+  static ExitReason RestartsExhausted(absl::string_view what);
+  static ExitReason NameConflict(absl::string_view name);
+  static ExitReason NameLost(absl::string_view name);
+  static ExitReason Overflow(absl::string_view mailbox);
+  static ExitReason StartTimeout();
+  static ExitReason Stuck();
+  static ExitReason OsExit(int code);
+  static ExitReason OsSignal(int number);
+
+  // This reason with `cause` (and its causes) behind it.
+  [[nodiscard]] ExitReason CausedBy(const ExitReason& cause) const;
+
+  Kind kind() const { return kind_; }
+  bool is_normal() const { return kind_ == Kind::kNormal; }
+  // Neither Normal nor Shutdown.
+  bool is_abnormal() const { return kind_ != Kind::kNormal && kind_ != Kind::kShutdown; }
+  // The status of Failed; OK for every other kind.
+  absl::Status status() const;
+  // Exception's type. Empty for every other kind.
+  absl::string_view exception_type() const;
+  // What Exception says, or the name, mailbox or note of other kinds.
+  absl::string_view detail() const;
+  // The exit code of OsExit or the signal number of OsSignal, else 0.
+  int os_value() const { return os_value_; }
+  // Killed with its handler still running.
+  bool handler_running() const { return handler_running_; }
+
+  // The next reason of the chain, or null at its end. Lives as long as this.
+  const ExitReason* cause() const;
+  // Older causes were cut off.
+  bool causes_cut() const;
+  // Number of reasons in the chain, this one included.
+  int depth() const;
+  // About how much of the wire the chain takes.
+  size_t bytes() const;
+
+  // "Failed(NOT_FOUND: no table); because of Killed".
+  std::string ToString() const;
+
+  friend bool operator==(const ExitReason& a, const ExitReason& b);
+  friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
+
+  // Puts a reason together from parts read off a wire; text longer than the
+  // bounds is cut. Prefer the named constructors.
+  struct Parts {
+    Kind kind = Kind::kNormal;
+    absl::Status status;
+    std::string exception_type;
+    std::string detail;
+    int os_value = 0;
+    bool handler_running = false;
+    bool causes_cut = false;
+  };
+  static ExitReason FromParts(Parts parts);
+
+ private:
+  struct Rest;  // what most reasons do not have
+  ExitReason(Kind kind, absl::string_view detail);
+  std::string ToStringWithoutCauses() const;
+  ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;
+
+  Kind kind_ = Kind::kNormal;
+  bool handler_running_ = false;
+  int os_value_ = 0;
+  std::shared_ptr<const Rest> rest_;
+};
+
+// "Normal", "Failed", …
+absl::string_view ExitKindName(ExitReason::Kind kind);
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_EXIT_REASON_H_

@@ -1,0 +1,59 @@
+// Every bound of the library, in one place, each with its reason.
+//
+// At a bound the library refuses and says so; it never blocks a worker and
+// never drops in silence. Sizes, counts and indices from a peer are checked
+// against these before use.
+#ifndef UNDERSTUDY_ACTORS_LIMITS_H_
+#define UNDERSTUDY_ACTORS_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace understudy::limits {
+
+// One 64-bit word holds the set of open mailboxes of an actor.
+inline constexpr int kMailboxesPerActorMax = 64;
+// A mailbox's bound when its declaration gives none: enough for a burst, and
+// small enough that a stuck receiver is noticed before memory is.
+inline constexpr int64_t kMailboxCapacityMessages = 1000;
+// Messages accepted before the constructor has run and said which mailboxes
+// there are; more are refused.
+inline constexpr int64_t kStartingMessagesMax = 10000;
+// Messages handled in one turn before other actors get the worker.
+inline constexpr int kMessagesPerTurnMax = 64;
+// Room for the signals these may cause is kept from the moment they are made.
+inline constexpr size_t kLinksPerActorMax = 100000;
+inline constexpr size_t kMonitorsPerActorMax = 100000;
+inline constexpr size_t kTimersPerActorMax = 10000;
+inline constexpr size_t kAsksPerActorMax = 100000;
+// A cause chain is read by people: deeper or longer ones lose their oldest
+// causes, and say so.
+inline constexpr int kExitCausesMax = 16;
+inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
+// A name of an actor is an address written by people.
+inline constexpr size_t kNameBytesMax = 255;
+// A node's name is a DNS label (RFC 1035).
+inline constexpr size_t kNodeNameBytesMax = 63;
+// Indices of the process-wide table of nodes are 16 bits wide in a Pid.
+inline constexpr size_t kNodeTableEntriesMax = 65535;
+// A frame on the wire. Small, so that heartbeats are never far behind.
+inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
+// A message on the wire, reassembled from fragments.
+inline constexpr size_t kMessageBytesMax = size_t{64} << 20;
+// Frames kept for resending while a peer is suspect.
+inline constexpr size_t kSessionUnacknowledgedBytesMax = size_t{64} << 20;
+// The part of it that only signals may use: Downs and exits must get through
+// when messages are already refused.
+inline constexpr size_t kSessionSignalReserveBytes = size_t{8} << 20;
+// Unreleased messages of one remote sender node to one mailbox.
+inline constexpr int64_t kChannelWindowMessages = 1000;
+// Names that one node owns in the embedded name table.
+inline constexpr size_t kNamesPerNodeMax = 1000000;
+// How long a call may run when its caller gave nothing shorter.
+inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
+
+}  // namespace understudy::limits
+
+#endif  // UNDERSTUDY_ACTORS_LIMITS_H_

@@ -1,0 +1,110 @@
+#include "understudy/actors/message.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/check.h"
+
+namespace understudy {
+namespace internal {
+
+std::string DemangledName(const char* mangled) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? name.get() : mangled;
+}
+
+absl::Status Payload::ParseAs(const MessageType& type) {
+  if (is_typed()) {
+    if (type_ == &type) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("expected a ", type.name, ", got a ", type_->name));
+  }
+  if (!type.is_wire) {
+    return absl::InvalidArgumentError(absl::StrCat(type.name,
+                                                   " is not a wire message: it cannot come from "
+                                                   "another node"));
+  }
+  void* value = type.parse(wire_bytes_);
+  if (value == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(wire_bytes_.size(), " bytes do not parse as ", type.name));
+  }
+  type_ = &type;
+  value_ = value;
+  is_wire_bytes_ = false;
+  wire_bytes_.clear();
+  return absl::OkStatus();
+}
+
+namespace {
+
+struct NameTable {
+  absl::Mutex mu;
+  std::map<uint32_t, std::string> names ABSL_GUARDED_BY(mu);
+};
+
+NameTable& GetNames() {
+  static NameTable* const table = new NameTable;
+  return *table;
+}
+
+}  // namespace
+
+uint32_t MailboxNames::Intern(absl::string_view wire_name) {
+  const uint32_t hash = Fnv1a(wire_name);
+  NameTable& table = GetNames();
+  absl::MutexLock lock(&table.mu);
+  const auto [it, added] = table.names.emplace(hash, wire_name);
+  UNDERSTUDY_CHECK(added || it->second == wire_name, "the mailboxes ", it->second, " and ", wire_name,
+                   " have the same hash; rename one");
+  return hash;
+}
+
+absl::string_view MailboxNames::Find(uint32_t hash) {
+  NameTable& table = GetNames();
+  absl::MutexLock lock(&table.mu);
+  const auto it = table.names.find(hash);
+  return it == table.names.end() ? absl::string_view() : it->second;
+}
+
+}  // namespace internal
+
+absl::string_view SignalKindName(SignalKind kind) {
+  switch (kind) {
+    case SignalKind::kExit:
+      return "exit";
+    case SignalKind::kKill:
+      return "kill";
+    case SignalKind::kLink:
+      return "link";
+    case SignalKind::kUnlink:
+      return "unlink";
+    case SignalKind::kUnlinkAck:
+      return "unlink_ack";
+    case SignalKind::kMonitor:
+      return "monitor";
+    case SignalKind::kDemonitor:
+      return "demonitor";
+    case SignalKind::kDown:
+      return "down";
+    case SignalKind::kRequestStop:
+      return "request_stop";
+    case SignalKind::kCancel:
+      return "cancel";
+    case SignalKind::kReply:
+      return "reply";
+  }
+  return "?";
+}
+
+}  // namespace understudy

@@ -1,0 +1,94 @@
+// Pid: the address of one life of one actor on one incarnation of one node.
+//
+// A pid is never reused: it stays the address of that life after its actor has
+// ended, and sends to it then answer NoProcess. Pids are small trivially
+// copyable values; they compare, hash and print (<house-1.7.42>: node, cell,
+// serial) and may be kept and used by any thread.
+//
+// A process may hold several actor systems and know many peers; a pid's node
+// is an index into one process-wide table of nodes (see NodeTable).
+#ifndef UNDERSTUDY_ACTORS_PID_H_
+#define UNDERSTUDY_ACTORS_PID_H_
+
+#include <compare>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+
+namespace understudy {
+
+// Tells one life of a node from another of the same name. 64 random bits,
+// compared for equality only; zero is no incarnation.
+struct NodeIncarnation {
+  uint64_t bits = 0;
+  friend constexpr bool operator==(NodeIncarnation, NodeIncarnation) = default;
+};
+
+class Pid {
+ public:
+  // No actor's pid.
+  constexpr Pid() = default;
+  // `serial` is below 2^48 and not 0; `node` is an index of NodeTable.
+  constexpr Pid(uint16_t node, uint32_t cell, uint64_t serial) : word_(serial << 16 | node), cell_(cell) {}
+  // What resolving a free name gives: no actor's pid, and a send to it answers
+  // NoName.
+  static constexpr Pid Unnamed() { return Pid(0, 1, 0); }
+
+  constexpr bool is_null() const { return serial() == 0; }
+  constexpr bool is_unnamed() const { return is_null() && cell_ == 1; }
+  constexpr uint16_t node() const { return static_cast<uint16_t>(word_); }
+  constexpr uint32_t cell() const { return cell_; }
+  constexpr uint64_t serial() const { return word_ >> 16; }
+
+  std::string ToString() const;
+
+  friend constexpr bool operator==(const Pid&, const Pid&) = default;
+  // A total order, for ordered containers; it means nothing else.
+  friend constexpr auto operator<=>(const Pid&, const Pid&) = default;
+
+  template <typename H>
+  friend H AbslHashValue(H state, const Pid& pid) {
+    return H::combine(std::move(state), pid.word_, pid.cell_);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Pid& pid) { return out << pid.ToString(); }
+
+ private:
+  uint64_t word_ = 0;
+  uint32_t cell_ = 0;
+};
+
+namespace internal {
+
+// What a pid's node index means: an incarnation of a node as one actor system
+// of this process sees it.
+struct NodeEntry {
+  const void* system = nullptr;  // the ActorSystem that sends through it
+  std::string name;
+  NodeIncarnation incarnation;
+  bool is_local = false;  // actors of it live in `system` itself
+};
+
+// The process-wide table of nodes. Entries are added and never change or go;
+// at limits::kNodeTableEntriesMax it CHECKs. Any thread.
+class NodeTable {
+ public:
+  // The index of the entry of that system and incarnation, added if it is new.
+  static uint16_t Intern(const NodeEntry& entry);
+  // The entry at `index`, or null when there is none. Valid for ever.
+  static const NodeEntry* Find(uint16_t index);
+};
+
+}  // namespace internal
+}  // namespace understudy
+
+template <>
+struct std::hash<understudy::Pid> {
+  size_t operator()(const understudy::Pid& pid) const {
+    return static_cast<size_t>((pid.serial() << 16 | pid.node()) * 0x9e3779b97f4a7c15U) ^ pid.cell();
+  }
+};
+
+#endif  // UNDERSTUDY_ACTORS_PID_H_

@@ -1,0 +1,45 @@
+#include "understudy/actors/registry.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy {
+
+absl::Status ValidateName(absl::string_view name) {
+  if (name.empty()) return absl::InvalidArgumentError("a name is empty");
+  if (name.size() > limits::kNameBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a name has ", name.size(), " bytes; at most ", limits::kNameBytesMax, " are allowed"));
+  }
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
+    return absl::InvalidArgumentError("a name has a control character");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMailboxes(const std::vector<MailboxSignature>& used, const std::vector<MailboxSignature>& offered) {
+  if (offered.empty()) return absl::OkStatus();
+  for (const MailboxSignature& wanted : used) {
+    const auto found =
+        std::find_if(offered.begin(), offered.end(), [&](const MailboxSignature& m) { return m.name == wanted.name; });
+    if (found == offered.end()) {
+      return absl::FailedPreconditionError(absl::StrCat("the actor has no mailbox ", wanted.name));
+    }
+    if (!(*found == wanted)) {
+      const auto text = [](const MailboxSignature& m) {
+        return m.is_call ? absl::StrCat(m.request, " -> ", m.reply) : m.request;
+      };
+      return absl::FailedPreconditionError(
+          absl::StrCat("mailbox ", wanted.name, " takes ", text(*found), ", not ", text(wanted)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace understudy

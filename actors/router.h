@@ -1,0 +1,71 @@
+// Router: the one way out of a node. Everything that an actor sends to an
+// actor of another node goes through it; local sends never see it.
+//
+// A transport implements Router and is installed in an ActorSystem
+// (ActorSystem::InstallRouter). In the other direction it hands what arrives
+// to the system's Inbound. Without a router every remote send answers
+// NoConnection.
+//
+// The router keeps what hangs on a session: when one ends it answers each ask
+// over it with NoConnection, and delivers for each monitor a Down, and for
+// each link an exit, with NoConnection, once.
+#ifndef UNDERSTUDY_ACTORS_ROUTER_H_
+#define UNDERSTUDY_ACTORS_ROUTER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+// A message for another node, still its sender's: the router serialises it
+// during the call if it accepts it.
+struct OutboundMessage {
+  Pid from;  // null when a plain thread sends
+  Pid to;
+  uint32_t mailbox = 0;  // hash; internal::MailboxNames has the name
+  uint64_t ask = 0;      // 0 for a tell
+  MonotonicTime deadline = MonotonicTime::InfiniteFuture();
+  const internal::MessageType* type = nullptr;
+  const void* value = nullptr;
+};
+
+// Any thread. Implementations do not call back into user code.
+class Router {
+ public:
+  virtual ~Router() = default;
+
+  // Accepts or refuses (Full, NoConnection, InvalidArgument when the type does
+  // not cross nodes). One sender's messages and signals to one node keep their
+  // order.
+  virtual absl::Status Send(const OutboundMessage& message) = 0;
+
+  // Link, unlink, monitor, demonitor, exit, kill, request stop, cancel, reply,
+  // down. What cannot be delivered is answered by a signal, never by a return:
+  // a Link or Monitor to a node out of reach gives an exit or Down with
+  // NoConnection, and an unreachable reply is dropped.
+  virtual void Post(Signal signal) = 0;
+
+  // `count` messages that `sender`'s node sent to that mailbox of `receiver`
+  // have left it: their credit goes back.
+  virtual void Released(Pid sender, Pid receiver, uint32_t mailbox, int64_t count) = 0;
+};
+
+// Where a transport delivers. Implemented by ActorSystem. Any thread; returns
+// without running user code.
+class Inbound {
+ public:
+  virtual ~Inbound() = default;
+
+  // A message from another node, its payload still bytes. Accepted, or refused
+  // with NoProcess, NoMailbox, Full or Stopping: then the transport answers.
+  virtual absl::Status Deliver(internal::Message message) = 0;
+  virtual void Deliver(Signal signal) = 0;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_ROUTER_H_

@@ -1,0 +1,55 @@
+// Spawner: starts an actor somewhere else, so that supervision needs to know
+// nothing of processes and nodes.
+//
+// A spawner puts a local actor in the place of what it starts. That actor is
+// started when the thing it stands for has started, ends with the reason that
+// the thing ended with (a process's wait status), ends it when it is told to
+// stop, and SIGKILLs it when it is killed itself. So links, monitors, Started
+// and shutdown timeouts work as for every other actor.
+//
+// A Node installs its spawners in its ActorSystem; context().Spawner() gives
+// them to actors.
+#ifndef UNDERSTUDY_ACTORS_SPAWNER_H_
+#define UNDERSTUDY_ACTORS_SPAWNER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace understudy {
+
+class Actor;
+
+// An operating-system process with a node of its own (its main calls
+// Node::FromParent).
+struct ProcessChild {
+  // A path; a name without a slash is searched beside this program's binary.
+  std::string binary;
+  std::vector<std::string> arguments;
+  // Added to the environment of this process.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // The name of its node: a DNS label.
+  std::string node_name;
+  // From asking it to stop to SIGTERM, and from there to SIGKILL.
+  absl::Duration stop_within = absl::Seconds(5);
+};
+
+// Any thread.
+class Spawner {
+ public:
+  virtual ~Spawner() = default;
+
+  // Makes the actors that stand for `child`: one per call of the result, so a
+  // supervisor can start it again. FailedPrecondition or InvalidArgument when
+  // this could never start.
+  virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) = 0;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_SPAWNER_H_

@@ -1,0 +1,56 @@
+// FrameStream: a bidirectional stream of frames between two nodes, as the
+// transport's core sees it. gRPC implements it, and so does the simulated
+// network; a session outlives the streams that carry it.
+//
+// A frame is raw bytes of at most limits::kFrameBytesMax; frames arrive whole
+// and in order, or the stream closes. Threads: Write and Close from any thread,
+// one at a time; events come one at a time, on a thread of the transport that
+// must not wait. Lifetime: the events object outlives OnClosed, which is the
+// last event and comes exactly once, also after Close.
+#ifndef UNDERSTUDY_TRANSPORT_FRAME_STREAM_H_
+#define UNDERSTUDY_TRANSPORT_FRAME_STREAM_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace understudy {
+
+class FrameStream {
+ public:
+  class Events {
+   public:
+    virtual ~Events() = default;
+    virtual void OnFrame(std::string frame) = 0;
+    // The last Write is buffered below; the next may be given. It does not
+    // mean that the peer has it.
+    virtual void OnWritten() = 0;
+    virtual void OnClosed(absl::Status why) = 0;
+  };
+
+  virtual ~FrameStream() = default;
+  // At most one write is under way: the next only after OnWritten.
+  virtual void Write(std::string frame) = 0;
+  // Ends the stream now. Returns without waiting.
+  virtual void Close() = 0;
+};
+
+// Opens streams to other nodes. Any thread.
+class Dialer {
+ public:
+  virtual ~Dialer() = default;
+  // Begins a stream to `address`. Failure shows as OnClosed. `events` must
+  // live until OnClosed.
+  virtual std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) = 0;
+};
+
+// Told of each stream that another node opens; gives the object that hears its
+// events. Any thread.
+using AcceptStream = std::function<FrameStream::Events*(std::unique_ptr<FrameStream> stream)>;
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_FRAME_STREAM_H_
