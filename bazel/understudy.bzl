@@ -34,6 +34,21 @@ def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, 
         **kwargs
     )
 
+def _facade_impl(ctx):
+    return [
+        # "direct": whoever depends on the facade may include the headers of its deps. A cc_library without headers
+        # does not pass them on under layering_check.
+        cc_common.merge_cc_infos(direct_cc_infos = [dep[CcInfo] for dep in ctx.attr.deps]),
+        DefaultInfo(files = depset(transitive = [dep[DefaultInfo].files for dep in ctx.attr.deps])),
+    ]
+
+understudy_facade = rule(
+    implementation = _facade_impl,
+    attrs = {"deps": attr.label_list(mandatory = True, providers = [CcInfo])},
+    provides = [CcInfo],
+    doc = "Several libraries under one name: its users include the headers of each of `deps`.",
+)
+
 def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwargs):
     """A cc_test with GoogleTest and its main; `size` is "small" unless said otherwise."""
     native.cc_test(

@@ -1,6 +1,8 @@
 #include "actors/actor.h"
 #include "consumer/theatre/role.pb.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
 
 namespace {
 
@@ -9,6 +11,12 @@ TEST(TheatreTest, TheConsumersOwnActorHeaderIsFound) {
   role.set_name("Hamlet");
   StageActor actor{"Sarah", role.name()};
   EXPECT_EQ(actor.role, "Hamlet");
+}
+
+// Until //:understudy has actors, what it has.
+TEST(TheatreTest, UnderstudysTypesAreThereBesideIt) {
+  EXPECT_TRUE(understudy::Pid().is_null());
+  EXPECT_TRUE(understudy::ExitReason() == understudy::ExitReason::Normal());
 }
 
 }  // namespace
