@@ -80,7 +80,7 @@ def co_await_temporary(path, text):
     if not is_cpp(path):
         return
     code = without_comments_and_strings(text)
-    for match in re.finditer(r"\bco_await\b", code):
+    for match in re.finditer(r"(?<!operator )\bco_await\b", code):
         operand = code[match.end():_operand_end(code, match.end())]
         if "{" in operand:
             yield line_of(code, match.start()), "a braced temporary inside co_await: GCC 12 destroys it twice; name it first"

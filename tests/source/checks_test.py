@@ -61,6 +61,7 @@ class ChecksTest(unittest.TestCase):
             'co_await Say("{[");',
             "co_await pending[0];",
             "f(co_await asked, {1});",
+            "auto operator co_await() const { return Awaiter{this}; }",
         ]
         for text in good:
             self.assertEqual(lines(checks.co_await_temporary, "actors/a.cc", text), [], text)
