@@ -165,11 +165,11 @@ class RestartPlan {
     State state = State::kStopped;
     LifeId life = 0;  // the present one, or the last
     Pid pid;
-    TimerId timer = 0;  // of the stop or the backoff
+    TimerId timer = 0;                      // of the stop or the backoff
     absl::optional<MonotonicTime> started;  // of the present life, or the last
-    bool has_started = false;     // ever
-    bool is_new = false;          // by a StartChild that is not answered yet
-    bool delete_on_stop = false;  // a DeleteChild waits for its stop
+    bool has_started = false;               // ever
+    bool is_new = false;                    // by a StartChild that is not answered yet
+    bool delete_on_stop = false;            // a DeleteChild waits for its stop
     RequestId start_request = 0;
     std::vector<RequestId> stop_requests;
     RestartHistory history;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -44,8 +45,12 @@ class PlanDriver {
 
   explicit PlanDriver(const SupervisorSpec& spec, uint64_t seed = 1) : plan_(spec, Random(seed)) {}
 
+  enum class StartResult { kStarts, kSlow, kFails, kIgnores };
+
   // What these children do. A slow start or stop waits for Started … or Exit.
   std::set<std::string> slow_start, slow_stop, fail_start, ignore_start;
+  // Decides instead of these, when set.
+  std::function<StartResult(const std::string& id)> on_start;
 
   RestartPlan& plan() { return plan_; }
   MonotonicTime now() const { return now_; }
@@ -118,6 +123,9 @@ class PlanDriver {
   std::vector<SupervisionEvent> Events() { return std::exchange(events_, {}); }
   const absl::Status& StatusOf(RestartPlan::RequestId request) const { return replies_.at(request); }
   bool IsAnswered(RestartPlan::RequestId request) const { return replies_.contains(request); }
+  int AnswersTo(RestartPlan::RequestId request) { return answers_[request]; }
+  RestartPlan::RequestId requests() const { return requests_; }
+  bool WasAskedToStop(const std::string& id) const { return IsUp(id) && asked_.contains(life_.at(id)); }
   const ExitReason& finish_reason() const { return finish_reason_; }
   size_t timers() const { return timers_.size(); }
   // "a running, b stopped"
@@ -162,6 +170,7 @@ class PlanDriver {
       case Action::Kind::kReply:
         log_.push_back(absl::StrCat("reply ", action.request, " ", absl::StatusCodeToString(action.status.code())));
         replies_[action.request] = action.status;
+        ++answers_[action.request];
         break;
       case Action::Kind::kReport:
         events_.push_back(action.event);
@@ -182,21 +191,30 @@ class PlanDriver {
     id_of_[action.life] = id;
     if (life_.contains(id)) log_.push_back(absl::StrCat("BUG: ", id, " runs already"));
     plan_.Spawned(action.life, Pid(1, 1, action.life));
-    if (fail_start.contains(id)) {
+    const StartResult result = ResultFor(id);
+    if (result == StartResult::kFails) {
       plan_.Failed(action.life, ExitReason::Failed(absl::NotFoundError(absl::StrCat("no file for ", id))), now_);
-    } else if (ignore_start.contains(id)) {
+    } else if (result == StartResult::kIgnores) {
       plan_.Ignored(action.life, now_);
     } else {
       life_[id] = action.life;
-      if (!slow_start.contains(id)) plan_.Started(action.life, now_);
+      if (result == StartResult::kStarts) plan_.Started(action.life, now_);
     }
+  }
+
+  StartResult ResultFor(const std::string& id) const {
+    if (on_start) return on_start(id);
+    if (fail_start.contains(id)) return StartResult::kFails;
+    if (ignore_start.contains(id)) return StartResult::kIgnores;
+    return slow_start.contains(id) ? StartResult::kSlow : StartResult::kStarts;
   }
 
   void Stop(const Action& action) {
     const std::string id = id_of_.at(action.life);
     const bool is_kill = action.kind == Action::Kind::kKill;
     log_.push_back(absl::StrCat(is_kill ? "kill " : "stop ", id));
-    if (!life_.contains(id)) log_.push_back(absl::StrCat("BUG: ", id, " does not run"));
+    if (!life_.contains(id) || life_.at(id) != action.life) log_.push_back(absl::StrCat("BUG: ", id, " does not run"));
+    if (!is_kill && !asked_.insert(action.life).second) log_.push_back(absl::StrCat("BUG: ", id, " was asked already"));
     if (!is_kill && slow_stop.contains(id)) return;
     life_.erase(id);
     plan_.Down(action.life, is_kill ? ExitReason::Killed() : ExitReason::Shutdown(), now_);
@@ -209,6 +227,8 @@ class PlanDriver {
   std::map<RestartPlan::LifeId, std::string> id_of_;
   std::map<RestartPlan::TimerId, MonotonicTime> timers_;
   std::map<RestartPlan::RequestId, absl::Status> replies_;
+  std::map<RestartPlan::RequestId, int> answers_;
+  std::set<RestartPlan::LifeId> asked_;
   std::deque<Action> actions_;
   std::vector<std::string> log_;
   std::vector<SupervisionEvent> events_;
