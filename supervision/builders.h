@@ -21,6 +21,7 @@
 #define UNDERSTUDY_SUPERVISION_BUILDERS_H_
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -34,6 +35,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/spec_errors.h"
+#include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {
@@ -102,6 +104,12 @@ class SupervisorBuilder {
   }
   SupervisorBuilder& AutoShutdown(understudy::AutoShutdown when) {
     spec_.auto_shutdown = when;
+    return *this;
+  }
+  // Called for each event of this supervisor, and of those below it that have
+  // none of their own; in the supervisor's turn, so it must not wait.
+  SupervisorBuilder& OnEvent(std::function<void(const SupervisionEvent&)> handler) {
+    spec_.on_event = std::move(handler);
     return *this;
   }
   // Children start in the order of these calls.

@@ -12,6 +12,7 @@
 #ifndef UNDERSTUDY_SUPERVISION_CHILD_SPEC_H_
 #define UNDERSTUDY_SUPERVISION_CHILD_SPEC_H_
 
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -96,8 +97,9 @@ struct ProcessSpec {
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
 };
 
+struct SupervisionEvent;
 struct SupervisorSpec;
-class ChildStart;  // how to start a child: see child_start.h
+class ChildStart;  // how to start a worker: see child_start.h
 
 struct ChildSpec {
   std::string id;
@@ -126,6 +128,9 @@ struct SupervisorSpec {
   int intensity = 1;
   absl::Duration period = absl::Seconds(5);
   AutoShutdown auto_shutdown = AutoShutdown::kNever;
+  // Called for each event of this supervisor, and of those below it that have
+  // none of their own; in the supervisor's turn, so it must not wait.
+  std::function<void(const SupervisionEvent&)> on_event;
   // Started in this order, stopped in reverse.
   std::vector<ChildSpec> children;
 };

@@ -1,6 +1,6 @@
 #include "understudy/supervision/supervisor.h"
 
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -283,7 +283,11 @@ void PlanSupervisor::StartLife(const Action& action) {
 
 absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpec& child) {
   if (child.start != nullptr) return child.start->make();
-  if (child.subtree != nullptr) return MakeSupervisor(*child.subtree).make;
+  if (child.subtree != nullptr) {
+    SupervisorSpec subtree = *child.subtree;
+    if (!subtree.on_event) subtree.on_event = spec_->on_event;
+    return MakeSupervisor(std::move(subtree)).make;
+  }
   if (!child.process.has_value()) {
     return absl::FailedPreconditionError(
         absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
@@ -352,7 +356,8 @@ void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
   context().Log().Write(SeverityOf(event),
                         absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
-  for (auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
+  if (spec_->on_event) spec_->on_event(event);
+  for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
 }
 
 }  // namespace
