@@ -40,6 +40,9 @@ inline constexpr size_t kNodeNameBytesMax = 63;
 inline constexpr size_t kNodeTableEntriesMax = 65535;
 // A frame on the wire. Small, so that heartbeats are never far behind.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
+// Streams that a listener has accepted: far more than a cluster has nodes, and
+// what a stranger can make us hold.
+inline constexpr int kStreamsPerListenerMax = 4096;
 // A message on the wire, reassembled from fragments.
 inline constexpr size_t kMessageBytesMax = size_t{64} << 20;
 // Frames kept for resending while a peer is suspect.
