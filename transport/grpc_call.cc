@@ -26,6 +26,18 @@
 #include "understudy/actors/limits.h"
 #include "understudy/transport/frame_stream.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define UNDERSTUDY_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDERSTUDY_TSAN 1
+#endif
+#endif
+#ifdef UNDERSTUDY_TSAN
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
 namespace understudy::internal {
 namespace {
 
@@ -40,11 +52,7 @@ std::array<grpc::CompletionQueue*, kQueues> StartQueues() {
   std::array<grpc::CompletionQueue*, kQueues> queues;
   for (grpc::CompletionQueue*& queue : queues) {
     queue = new grpc::CompletionQueue;
-    StartThread([queue] {
-      void* tag = nullptr;
-      bool ok = false;
-      while (queue->Next(&tag, &ok)) static_cast<GrpcTag*>(tag)->Done(ok);
-    }).detach();
+    StartThread([queue] { Serve(queue); }).detach();
   }
   return queues;
 }
@@ -56,6 +64,24 @@ std::string Text(const grpc::ByteBuffer& buffer) {
 }
 
 }  // namespace
+
+void* HandOver(GrpcTag* tag) {
+#ifdef UNDERSTUDY_TSAN
+  __tsan_release(tag);
+#endif
+  return tag;
+}
+
+void Serve(grpc::CompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) {
+#ifdef UNDERSTUDY_TSAN
+    __tsan_acquire(tag);
+#endif
+    static_cast<GrpcTag*>(tag)->Done(ok);
+  }
+}
 
 std::thread StartThread(std::function<void()> run) {
   sigset_t all;
@@ -109,7 +135,7 @@ class GrpcCall::Handle final : public FrameStream {
 void* GrpcCall::Begin(Operation& operation) {
   operation.keep_ = shared_from_this();
   ++operations_;
-  return static_cast<GrpcTag*>(&operation);
+  return HandOver(&operation);
 }
 
 void GrpcCall::Operation::Done(bool ok) {

@@ -40,6 +40,12 @@ class GrpcTag {
   virtual void Done(bool ok) = 0;
 };
 
+// The tag as gRPC takes it. What happened before is seen by its Done; gRPC
+// orders the two, and ThreadSanitizer is told so.
+void* HandOver(GrpcTag* tag);
+// Waits for completions and runs their Done, until the queue is shut down.
+void Serve(grpc::CompletionQueue* queue);
+
 // The queue for the next call. A few queues, each with a thread of its own,
 // serve all calls of the process and live as long as it does.
 grpc::CompletionQueue* NextQueue();

@@ -37,22 +37,28 @@
 namespace understudy {
 namespace {
 
+// A server of gRPC. Its calls use it to their end, after Shutdown has returned
+// too, so each keeps it.
+struct Server {
+  grpc::AsyncGenericService service;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  std::unique_ptr<grpc::Server> server;
+  // Calls that keep it: relaxed, it bounds and orders nothing.
+  std::atomic<int> calls{0};
+};
+
 // A call that a server has accepted.
 class ServerCall final : public internal::GrpcCall {
  public:
-  using Count = std::atomic<int>;
-
-  // `count` is raised by one while the call lives.
-  explicit ServerCall(std::shared_ptr<Count> count)
-      : GrpcCall(internal::NextQueue()), count_(std::move(count)), connection_(std::make_unique<Connection>()) {
-    // Relaxed, like the loads: it bounds, and orders nothing.
-    count_->fetch_add(1, std::memory_order_relaxed);
+  explicit ServerCall(std::shared_ptr<Server> server)
+      : GrpcCall(internal::NextQueue()), server_(std::move(server)), connection_(std::make_unique<Connection>()) {
+    server_->calls.fetch_add(1, std::memory_order_relaxed);
   }
-  ~ServerCall() override { count_->fetch_sub(1, std::memory_order_relaxed); }
+  ~ServerCall() override { Release(); }
 
-  // Asks `service` for the next call.
-  void Request(grpc::AsyncGenericService* service, grpc::ServerCompletionQueue* server_queue, void* tag) {
-    service->RequestCall(&connection_->context, &connection_->call, queue_, server_queue, tag);
+  // Asks the server for the next call.
+  void Request(void* tag) {
+    server_->service.RequestCall(&connection_->context, &connection_->call, queue_, server_->queue.get(), tag);
   }
   const std::string& method() const { return connection_->context.method(); }
 
@@ -87,7 +93,11 @@ class ServerCall final : public internal::GrpcCall {
     if (was_open()) connection_->context.TryCancel();
   }
   absl::Status FinishStatus() override { return absl::UnavailableError("closed by the peer"); }
-  void Release() override { connection_.reset(); }
+  void Release() override {
+    connection_.reset();
+    if (server_ != nullptr) server_->calls.fetch_sub(1, std::memory_order_relaxed);
+    server_.reset();
+  }
 
   grpc::Status FinalStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!refusal_.ok()) return ToGrpc(refusal_);
@@ -97,7 +107,7 @@ class ServerCall final : public internal::GrpcCall {
     return grpc::Status(static_cast<grpc::StatusCode>(why.code()), std::string(why.message()));
   }
 
-  const std::shared_ptr<Count> count_;
+  std::shared_ptr<Server> server_;
   absl::Status refusal_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Connection> connection_;  // reset after the last operation
 };
@@ -123,8 +133,8 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
   // A request for the next call; its completion is an accepted stream.
   class Request final : public internal::GrpcTag {
    public:
-    explicit Request(Serving* serving) : serving_(serving), call_(std::make_shared<ServerCall>(serving->calls_)) {
-      call_->Request(&serving->service_, serving->queue_.get(), static_cast<internal::GrpcTag*>(this));
+    explicit Request(Serving* serving) : serving_(serving), call_(std::make_shared<ServerCall>(serving->server_)) {
+      call_->Request(internal::HandOver(this));
     }
     void Done(bool ok) override {
       if (ok) {
@@ -142,20 +152,16 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
   void RequestNext();
   void Accept(const std::shared_ptr<ServerCall>& call);
   // The threads.
-  void ServeQueue();
   void AcceptUnixSockets();
   void Reap();
 
   // Constant after Start.
   const AcceptStream accept_;
-  const std::shared_ptr<ServerCall::Count> calls_ = std::make_shared<ServerCall::Count>(0);
   std::string address_;
   std::string unix_path_;
   int unix_socket_ = -1;
   int stop_event_ = -1;
-  grpc::AsyncGenericService service_;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
-  std::unique_ptr<grpc::Server> server_;
+  const std::shared_ptr<Server> server_ = std::make_shared<Server>();
   std::thread queue_thread_;
   std::thread unix_thread_;
 
@@ -179,17 +185,16 @@ absl::Status GrpcListener::Serving::Start(const NodeAddress* address) {
   internal::SetCommonArguments([&](const std::string& name, int value) { builder.AddChannelArgument(name, value); });
   int port = 0;
   if (by_grpc) builder.AddListeningPort(address->ToString(), grpc::InsecureServerCredentials(), &port);
-  builder.RegisterAsyncGenericService(&service_);
-  queue_ = builder.AddCompletionQueue();
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr || (by_grpc && port == 0)) {
-    if (server_ != nullptr) server_->Shutdown();
-    queue_->Shutdown();
+  builder.RegisterAsyncGenericService(&server_->service);
+  server_->queue = builder.AddCompletionQueue();
+  server_->server = builder.BuildAndStart();
+  if (server_->server == nullptr || (by_grpc && port == 0)) {
+    if (server_->server != nullptr) server_->server->Shutdown();
+    server_->queue->Shutdown();
     void* tag = nullptr;
     bool ok = false;
-    while (queue_->Next(&tag, &ok)) {
+    while (server_->queue->Next(&tag, &ok)) {
     }
-    server_.reset();
     return absl::UnavailableError(absl::StrCat("cannot listen on ",
                                                address == nullptr ? "a descriptor" : address->ToString(),
                                                ": the address is taken or not of this machine"));
@@ -200,7 +205,7 @@ absl::Status GrpcListener::Serving::Start(const NodeAddress* address) {
     address_ = real.ToString();
   }
   RequestNext();
-  queue_thread_ = internal::StartThread([this] { ServeQueue(); });
+  queue_thread_ = internal::StartThread([this] { internal::Serve(server_->queue.get()); });
   if (unix_socket_ >= 0) unix_thread_ = internal::StartThread([this] { AcceptUnixSockets(); });
   return absl::OkStatus();
 }
@@ -212,7 +217,7 @@ absl::Status GrpcListener::Serving::AcceptOver(int descriptor) {
     close(descriptor);
     return absl::FailedPreconditionError("the listener has stopped");
   }
-  grpc::AddInsecureChannelFromFd(server_.get(), descriptor);
+  grpc::AddInsecureChannelFromFd(server_->server.get(), descriptor);
   return absl::OkStatus();
 }
 
@@ -227,19 +232,13 @@ void GrpcListener::Serving::Accept(const std::shared_ptr<ServerCall>& call) {
     call->Accepted(nullptr, absl::UnimplementedError(absl::StrCat("a node serves ", internal::kCarryMethod)));
     return;
   }
-  if (calls_->load(std::memory_order_relaxed) > limits::kStreamsPerListenerMax) {
+  if (server_->calls.load(std::memory_order_relaxed) > limits::kStreamsPerListenerMax) {
     call->Accepted(nullptr, absl::ResourceExhaustedError("this node has too many streams"));
     return;
   }
   absl::MutexLock lock(&accept_mu_);
   FrameStream::Events* const events = accepting_ ? accept_(call->NewHandle()) : nullptr;
   call->Accepted(events, absl::UnavailableError("this node takes no more streams"));
-}
-
-void GrpcListener::Serving::ServeQueue() {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_->Next(&tag, &ok)) static_cast<internal::GrpcTag*>(tag)->Done(ok);
 }
 
 void GrpcListener::Serving::AcceptUnixSockets() {
@@ -273,11 +272,9 @@ void GrpcListener::Serving::Stop() {
 
 void GrpcListener::Serving::Reap() {
   if (unix_thread_.joinable()) unix_thread_.join();
-  server_->Shutdown(std::chrono::system_clock::now());  // cancels what is left
-  queue_->Shutdown();
+  server_->server->Shutdown(std::chrono::system_clock::now());  // cancels what is left
+  server_->queue->Shutdown();
   queue_thread_.join();
-  server_.reset();
-  queue_.reset();
 }
 
 GrpcListener::GrpcListener(std::shared_ptr<Serving> serving) : serving_(std::move(serving)) {}

@@ -37,11 +37,22 @@ constexpr absl::Duration kDeadline = absl::Seconds(30);
 // One end of a stream: keeps what it hears, and lets a test wait for it.
 class End final : public FrameStream::Events {
  public:
-  // Called for each frame, on the transport's thread, before it is kept.
-  std::function<void(const std::string&)> on_frame = [](const std::string&) {};
+  using FrameHook = std::function<void(const std::string&)>;
+
+  // Calls `hook` for each frame from now on, on the transport's thread, before
+  // the frame is kept.
+  void SetFrameHook(FrameHook hook) {
+    absl::MutexLock lock(&mu_);
+    hook_ = std::move(hook);
+  }
 
   void OnFrame(std::string frame) override {
-    on_frame(frame);
+    FrameHook hook;
+    {
+      absl::MutexLock lock(&mu_);
+      hook = hook_;
+    }
+    if (hook != nullptr) hook(frame);
     absl::MutexLock lock(&mu_);
     EXPECT_FALSE(closed_) << "an event after OnClosed";
     frames_.push_back(std::move(frame));
@@ -92,6 +103,7 @@ class End final : public FrameStream::Events {
   bool taken_ = false;
   std::unique_ptr<FrameStream> stream_;
   absl::Mutex mu_;
+  FrameHook hook_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> frames_ ABSL_GUARDED_BY(mu_);
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
@@ -246,10 +258,10 @@ TEST_F(GrpcStreamTest, TheEndOfTheConnectionOfASocketPairClosesTheStream) {
 
 TEST_F(GrpcStreamTest, AFrameCanBeWrittenAndTheStreamClosedFromWithinAnEvent) {
   Connect("127.0.0.1:0");
-  server_->on_frame = [this](const std::string& frame) {
+  server_->SetFrameHook([this](const std::string& frame) {
     if (frame == "echo") server_->stream().Write("echoed");
     if (frame == "close") server_->stream().Close();
-  };
+  });
   client_.Write("echo");
   EXPECT_EQ(client_.WaitForFrames(1).back(), "echoed");
   client_.Write("close");
@@ -278,10 +290,10 @@ TEST_F(GrpcStreamTest, ClosingDoesNotWaitForAPeerThatReadsNothing) {
   // The peer's thread is held in an event, so what we write piles up below.
   absl::Notification held;
   absl::Notification release;
-  server_->on_frame = [&](const std::string&) {
+  server_->SetFrameHook([&](const std::string&) {
     if (!held.HasBeenNotified()) held.Notify();
     release.WaitForNotificationWithTimeout(kDeadline);
-  };
+  });
   client_.Write("first");
   ASSERT_TRUE(held.WaitForNotificationWithTimeout(kDeadline));
   client_.Write(std::string(limits::kFrameBytesMax, 'x'));
@@ -289,6 +301,7 @@ TEST_F(GrpcStreamTest, ClosingDoesNotWaitForAPeerThatReadsNothing) {
   // The queue of the client's call may be the held one.
   release.Notify();
   EXPECT_TRUE(absl::IsCancelled(client_.WaitUntilClosed()));
+  EXPECT_FALSE(server_->WaitUntilClosed().ok());
 }
 
 TEST_F(GrpcStreamTest, NobodyListeningClosesTheStream) {
