@@ -71,6 +71,15 @@ inline constexpr size_t kSessionSignalReserveBytes = size_t{8} << 20;
 inline constexpr int64_t kChannelWindowMessages = 1000;
 // Names that one node owns in the embedded name table.
 inline constexpr size_t kNamesPerNodeMax = 1000000;
+// A process child whose parent is gone has so long to stop in order: two seconds
+// after the parent's end nothing of it is left, children's children included.
+inline constexpr absl::Duration kParentGoneDrain = absl::Milliseconds(700);
+// From a process child's start to the parent's answer to its node; a loaded
+// machine may take long to start a process.
+inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
+// Silence between a parent and its process child: one that is stopped or stuck
+// is noticed, one on a loaded machine is not killed.
+inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
 // How long a call may run when its caller gave nothing shorter.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

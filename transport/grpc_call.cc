@@ -7,8 +7,6 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <array>
 #include <atomic>
@@ -16,7 +14,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,6 +22,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/thread.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define UNDERSTUDY_TSAN 1
@@ -81,16 +79,6 @@ void Serve(grpc::CompletionQueue* queue) {
 #endif
     static_cast<GrpcTag*>(tag)->Done(ok);
   }
-}
-
-std::thread StartThread(std::function<void()> run) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(run));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
 }
 
 grpc::CompletionQueue* NextQueue() {

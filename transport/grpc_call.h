@@ -21,7 +21,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -52,9 +51,6 @@ grpc::CompletionQueue* NextQueue();
 
 // Gives `set` the arguments of every channel and server.
 void SetCommonArguments(const std::function<void(const std::string& name, int value)>& set);
-
-// A thread to which no signal of the process is delivered.
-std::thread StartThread(std::function<void()> run);
 
 absl::Status FromGrpc(const grpc::Status& status);
 

@@ -32,6 +32,7 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_call.h"
 #include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/thread.h"
 #include "understudy/transport/unix_socket.h"
 
 namespace understudy {

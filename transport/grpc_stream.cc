@@ -87,12 +87,6 @@ grpc::ChannelArguments Arguments() {
   return arguments;
 }
 
-std::unique_ptr<FrameStream> Failed(absl::Status why, FrameStream::Events* events) {
-  auto call = std::make_shared<ClientCall>();
-  call->Fail(std::move(why), events);
-  return call->NewHandle();
-}
-
 std::unique_ptr<FrameStream> Started(std::shared_ptr<grpc::Channel> channel, FrameStream::Events* events) {
   auto call = std::make_shared<ClientCall>();
   call->Start(std::move(channel), events);
@@ -112,13 +106,13 @@ class GrpcDialer final : public Dialer {
 
   std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override {
     const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
-    if (!parsed.ok()) return Failed(parsed.status(), events);
+    if (!parsed.ok()) return FailedStream(parsed.status(), events);
     if (absl::Status allowed = CheckAllowed(credentials_, *parsed, "dial"); !allowed.ok()) {
-      return Failed(std::move(allowed), events);
+      return FailedStream(std::move(allowed), events);
     }
     if (parsed->reach == NodeAddress::Reach::kUnixSocket) {
       const absl::StatusOr<int> connected = internal::ConnectUnix(parsed->path);
-      if (!connected.ok()) return Failed(connected.status(), events);
+      if (!connected.ok()) return FailedStream(connected.status(), events);
       return DialOver(*connected, events);
     }
     return Started(grpc::CreateCustomChannel(Target(*parsed), grpc::InsecureChannelCredentials(), Arguments()), events);
@@ -134,8 +128,15 @@ std::unique_ptr<Dialer> NewGrpcDialer(const Credentials& credentials) {
   return std::make_unique<GrpcDialer>(credentials);
 }
 
+std::unique_ptr<FrameStream> FailedStream(absl::Status why, FrameStream::Events* events) {
+  auto call = std::make_shared<ClientCall>();
+  call->Fail(std::move(why), events);
+  return call->NewHandle();
+}
+
 std::unique_ptr<FrameStream> DialOver(int descriptor, FrameStream::Events* events) {
-  if (absl::Status adopted = internal::Adopt(descriptor); !adopted.ok()) return Failed(std::move(adopted), events);
+  if (absl::Status adopted = internal::Adopt(descriptor); !adopted.ok())
+    return FailedStream(std::move(adopted), events);
   return Started(grpc::CreateCustomInsecureChannelFromFd("peer", descriptor, Arguments()), events);
 }
 

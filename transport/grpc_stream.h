@@ -37,6 +37,9 @@ namespace understudy {
 // stream, for good.
 [[nodiscard]] std::unique_ptr<FrameStream> DialOver(int descriptor, FrameStream::Events* events);
 
+// A stream that never was: OnClosed says why.
+[[nodiscard]] std::unique_ptr<FrameStream> FailedStream(absl::Status why, FrameStream::Events* events);
+
 // The accepting side. Any thread.
 class GrpcListener {
  public:

@@ -257,9 +257,18 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
     return absl::FailedPreconditionError(
         absl::StrCat("cannot start '", *binary, "' for node '", child.node_name, "': it is no executable file"));
   }
+  {
+    absl::MutexLock lock(&mu_);
+    children_.insert(child.node_name);
+  }
   return [node = node_, child, accept = accept_, directory = directory_]() -> std::unique_ptr<Actor> {
     return std::make_unique<ProcessStandIn>(node, child, accept, directory);
   };
+}
+
+bool ProcessSpawner::IsChild(absl::string_view node) {
+  absl::MutexLock lock(&mu_);
+  return children_.contains(node);
 }
 
 }  // namespace understudy::internal

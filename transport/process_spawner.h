@@ -19,11 +19,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/pid.h"
@@ -65,10 +68,15 @@ class ProcessSpawner final : public Spawner {
   // FailedPrecondition: there is no such binary, or it is not executable.
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) override;
 
+  // Whether ForProcess was ever called for a node of that name.
+  bool IsChild(absl::string_view node);
+
  private:
   const std::string node_;
   const AcceptStream accept_;
   const std::shared_ptr<ProcessDirectory> directory_;
+  absl::Mutex mu_;
+  std::set<std::string, std::less<>> children_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace understudy::internal
