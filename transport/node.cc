@@ -70,7 +70,7 @@ class Node::Parts {
   const std::string& address() const { return address_; }
   absl::Status AddPeer(absl::string_view node, absl::string_view address);
   void Ready() {
-    if (tell_ready_ != nullptr) tell_ready_();
+    if (link_.ready != nullptr) link_.ready();
   }
   void RequestStop() { eventfd_write(stop_event_, 1); }
   int Drain(absl::Duration within);
@@ -92,12 +92,13 @@ class Node::Parts {
   const NodeOptions options_;
   absl::optional<internal::ParentInvitation> invitation_;
   std::string address_;
-  std::function<void()> tell_ready_;
+  internal::ProcessLinkCalls link_;  // null calls without a parent
 
   const int stop_event_;  // readable when it is time to end
   // Streams are taken when what they are told is known.
   std::atomic<bool> accepting_{false};
   std::atomic<bool> parent_gone_{false};
+  std::atomic<bool> leaving_{false};
 
   internal::Ticker ticker_;
   std::unique_ptr<Dialer> dialer_;
@@ -207,7 +208,7 @@ absl::Status Node::Parts::JoinParent() {
     system_.log().Write(LogSeverity::kError, absl::StrCat("no answer from the parent: ", why.message()));
     parent_watch_->ParentIsGone();
   };
-  tell_ready_ = internal::StartProcessLink(system_, std::move(link));
+  link_ = internal::StartProcessLink(system_, std::move(link));
   return absl::OkStatus();
 }
 
@@ -224,7 +225,8 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream) {
 void Node::Parts::OnPeer(const PeerEvent& event) {
   system_.log().Write(LogSeverity::kInfo, absl::StrCat("node ", name(), ": ", event.ToString()));
   if (options_.on_peer != nullptr) options_.on_peer(event);
-  if (event.kind == PeerEvent::Kind::kEnded && invitation_.has_value() && event.node == invitation_->parent) {
+  const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
+  if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();
   }
   absl::MutexLock lock(&peers_mu_);
@@ -269,6 +271,12 @@ int Node::Parts::Drain(absl::Duration within) {
     absl::MutexLock lock(&drain_mu_);
     if (drained_.has_value()) return *drained_;
     drained_ = kFailedExitStatus;  // until it is known better
+  }
+  const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
+  if (parent_lives) {
+    leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
+    parent_watch_->Leaving(within + options_.drain_within);
+    link_.leaving();
   }
   const bool in_order = ShutDownSystem(within);
   if (!parent_gone_.load(std::memory_order_acquire)) Leave();

@@ -38,7 +38,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
-#include "understudy/transport/session_times.h"
+#include "understudy/transport/peer_session.h"
 
 namespace understudy {
 

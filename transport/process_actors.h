@@ -31,6 +31,7 @@ class ProcessParentActor : public Actor {
  protected:
   Mailbox<"Attached", proto::ProcessAttached> attached{this};
   Mailbox<"Started", proto::ProcessStarted> started{this};
+  Mailbox<"Leaving", proto::ProcessLeaving> leaving{this};
   friend class ProcessParentRef;
 };
 
@@ -39,8 +40,10 @@ class ProcessParentRef : public Ref<ProcessParentActor> {
   using Ref<ProcessParentActor>::Ref;
   Channel<proto::ProcessAttached> attached() const { return (*this)[&ProcessParentActor::attached]; }
   Channel<proto::ProcessStarted> started() const { return (*this)[&ProcessParentActor::started]; }
+  Channel<proto::ProcessLeaving> leaving() const { return (*this)[&ProcessParentActor::leaving]; }
   static std::vector<MailboxSignature> Mailboxes() {
-    return {SignatureOf(&ProcessParentActor::attached), SignatureOf(&ProcessParentActor::started)};
+    return {SignatureOf(&ProcessParentActor::attached), SignatureOf(&ProcessParentActor::started),
+            SignatureOf(&ProcessParentActor::leaving)};
   }
 };
 

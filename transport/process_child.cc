@@ -49,15 +49,24 @@ absl::optional<absl::StatusOr<ParentInvitation>> ReadInvitation() {
 // Talks to the stand-in of this process.
 class ProcessLink final : public ProcessChildActor {
  public:
-  explicit ProcessLink(ProcessLinkOptions options) : options_(std::move(options)) {}
+  ProcessLink(ProcessLinkOptions options, std::shared_ptr<Handover<ProcessParentRef>> found)
+      : options_(std::move(options)), found_(std::move(found)) {}
 
   Next Start() override { return Attach(); }
 
-  // From plain threads.
-  static std::function<void()> ReadyCall(Pid pid) {
-    return [link = understudy::Ref<ProcessLink>(pid)] {
+  using Parent = Handover<ProcessParentRef>;
+
+  static ProcessLinkCalls CallsOf(Pid pid, std::shared_ptr<Parent> parent) {
+    ProcessLinkCalls calls;
+    calls.ready = [link = understudy::Ref<ProcessLink>(pid)] {
       link[&ProcessLink::ready_].Send(ReadyNow()).IgnoreError();  // it is over when the link is
     };
+    // Not through the actor, which ends with the others.
+    calls.leaving = [parent = std::move(parent)] {
+      const absl::optional<ProcessParentRef> found = parent->Take();
+      if (found.has_value()) found->leaving().Send(proto::ProcessLeaving()).IgnoreError();
+    };
+    return calls;
   }
 
  private:
@@ -72,6 +81,7 @@ class ProcessLink final : public ProcessChildActor {
       co_return Next(parent.status());
     }
     parent_ = *parent;
+    found_->Give(parent_);
     proto::ProcessAttached message;
     *message.mutable_child() = ToProto(context().Self());
     message.set_address(options_.address);
@@ -83,6 +93,7 @@ class ProcessLink final : public ProcessChildActor {
   void PeerTold(const proto::PeerAddress& peer) { options_.on_peer(peer.node(), peer.address()); }
 
   const ProcessLinkOptions options_;
+  const std::shared_ptr<Handover<ProcessParentRef>> found_;
   ProcessParentRef parent_;
   Mailbox<"Ready", ReadyNow> ready_{this};
   Behavior linked_{"linked", On(ready_, &ProcessLink::Ready), On(stop, &ProcessLink::StopAsked),
@@ -124,6 +135,7 @@ ParentWatch::ParentWatch(int descriptor, int wake, std::function<void()> on_pare
     : descriptor_(descriptor),
       wake_(wake),
       on_parent_gone_(std::move(on_parent_gone)),
+      exit_after_milliseconds_(static_cast<int>(absl::ToInt64Milliseconds(limits::kParentGoneDrain))),
       thread_(StartThread([this] { Run(); })) {}
 
 ParentWatch::~ParentWatch() {
@@ -139,6 +151,11 @@ void ParentWatch::ParentIsGone() {
   eventfd_write(wake_, 1);
 }
 
+void ParentWatch::Leaving(absl::Duration within) {
+  // Relaxed: whether Run sees it in time or not, the process ends.
+  exit_after_milliseconds_.store(static_cast<int>(absl::ToInt64Milliseconds(within)), std::memory_order_relaxed);
+}
+
 void ParentWatch::Run() {
   std::array<pollfd, 2> wait = {
       {{.fd = descriptor_, .events = POLLRDHUP, .revents = 0}, {.fd = wake_, .events = POLLIN, .revents = 0}}};
@@ -151,7 +168,7 @@ void ParentWatch::Run() {
   // What this process has left to do must not keep it: nobody would ever end it.
   eventfd_t value = 0;
   eventfd_read(wake_, &value);
-  const int timeout = static_cast<int>(absl::ToInt64Milliseconds(limits::kParentGoneDrain));
+  const int timeout = exit_after_milliseconds_.load(std::memory_order_relaxed);
   while (!stopping_.load(std::memory_order_acquire)) {
     if (poll(&wait[1], 1, timeout) != 0) continue;
     fprintf(stderr, "E the parent of this node is gone; the process exits\n");
@@ -159,9 +176,10 @@ void ParentWatch::Run() {
   }
 }
 
-std::function<void()> StartProcessLink(ActorSystem& system, ProcessLinkOptions options) {
-  const auto link = system.Spawn<ProcessLink>(std::move(options));
-  return ProcessLink::ReadyCall(link.pid());
+ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options) {
+  auto found = std::make_shared<Handover<ProcessParentRef>>();
+  const auto link = system.Spawn<ProcessLink>(std::move(options), found);
+  return ProcessLink::CallsOf(link.pid(), std::move(found));
 }
 
 }  // namespace understudy::internal

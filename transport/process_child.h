@@ -2,7 +2,7 @@
 // that watches it, and the actor that talks over it.
 //
 // The process ends with its parent: at the end of file of the socketpair
-// on_parent_gone is called, and if the watch still stands `parent_gone_within`
+// on_parent_gone is called, and if the watch still stands limits::kParentGoneDrain
 // later, the process exits.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_CHILD_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_CHILD_H_
@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
@@ -57,6 +58,9 @@ class ParentWatch {
 
   // The same as the end of file: the session with the parent is lost.
   void ParentIsGone();
+  // From now on the process is ending in order, and has `within` for it: the
+  // connection may end first.
+  void Leaving(absl::Duration within);
 
  private:
   ParentWatch(int descriptor, int wake, std::function<void()> on_parent_gone);
@@ -67,6 +71,7 @@ class ParentWatch {
   const std::function<void()> on_parent_gone_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> gone_{false};
+  std::atomic<int> exit_after_milliseconds_;
   std::thread thread_;
 };
 
@@ -80,8 +85,14 @@ struct ProcessLinkOptions {
   std::function<void(absl::Status why)> on_lost;
 };
 
-// Starts the actor. Gives what tells the parent that this process is started.
-std::function<void()> StartProcessLink(ActorSystem& system, ProcessLinkOptions options);
+// From plain threads.
+struct ProcessLinkCalls {
+  std::function<void()> ready;    // tells the parent that this process is started
+  std::function<void()> leaving;  // tells it that this process ends by itself
+};
+
+// Starts the actor.
+ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options);
 
 }  // namespace understudy::internal
 

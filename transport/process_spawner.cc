@@ -107,11 +107,17 @@ class ProcessStandIn final : public ProcessParentActor {
   }
   void Ended(const ProcessEnded& end) { context().Stop(end.reason); }
   void Gone(const StreamGone& gone) {
-    if (stopping_) return;  // it is ending, as it should
+    if (stopping_ || leaving_) return;  // it is ending, as it should
     context().Log().Write(LogSeverity::kWarning,
                           absl::StrCat("the process of node '", child_.node_name,
                                        "' lives, but its stream is gone; it is killed: ", gone.why.message()));
     process_->Kill();
+  }
+
+  // It ends by itself, and is not asked; but it must end.
+  void Leaving(const proto::ProcessLeaving&) {
+    leaving_ = true;
+    if (!stopping_) StartTerminateTimer();
   }
 
   // What ends the stand-in of an actor elsewhere ends the actor.
@@ -122,6 +128,7 @@ class ProcessStandIn final : public ProcessParentActor {
   void StopRequested(const StopRequest&) { BeginStop(); }
   // Asks over the session, then by SIGTERM, then kills.
   void BeginStop();
+  void StartTerminateTimer();
   void Terminate(const TimerEvent&);
   void KillProcess(const TimerEvent&) { process_->Kill(); }
 
@@ -139,10 +146,12 @@ class ProcessStandIn final : public ProcessParentActor {
   std::unique_ptr<OsProcess> process_;
   absl::optional<ProcessChildRef> process_child_;  // once attached
   bool stopping_ = false;
+  bool leaving_ = false;
 
   Behavior running_{"running",
                     On(attached, &ProcessStandIn::Attached),
                     On(started, [this](const proto::ProcessStarted&) { context().FinishStart(); }),
+                    On(leaving, &ProcessStandIn::Leaving),
                     On(ended, &ProcessStandIn::Ended),
                     On(gone, &ProcessStandIn::Gone),
                     On(peer_changed, &ProcessStandIn::PeerChanged)};
@@ -213,9 +222,13 @@ void ProcessStandIn::Attached(const proto::ProcessAttached& message) {
 void ProcessStandIn::BeginStop() {
   if (std::exchange(stopping_, true)) return;
   if (process_child_.has_value()) process_child_->stop().Tell(proto::ProcessStop());
-  const absl::Status timer = context().StartTimer("terminate", child_.stop_within, &ProcessStandIn::Terminate);
   // One that has no node yet cannot be asked.
-  if (!timer.ok() || !process_child_.has_value()) process_->Terminate();
+  if (!process_child_.has_value()) process_->Terminate();
+  StartTerminateTimer();
+}
+
+void ProcessStandIn::StartTerminateTimer() {
+  if (!context().StartTimer("terminate", child_.stop_within, &ProcessStandIn::Terminate).ok()) process_->Kill();
 }
 
 void ProcessStandIn::Terminate(const TimerEvent&) {
