@@ -120,6 +120,11 @@ class ProcessStandIn final : public ProcessParentActor {
     if (!stopping_) StartTerminateTimer();
   }
 
+  static void TellPeerChanged(Pid stand_in, const proto::PeerAddress& peer) {
+    // One that has ended in the meantime needs it no more.
+    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::peer_changed_].Send(peer).IgnoreError();
+  }
+
   // What ends the stand-in of an actor elsewhere ends the actor.
   void LinkedExit(const ExitEvent& exit) {
     if (!exit.reason.is_normal()) BeginStop();
@@ -138,9 +143,9 @@ class ProcessStandIn final : public ProcessParentActor {
   const std::shared_ptr<ProcessDirectory> directory_;
   Pid self_;
 
-  Mailbox<"Ended", ProcessEnded> ended{this};
-  Mailbox<"Gone", StreamGone> gone{this};
-  Mailbox<"PeerChanged", proto::PeerAddress> peer_changed{this};
+  Mailbox<"Ended", ProcessEnded> ended_{this};
+  Mailbox<"Gone", StreamGone> gone_{this};
+  Mailbox<"PeerChanged", proto::PeerAddress> peer_changed_{this};
 
   std::unique_ptr<GrpcListener> listener_;  // of the child's stream only
   std::unique_ptr<OsProcess> process_;
@@ -152,16 +157,9 @@ class ProcessStandIn final : public ProcessParentActor {
                     On(attached, &ProcessStandIn::Attached),
                     On(started, [this](const proto::ProcessStarted&) { context().FinishStart(); }),
                     On(leaving, &ProcessStandIn::Leaving),
-                    On(ended, &ProcessStandIn::Ended),
-                    On(gone, &ProcessStandIn::Gone),
-                    On(peer_changed, &ProcessStandIn::PeerChanged)};
-
- public:
-  // For the other stand-ins.
-  static void TellPeerChanged(Pid stand_in, const proto::PeerAddress& peer) {
-    // One that has ended in the meantime needs it no more.
-    Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::peer_changed].Send(peer).IgnoreError();
-  }
+                    On(ended_, &ProcessStandIn::Ended),
+                    On(gone_, &ProcessStandIn::Gone),
+                    On(peer_changed_, &ProcessStandIn::PeerChanged)};
 };
 
 absl::Status ProcessStandIn::StartProcess() {
@@ -172,7 +170,7 @@ absl::Status ProcessStandIn::StartProcess() {
   // These callbacks come on threads of the library; the stand-in may be gone.
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
       GrpcListener::WithoutAddress(AcceptOnce(accept_, [self](absl::Status why) {
-        self[&ProcessStandIn::gone].Send(StreamGone{std::move(why)}).IgnoreError();
+        self[&ProcessStandIn::gone_].Send(StreamGone{std::move(why)}).IgnoreError();
       }));
   absl::Status status = listener.status();
   if (status.ok()) {
@@ -190,7 +188,7 @@ absl::Status ProcessStandIn::StartProcess() {
                           .descriptors = {theirs}};
     spec.environment.emplace_back(ParentInvitation::kVariable, invitation.ToString());
     absl::StatusOr<std::unique_ptr<OsProcess>> process = OsProcess::Start(spec, [self](const ExitReason& reason) {
-      self[&ProcessStandIn::ended].Send(ProcessEnded{reason}).IgnoreError();
+      self[&ProcessStandIn::ended_].Send(ProcessEnded{reason}).IgnoreError();
     });
     status = process.status();
     if (process.ok()) process_ = *std::move(process);
