@@ -34,7 +34,9 @@ uint16_t NodeTable::Intern(const NodeEntry& entry) {
   absl::MutexLock lock(&table.mu);
   for (size_t i = 1; i < table.used; ++i) {
     const NodeEntry& known = *table.entries[i].load(std::memory_order_relaxed);
-    if (known.system == entry.system && known.name == entry.name && known.incarnation == entry.incarnation) {
+    // is_local too: a system may lie where one lay before that called this node its own.
+    if (known.system == entry.system && known.name == entry.name && known.incarnation == entry.incarnation &&
+        known.is_local == entry.is_local) {
       return static_cast<uint16_t>(i);
     }
   }
