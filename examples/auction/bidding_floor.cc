@@ -17,7 +17,7 @@ understudy::Next BiddingFloor::Start() {
     const Offer& offer = plan_->offers[i];
     offers_of_[offer.lot()].push_back(i);
     if (bidders_.find(offer.bidder()) == bidders_.end()) {
-      bidders_[offer.bidder()] = context().Spawn<Bidder>(plan_, mine);
+      bidders_[offer.bidder()] = understudy::Ref<Bidder>(context().Spawn<Bidder>(plan_, mine).pid());
     }
   }
   open_ = plan_->offers.size();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,12 +56,13 @@ Happening MakeHappening(absl::Time time, absl::string_view node, absl::string_vi
 }
 
 std::vector<std::string> FormatTimeline(Chronicled happenings, absl::Time start) {
-  std::stable_sort(happenings.begin(), happenings.end(),
-                   [](const Happening& a, const Happening& b) { return a.unix_micros() < b.unix_micros(); });
+  std::sort(happenings.begin(), happenings.end(), [](const Happening& a, const Happening& b) {
+    return std::tuple(a.unix_micros(), a.who()) < std::tuple(b.unix_micros(), b.who());
+  });
   std::vector<Line> lines;
   for (const Happening& happening : happenings) {
     auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& each) { return BelongsTo(each, happening); });
-    if (line == lines.end()) line = lines.insert(lines.end(), Line{.first = happening});
+    if (line == lines.end()) line = lines.insert(lines.end(), Line{happening, {}, 0});
     line->who.insert(happening.who());
     ++line->count;
   }

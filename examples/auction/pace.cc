@@ -35,7 +35,7 @@ absl::StatusOr<Pace> MakePace(absl::string_view speed, absl::Time opens, const s
   Pace pace{.opens = opens, .first = first > last ? opens : first};
   if (speed == "max") {
     pace.bidders_wait = false;
-    pace.rate = std::max(1.0, (last - pace.first) / kShortestRun);
+    pace.rate = std::max(1.0, absl::FDivDuration(last - pace.first, kShortestRun));
     return pace;
   }
   if (!absl::SimpleAtod(speed, &pace.rate) || !std::isfinite(pace.rate) || pace.rate <= 0) {

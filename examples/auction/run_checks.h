@@ -1,0 +1,59 @@
+// What must hold at the end of a run, checked against three accounts of it that
+// were kept apart: what the bidders were answered, what the ledger's file
+// holds, and what was supervised.
+//
+// Any thread; no I/O.
+#ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_CHECKS_H_
+#define UNDERSTUDY_EXAMPLES_AUCTION_RUN_CHECKS_H_
+
+#include <string>
+#include <vector>
+
+#include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/bidding_floor.h"
+#include "understudy/examples/auction/chronicle.h"
+#include "understudy/examples/auction/closing_round.h"
+#include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/oracle.h"
+#include "understudy/examples/auction/run_plan.h"
+
+namespace auction {
+
+// The words of the timeline that the checks go by.
+inline constexpr char kExited[] = "exited";
+inline constexpr char kStarted[] = "started";
+
+// How a node's process ended for the last time.
+struct NodeEnd {
+  std::string node;
+  bool is_clean = false;
+  std::string reason;
+};
+
+struct Evidence {
+  std::vector<Lot> lots;
+  RunPlan plan;
+  FloorReport floor;
+  ClosedLots closed;
+  std::vector<RecordedOffer> ledger_offers;
+  std::vector<Closing> ledger_closings;
+  Chronicled chronicle;
+  std::vector<NodeEnd> nodes;
+};
+
+struct Check {
+  std::string what;  // "every acknowledged offer is in the ledger"
+  bool holds = false;
+  std::string detail;  // the first counterexample, or a count
+};
+
+// All of them, whether they hold or not.
+std::vector<Check> CheckRun(const Evidence& evidence);
+
+// The result of each lot as the ledger's closing rows have it, in the order of
+// the lots file.
+std::vector<LotResult> LedgerResults(const std::vector<Lot>& lots, const std::vector<Closing>& closings);
+
+}  // namespace auction
+
+#endif  // UNDERSTUDY_EXAMPLES_AUCTION_RUN_CHECKS_H_
