@@ -27,6 +27,8 @@ uint64_t Mix(uint64_t z) {
 
 std::string HouseName(int number) { return absl::StrCat("house-", number); }
 
+int HouseOfLot(size_t index) { return static_cast<int>(index % kHouses) + 1; }
+
 absl::StatusOr<Kills> ParseKills(absl::string_view text) {
   if (text == "all") return Kills{.house = true, .lot = true};
   if (text == "house") return Kills{.house = true, .lot = false};
@@ -52,7 +54,6 @@ absl::StatusOr<RunPlan> MakeRunPlan(const std::vector<Lot>& lots, const std::vec
   for (const Bid& bid : bids) ++offers_of[bid.lot];
   std::vector<size_t> busy;  // lots with offers
   for (size_t i = 0; i < lots.size(); ++i) {
-    plan.house_of_lot.push_back(static_cast<int>(i % kHouses) + 1);
     if (offers_of[lots[i].id] > 0) busy.push_back(i);
   }
   if (kills.lot) {
@@ -60,7 +61,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const std::vector<Lot>& lots, const std::vec
     const size_t index = busy[random.Below(busy.size())];
     plan.crashed_lot = lots[index].id;
     plan.crash_at_offer = 1 + static_cast<int64_t>(random.Below(static_cast<uint64_t>(offers_of[plan.crashed_lot])));
-    plan.killed_house = plan.house_of_lot[index] % kHouses + 1;
+    plan.killed_house = HouseOfLot(index) % kHouses + 1;
   } else {
     plan.killed_house = 1 + static_cast<int>(random.Below(kHouses));
   }

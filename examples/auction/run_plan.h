@@ -31,9 +31,6 @@ absl::StatusOr<Kills> ParseKills(absl::string_view text);
 struct RunPlan {
   // One for each bid, in file order, with ids of the seed.
   std::vector<Offer> offers;
-  // For each lot the number of the house (from 1) that has it.
-  std::vector<int> house_of_lot;
-
   // The house to kill (0: none), once this many offers were acknowledged.
   int killed_house = 0;
   int64_t kill_after_offers = 0;
@@ -52,6 +49,9 @@ absl::StatusOr<RunPlan> MakeRunPlan(const std::vector<Lot>& lots, const std::vec
 
 // "house-1"
 std::string HouseName(int number);
+
+// The number, from 1, of the house that has the lot of that index.
+int HouseOfLot(size_t index);
 
 }  // namespace auction
 

@@ -72,7 +72,7 @@ TEST(RunPlanTest, WhatIsPlannedCanHappen) {
       EXPECT_LE(plan.crash_at_offer, offers);
       EXPECT_GE(plan.kill_after_offers, 1);
       EXPECT_LT(plan.kill_after_offers, count);
-      const int house_of_crashed = (plan.crashed_lot.back() - '0') % kHouses + 1;
+      const int house_of_crashed = HouseOfLot(static_cast<size_t>(plan.crashed_lot.back() - '0'));
       EXPECT_NE(plan.killed_house, house_of_crashed);
     }
   }
