@@ -40,6 +40,23 @@ inline constexpr size_t kNodeNameBytesMax = 63;
 inline constexpr size_t kNodeTableEntriesMax = 65535;
 // A frame on the wire. Small, so that heartbeats are never far behind.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
+// One slot of a frame; what is left holds the frame's own fields and the
+// definition of one mailbox.
+inline constexpr size_t kSlotBytesMax = kFrameBytesMax - (size_t{4} << 10);
+// A slot costs its reader memory however small it is.
+inline constexpr int kSlotsPerFrameMax = 4096;
+// A mailbox's wire name: the full name of a service and of a method.
+inline constexpr size_t kMailboxNameBytesMax = 1024;
+// Mailboxes that one stream may define: every mailbox of every actor class of
+// a program, and no peer's memory hog.
+inline constexpr size_t kMailboxesPerStreamMax = 16384;
+// What an envelope adds to the message in it.
+inline constexpr size_t kEnvelopeOverheadBytesMax = size_t{4} << 10;
+// Nodes that one node keeps sessions or addresses of.
+inline constexpr size_t kPeersMax = 1024;
+// Incarnations that refs in messages may add to the process-wide table of
+// nodes: a hostile peer must not fill it.
+inline constexpr size_t kNodesLearnedFromRefsMax = 4096;
 // A message on the wire, reassembled from fragments.
 inline constexpr size_t kMessageBytesMax = size_t{64} << 20;
 // Frames kept for resending while a peer is suspect.
