@@ -163,7 +163,7 @@ std::vector<Check> CheckRun(const Evidence& evidence) {
   if (evidence.plan.killed_house != 0) {
     const std::string house = HouseName(evidence.plan.killed_house);
     checks.push_back(MakeCheck("the house was killed as asked, and came back",
-                               FaultOfFailure(evidence, house, "OsSignal(9)"), house));
+                               FaultOfFailure(evidence, house, evidence.kill_shows_as), house));
   }
   checks.push_back(NodesExitedCleanly(evidence));
   return checks;

@@ -38,6 +38,8 @@ struct Evidence {
   std::vector<RecordedOffer> ledger_offers;
   std::vector<Closing> ledger_closings;
   Chronicled chronicle;
+  // What the kill of a house looks like to its supervisor.
+  std::string kill_shows_as = "OsSignal(9)";
   std::vector<NodeEnd> nodes;
 };
 
