@@ -18,7 +18,8 @@
 // | Expired      | DeadlineExceeded   | deadline or time to live
 // | Cancelled    | Cancelled          | by the asker, or by a fenced actor
 //
-// Any thread.
+// absl has an IsCancelled too, which argument-dependent lookup finds: qualify
+// ours. Any thread.
 #ifndef UNDERSTUDY_ACTORS_ERROR_H_
 #define UNDERSTUDY_ACTORS_ERROR_H_
 

@@ -34,6 +34,21 @@ def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, 
         **kwargs
     )
 
+def _facade_impl(ctx):
+    return [
+        # "direct": whoever depends on the facade may include the headers of its deps. A cc_library without headers
+        # does not pass them on under layering_check.
+        cc_common.merge_cc_infos(direct_cc_infos = [dep[CcInfo] for dep in ctx.attr.deps]),
+        DefaultInfo(files = depset(transitive = [dep[DefaultInfo].files for dep in ctx.attr.deps])),
+    ]
+
+understudy_facade = rule(
+    implementation = _facade_impl,
+    attrs = {"deps": attr.label_list(mandatory = True, providers = [CcInfo])},
+    provides = [CcInfo],
+    doc = "Several libraries under one name: its users include the headers of each of `deps`.",
+)
+
 def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwargs):
     """A cc_test with GoogleTest and its main; `size` is "small" unless said otherwise."""
     native.cc_test(
@@ -51,6 +66,37 @@ def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwar
 def understudy_binary(name, srcs, deps = [], features = [], **kwargs):
     """A cc_binary under layering_check."""
     native.cc_binary(name = name, srcs = srcs, deps = deps, features = _FEATURES + features, **kwargs)
+
+def understudy_fuzz_test(name, srcs, corpus, deps = [], **kwargs):
+    """A LLVMFuzzerTestOneInput: a test that replays `corpus`, and under --config=fuzz a fuzzer.
+
+    To fuzz: bazel build --config=fuzz //x:name && bazel-bin/x/name -use_value_profile=1 FOLDER
+
+    Args:
+      name: name of the cc_test.
+      srcs: the fuzz target.
+      corpus: input files that found something once, or that show the format; a glob.
+      deps: what srcs includes.
+      **kwargs: passed to cc_test.
+    """
+    fuzzing = str(Label("//tools/fuzz:fuzzing"))
+    native.cc_test(
+        name = name,
+        size = "small",
+        srcs = srcs,
+        args = ["$(rootpath %s)" % file for file in corpus],
+        data = corpus,
+        features = _FEATURES,
+        linkopts = select({
+            fuzzing: ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        deps = deps + select({
+            fuzzing: [],
+            "//conditions:default": [str(Label("//tools/fuzz:replay_main"))],
+        }),
+        **kwargs
+    )
 
 def understudy_proto_library(name, srcs, deps = [], prefix = _PREFIX, grpc = False, visibility = None, **kwargs):
     """A proto_library and its C++ code.

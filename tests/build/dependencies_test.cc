@@ -4,11 +4,14 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/random/random.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,6 +40,61 @@ TEST(DependenciesTest, AMutexOrdersTwoThreads) {
   one.join();
   two.join();
   EXPECT_EQ(turns, 2000);
+}
+
+TEST(DependenciesTest, AConditionOrdersWhatItWaitsFor) {
+  absl::Mutex mu;
+  int stage = 0;
+  std::thread other([&] {
+    absl::MutexLock lock(&mu);
+    mu.Await(absl::Condition(+[](int* stage) { return *stage == 1; }, &stage));
+    stage = 2;
+  });
+  mu.Lock();
+  stage = 1;
+  mu.Unlock();
+  mu.LockWhen(absl::Condition(+[](int* stage) { return *stage == 2; }, &stage));
+  EXPECT_EQ(stage, 2);
+  mu.Unlock();
+  other.join();
+}
+
+TEST(DependenciesTest, ANotificationOrdersWhatCameBeforeIt) {
+  absl::Notification done;
+  int result = 0;
+  std::thread other([&] {
+    result = 7;
+    done.Notify();
+  });
+  while (!done.HasBeenNotified()) std::this_thread::yield();
+  EXPECT_EQ(result, 7);
+  done.WaitForNotification();
+  other.join();
+}
+
+TEST(DependenciesTest, ACounterAndACondVarOrderManyThreads) {
+  absl::BlockingCounter all(4);
+  absl::Mutex mu;
+  absl::CondVar changed;
+  int results[4] = {};
+  bool go = false;
+  std::vector<std::thread> threads;
+  for (int& result : results) {
+    threads.emplace_back([&] {
+      absl::MutexLock lock(&mu);
+      while (!go) changed.Wait(&mu);
+      result = 1;
+      all.DecrementCount();
+    });
+  }
+  {
+    absl::MutexLock lock(&mu);
+    go = true;
+    changed.SignalAll();
+  }
+  all.Wait();
+  EXPECT_THAT(results, testing::Each(1));
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(DependenciesTest, AHashMapHoldsWhatTheRandomSourceGives) {

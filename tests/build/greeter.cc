@@ -22,6 +22,8 @@ GreeterServer::GreeterServer() {
   server_ = builder.BuildAndStart();
 }
 
+GreeterServer::~GreeterServer() = default;
+
 std::string GreeterServer::address() const { return absl::StrCat("127.0.0.1:", port_); }
 
 grpc::Status GreeterServer::Greet(grpc::ServerContext*, const tests::build::GreetRequest* request,

@@ -13,9 +13,10 @@
 namespace understudy::build_test {
 
 // A gRPC service on a free port of the loopback, for as long as it lives.
-class GreeterServer final : public tests::build::Greeter::Service {
+class GreeterServer : public tests::build::Greeter::Service {
  public:
   GreeterServer();
+  ~GreeterServer() override;
 
   [[nodiscard]] std::string address() const;
   grpc::Status Greet(grpc::ServerContext* context, const tests::build::GreetRequest* request,

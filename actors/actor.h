@@ -1,0 +1,157 @@
+// Actor: the base of every actor. It has mailboxes, one behaviour at a time,
+// and handles one message at a time, on one thread at a time.
+//
+//   class Counter final : public Actor {
+//    public:
+//     Mailbox<"add", int> add{this};
+//     Mailbox<"total", Call<TotalRequest, Total>> total{this};
+//
+//     Next Start() override { return counting_; }
+//
+//    private:
+//     void Add(int n) { sum_ += n; }
+//     Total Sum(const TotalRequest&) { return {sum_}; }
+//
+//     int sum_ = 0;
+//     Behavior counting_{"counting", On(add, &Counter::Add), On(total, &Counter::Sum)};
+//   };
+//
+// Made only by Spawn: the constructor, Start and all handlers run in the
+// actor's own turns. A Status that a handler returns is about the message: a
+// call's answer; a tell is counted rejected. The actor itself fails by
+// `return Fail(status);` or by an exception. It ends in this order: suspended
+// handlers newest first, OnExit, the object, its names, exits and Downs.
+//
+// Threads: owner's turn only, everything. Lifetime: the library's.
+#ifndef UNDERSTUDY_ACTORS_ACTOR_H_
+#define UNDERSTUDY_ACTORS_ACTOR_H_
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/named.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/task.h"
+
+namespace understudy {
+
+namespace internal {
+
+void BeginReceive(Behavior receive, std::coroutine_handle<> waiter);
+
+}  // namespace internal
+
+// What Receive gives: awaits one message, event or timeout of its clauses.
+class [[nodiscard]] Received {
+ public:
+  using UnderstudyAwaitable = void;
+  explicit Received(Behavior clauses) : clauses_(std::move(clauses)) {}
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> waiter) { internal::BeginReceive(clauses_, waiter); }
+  void await_resume() const {}
+
+ private:
+  Behavior clauses_;
+};
+
+class Actor {
+ public:
+  Actor(const Actor&) = delete;
+  Actor& operator=(const Actor&) = delete;
+  virtual ~Actor() = default;
+
+ protected:
+  Actor();
+
+  // Decides how to begin: a Behavior; a Status or Fail (the start failed);
+  // Next::Ignore(); a Task<Next>; or a Task<>, the process style.
+  virtual Next Start() = 0;
+  // The actor is ending; may send, and not await. Not called when killed.
+  virtual void OnExit(const ExitReason& /*reason*/) {}
+
+  // A clause: messages of `mailbox` go to `handler`, a member function or a
+  // callable, of the forms that internal/handler.h lists.
+  template <internal::FixedString kName, class M, class F>
+  static auto On(const Mailbox<kName, M>& mailbox, F handler) {
+    internal::ClauseEntry entry;
+    entry.mailbox = mailbox.index();
+    entry.handler = internal::MakeHandler<M>(std::move(handler));
+    return MailboxClause<typename Mailbox<kName, M>::Request>(std::move(entry));
+  }
+  // A clause: calls are answered with `status`; tells are counted rejected.
+  template <internal::FixedString kName, class M>
+  static auto Refuse(const Mailbox<kName, M>& mailbox, absl::Status status) {
+    internal::ClauseEntry entry;
+    entry.kind = internal::ClauseEntry::Kind::kRefuse;
+    entry.mailbox = mailbox.index();
+    entry.refusal = std::move(status);
+    return MailboxClause<typename Mailbox<kName, M>::Request>(std::move(entry));
+  }
+  // A clause: tells are dropped, and counted.
+  template <internal::FixedString kName, class M>
+  static auto Drop(const Mailbox<kName, M>& mailbox) {
+    static_assert(!internal::MessageTraits<M>::kIsCall, "a call wants an answer: Refuse it");
+    internal::ClauseEntry entry;
+    entry.kind = internal::ClauseEntry::Kind::kDrop;
+    entry.mailbox = mailbox.index();
+    return MailboxClause<M>(std::move(entry));
+  }
+  // At the given wall time (at once when it has passed).
+  template <class F>
+  static TimerClause At(absl::Time time, F handler) {
+    return MakeTimer({.kind = internal::TimerEntry::Kind::kAt, .at = time}, std::move(handler));
+  }
+  // `delay` after the behaviour was entered.
+  template <class F>
+  static TimerClause After(absl::Duration delay, F handler) {
+    return MakeTimer({.kind = internal::TimerEntry::Kind::kAfter, .after = delay}, std::move(handler));
+  }
+  // `quiet` after the last message, again and again.
+  template <class F>
+  static TimerClause Idle(absl::Duration quiet, F handler) {
+    return MakeTimer({.kind = internal::TimerEntry::Kind::kIdle, .after = quiet}, std::move(handler));
+  }
+  // In the process style: a behaviour for one message, event or timeout. Write
+  // `auto received = Receive(…); co_await received;`.
+  template <class... Clauses>
+  static Received Receive(Clauses&&... clauses) {
+    return Received(Behavior("receive", std::forward<Clauses>(clauses)...));
+  }
+
+  // Takes effect when the handler returns or awaits. Becoming the current
+  // behaviour changes nothing.
+  void Become(const Behavior& behavior);
+  // The actor ends with Failed(status) when the handler returns or awaits; a
+  // call in hand is answered with that exit reason.
+  Failure Fail(absl::Status status);
+
+  Context& context() { return context_; }
+
+ private:
+  friend class internal::ActorCore;
+
+  template <class F>
+  static TimerClause MakeTimer(internal::TimerEntry entry, F handler) {
+    entry.handler = internal::MakeHandler<TimerEvent>(std::move(handler));
+    return TimerClause(std::move(entry));
+  }
+
+  internal::ActorCore& core_;
+  Context context_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_ACTOR_H_

@@ -1,0 +1,90 @@
+// SpawnOptions and ActorSpec: how an actor is to be started.
+//
+//   context().Spawn<Worker>(SpawnOptions{.registered_as = "worker"}, config);
+//   ActorSpec<AuctionRef> lot = MakeActorSpec<EnglishAuction>(book, closes);
+//   system.Spawn(lot);                    // each time a new actor
+//
+// Plain values. Any thread.
+#ifndef UNDERSTUDY_ACTORS_ACTOR_SPEC_H_
+#define UNDERSTUDY_ACTORS_ACTOR_SPEC_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/ref.h"
+
+namespace understudy {
+
+class Actor;
+
+// Whether the new actor and its parent die together.
+enum class SpawnLink { kLinked, kUnlinked };
+
+struct SpawnOptions {
+  // Plain threads are no actors: what they spawn is never linked.
+  SpawnLink link = SpawnLink::kLinked;
+  // Names to take before Start; one that is taken fails the start.
+  std::string registered_as;  // of this node
+  std::string published_as;   // of the cluster
+  // Constructor to the end of Start; then the actor exits StartTimeout.
+  absl::Duration start_within = absl::InfiniteDuration();
+  // From its parent's exit, an actor that traps has this long to end by itself.
+  absl::Duration shutdown_within = absl::Seconds(5);
+  // For people: in introspection and log lines. The class's name if empty.
+  std::string label;
+  // Set by OnOutcome.
+  std::shared_ptr<internal::MessageHandler> outcome_handler;
+
+  // Names the handler of the parent that gets exactly one SpawnOutcome, before
+  // any Down.
+  template <class F>
+  SpawnOptions&& OnOutcome(F handler) && {
+    outcome_handler = internal::MakeHandler<SpawnOutcome>(std::move(handler));
+    return std::move(*this);
+  }
+};
+
+namespace internal {
+
+// Called once, in the new actor's turn.
+using MakeActor = absl::AnyInvocable<std::unique_ptr<Actor>() &&>;
+
+}  // namespace internal
+
+// A recipe for actors whose ref is an R.
+template <class R>
+struct ActorSpec {
+  using RefType = R;
+  // Called in each new actor's turn.
+  std::function<std::unique_ptr<Actor>()> make;
+  SpawnOptions options;
+};
+
+// Copies `args` at each start.
+template <class T, class... Args>
+ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
+  static_assert((std::is_copy_constructible_v<Args> && ...),
+                "the arguments of an actor that may start again are copied at each start; use a factory for others");
+  ActorSpec<typename internal::RefOf<T>::type> spec;
+  spec.make = [args...]() -> std::unique_ptr<Actor> { return std::make_unique<T>(args...); };
+  spec.options.label = internal::DemangledName(typeid(T).name());
+  return spec;
+}
+
+// What converts to an ActorSpec, such as a supervisor's builder, can be
+// spawned; its type says RefType.
+template <class S>
+concept Spawnable = requires(const S& spec) {
+  { spec } -> std::convertible_to<ActorSpec<typename S::RefType>>;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_ACTOR_SPEC_H_

@@ -1,0 +1,173 @@
+#include "understudy/actors/actor_system.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/local_registry.h"
+
+namespace understudy {
+namespace {
+
+ActorSystemOptions WithSeed(ActorSystemOptions options) {
+  if (options.seed == 0) options.seed = Random::RandomSeed();
+  return options;
+}
+
+// Reports the end of another actor to a plain thread.
+class EndWatcher final : public Actor {
+ public:
+  using Result = internal::Handover<absl::StatusOr<ExitReason>>;
+  EndWatcher(Pid target, absl::Duration timeout, std::shared_ptr<Result> result, Executor& executor)
+      : target_(target), timeout_(timeout), result_(std::move(result)), executor_(executor) {}
+
+  Next Start() override {
+    watch_ = context().Monitor(target_, &EndWatcher::Ended);
+    return Behavior("watching", After(timeout_, &EndWatcher::TimedOut));
+  }
+
+ private:
+  void Ended(const Down& down) { Report(down.reason); }
+  void TimedOut() {
+    Report(MakeError(ErrorKind::kExpired,
+                     absl::StrCat(target_.ToString(), " has not ended within ", absl::FormatDuration(timeout_))));
+  }
+  void Report(absl::StatusOr<ExitReason> result) {
+    result_->Give(std::move(result));
+    executor_.Notify();
+    context().Stop();
+  }
+
+  Pid target_;
+  absl::Duration timeout_;
+  std::shared_ptr<Result> result_;
+  Executor& executor_;
+  MonitorHandle watch_;
+};
+
+}  // namespace
+
+namespace internal {
+
+SystemCore* CoreOf(ActorSystem& system) { return &system.core(); }
+
+}  // namespace internal
+
+ActorSystem::ActorSystem(ActorSystemOptions options)
+    : options_(WithSeed(std::move(options))),
+      own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(options_.threads) : nullptr),
+      core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
+            own_pool_ == nullptr ? *options_.executor : *own_pool_,
+            options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
+      registry_(std::make_unique<LocalRegistry>(core_)) {
+  core_.set_registry(registry_.get());
+  internal::AddSystem(&core_);
+}
+
+ActorSystem::~ActorSystem() {
+  Shutdown(options_.shutdown_within);
+  internal::RemoveSystem(&core_);
+}
+
+Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
+  const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make));
+  if (core_.is_stopping.load(std::memory_order_acquire)) {
+    Exit(pid, ExitReason::Shutdown());
+    return pid;
+  }
+  absl::MutexLock lock(&mu_);
+  if (roots_.size() >= prune_at_) PruneRoots();
+  roots_.push_back(pid);
+  return pid;
+}
+
+void ActorSystem::PruneRoots() {
+  roots_.erase(std::remove_if(roots_.begin(), roots_.end(),
+                              [&](Pid pid) { return !core_.CellOf(pid)->IsAlive(internal::LifeOf(pid)); }),
+               roots_.end());
+  prune_at_ = std::max<size_t>(64, roots_.size() * 2);
+}
+
+void ActorSystem::Exit(Pid target, ExitReason reason) {
+  core_.Post({.kind = SignalKind::kExit, .to = target, .reason = std::move(reason)});
+}
+void ActorSystem::Kill(Pid target) { core_.Post({.kind = SignalKind::kKill, .to = target}); }
+void ActorSystem::RequestStop(Pid target, ExitReason reason) {
+  core_.Post({.kind = SignalKind::kRequestStop, .to = target, .reason = std::move(reason)});
+}
+
+absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
+  auto result = std::make_shared<EndWatcher::Result>();
+  Spawn<EndWatcher>(target, timeout, result, std::ref(executor()));
+  executor().BlockUntil([&] { return result->IsThere(); }, MonotonicTime::InfiniteFuture());
+  absl::optional<absl::StatusOr<ExitReason>> reason = result->Take();
+  if (!reason) return MakeError(ErrorKind::kCancelled, "the system stopped meanwhile");
+  return *std::move(reason);
+}
+
+bool ActorSystem::AwaitEmpty(absl::Duration within) {
+  return executor().BlockUntil([&] { return live_actors() == 0; }, clock().Now() + within);
+}
+
+void ActorSystem::PostToAll(SignalKind kind) {
+  for (internal::ActorCell* cell : core_.cells().Used()) {
+    const uint64_t life = cell->life();
+    if (life == 0) continue;
+    Signal signal{.kind = kind, .to = Pid(core_.node(), cell->index(), life >> 16)};
+    if (kind == SignalKind::kExit) signal.reason = ExitReason::Shutdown();
+    core_.Post(std::move(signal));
+  }
+}
+
+bool ActorSystem::Shutdown(absl::Duration within) {
+  UNDERSTUDY_CHECK(internal::ThisTurn().actor == nullptr, "an actor cannot shut its own system down and wait");
+  core_.is_stopping.store(true, std::memory_order_release);
+  std::vector<Pid> roots;
+  {
+    absl::MutexLock lock(&mu_);
+    roots.swap(roots_);
+  }
+  for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());
+  if (AwaitEmpty(within)) return true;
+  while (live_actors() > 0) {
+    PostToAll(SignalKind::kKill);
+    if (AwaitEmpty(absl::Seconds(5))) break;
+    log().Write(LogSeverity::kError, absl::StrCat(live_actors(), " actors of ", name(),
+                                                  " have not ended: a handler of theirs does not return"));
+  }
+  return false;
+}
+
+uint16_t ActorSystem::InternPeer(absl::string_view name, NodeIncarnation incarnation) {
+  return internal::NodeTable::Intern({.system = &core_, .name = std::string(name), .incarnation = incarnation});
+}
+
+absl::Status ActorSystem::Deliver(internal::Message message) {
+  internal::ActorCell* cell = core_.CellOf(message.to);
+  if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+  const internal::ActorCell::Offer offer{.life = internal::LifeOf(message.to),
+                                         .mailbox = message.mailbox,
+                                         .is_call = message.ask != 0,
+                                         .bytes = message.payload.bytes()};
+  absl::Status accepted = cell->Accept(offer, [&] { return std::move(message); });
+  if (!accepted.ok()) core_.CountRefused();
+  return accepted;
+}
+
+void ActorSystem::Deliver(Signal signal) { core_.Post(std::move(signal)); }
+
+absl::optional<Pid> ActorSystem::FindPid(absl::string_view name) {
+  const absl::optional<NameRecord> record = registry().Find(name);
+  if (!record) return absl::nullopt;
+  return record->pid;
+}
+
+}  // namespace understudy

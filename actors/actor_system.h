@@ -1,0 +1,225 @@
+// ActorSystem: actors, their threads and their names, in one process.
+//
+//   ActorSystem system;
+//   AuctionRef lot = system.Spawn<EnglishAuction>(book, closes);
+//   absl::StatusOr<OfferResult> result = system.Ask(lot.make_offer(), offer, absl::Seconds(1));
+//
+// No node is needed; a Node adopts a system and joins it with others. A process
+// may hold several systems: an actor of one is not reached from another but
+// through nodes.
+//
+// Threads: any plain thread; inside an actor's turn use context() instead (Ask
+// and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
+// Shutdown does, and waits for them.
+#ifndef UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
+#define UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/router.h"
+#include "understudy/actors/thread_pool.h"
+
+namespace understudy {
+
+struct ActorSystemOptions {
+  // Becomes the node's name when a Node adopts the system; a DNS label.
+  std::string name = "local";
+  // Null: a ThreadPool of its own.
+  Executor* executor = nullptr;
+  ThreadPoolOptions threads;
+  // Of the system's randomness, its incarnation included. 0: from the operating system.
+  uint64_t seed = 0;
+  LogSink* log = nullptr;  // null: standard error
+  // How long the destructor lets actors end by themselves.
+  absl::Duration shutdown_within = absl::Seconds(5);
+};
+
+class ActorSystem : public Inbound {
+ public:
+  explicit ActorSystem(ActorSystemOptions options = {});
+  ~ActorSystem() override;
+  ActorSystem(const ActorSystem&) = delete;
+  ActorSystem& operator=(const ActorSystem&) = delete;
+
+  // Starts an actor without a parent. Returns at once and never fails: a start
+  // that does is seen by monitors and asks. Arguments are moved into it.
+  template <class T, class... Args>
+    requires(!std::is_same_v<std::remove_cvref_t<Args>, SpawnOptions> && ...)
+  auto Spawn(Args&&... args) {
+    return Spawn<T>(SpawnOptions(), std::forward<Args>(args)...);
+  }
+  template <class T, class... Args>
+  auto Spawn(SpawnOptions options, Args&&... args) {
+    static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
+    if (options.label.empty()) options.label = internal::DemangledName(typeid(T).name());
+    return typename internal::RefOf<T>::type(
+        SpawnMade(std::move(options),
+                  [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {
+                    return std::make_unique<T>(std::move(held)...);
+                  }));
+  }
+  template <Spawnable S>
+  typename S::RefType Spawn(const S& spec) {
+    const ActorSpec<typename S::RefType> made = spec;
+    return typename S::RefType(SpawnMade(made.options, made.make));
+  }
+  // What Spawn does, for a factory.
+  Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
+
+  // Asks and blocks this plain thread for the answer, at most `timeout`.
+  template <class Q, class R>
+  absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, Q request, absl::Duration timeout);
+
+  // As in Context, from a plain thread. An exit from here is a parent's to an
+  // actor without a parent.
+  void Exit(Pid target, ExitReason reason);
+  void Kill(Pid target);
+  void RequestStop(Pid target, ExitReason reason = ExitReason::Shutdown());
+  // The present owner of a name here or, published, elsewhere.
+  absl::optional<Pid> WhereIs(absl::string_view name) { return FindPid(name); }
+  // Blocks until `target` has ended, at most `timeout`, and gives its reason.
+  // Expired when it lives on.
+  absl::StatusOr<ExitReason> AwaitEnd(Pid target, absl::Duration timeout);
+
+  // Ends the actors without parents with Shutdown, so that they end theirs, in
+  // order; after `within` kills what is left. False when something had to be
+  // killed. Later spawns are ended at once.
+  bool Shutdown(absl::Duration within);
+
+  // All messages of this system. Balances whenever no turn runs.
+  MessageLedger Ledger() const { return core_.Ledger(); }
+  // Called for each dead letter, on the thread that made it; must not wait or
+  // send.
+  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
+    core_.SubscribeDeadLetters(std::move(listener));
+  }
+  int64_t live_actors() const { return core_.live_actors.load(std::memory_order_acquire); }
+  const std::string& name() const { return core_.name(); }
+  NodeIncarnation incarnation() const { return core_.incarnation(); }
+  Registry& registry() { return core_.registry(); }
+  Executor& executor() { return core_.executor(); }
+  Clock& clock() { return core_.clock(); }
+  LogSink& log() { return core_.log(); }
+  // A seed for a generator of the caller's, from this system's.
+  uint64_t NewSeed() { return core_.NewSeed(); }
+
+  // For a transport. Null uninstalls. What is installed outlives its use here.
+  void InstallRouter(Router* router) { core_.InstallRouter(router); }
+  void InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
+  void InstallPublisher(NamePublisher* publisher) { core_.InstallPublisher(publisher); }
+  // The index of NodeTable under which this system knows that peer.
+  uint16_t InternPeer(absl::string_view name, NodeIncarnation incarnation);
+  // The index of this system itself.
+  uint16_t node() const { return core_.node(); }
+
+  // Inbound.
+  absl::Status Deliver(internal::Message message) override;
+  void Deliver(Signal signal) override;
+
+  internal::SystemCore& core() { return core_; }
+
+ private:
+  absl::optional<Pid> FindPid(absl::string_view name);
+  void PruneRoots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool AwaitEmpty(absl::Duration within);
+  void PostToAll(SignalKind kind);
+
+  const ActorSystemOptions options_;
+  const std::unique_ptr<ThreadPool> own_pool_;  // null when injected
+  internal::SystemCore core_;
+  const std::unique_ptr<Registry> registry_;
+  absl::Mutex mu_;
+  std::vector<Pid> roots_ ABSL_GUARDED_BY(mu_);
+  size_t prune_at_ ABSL_GUARDED_BY(mu_) = 64;
+};
+
+namespace internal {
+
+// Where an actor leaves what a plain thread waits for.
+template <class T>
+struct Handover {
+  absl::Mutex mu;
+  absl::optional<T> value ABSL_GUARDED_BY(mu);
+
+  void Give(T given) {
+    absl::MutexLock lock(&mu);
+    value = std::move(given);
+  }
+  bool IsThere() {
+    absl::MutexLock lock(&mu);
+    return value.has_value();
+  }
+  absl::optional<T> Take() {
+    absl::MutexLock lock(&mu);
+    return std::exchange(value, absl::nullopt);
+  }
+};
+
+// Asks for a plain thread.
+template <class Q, class R>
+class ThreadAsker final : public Actor {
+ public:
+  using Result = Handover<absl::StatusOr<R>>;
+  ThreadAsker(Channel<Call<Q, R>> channel, Q request, absl::Duration timeout, std::shared_ptr<Result> result,
+              Executor& executor)
+      : channel_(channel),
+        request_(std::move(request)),
+        timeout_(timeout),
+        result_(std::move(result)),
+        executor_(executor) {}
+  Next Start() override { return Ask(); }
+
+ private:
+  Task<> Ask() {
+    const auto asked = channel_.Ask(std::move(request_), timeout_);
+    absl::StatusOr<R> answer = co_await asked;
+    result_->Give(std::move(answer));
+    executor_.Notify();
+  }
+
+  Channel<Call<Q, R>> channel_;
+  Q request_;
+  absl::Duration timeout_;
+  std::shared_ptr<Result> result_;
+  Executor& executor_;
+};
+
+}  // namespace internal
+
+template <class Q, class R>
+absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, Q request, absl::Duration timeout) {
+  UNDERSTUDY_CHECK(internal::ThisTurn().actor == nullptr,
+                   "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
+  auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
+  Spawn<internal::ThreadAsker<Q, R>>(channel, std::move(request), timeout, result, std::ref(executor()));
+  executor().BlockUntil([&] { return result->IsThere(); }, MonotonicTime::InfiniteFuture());
+  absl::optional<absl::StatusOr<R>> answer = result->Take();
+  if (!answer) return MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer");
+  return *std::move(answer);
+}
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_

@@ -1,0 +1,138 @@
+// Channel<M>: the sending end of one mailbox of one actor, here or on another
+// node. Having a channel is the right to send M.
+//
+//   Channel<int> add = ref.add();
+//   absl::Status sent = add.Send(5);            // moved from only if accepted
+//   add.Tell(5);                                // a refusal becomes a dead letter
+//   auto asked = ref.total().Ask({}, absl::Seconds(1));   // in an actor's turn
+//   absl::StatusOr<Total> total = co_await asked;         // a second statement
+//
+// Guarantees: a local send is accepted or refused at once (Full, NoMailbox,
+// NoProcess, NoName, Stopping); one sender's messages and signals arrive at an
+// actor in the order of sending. The sender is the actor whose turn runs on
+// this thread, else the thread.
+// Threads: any; Ask and await only in an actor's turn. Lifetime: a small
+// trivially copyable value; it names one life and outlives it harmlessly.
+#ifndef UNDERSTUDY_ACTORS_CHANNEL_H_
+#define UNDERSTUDY_ACTORS_CHANNEL_H_
+
+#include <cstdint>
+#include <ostream>
+#include <type_traits>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pending.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+namespace internal {
+
+// Sends to a mailbox of `to` as the actor of this turn, or as the thread.
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
+                      absl::FunctionRef<Payload()> take);
+// The same, but a refusal becomes a dead letter.
+void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
+                absl::FunctionRef<Payload()> take);
+// Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
+// the answer.
+PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
+                   absl::FunctionRef<Payload()> take, absl::Duration timeout);
+
+class ChannelBase {
+ public:
+  Pid pid() const { return pid_; }
+  // Hash of the mailbox's wire name.
+  uint32_t mailbox() const { return mailbox_; }
+
+  friend bool operator==(const ChannelBase&, const ChannelBase&) = default;
+  template <typename H>
+  friend H AbslHashValue(H state, const ChannelBase& channel) {
+    return H::combine(std::move(state), channel.pid_, channel.mailbox_);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const ChannelBase& channel) {
+    return out << channel.pid_ << "/" << MailboxNames::Find(channel.mailbox_);
+  }
+
+ protected:
+  ChannelBase() = default;
+  ChannelBase(Pid pid, uint32_t mailbox) : pid_(pid), mailbox_(mailbox) {}
+  ~ChannelBase() = default;
+  ChannelBase(const ChannelBase&) = default;
+  ChannelBase& operator=(const ChannelBase&) = default;
+
+  Pid pid_;
+  uint32_t mailbox_ = 0;
+};
+
+}  // namespace internal
+
+template <class M>
+class Channel : public internal::ChannelBase {
+ public:
+  using Message = M;
+
+  // Sends to it answer NoProcess.
+  Channel() = default;
+  // Prefer a Ref. `mailbox` is the hash of a wire name.
+  Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
+
+  // OK means accepted. A refused message is unchanged.
+  [[nodiscard]] absl::Status Send(M&& message) const {
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
+                              [&] { return internal::Payload::Of<M>(std::move(message)); });
+  }
+  [[nodiscard]] absl::Status Send(const M& message) const
+    requires std::is_copy_constructible_v<M>
+  {
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
+                              [&] { return internal::Payload::Of<M>(M(message)); });
+  }
+  // Send, where a refusal is counted and told to the dead-letter listeners.
+  void Tell(M&& message) const {
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
+                         [&] { return internal::Payload::Of<M>(std::move(message)); });
+  }
+  void Tell(const M& message) const
+    requires std::is_copy_constructible_v<M>
+  {
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
+                         [&] { return internal::Payload::Of<M>(M(message)); });
+  }
+};
+
+template <class RequestT, class ReplyT>
+class Channel<Call<RequestT, ReplyT>> : public internal::ChannelBase {
+ public:
+  using Message = Call<RequestT, ReplyT>;
+  using Request = RequestT;
+  using Reply = ReplyT;
+
+  Channel() = default;
+  Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
+
+  // Sends at once and gives what to await, for at most `timeout` (less when the
+  // call in hand has less left). Everything that can go wrong is the answer:
+  // a refusal, CalleeExited, Unanswered, NoConnection, Expired, Cancelled, or
+  // the callee's own status. CHECKs outside an actor's turn: there use
+  // ActorSystem::Ask.
+  [[nodiscard]] Pending<ReplyT> Ask(RequestT request, absl::Duration timeout) const {
+    return Pending<ReplyT>(internal::SendCall(
+        pid_, mailbox_, internal::TypeOf<RequestT>(), &request,
+        [&] { return internal::Payload::Of<RequestT>(std::move(request)); }, timeout));
+  }
+};
+
+}  // namespace understudy
+
+template <class M>
+struct std::hash<understudy::Channel<M>> {
+  size_t operator()(const understudy::Channel<M>& channel) const {
+    return std::hash<understudy::Pid>()(channel.pid()) ^ channel.mailbox();
+  }
+};
+
+#endif  // UNDERSTUDY_ACTORS_CHANNEL_H_

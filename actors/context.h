@@ -1,0 +1,293 @@
+// Context: what an actor can do besides receiving. Actor::context() gives it.
+//
+// Owner's turn only: CHECKed in debug builds. Its actor's life is its own.
+#ifndef UNDERSTUDY_ACTORS_CONTEXT_H_
+#define UNDERSTUDY_ACTORS_CONTEXT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pending.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/registry.h"
+
+namespace understudy {
+
+class Spawner;
+
+// A monitor of this actor: destroying it ends the monitor and removes its Down
+// if that waits. Move-only, and used only by its actor on its turn.
+class MonitorHandle {
+ public:
+  MonitorHandle() = default;
+  MonitorHandle(Pid owner, uint64_t id) : owner_(owner), id_(id) {}
+  MonitorHandle(MonitorHandle&& other) noexcept : owner_(other.owner_), id_(std::exchange(other.id_, 0)) {}
+  MonitorHandle& operator=(MonitorHandle&& other) noexcept {
+    if (this != &other) {
+      End();
+      owner_ = other.owner_;
+      id_ = std::exchange(other.id_, 0);
+    }
+    return *this;
+  }
+  ~MonitorHandle() { End(); }
+
+  // As Down::monitor has it; 0 for none.
+  uint64_t id() const { return id_; }
+  // Ends the monitor now.
+  void End();
+  // Lets go: the monitor stays until it fires.
+  uint64_t Keep() && { return std::exchange(id_, 0); }
+
+ private:
+  Pid owner_;
+  uint64_t id_ = 0;
+};
+
+// Keeps a mailbox closed while it lives. Move-only, owner only.
+class Lease {
+ public:
+  Lease() = default;
+  Lease(Pid owner, int mailbox) : owner_(owner), mailbox_(mailbox) {}
+  Lease(Lease&& other) noexcept : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)) {}
+  Lease& operator=(Lease&& other) noexcept {
+    if (this != &other) {
+      End();
+      owner_ = other.owner_;
+      mailbox_ = std::exchange(other.mailbox_, -1);
+    }
+    return *this;
+  }
+  ~Lease() { End(); }
+  void End();
+
+ private:
+  Pid owner_;
+  int mailbox_ = -1;
+};
+
+// The result of Lookup: awaits StatusOr<R>.
+template <class R>
+class [[nodiscard]] PendingLookup {
+ public:
+  using UnderstudyAwaitable = void;
+  explicit PendingLookup(internal::PendingId id) : id_(id) {}
+
+  auto operator co_await() const {
+    struct Awaiter : internal::PendingAwaiter {
+      using internal::PendingAwaiter::PendingAwaiter;
+      absl::StatusOr<R> await_resume() const {
+        internal::Answer answer = internal::TakeAnswer(this->pending_);
+        if (!answer.status.ok()) return answer.status;
+        const auto& record = answer.payload.template As<NameRecord>();
+        if (absl::Status fits = CheckMailboxes(internal::MailboxesOf<R>(), record.mailboxes); !fits.ok()) return fits;
+        return R(record.pid);
+      }
+    };
+    return Awaiter(id_);
+  }
+
+ private:
+  internal::PendingId id_;
+};
+
+// A pid, or something that has one: a ref, a channel.
+template <class T>
+concept HasPid = requires(const T& target) {
+  { target.pid() } -> std::convertible_to<Pid>;
+};
+
+class Context {
+ public:
+  explicit Context(internal::ActorCore& core) : core_(core) {}
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // This actor's pid.
+  Pid Self() const;
+  // Who spawned it; null for a plain thread.
+  Pid Parent() const;
+  MonotonicTime Now() const;
+  absl::Time WallNow() const;
+  // This actor's own generator, seeded by the system's.
+  understudy::Random& Random();
+  LogSink& Log();
+
+  // Starts a new actor and links it, with this one as its parent. Returns at
+  // once and never fails: a start that does is told by SpawnOutcome, by the
+  // link and by monitors.
+  template <class T, class... Args>
+    requires(!std::is_same_v<std::remove_cvref_t<Args>, SpawnOptions> && ...)
+  auto Spawn(Args&&... args) {
+    return Spawn<T>(SpawnOptions(), std::forward<Args>(args)...);
+  }
+  template <class T, class... Args>
+  auto Spawn(SpawnOptions options, Args&&... args) {
+    static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
+    if (options.label.empty()) options.label = internal::DemangledName(typeid(T).name());
+    return typename internal::RefOf<T>::type(
+        SpawnMade(std::move(options),
+                  [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {
+                    return std::make_unique<T>(std::move(held)...);
+                  }));
+  }
+  template <Spawnable S>
+  typename S::RefType Spawn(const S& spec) {
+    const ActorSpec<typename S::RefType> made = spec;
+    return typename S::RefType(SpawnMade(made.options, made.make));
+  }
+  // The same recipe with other options.
+  template <Spawnable S>
+  typename S::RefType Spawn(SpawnOptions options, const S& spec) {
+    const ActorSpec<typename S::RefType> made = spec;
+    return typename S::RefType(SpawnMade(std::move(options), made.make));
+  }
+  // What Spawn does, for a factory.
+  Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
+  // Starts things elsewhere; null without a node.
+  understudy::Spawner* Spawner();
+
+  // At once; the dead, unreachable or forbidden answer by an exit (NoProcess,
+  // NoConnection, NotPermitted). At limits::kLinksPerActorMax the exit says
+  // Failed(ResourceExhausted).
+  template <class T>
+  void Link(const T& target) {
+    LinkPid(PidOf(target));
+  }
+  // After it nothing of that link arrives, what was queued included.
+  template <class T>
+  void Unlink(const T& target) {
+    UnlinkPid(PidOf(target));
+  }
+  // Calls `handler` with a Down when the target ends, once; at once when it has
+  // ended or cannot be reached. At limits::kMonitorsPerActorMax the Down says
+  // Failed(ResourceExhausted).
+  template <class T, class F>
+  [[nodiscard]] MonitorHandle Monitor(const T& target, F handler) {
+    return MonitorPid(PidOf(target), internal::MakeHandler<Down>(std::move(handler)));
+  }
+
+  // An exit signal: ends an actor that does not trap, at once; Normal ends
+  // only oneself.
+  template <class T>
+  void Exit(const T& target, ExitReason reason) {
+    ExitPid(PidOf(target), std::move(reason));
+  }
+  // Cannot be trapped; the others see Killed.
+  template <class T>
+  void Kill(const T& target) {
+    KillPid(PidOf(target));
+  }
+  // Ends the target after what arrived before.
+  template <class T>
+  void RequestStop(const T& target, ExitReason reason = ExitReason::Shutdown()) {
+    RequestStopPid(PidOf(target), std::move(reason));
+  }
+
+  // From now on exits are events for `handler` (const ExitEvent&), but a
+  // parent's, which ends the actor in its place.
+  template <class F>
+  void TrapExits(F handler) {
+    SetTraps(internal::MakeHandler<ExitEvent>(std::move(handler)), nullptr);
+  }
+  // The parent's too: `parent_handler` begins to end the actor, which has
+  // SpawnOptions::shutdown_within for it and is then killed.
+  template <class F, class G>
+  void TrapExits(F handler, G parent_handler) {
+    SetTraps(internal::MakeHandler<ExitEvent>(std::move(handler)),
+             internal::MakeHandler<ExitEvent>(std::move(parent_handler)));
+  }
+  // RequestStop calls `handler` (const StopRequest&) and does not end the actor.
+  template <class F>
+  void TrapStops(F handler) {
+    SetStopHandler(internal::MakeHandler<StopRequest>(std::move(handler)));
+  }
+
+  // Completes a start that began with Next::Starting.
+  void FinishStart();
+  // Ends this actor when the handler returns or awaits. The first exit wins.
+  // During Start it is a start that failed with `reason`.
+  void Stop(ExitReason reason = ExitReason::Normal());
+
+  // Closes the mailbox while the lease lives.
+  [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox);
+  // The message in hand goes back to its mailbox and is eligible again when the
+  // behaviour changes. CHECKs when no message is in hand.
+  void Postpone();
+
+  // Calls `handler` after `delay`, once. A timer of that name that runs is
+  // replaced. Timers survive become. ResourceExhausted at
+  // limits::kTimersPerActorMax.
+  template <class F>
+  absl::Status StartTimer(absl::string_view name, absl::Duration delay, F handler) {
+    return StartNamedTimer(name, delay, internal::MakeHandler<TimerEvent>(std::move(handler)));
+  }
+  // After it the timer's event does not come. False when none of that name ran.
+  bool CancelTimer(absl::string_view name);
+
+  // Takes a name of this node for this actor; it goes when the actor ends.
+  // AlreadyExists, InvalidArgument.
+  [[nodiscard]] absl::Status Register(absl::string_view name);
+  // Takes a name of the cluster; OK means free as far as this node knows.
+  Pending<void> Publish(absl::string_view name);
+  // Gives a name of either kind up.
+  void Unregister(absl::string_view name);
+  // Waits for the name to be there, at most `timeout` (then NoName), and gives
+  // a ref bound to its owner. FailedPrecondition when the owner lacks a mailbox
+  // that R uses.
+  template <class R>
+  PendingLookup<R> Lookup(absl::string_view name, absl::Duration timeout) {
+    return PendingLookup<R>(StartLookup(name, timeout));
+  }
+  // Calls `handler` (const NameChange&) for the present owner, if any, and each
+  // change after that, as long as this actor lives.
+  template <class F>
+  void WatchName(absl::string_view name, F handler) {
+    StartNameWatch(name, internal::MakeHandler<NameChange>(std::move(handler)));
+  }
+
+  // The mailboxes of this actor as others see them.
+  std::vector<MailboxSignature> Mailboxes() const;
+
+ private:
+  static Pid PidOf(Pid pid) { return pid; }
+  template <HasPid T>
+  static Pid PidOf(const T& target) {
+    return target.pid();
+  }
+
+  void LinkPid(Pid pid);
+  void UnlinkPid(Pid pid);
+  MonitorHandle MonitorPid(Pid pid, std::shared_ptr<internal::MessageHandler> handler);
+  void ExitPid(Pid pid, ExitReason reason);
+  void KillPid(Pid pid);
+  void RequestStopPid(Pid pid, ExitReason reason);
+  void SetTraps(std::shared_ptr<internal::MessageHandler> handler,
+                std::shared_ptr<internal::MessageHandler> parent_handler);
+  void SetStopHandler(std::shared_ptr<internal::MessageHandler> handler);
+  absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
+                               std::shared_ptr<internal::MessageHandler> handler);
+  internal::PendingId StartLookup(absl::string_view name, absl::Duration timeout);
+  void StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler);
+
+  internal::ActorCore& core_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_CONTEXT_H_

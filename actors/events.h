@@ -1,0 +1,59 @@
+// What happens to an actor besides messages: plain structs, given to handlers
+// like messages.
+#ifndef UNDERSTUDY_ACTORS_EVENTS_H_
+#define UNDERSTUDY_ACTORS_EVENTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+// A monitored actor has ended, or could not be reached.
+struct Down {
+  Pid pid;
+  uint64_t monitor = 0;  // MonitorHandle::id()
+  ExitReason reason;
+};
+
+// A linked actor has ended, or somebody called Exit; for actors that trap.
+struct ExitEvent {
+  Pid peer;
+  ExitReason reason;
+  bool from_parent = false;
+};
+
+// Somebody called RequestStop.
+struct StopRequest {
+  Pid from;
+  ExitReason reason;
+};
+
+// What became of a spawn: exactly one for each, before any Down.
+struct SpawnOutcome {
+  enum class Kind {
+    kStarted,
+    kIgnored,  // Start gave Next::Ignore()
+    kFailed,   // constructor or Start failed, with `reason`
+  };
+  Pid pid;
+  Kind kind = Kind::kStarted;
+  ExitReason reason;
+};
+
+// A timer of the actor has come.
+struct TimerEvent {
+  std::string name;  // empty for At, After and Idle
+};
+
+// A watched name has another owner, or none (a null pid).
+struct NameChange {
+  std::string name;
+  Pid pid;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_EVENTS_H_

@@ -1,0 +1,172 @@
+// The table of asks: calls, lookups and publications that this actor waits for.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy::internal {
+
+MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
+  const MonotonicTime deadline = system_.clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
+  return current_ == nullptr ? deadline : std::min(deadline, current_->message.deadline);
+}
+
+uint64_t ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
+  const uint64_t id = ++last_ask_;
+  Ask& ask = asks_[id];
+  ask.callee = callee;
+  if (asks_.size() > limits::kAsksPerActorMax) {
+    Answered(
+        id,
+        MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax, " asks under way")),
+        {});
+    return id;
+  }
+  ask.timer = AddTimer(deadline, {.kind = Timer::Kind::kAsk, .ask = id});
+  return id;
+}
+
+void ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
+  const auto found = asks_.find(id);
+  if (found == asks_.end() || found->second.is_answered) return;  // too late
+  Ask& ask = found->second;
+  ask.is_answered = true;
+  ask.answer = {.status = std::move(status), .payload = std::move(payload)};
+  if (ask.name_watch != 0) system_.registry().Unwatch(std::exchange(ask.name_watch, 0));
+  if (ask.waiter == nullptr) return;
+  timers_.Remove(std::exchange(ask.timer, 0));
+  resumable_.push_back({std::exchange(ask.waiter, nullptr), ask.activation});
+}
+
+// Its time is over. Awaited later, it says so.
+void ActorCore::ExpireAsk(uint64_t id, absl::string_view name) {
+  const auto found = asks_.find(id);
+  if (found == asks_.end()) return;
+  Ask& ask = found->second;
+  if (!ask.is_answered && !ask.callee.is_null()) {
+    system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = ask.callee, .id = id});
+  }
+  if (ask.waiter == nullptr) {
+    if (ask.name_watch != 0) system_.registry().Unwatch(ask.name_watch);
+    asks_.erase(found);
+    return;
+  }
+  Answered(id,
+           name.empty() ? MakeError(ErrorKind::kExpired, "no answer within the deadline")
+                        : MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", name, " in time")),
+           {});
+}
+
+void ActorCore::CancelAsk(uint64_t id) {
+  const auto found = asks_.find(id);
+  if (found == asks_.end() || found->second.is_answered) return;
+  if (const Pid callee = found->second.callee; !callee.is_null()) {
+    system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = callee, .id = id});
+  }
+  Answered(id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"), {});
+}
+
+bool ActorCore::IsAnswered(uint64_t id) {
+  const auto found = asks_.find(id);
+  return found == asks_.end() || found->second.is_answered;
+}
+
+void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
+  Ask& ask = asks_.at(id);
+  UNDERSTUDY_CHECK(ask.waiter == nullptr, "a Pending is awaited twice");
+  ask.waiter = waiter;
+  ask.activation = current_;
+}
+
+Answer ActorCore::TakeAnswer(uint64_t id) {
+  const auto found = asks_.find(id);
+  if (found == asks_.end()) {
+    return {.status =
+                MakeError(ErrorKind::kExpired, "it was awaited after its deadline, or given up, or awaited before")};
+  }
+  Answer answer = std::move(found->second.answer);
+  if (found->second.timer != 0) timers_.Remove(found->second.timer);
+  asks_.erase(found);
+  return answer;
+}
+
+PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout) {
+  const uint64_t id = NewAsk(Pid(), MonotonicTime::InfiniteFuture());
+  Ask& ask = asks_.at(id);
+  if (ask.is_answered) return {self_, id};
+  const auto no_name = [name = std::string(name)] {
+    return MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name));
+  };
+  if (absl::optional<NameRecord> record = system_.registry().Find(name)) {
+    Answered(id, absl::OkStatus(), Payload::Of(*std::move(record)));
+    return {self_, id};
+  }
+  if (timeout <= absl::ZeroDuration()) {
+    Answered(id, no_name(), {});
+    return {self_, id};
+  }
+  timers_.Remove(ask.timer);
+  ask.timer = AddTimer(DeadlineWithin(timeout), {.kind = Timer::Kind::kAsk, .ask = id, .name = std::string(name)});
+  // A change comes back as a reply to this ask: the first one answers it.
+  const uint64_t watch = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view,
+                                                                                         const NameRecord* record) {
+    if (record == nullptr) return;
+    cell->Post(LifeOf(self),
+               Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)});
+  });
+  asks_.at(id).name_watch = watch;
+  return {self_, id};
+}
+
+PendingId ActorCore::Publish(absl::string_view name) {
+  const uint64_t id = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
+  const NameRecord record{.name = std::string(name),
+                          .pid = self_,
+                          .scope = NameScope::kCluster,
+                          .claimed = system_.clock().WallNow(),
+                          .mailboxes = Signatures()};
+  absl::Status taken = ValidateName(name);
+  if (taken.ok()) taken = system_.registry().Insert(record);
+  NamePublisher* publisher = system_.publisher();
+  if (!taken.ok() || publisher == nullptr) {
+    Answered(id, std::move(taken), {});
+    return {self_, id};
+  }
+  publisher->Publish(record, [cell = cell_, self = self_, id](absl::Status published) {
+    cell->Post(LifeOf(self),
+               Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)});
+  });
+  return {self_, id};
+}
+
+absl::Status ActorCore::Register(absl::string_view name) {
+  if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
+  return system_.registry().Insert({.name = std::string(name),
+                                    .pid = self_,
+                                    .scope = NameScope::kNode,
+                                    .claimed = system_.clock().WallNow(),
+                                    .mailboxes = Signatures()});
+}
+
+void ActorCore::Unregister(absl::string_view name) { system_.registry().Remove(name, self_); }
+
+void ActorCore::WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler) {
+  const uint64_t id = ++last_name_watch_;
+  NameWatch& watch = name_watches_[id];
+  watch.name = std::string(name);
+  watch.handler = std::move(handler);
+  watch.registry_id = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view changed,
+                                                                                      const NameRecord* record) {
+    cell->Post(LifeOf(self),
+               NameReport{.watch = id, .name = std::string(changed), .pid = record == nullptr ? Pid() : record->pid});
+  });
+}
+
+}  // namespace understudy::internal

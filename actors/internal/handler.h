@@ -1,0 +1,180 @@
+// From any callable of the allowed forms to a MessageHandler.
+//
+// A tell's handler takes `const M&`, M or nothing, and returns void, Status,
+// Behavior, StatusOr<Behavior>, or a Task of one of these. A call's takes
+// `const M&` or M and returns Reply, StatusOr<Reply>, or a Task of one; or it
+// takes a Replier<Reply> second and returns what a tell's does. Anything else
+// does not compile, and says so.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_HANDLER_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_HANDLER_H_
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/internal/activation.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/task.h"
+
+namespace understudy::internal {
+
+// A member function of some actor class, or a callable.
+template <class F>
+struct HandlerClass {
+  using type = void;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...)> {
+  using type = A;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...) const> {
+  using type = A;
+};
+
+// Calls `handler` on `self` with `args`.
+template <class F, class... Args>
+decltype(auto) CallHandler(F& handler, Actor& self, Args&&... args) {
+  using A = typename HandlerClass<F>::type;
+  if constexpr (std::is_void_v<A>) {
+    return handler(std::forward<Args>(args)...);
+  } else {
+    return (static_cast<A&>(self).*handler)(std::forward<Args>(args)...);
+  }
+}
+
+template <class F, class... Args>
+constexpr bool CanCallHandler() {
+  using A = typename HandlerClass<F>::type;
+  if constexpr (std::is_void_v<A>) {
+    return std::is_invocable_v<F&, Args...>;
+  } else {
+    return std::is_invocable_v<F, A&, Args...>;
+  }
+}
+
+template <class T>
+struct TaskResult {
+  using type = T;
+};
+template <class T>
+struct TaskResult<Task<T>> {
+  using type = T;
+};
+
+template <class R>
+constexpr bool kTellResult = std::is_void_v<R> || std::is_same_v<R, absl::Status> || std::is_same_v<R, Behavior> ||
+                             std::is_same_v<R, absl::StatusOr<Behavior>> || std::is_same_v<R, Failure>;
+
+template <class R, class Reply>
+constexpr bool kCallResult = std::is_same_v<R, Reply> || std::is_same_v<R, absl::StatusOr<Reply>> ||
+                             (std::is_same_v<Reply, void> && std::is_same_v<R, absl::Status>);
+
+inline void FinishTell(Activation& activation, absl::Status status) { activation.FinishTell(status); }
+inline void FinishTell(Activation& activation, const Failure& failed) { activation.FinishTell(failed.status()); }
+inline void FinishTell(Activation& activation, const Behavior& next) { activation.FinishTell(next.table()); }
+inline void FinishTell(Activation& activation, const absl::StatusOr<Behavior>& next) {
+  if (next.ok()) {
+    activation.FinishTell(next->table());
+  } else {
+    activation.FinishTell(next.status());
+  }
+}
+
+template <class Reply>
+void FinishCall(Activation& activation, Reply reply) {
+  activation.AnswerValue(Payload::Of<Reply>(std::move(reply)));
+}
+template <class Reply>
+void FinishCall(Activation& activation, absl::StatusOr<Reply> reply) {
+  if (reply.ok()) {
+    activation.AnswerValue(Payload::Of<Reply>(*std::move(reply)));
+  } else {
+    activation.AnswerStatus(reply.status());
+  }
+}
+
+template <bool kAnswers, class T>
+RootTask DriveTask(Activation& activation, Task<T> task) {
+  if constexpr (std::is_void_v<T>) {
+    co_await task;
+  } else if constexpr (kAnswers) {
+    T result = co_await task;
+    FinishCall(activation, std::move(result));
+  } else {
+    T result = co_await task;
+    FinishTell(activation, std::move(result));
+  }
+}
+
+// Runs `call`, a handler bound to its arguments, and finishes the activation
+// with what it returns.
+template <bool kAnswers, class Fn>
+void RunAndFinish(Activation& activation, Fn call) {
+  using R = decltype(call());
+  if constexpr (IsTask<R>::value) {
+    activation.SetRoot(DriveTask<kAnswers>(activation, call()));
+  } else if constexpr (std::is_void_v<R>) {
+    call();
+  } else if constexpr (kAnswers) {
+    FinishCall(activation, call());
+  } else {
+    FinishTell(activation, call());
+  }
+}
+
+template <class M, class F>
+class TypedHandler final : public MessageHandler {
+ public:
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  using Reply = typename Traits::Reply;
+
+  explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
+
+  void Run(Actor& self, Activation& activation) override {
+    Request& request = activation.message.payload.As<Request>();
+    if constexpr (CanCallHandler<F, Request&&>()) {
+      using R = decltype(CallHandler(handler_, self, std::move(request)));
+      using Result = typename TaskResult<R>::type;
+      if constexpr (Traits::kIsCall) {
+        static_assert(kCallResult<Result, Reply>,
+                      "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");
+      } else {
+        static_assert(kTellResult<Result>,
+                      "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
+      }
+      RunAndFinish<Traits::kIsCall>(activation, [&]() -> R { return CallHandler(handler_, self, std::move(request)); });
+    } else if constexpr (Traits::kIsCall) {
+      static_assert(CanCallHandler<F, Request&&, Replier<Reply>>(),
+                    "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
+      using R = decltype(CallHandler(handler_, self, std::move(request), Replier<Reply>(activation)));
+      static_assert(kTellResult<typename TaskResult<R>::type>,
+                    "a handler with a Replier returns void or Status, or a Task of one of these");
+      RunAndFinish<false>(activation, [&]() -> R {
+        return CallHandler(handler_, self, std::move(request), Replier<Reply>(activation));
+      });
+    } else {
+      static_assert(CanCallHandler<F>(), "a handler takes the mailbox's message (const M& or M), or nothing");
+      using R = decltype(CallHandler(handler_, self));
+      static_assert(kTellResult<typename TaskResult<R>::type>,
+                    "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
+      RunAndFinish<false>(activation, [&]() -> R { return CallHandler(handler_, self); });
+    }
+  }
+
+ private:
+  F handler_;
+};
+
+template <class M, class F>
+std::unique_ptr<MessageHandler> MakeHandler(F handler) {
+  return std::make_unique<TypedHandler<M, F>>(std::move(handler));
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_HANDLER_H_

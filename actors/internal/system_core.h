@@ -1,0 +1,160 @@
+// SystemCore: what a send, a signal and a turn need of their actor system.
+//
+// ActorSystem owns one. Any thread, unless a member says otherwise.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_CORE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_CORE_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/router.h"
+#include "understudy/actors/spawner.h"
+
+namespace understudy {
+
+// What became of an accepted message; semantics of each in actors/README.md.
+enum class Fate { kHandled, kRejected, kFailed, kExpired, kCancelled, kDropped, kDeadLetter, kPassedOn };
+inline constexpr int kFateCount = 8;
+// "handled", "dead letter", …
+absl::string_view FateName(Fate fate);
+
+// The messages of a system (or of one mailbox): accepted is the sum of the
+// fates and of those that wait, whenever no turn runs.
+struct MessageLedger {
+  int64_t accepted = 0;
+  std::array<int64_t, kFateCount> fates{};
+  int64_t waiting = 0;
+  int64_t refused = 0;  // not accepted, and so not in the sum
+
+  int64_t of(Fate fate) const { return fates[static_cast<size_t>(fate)]; }
+  bool balances() const;
+  std::string ToString() const;
+};
+
+// A message that reached no handler: accepted and then left behind, or told and
+// refused.
+struct DeadLetter {
+  absl::Status why;
+  Pid from;
+  Pid to;
+  std::string mailbox;
+  std::string type;
+};
+
+namespace internal {
+
+class ActorCore;
+
+class SystemCore {
+ public:
+  SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed);
+  SystemCore(const SystemCore&) = delete;
+  SystemCore& operator=(const SystemCore&) = delete;
+
+  const std::string& name() const { return name_; }
+  NodeIncarnation incarnation() const { return incarnation_; }
+  uint16_t node() const { return node_; }
+  Executor& executor() { return executor_; }
+  Clock& clock() { return executor_.clock(); }
+  LogSink& log() { return log_; }
+  CellArena& cells() { return cells_; }
+
+  bool IsLocal(Pid pid) const { return pid.node() == node_; }
+  // The cell of a pid of this system, or null. Its life may have ended.
+  ActorCell* CellOf(Pid pid) { return IsLocal(pid) ? cells_.Find(pid.cell()) : nullptr; }
+  // A pid for a new life of `cell`.
+  Pid NewPid(const ActorCell& cell);
+
+  // Sends a signal wherever its actor is. To an actor that has ended, link and
+  // monitor are answered with NoProcess, and the rest is dropped.
+  void Post(Signal signal);
+  // Sends by name of the mailbox, here or to another node.
+  absl::Status Send(const OutboundMessage& message, absl::FunctionRef<Payload()> take);
+
+  void Count(Fate fate, int64_t n = 1) { fates_[static_cast<size_t>(fate)].fetch_add(n, std::memory_order_relaxed); }
+  void CountAccepted() { accepted_.fetch_add(1, std::memory_order_relaxed); }
+  void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
+  MessageLedger Ledger() const;
+
+  void OnDeadLetter(DeadLetter letter);
+  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
+
+  void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
+  Router* router() { return router_.load(std::memory_order_acquire); }
+  void InstallSpawner(Spawner* spawner) { spawner_.store(spawner, std::memory_order_release); }
+  Spawner* spawner() { return spawner_.load(std::memory_order_acquire); }
+  void InstallPublisher(NamePublisher* publisher) { publisher_.store(publisher, std::memory_order_release); }
+  NamePublisher* publisher() { return publisher_.load(std::memory_order_acquire); }
+  Registry& registry() { return *registry_; }
+  void set_registry(Registry* registry) { registry_ = registry; }
+
+  uint64_t NewSeed();
+
+  // Told of each step of each actor, one line each. Set before actors run.
+  void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
+  const std::function<void(absl::string_view)>& tracer() const { return tracer_; }
+
+  // Actors that have begun and not ended; 0 lets Shutdown go on.
+  std::atomic<int64_t> live_actors{0};
+  // New actors are no longer spawned by plain threads.
+  std::atomic<bool> is_stopping{false};
+
+ private:
+  void AnswerForDead(const Signal& signal);
+
+  const std::string name_;
+  const NodeIncarnation incarnation_;
+  Executor& executor_;
+  LogSink& log_;
+  uint16_t node_;
+  CellArena cells_;
+  std::atomic<uint64_t> last_serial_{0};
+  std::atomic<Router*> router_{nullptr};
+  std::atomic<Spawner*> spawner_{nullptr};
+  std::atomic<NamePublisher*> publisher_{nullptr};
+  std::function<void(absl::string_view)> tracer_;
+  Registry* registry_ = nullptr;  // constant after construction of the system
+  std::atomic<int64_t> accepted_{0};
+  std::atomic<int64_t> refused_{0};
+  std::array<std::atomic<int64_t>, kFateCount> fates_{};
+  absl::Mutex mu_;
+  Random random_ ABSL_GUARDED_BY(mu_);
+  std::vector<absl::AnyInvocable<void(const DeadLetter&)>> dead_letter_listeners_ ABSL_GUARDED_BY(mu_);
+};
+
+// The turn that runs on this thread.
+struct CurrentTurn {
+  SystemCore* system = nullptr;
+  ActorCore* actor = nullptr;
+  Pid self;
+};
+// Null fields outside turns.
+CurrentTurn& ThisTurn();
+
+// The system to resolve a name in: that of the turn, else the only one of the
+// process; CHECKs when there are several or none.
+SystemCore& SystemOfThisThread();
+void AddSystem(SystemCore* system);
+void RemoveSystem(SystemCore* system);
+
+}  // namespace internal
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_CORE_H_

@@ -1,0 +1,149 @@
+// Mailbox: one typed, named, bounded inbox of an actor. An actor has several,
+// as protected members; they are fixed when its constructor has run.
+//
+//   Mailbox<"add", int> add{this};
+//   Mailbox<"MakeOffer", Call<Offer, OfferResult>> make_offer{this};
+//   Mailbox<"Watch", WatchRequest> watch{this, {.capacity_messages = 100}};
+//
+// The wire name is the class's kService "/" the name, or the name alone. Two
+// mailboxes of one actor with the same wire name CHECK, and so does a 65th.
+// Mailbox objects are used only by their actor, on its turn; senders hold
+// channels.
+#ifndef UNDERSTUDY_ACTORS_MAILBOX_H_
+#define UNDERSTUDY_ACTORS_MAILBOX_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+
+namespace understudy {
+
+// What happens to a message for a full mailbox.
+enum class Overflow {
+  kRefuse,      // the sender gets Full
+  kDropOldest,  // on the receiver's turn; Full at twice the capacity
+  kFailActor,   // the actor exits with Overflow, the sender gets Full
+};
+
+// What happens to waiting tells when a supervisor restarts the actor.
+enum class OnRestart { kDiscard, kKeep };
+
+struct MailboxOptions {
+  int64_t capacity_messages = limits::kMailboxCapacityMessages;
+  // By MessageBytes(message), else by its wire size or sizeof.
+  size_t capacity_bytes = SIZE_MAX;
+  Overflow overflow = Overflow::kRefuse;
+  // A message that has waited longer is not handled: it expires.
+  absl::Duration time_to_live = absl::InfiniteDuration();
+  OnRestart on_restart = OnRestart::kDiscard;
+};
+
+namespace internal {
+
+// A string literal as a template argument.
+template <size_t N>
+struct FixedString {
+  constexpr FixedString(const char (&text)[N]) {  // NOLINT: a literal converts
+    std::copy_n(text, N, chars.begin());
+  }
+  constexpr absl::string_view view() const { return {chars.data(), N - 1}; }
+  std::array<char, N> chars{};
+};
+
+struct MailboxDeclaration {
+  std::string wire_name;
+  uint32_t hash = 0;
+  const MessageType* request = nullptr;
+  const MessageType* reply = nullptr;  // null for a tell
+  MailboxOptions options;
+};
+
+// The actor under construction on this thread, as its mailboxes see it.
+class MailboxHost {
+ public:
+  virtual int AddMailbox(MailboxDeclaration declaration) = 0;
+  static MailboxHost& Constructing();
+
+ protected:
+  ~MailboxHost() = default;
+};
+
+template <class A>
+concept HasService = requires {
+  { A::kService } -> std::convertible_to<absl::string_view>;
+};
+
+// The wire name, made once for each class and name.
+template <class A, FixedString kName>
+const std::string& WireName() {
+  static const std::string* const name = [] {
+    if constexpr (HasService<A>) {
+      return new std::string(absl::StrCat(A::kService, "/", kName.view()));
+    } else {
+      return new std::string(kName.view());
+    }
+  }();
+  return *name;
+}
+
+template <class A, FixedString kName>
+uint32_t WireHash() {
+  static const uint32_t hash = MailboxNames::Intern(WireName<A, kName>());
+  return hash;
+}
+
+// What a clause needs to know of a mailbox.
+class MailboxBase {
+ public:
+  MailboxBase(const MailboxBase&) = delete;
+  MailboxBase& operator=(const MailboxBase&) = delete;
+  int index() const { return index_; }
+
+ protected:
+  explicit MailboxBase(MailboxDeclaration declaration)
+      : index_(MailboxHost::Constructing().AddMailbox(std::move(declaration))) {}
+  ~MailboxBase() = default;
+
+ private:
+  const int index_;
+};
+
+}  // namespace internal
+
+template <internal::FixedString kName, class M>
+class Mailbox : public internal::MailboxBase {
+ public:
+  using MessageSpec = M;
+  using Request = typename internal::MessageTraits<M>::Request;
+  using Reply = typename internal::MessageTraits<M>::Reply;
+  static_assert(std::is_move_constructible_v<Request>, "a message must be movable: it moves into its mailbox");
+
+  // `owner` is the actor that declares this member: `this`.
+  template <class A>
+  explicit Mailbox(A* /*owner*/, MailboxOptions options = {}) : MailboxBase(Declare<A>(options)) {}
+
+ private:
+  template <class A>
+  static internal::MailboxDeclaration Declare(const MailboxOptions& options) {
+    internal::MailboxDeclaration declaration;
+    declaration.wire_name = internal::WireName<A, kName>();
+    declaration.hash = internal::WireHash<A, kName>();
+    declaration.request = &internal::TypeOf<Request>();
+    if constexpr (internal::MessageTraits<M>::kIsCall) declaration.reply = &internal::TypeOf<Reply>();
+    declaration.options = options;
+    return declaration;
+  }
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_MAILBOX_H_

@@ -1,0 +1,107 @@
+// Ref<A>: the address of one life of an actor of class A: its pid, and a
+// channel for each mailbox.
+//
+//   Ref<Counter> counter = system.Spawn<Counter>();
+//   counter[&Counter::add].Tell(1);              // by member
+//
+// A class made from a .proto service has a ref of its own with a function per
+// mailbox, so that mailboxes themselves can stay protected:
+//
+//   class AuctionRef : public Ref<AuctionActor> {           // (generated)
+//    public:
+//     using Ref<AuctionActor>::Ref;
+//     Channel<Call<Offer, OfferResult>> make_offer() const { return (*this)[&AuctionActor::make_offer]; }
+//     static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&AuctionActor::make_offer)}; }
+//   };
+//
+// Any thread. Trivially copyable; compares, hashes, prints; a restarted actor
+// has another ref (see Named).
+#ifndef UNDERSTUDY_ACTORS_REF_H_
+#define UNDERSTUDY_ACTORS_REF_H_
+
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "understudy/actors/channel.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+
+namespace understudy {
+
+// What Lookup compares for one mailbox.
+template <class A, internal::FixedString kName, class M>
+MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
+  using Traits = internal::MessageTraits<M>;
+  MailboxSignature signature;
+  signature.name = internal::WireName<A, kName>();
+  signature.is_call = Traits::kIsCall;
+  signature.request = internal::TypeOf<typename Traits::Request>().name;
+  if constexpr (Traits::kIsCall) signature.reply = internal::TypeOf<typename Traits::Reply>().name;
+  return signature;
+}
+
+template <class A>
+class Ref {
+ public:
+  using ActorType = A;
+
+  // No actor: sends answer NoProcess.
+  Ref() = default;
+  // Says that `pid` is an A. Sends to a mailbox that it lacks answer NoMailbox.
+  explicit Ref(Pid pid) : pid_(pid) {}
+
+  Pid pid() const { return pid_; }
+
+  // The channel of that mailbox.
+  template <internal::FixedString kName, class M, class Declaring>
+  Channel<M> operator[](Mailbox<kName, M> Declaring::* /*mailbox*/) const {
+    return Channel<M>(pid_, internal::WireHash<Declaring, kName>());
+  }
+
+  friend bool operator==(const Ref&, const Ref&) = default;
+  friend auto operator<=>(const Ref&, const Ref&) = default;
+  template <typename H>
+  friend H AbslHashValue(H state, const Ref& ref) {
+    return H::combine(std::move(state), ref.pid_);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Ref& ref) { return out << ref.pid_; }
+
+ private:
+  Pid pid_;
+};
+
+namespace internal {
+
+// The mailboxes a ref type uses; none when it does not say.
+template <class R>
+std::vector<MailboxSignature> MailboxesOf() {
+  if constexpr (requires { R::Mailboxes(); }) {
+    return R::Mailboxes();
+  } else {
+    return {};
+  }
+}
+
+// The ref that Spawn<A> gives: A::Ref, or Ref<A>.
+template <class A, class = void>
+struct RefOf {
+  using type = understudy::Ref<A>;
+};
+template <class A>
+struct RefOf<A, std::void_t<typename A::Ref>> {
+  using type = typename A::Ref;
+};
+
+}  // namespace internal
+}  // namespace understudy
+
+template <class A>
+struct std::hash<understudy::Ref<A>> {
+  size_t operator()(const understudy::Ref<A>& ref) const { return std::hash<understudy::Pid>()(ref.pid()); }
+};
+
+#endif  // UNDERSTUDY_ACTORS_REF_H_

@@ -1,0 +1,85 @@
+// Replier<R>: the right to answer one call, now or later, from this actor or
+// another.
+//
+//   void Add(const Entry& entry, Replier<Receipt> replier) {
+//     waiting_.push_back(std::move(replier));            // answered after the commit
+//   }
+//   …
+//   replier.Reply(Receipt());
+//
+// Move-only; it may travel in messages. Answered at most once; destroyed
+// unused, it answers CalleeExited with the exit reason of the actor that held
+// it and ended, else Unanswered. Any thread, one at a time.
+#ifndef UNDERSTUDY_ACTORS_REPLIER_H_
+#define UNDERSTUDY_ACTORS_REPLIER_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+namespace internal {
+
+class SystemCore;
+class Activation;
+
+class ReplierBase {
+ public:
+  ReplierBase(ReplierBase&& other) noexcept
+      : system_(std::exchange(other.system_, nullptr)),
+        callee_(other.callee_),
+        asker_(other.asker_),
+        ask_(other.ask_) {}
+  ReplierBase& operator=(ReplierBase&& other) noexcept {
+    if (this != &other) {
+      Abandon();
+      system_ = std::exchange(other.system_, nullptr);
+      callee_ = other.callee_;
+      asker_ = other.asker_;
+      ask_ = other.ask_;
+    }
+    return *this;
+  }
+  ~ReplierBase() { Abandon(); }
+
+  // It can still answer.
+  bool is_open() const { return system_ != nullptr; }
+
+ protected:
+  explicit ReplierBase(Activation& activation);
+  void Post(absl::Status status, Payload payload);
+
+ private:
+  void Abandon();
+
+  SystemCore* system_ = nullptr;
+  Pid callee_;
+  Pid asker_;
+  uint64_t ask_ = 0;
+};
+
+}  // namespace internal
+
+template <class R>
+class Replier : public internal::ReplierBase {
+ public:
+  // Takes the right to answer from the call in hand; for the library.
+  explicit Replier(internal::Activation& activation) : ReplierBase(activation) {}
+
+  // CHECKs that it is still open.
+  void Reply(absl::StatusOr<R> answer) {
+    if (answer.ok()) {
+      Post(absl::OkStatus(), internal::Payload::Of<R>(*std::move(answer)));
+    } else {
+      Post(std::move(answer).status(), {});
+    }
+  }
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_REPLIER_H_

@@ -1,0 +1,98 @@
+#include "understudy/actors/seeded_executor.h"
+
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/check.h"
+
+namespace understudy {
+
+absl::Time SeededExecutor::VirtualClock::WallNow() {
+  return absl::FromUnixSeconds(1'000'000'000) + absl::Nanoseconds(now.nanos());
+}
+
+SeededExecutor::SeededExecutor(uint64_t seed) : seed_(seed), random_(seed) {}
+
+void SeededExecutor::Schedule(Runnable* runnable) {
+  absl::MutexLock lock(&mu_);
+  runnable_.push_back(runnable);
+}
+
+uint64_t SeededExecutor::RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) {
+  absl::MutexLock lock(&mu_);
+  return timers_.Add(time, std::move(callback));
+}
+
+bool SeededExecutor::Cancel(uint64_t timer) {
+  absl::MutexLock lock(&mu_);
+  return timers_.Remove(timer);
+}
+
+bool SeededExecutor::FireDue() {
+  absl::optional<absl::AnyInvocable<void()>> due;
+  {
+    absl::MutexLock lock(&mu_);
+    due = timers_.PopDue(clock_.now);
+  }
+  if (!due) return false;
+  (*due)();
+  return true;
+}
+
+bool SeededExecutor::RunOne() {
+  ++steps_;
+  if (FireDue()) return true;
+  Runnable* runnable = nullptr;
+  {
+    absl::MutexLock lock(&mu_);
+    if (runnable_.empty()) return false;
+    const size_t choice = random_.Below(runnable_.size());
+    runnable = runnable_[choice];
+    runnable_.erase(runnable_.begin() + static_cast<std::ptrdiff_t>(choice));
+  }
+  runnable->Run();
+  return true;
+}
+
+void SeededExecutor::RunUntilIdle(int64_t steps_max) {
+  for (int64_t step = 0; RunOne(); ++step) {
+    UNDERSTUDY_CHECK(step < steps_max, "not idle after ", steps_max, " steps: something runs for ever");
+  }
+}
+
+absl::Duration SeededExecutor::UntilNextTimer() {
+  absl::MutexLock lock(&mu_);
+  return timers_.Next() - clock_.now;
+}
+
+// Runs one thing, or moves time to the next timer. False when that lies beyond
+// `limit`.
+bool SeededExecutor::StepTo(MonotonicTime limit) {
+  if (RunOne()) return true;
+  absl::MutexLock lock(&mu_);
+  if (timers_.empty() || timers_.Next() > limit) return false;
+  clock_.now = timers_.Next();
+  return true;
+}
+
+void SeededExecutor::Advance(absl::Duration duration) {
+  const MonotonicTime end = clock_.now + duration;
+  while (StepTo(end)) {
+  }
+  clock_.now = end;
+}
+
+bool SeededExecutor::BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) {
+  while (!done()) {
+    if (StepTo(deadline)) continue;
+    if (!deadline.is_infinite() && deadline > clock_.now) clock_.now = deadline;
+    return done();
+  }
+  return true;
+}
+
+}  // namespace understudy

@@ -1,0 +1,49 @@
+#include "understudy/actors/test_system.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "understudy/actors/log_sink.h"
+
+namespace understudy {
+namespace {
+
+ActorSystemOptions Options(SeededExecutor& executor, uint64_t seed, std::string name) {
+  ActorSystemOptions options;
+  options.name = std::move(name);
+  options.executor = &executor;
+  options.seed = seed + 1;  // 0 would ask the operating system
+  options.log = &LogSink::Null();
+  return options;
+}
+
+}  // namespace
+
+TestSystem::TestSystem(uint64_t seed, std::string name)
+    : TestSystem(std::make_unique<SeededExecutor>(seed), seed, std::move(name)) {}
+
+TestSystem::TestSystem(std::unique_ptr<SeededExecutor> own, uint64_t seed, std::string name)
+    : internal::ExecutorHolder{std::move(own)},
+      ActorSystem(Options(*internal::ExecutorHolder::own, seed, std::move(name))),
+      executor_(*internal::ExecutorHolder::own) {}
+
+TestSystem::TestSystem(SeededExecutor& executor, uint64_t seed, std::string name)
+    : ActorSystem(Options(executor, seed, std::move(name))), executor_(executor) {}
+
+void TestSystem::StartTrace() { StartTrace(&trace_); }
+
+void TestSystem::StartTrace(std::vector<std::string>* lines) {
+  lines_ = lines;
+  core().set_tracer([this](absl::string_view line) { AddToTrace(line); });
+}
+
+void TestSystem::AddToTrace(absl::string_view line) {
+  if (lines_ == nullptr) return;
+  lines_->push_back(absl::StrCat(Now().nanos(), " ", line));
+}
+
+}  // namespace understudy

@@ -1,0 +1,72 @@
+// TestSystem: an ActorSystem on one thread with virtual time, replayed by its
+// seed. Published as //:testing.
+//
+//   TestSystem system(/*seed=*/7);
+//   Ref<Counter> counter = system.Spawn<Counter>();
+//   counter[&Counter::add].Tell(1);
+//   system.RunUntilIdle();
+//   EXPECT_EQ(*system.Ask(counter[&Counter::total], TotalRequest(), absl::Seconds(1)), 1);
+//   system.Advance(absl::Minutes(5));
+//
+// Nothing runs but inside RunUntilIdle, Advance, Ask, AwaitEnd and Shutdown.
+// Several may share one SeededExecutor, as the nodes of a simulated cluster.
+// One thread.
+#ifndef UNDERSTUDY_ACTORS_TEST_SYSTEM_H_
+#define UNDERSTUDY_ACTORS_TEST_SYSTEM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/seeded_executor.h"
+
+namespace understudy {
+
+namespace internal {
+
+// A base, so that it is there before ActorSystem is.
+struct ExecutorHolder {
+  std::unique_ptr<SeededExecutor> own;
+};
+
+}  // namespace internal
+
+class TestSystem : private internal::ExecutorHolder, public ActorSystem {
+ public:
+  explicit TestSystem(uint64_t seed = 1, std::string name = "test");
+  // Shares the executor, which outlives it, with other systems.
+  TestSystem(SeededExecutor& executor, uint64_t seed, std::string name);
+
+  SeededExecutor& seeded_executor() { return executor_; }
+
+  // Runs all that can run without time passing.
+  void RunUntilIdle() { executor_.RunUntilIdle(); }
+  // Lets virtual time pass, running what falls due.
+  void Advance(absl::Duration duration) { executor_.Advance(duration); }
+  MonotonicTime Now() { return executor_.clock().Now(); }
+  absl::Time WallNow() { return executor_.clock().WallNow(); }
+
+  // From now on every step of every actor is written down, one line each. Two
+  // runs with the same seed and code give the same lines.
+  void StartTrace();
+  // For a cluster: lines go to `lines`, which outlives the system.
+  void StartTrace(std::vector<std::string>* lines);
+  const std::vector<std::string>& trace() const { return trace_; }
+  void AddToTrace(absl::string_view line);
+
+ private:
+  TestSystem(std::unique_ptr<SeededExecutor> own, uint64_t seed, std::string name);
+
+  SeededExecutor& executor_;
+  std::vector<std::string> trace_;
+  std::vector<std::string>* lines_ = nullptr;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_TEST_SYSTEM_H_

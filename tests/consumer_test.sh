@@ -1,0 +1,12 @@
+#!/bin/bash
+# Builds and tests the workspace tests/consumer in a Bazel of its own. The sandbox shows the source tree read-only,
+# so everything that is written lies under TEST_TMPDIR.
+set -eu
+
+root=$(dirname "$(realpath WORKSPACE)")
+cd "$root/tests/consumer"
+# Bazel needs a home for its installation only; the user's .bazelrc is not read.
+bazel=(/usr/bin/bazel --nohome_rc --output_user_root="$TEST_TMPDIR/bazel" --max_idle_secs=60)
+trap '"${bazel[@]}" shutdown || true' EXIT
+
+"${bazel[@]}" test --symlink_prefix=/ --color=no --curses=no --jobs=2 //...

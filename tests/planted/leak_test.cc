@@ -1,0 +1,11 @@
+// Planted: a block that nobody frees. LeakSanitizer, a part of AddressSanitizer, must report it.
+
+#include <cstdlib>
+
+#include "gtest/gtest.h"
+
+TEST(Planted, ABlockIsLost) {
+  void* volatile block = std::malloc(1000);
+  EXPECT_NE(block, nullptr);
+  block = nullptr;
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""Each check finds its bad example, and lets the good one pass."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+
+import checks  # noqa: E402
+import layers  # noqa: E402
+
+
+def lines(check, path, text):
+    return [line for line, _ in check(path, text)]
+
+
+class ChecksTest(unittest.TestCase):
+    def test_a_file_of_501_lines_is_refused(self):
+        self.assertEqual(lines(checks.file_length, "actors/a.cc", "x\n" * 501), [501])
+        self.assertEqual(lines(checks.file_length, "actors/a.cc", "x\n" * 500), [])
+        self.assertEqual(lines(checks.file_length, "examples/auction/bids.csv", "x\n" * 2000), [])
+
+    def test_a_line_of_121_columns_is_refused(self):
+        self.assertEqual(lines(checks.line_length, "actors/a.h", "x\n" + "y" * 121 + "\n"), [2])
+        self.assertEqual(lines(checks.line_length, "actors/a.h", "é" * 120), [])
+
+    def test_an_include_without_the_prefix_is_refused(self):
+        self.assertEqual(lines(checks.bare_include, "tests/a.cc", '\n#include "actors/pid.h"\n'), [2])
+        self.assertEqual(lines(checks.bare_include, "tests/a.cc", "#include <transport/node.h>\n"), [1])
+        self.assertEqual(lines(checks.bare_include, "tests/a.cc", '#include "understudy/actors/pid.h"\n'), [])
+
+    def test_grpc_and_protobuf_are_refused_in_actors_and_supervision(self):
+        for include in ("<grpcpp/grpcpp.h>", "<grpc/grpc.h>", '"google/protobuf/message.h"', '"understudy/proto/a.pb.h"'):
+            text = f"#include {include}\n"
+            self.assertEqual(lines(checks.wire_library_in_kernel, "actors/a.h", text), [1], include)
+            self.assertEqual(lines(checks.wire_library_in_kernel, "supervision/a.cc", text), [1], include)
+            self.assertEqual(lines(checks.wire_library_in_kernel, "transport/a.cc", text), [], include)
+
+    def test_a_proto_import_without_the_prefix_is_refused(self):
+        self.assertEqual(lines(checks.proto_import, "proto/a.proto", 'import "proto/envelope.proto";\n'), [1])
+        good = 'import "understudy/proto/envelope.proto";\nimport "google/protobuf/any.proto";\n'
+        self.assertEqual(lines(checks.proto_import, "proto/a.proto", good), [])
+
+    def test_a_temporary_inside_co_await_is_refused(self):
+        bad = [
+            "auto r = co_await book.Ask(Load{1}, d);",
+            "auto r = co_await Ask({}, d);",
+            "co_await Run([this] { return 1; });",
+            "co_await Run(1,\n    [&](int x) { return x; });",
+            "if (!(co_await Ask({}))) return;",
+            "co_await [&]() -> Task<> { co_return; }();",
+        ]
+        for text in bad:
+            self.assertIn(1, lines(checks.co_await_temporary, "actors/a.cc", text), text)
+        good = [
+            "auto asked = book->load().Ask({}, d); auto r = co_await asked;",
+            "if (!co_await asked) { return; }",
+            "while (co_await next) { f({}); }",
+            "// co_await Ask({})",
+            'co_await Say("{[");',
+            "co_await pending[0];",
+            "f(co_await asked, {1});",
+            "auto operator co_await() const { return Awaiter{this}; }",
+        ]
+        for text in good:
+            self.assertEqual(lines(checks.co_await_temporary, "actors/a.cc", text), [], text)
+
+    def test_sleeping_is_refused(self):
+        self.assertEqual(lines(checks.sleeping, "actors/a.cc", "std::this_thread::sleep_for(1ms);"), [1])
+        for text in ("absl::SleepFor(d);", "sleep(1);", "::sleep(1);", "usleep(1);", "nanosleep(&a, &b);"):
+            self.assertEqual(lines(checks.sleeping, "tests/actors/a_test.cc", text), [1], text)
+        for text in ('Run("sleep(1)");', "// sleep(1)", "machine.sleep(1);", "FallAsleep();"):
+            self.assertEqual(lines(checks.sleeping, "tests/actors/a_test.cc", text), [], text)
+
+    def test_leftovers_are_refused(self):
+        self.assertEqual(lines(checks.leftover, "actors/a.cc", "int a;\n// TODO: b\n"), [2])
+        self.assertEqual(lines(checks.leftover, "README.md", "FIXME\n"), [1])
+
+
+class LayersTest(unittest.TestCase):
+    TABLE = "actors:low:\nactors:high: actors:low\nactors:top: actors:high  # comment\n"
+    BUILD = """
+understudy_library(name = "low", srcs = ["low.cc"], hdrs = ["low.h"])
+understudy_library(name = "high", srcs = ["high.cc"], hdrs = ["internal/high.h"], deps = [":low"])
+understudy_library(name = "top", hdrs = ["top.h"])
+"""
+
+    def findings(self, **changes):
+        files = {
+            "actors/BUILD": self.BUILD,
+            "actors/low.cc": '#include "understudy/actors/low.h"\n',
+            "actors/low.h": "",
+            "actors/high.cc": '#include "understudy/actors/low.h"\n',
+            "actors/internal/high.h": "",
+            "actors/top.h": '#include "understudy/actors/low.h"\n',
+        }
+        files.update({path.replace("__", "/").replace("_dot_", "."): text for path, text in changes.items()})
+        return [(path, line) for path, line, _ in layers.check(layers.parse_table(self.TABLE), files)]
+
+    def test_a_clean_tree_has_no_finding(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_an_include_of_a_higher_layer_is_refused(self):
+        text = '\n#include "understudy/actors/internal/high.h"\n'
+        self.assertEqual(self.findings(actors__low_dot_h=text), [("actors/low.h", 2)])
+
+    def test_a_target_that_the_table_does_not_know_is_refused(self):
+        build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
+        self.assertEqual(self.findings(actors__BUILD=build, actors__new_dot_h=""), [("actors/new.h", 1)])
+
+    def test_a_file_of_no_target_is_refused(self):
+        self.assertEqual(self.findings(actors__lost_dot_cc=""), [("actors/lost.cc", 1)])
+
+    def test_an_include_of_a_file_of_no_target_is_refused(self):
+        text = '#include "understudy/actors/gone.h"\n'
+        self.assertEqual(self.findings(actors__top_dot_h=text), [("actors/top.h", 1)])
+
+    def test_a_table_that_points_upwards_is_refused(self):
+        with self.assertRaises(ValueError):
+            layers.parse_table("actors:low: actors:high\nactors:high:\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
