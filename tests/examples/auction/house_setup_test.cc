@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-HouseSetup Setup() {
+HouseSetup SomeHouse() {
   return {.number = 2,
           .lots_path = "/tmp/a b/lots",
           .pace = {.opens = absl::FromUnixMicros(1234567), .first = absl::FromUnixMicros(100), .rate = 1.0 / 3},
@@ -26,9 +26,9 @@ HouseSetup Setup() {
 }
 
 TEST(HouseSetupTest, ArgumentsCarryItWhole) {
-  absl::StatusOr<HouseSetup> read = HouseSetupFromArguments(ToArguments(Setup()));
+  absl::StatusOr<HouseSetup> read = HouseSetupFromArguments(ToArguments(SomeHouse()));
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(ToArguments(*read), ToArguments(Setup()));
+  EXPECT_EQ(ToArguments(*read), ToArguments(SomeHouse()));
   EXPECT_EQ(read->pace.rate, 1.0 / 3);
   EXPECT_EQ(read->lots_path, "/tmp/a b/lots");
   EXPECT_EQ(read->crash_at_offer, 17);
@@ -37,7 +37,7 @@ TEST(HouseSetupTest, ArgumentsCarryItWhole) {
 TEST(HouseSetupTest, WrongArgumentsAreNamed) {
   EXPECT_TRUE(absl::IsInvalidArgument(HouseSetupFromArguments({}).status()));
   for (size_t wrong : {0, 2, 3, 4, 6}) {
-    std::vector<std::string> arguments = ToArguments(Setup());
+    std::vector<std::string> arguments = ToArguments(SomeHouse());
     arguments[wrong] = "x";
     absl::StatusOr<HouseSetup> read = HouseSetupFromArguments(arguments);
     EXPECT_THAT(std::string(read.status().message()), ::testing::HasSubstr(absl::StrCat("argument ", wrong + 1)));
@@ -53,7 +53,7 @@ TEST(HouseSetupTest, TheHousesShareTheLotsAndOneOfThemHasTheCrash) {
                     .increment_cents = 2,
                     .closes = absl::FromUnixMicros(100) + absl::Seconds(i)});
   }
-  HouseSetup setup = Setup();
+  HouseSetup setup = SomeHouse();
   const std::vector<LotSetup> second = LotsOfHouse(setup, lots);
   ASSERT_THAT(second, SizeIs(2));
   EXPECT_EQ(second[0].lot, "lot-1");
