@@ -25,7 +25,7 @@ constexpr absl::Duration kPeriod = absl::Seconds(10);
 SupervisorBuilder NodeTree(const std::string& node, std::function<NodeReport()> totals) {
   SupervisorBuilder tree = understudy::OneForOne();
   tree.Intensity(kRestarts, kPeriod);
-  tree.Child("reporter", Permanent<Reporter>(node).ShutdownWithin(kStopWithin));
+  tree.Child("reporter", Permanent<Reporter>(node, ReportedStops::kAbnormal).ShutdownWithin(kStopWithin));
   tree.Child(
       "steward",
       Permanent<NodeSteward>(node, std::move(totals)).PublishedAs(StewardName(node)).ShutdownWithin(kStopWithin));

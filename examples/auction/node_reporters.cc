@@ -16,12 +16,12 @@ namespace auction {
 
 using understudy::SupervisionEvent;
 
-bool IsNoteworthy(const SupervisionEvent& event) {
+bool IsNoteworthy(const SupervisionEvent& event, ReportedStops stops) {
   switch (event.kind) {
     case SupervisionEvent::Kind::kStarted:
       return event.restarts > 0;
     case SupervisionEvent::Kind::kStopped:
-      return event.reason.is_abnormal();
+      return stops == ReportedStops::kAll || event.reason.is_abnormal();
     case SupervisionEvent::Kind::kShutdown:
       return false;
     default:
@@ -30,7 +30,8 @@ bool IsNoteworthy(const SupervisionEvent& event) {
 }
 
 understudy::Task<understudy::Next> Reporter::Subscribe() {
-  const understudy::SupervisorRef supervisor(context().Parent());
+  const bool has_own = supervisor_.pid() != understudy::Pid();
+  const understudy::SupervisorRef supervisor(has_own ? supervisor_.pid() : context().Parent());
   const auto mine = understudy::Ref<Reporter>(context().Self())[&Reporter::event_];
   auto asked = supervisor.subscribe().Ask({mine}, absl::Seconds(5));
   absl::StatusOr<understudy::Subscribed> subscribed = co_await asked;
@@ -39,9 +40,11 @@ understudy::Task<understudy::Next> Reporter::Subscribe() {
 }
 
 void Reporter::PassOn(const SupervisionEvent& event) {
-  if (!IsNoteworthy(event)) return;
+  if (!IsNoteworthy(event, stops_)) return;
   const absl::Time time = context().WallNow() - (context().Now() - event.time);
-  const std::string why = event.reason.is_abnormal() ? event.reason.ToString() : "";
+  const bool has_reason = event.reason.is_abnormal() || event.kind == SupervisionEvent::Kind::kStopped ||
+                          event.kind == SupervisionEvent::Kind::kExited;
+  const std::string why = has_reason ? event.reason.ToString() : "";
   chronicle_->note().Tell(MakeHappening(time, node_, understudy::SupervisionEventName(event.kind), event.child, why));
 }
 

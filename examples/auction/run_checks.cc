@@ -169,6 +169,22 @@ std::vector<Check> CheckRun(const Evidence& evidence) {
   return checks;
 }
 
+std::vector<NodeEnd> LastEnds(const std::vector<std::string>& nodes, const Chronicled& chronicle) {
+  std::vector<NodeEnd> ends;
+  for (const std::string& node : nodes) {
+    NodeEnd& end = ends.emplace_back(NodeEnd{.node = node, .is_clean = false, .reason = "it was not seen to end"});
+    int64_t last = 0;
+    for (const Happening& happening : chronicle) {
+      const bool is_end = happening.what() == kExited || happening.what() == kStopped;
+      if (happening.who() != node || !is_end || happening.unix_micros() < last) continue;
+      last = happening.unix_micros();
+      end.reason = happening.why();
+      end.is_clean = happening.why() == "Normal" || happening.why() == "Shutdown";
+    }
+  }
+  return ends;
+}
+
 std::vector<LotResult> LedgerResults(const std::vector<Lot>& lots, const std::vector<Closing>& closings) {
   std::map<std::string, const Closing*> by_lot;
   for (const Closing& closing : closings) by_lot[closing.lot()] = &closing;

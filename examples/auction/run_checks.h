@@ -22,6 +22,7 @@ namespace auction {
 // The words of the timeline that the checks go by.
 inline constexpr char kExited[] = "exited";
 inline constexpr char kStarted[] = "started";
+inline constexpr char kStopped[] = "stopped";
 
 // How a node's process ended for the last time.
 struct NodeEnd {
@@ -48,6 +49,10 @@ struct Check {
   bool holds = false;
   std::string detail;  // the first counterexample, or a count
 };
+
+// How each of `nodes`, children of the supervisor that `chronicle` tells of,
+// ended for the last time. Clean is Normal or Shutdown.
+std::vector<NodeEnd> LastEnds(const std::vector<std::string>& nodes, const Chronicled& chronicle);
 
 // All of them, whether they hold or not.
 std::vector<Check> CheckRun(const Evidence& evidence);

@@ -124,6 +124,17 @@ TEST(RunChecksTest, FailuresThatWereNotAskedForAreNotMissed) {
   EXPECT_EQ(FailedChecks(run), "");
 }
 
+TEST(RunChecksTest, ANodesLastEndCounts) {
+  const Chronicled chronicle = {At(1, "exited", "house-1", "OsSignal(9)"), At(2, "started", "house-1"),
+                                At(3, "stopped", "house-1", "Normal"), At(1, "stopped", "ledger", "OsExit(1)")};
+  const std::vector<NodeEnd> ends = LastEnds({"house-1", "ledger", "house-2"}, chronicle);
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_TRUE(ends[0].is_clean);
+  EXPECT_FALSE(ends[1].is_clean);
+  EXPECT_EQ(ends[1].reason, "OsExit(1)");
+  EXPECT_FALSE(ends[2].is_clean);
+}
+
 TEST(TimelineTest, WhatManySawAtOnceIsOneLine) {
   const std::vector<std::string> lines = FormatTimeline(
       {At(2'000'000, "down", "auction/b", "NoConnection"), At(1'500'000, "exited", "house-1", "why"),

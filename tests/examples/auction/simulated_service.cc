@@ -35,7 +35,7 @@ understudy::SupervisorBuilder ServiceTree(understudy::TestSystem& system, const 
                                           const std::vector<Lot>& lots, const std::string& ledger_path) {
   understudy::SupervisorBuilder tree = understudy::OneForOne();
   tree.Intensity(20, absl::Seconds(10));
-  tree.Child("reporter", Permanent<Reporter>("launcher"));
+  tree.Child("reporter", Permanent<Reporter>("launcher", ReportedStops::kAbnormal));
   tree.Child("ledger", Permanent(LedgerTree("ledger", ledger_path, TotalsOf(system))));
   for (int number = 1; number <= kHouses; ++number) {
     const HouseSetup setup{.number = number,
