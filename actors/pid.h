@@ -71,14 +71,20 @@ struct NodeEntry {
   bool is_local = false;  // actors of it live in `system` itself
 };
 
-// The process-wide table of nodes. Entries are added and never change or go;
-// at limits::kNodeTableEntriesMax it CHECKs. Any thread.
+// The process-wide table of nodes. Entries never change. A system that is
+// destroyed retires its entries; their indices are given out again, oldest
+// first, only when all others are used, so that a pid that was kept does not
+// soon name another system. More than limits::kNodeTableEntriesMax entries of
+// living systems CHECK. Any thread.
 class NodeTable {
  public:
   // The index of the entry of that system and incarnation, added if it is new.
   static uint16_t Intern(const NodeEntry& entry);
-  // The entry at `index`, or null when there is none. Valid for ever.
+  // The entry at `index`, or null when there is none. Valid for ever; that of a
+  // retired index is the last one it had.
   static const NodeEntry* Find(uint16_t index);
+  // Retires all entries of `system`.
+  static void Retire(const void* system);
 };
 
 }  // namespace internal

@@ -187,7 +187,8 @@ void ActorCore::End() {
   system_.cells().Free(cell_);
   // The system may be destroyed as soon as its last actor has ended.
   Executor& executor = system_.executor();
-  system_.live_actors.fetch_sub(1, std::memory_order_release);
+  // Before Notify asks whether somebody waits: one total order with BlockUntil.
+  system_.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }
 

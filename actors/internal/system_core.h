@@ -65,6 +65,7 @@ class ActorCore;
 class SystemCore {
  public:
   SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed);
+  ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
 
