@@ -1,5 +1,6 @@
 #include "understudy/examples/auction/demo_run.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <memory>
@@ -119,6 +120,10 @@ absl::Status DemoRun::KillHouse(const std::vector<NodeReport>& nodes) {
 absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   absl::StatusOr<std::vector<NodeReport>> nodes = CallRoll();
   if (!nodes.ok()) return nodes.status();
+  for (const NodeReport& node : *nodes) {
+    setup_.progress(absl::StrCat(node.node(), " is up, process ", node.os_pid()));
+  }
+  setup_.progress("bidding begins");
   const auto plan = std::make_shared<const RunPlan>(setup_.plan);
   const Ref<BiddingFloor> floor = system_.Spawn<BiddingFloor>(plan, setup_.pace);
 
@@ -134,10 +139,13 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
     if (!reached.ok()) return WaitingFor("the offer after which a house is killed", reached.status());
     absl::Status killed = KillHouse(*nodes);
     if (!killed.ok()) return killed;
+    setup_.progress(
+        absl::StrCat(reached->acknowledged, " offers are acknowledged: ", HouseName(plan->killed_house), " is killed"));
   }
   auto finished = system_.Ask(floor[&BiddingFloor::finished], WhenFinished(), patience);
   if (!finished.ok()) return WaitingFor("the bidders", finished.status());
   outcome.evidence.floor = *std::move(finished);
+  setup_.progress("the bidders are done; waiting for the last lot to close");
 
   std::vector<std::string> lots;
   for (const Lot& lot : setup_.lots) lots.push_back(lot.id);
@@ -156,6 +164,7 @@ absl::Status DemoRun::StopAll(DemoOutcome& outcome) {
   NodeReport launcher = TotalsOf(system_)();
   launcher.set_node(kLauncher);
   outcome.message_ledgers.push_back(launcher);
+  setup_.progress("stopping");
   system_.RequestStop(root_.pid());
   absl::StatusOr<understudy::ExitReason> ended = system_.AwaitEnd(root_.pid(), kStopPatience);
   if (!ended.ok()) return WaitingFor("the processes to stop", ended.status());

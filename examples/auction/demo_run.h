@@ -8,12 +8,14 @@
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_DEMO_RUN_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_DEMO_RUN_H_
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/examples/auction/auction.pb.h"
@@ -32,6 +34,8 @@ struct DemoSetup {
   // Files that the processes read and write.
   std::string lots_path;
   std::string ledger_path;
+  // Told what the run has come to, a line each.
+  std::function<void(absl::string_view)> progress;
 };
 
 struct DemoOutcome {
