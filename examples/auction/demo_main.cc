@@ -2,7 +2,6 @@
 // it also plays the bidders. See README.md.
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
@@ -101,23 +102,30 @@ bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time 
   return all_hold;
 }
 
-// What an interrupt ends: set once each, read by the thread of the interrupt.
-struct Running {
-  std::atomic<bool> interrupted{false};
-  std::atomic<understudy::Node*> node{nullptr};
-  std::atomic<TempFolder*> folder{nullptr};
-
-  [[noreturn]] void End(int signal) {
-    interrupted = true;
+// What an interrupt has to end. An interrupt takes the lock and keeps it to the
+// end of the process, so whoever sets something afterwards waits for that end.
+class Running {
+ public:
+  void Set(understudy::Node* node) {
+    absl::MutexLock lock(&mu_);
+    node_ = node;
+  }
+  void Set(TempFolder* folder) {
+    absl::MutexLock lock(&mu_);
+    folder_ = folder;
+  }
+  void End(int signal) {
+    absl::MutexLock lock(&mu_);
     std::cout << "\ninterrupted: stopping" << std::endl;
-    if (understudy::Node* running = node.load()) running->Drain(kInterruptedDrain);
-    if (TempFolder* made = folder.load()) (void)made->Remove();
+    if (node_ != nullptr) node_->Drain(kInterruptedDrain);
+    if (folder_ != nullptr) (void)folder_->Remove();
     _exit(128 + signal);
   }
-  // Once interrupted, the thread of the interrupt ends the process.
-  void LeaveItIfInterrupted() {
-    while (interrupted) pause();
-  }
+
+ private:
+  absl::Mutex mu_;
+  understudy::Node* node_ ABSL_GUARDED_BY(mu_) = nullptr;
+  TempFolder* folder_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 
 int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& folder, Running& running) {
@@ -127,7 +135,7 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
   understudy::ActorSystem system({.name = "launcher", .seed = absl::GetFlag(FLAGS_seed)});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::Start(system, {.listen = ""});
   if (!node.ok()) return Refuse(node.status());
-  running.node = node->get();
+  running.Set(node->get());
 
   DemoSetup setup{.lots = input.lots,
                   .plan = std::move(plan),
@@ -136,7 +144,7 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
                   .ledger_path = folder.File("ledger.db"),
                   .progress = [](absl::string_view line) { std::cout << line << std::endl; }};
   absl::StatusOr<DemoOutcome> outcome = DemoRun(system, std::move(setup)).Run();
-  running.LeaveItIfInterrupted();
+  running.Set(static_cast<understudy::Node*>(nullptr));
   if (!outcome.ok()) {
     std::cout << "\nFAILED: " << outcome.status() << std::endl;
     return kExitFailed;
@@ -172,11 +180,11 @@ int Main() {
   }
   absl::StatusOr<TempFolder> folder = TempFolder::Make("auction");
   if (!folder.ok()) return Refuse(folder.status());
-  running.folder = &*folder;
+  running.Set(&*folder);
 
   PrintInput(*input, *plan);
   const int status = RunInFolder(*input, *std::move(plan), *pace, *folder, running);
-  running.LeaveItIfInterrupted();
+  running.Set(static_cast<TempFolder*>(nullptr));
   return status;
 }
 

@@ -1,4 +1,4 @@
-#include "tests/examples/auction/demo_process.h"
+#include "understudy/tests/examples/auction/demo_process.h"
 
 #include <dirent.h>
 #include <fcntl.h>

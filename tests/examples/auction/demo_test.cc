@@ -13,7 +13,7 @@
 #include "understudy/examples/auction/input_files.h"
 #include "understudy/examples/auction/oracle.h"
 #include "understudy/examples/auction/temp_folder.h"
-#include "tests/examples/auction/demo_process.h"
+#include "understudy/tests/examples/auction/demo_process.h"
 
 namespace auction {
 namespace {
