@@ -52,6 +52,8 @@ inline constexpr size_t kMailboxNameBytesMax = 1024;
 inline constexpr size_t kMailboxesPerStreamMax = 16384;
 // What an envelope adds to the message in it.
 inline constexpr size_t kEnvelopeOverheadBytesMax = size_t{4} << 10;
+// Links, and monitors, that one peer's actors may hold here.
+inline constexpr size_t kTiesPerSessionMax = 1000000;
 // Nodes that one node keeps sessions or addresses of.
 inline constexpr size_t kPeersMax = 1024;
 // Incarnations that refs in messages may add to the process-wide table of

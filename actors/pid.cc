@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/base/attributes.h"
@@ -69,6 +70,10 @@ void NodeTable::Retire(const void* system) {
   const auto first = table.living.lower_bound(Key(system, "", 0));
   auto last = first;
   for (; last != table.living.end() && std::get<0>(last->first) == system; ++last) {
+    auto ended = std::make_unique<NodeEntry>(*table.entries[last->second].load(std::memory_order_relaxed));
+    ended->system = nullptr;
+    table.entries[last->second].store(ended.get(), std::memory_order_release);
+    table.all.push_back(std::move(ended));
     table.retired.push_back(last->second);
   }
   table.living.erase(first, last);
