@@ -123,13 +123,15 @@ void Bidder::Finish(Seat& seat, const absl::Status& status, const OfferResult& r
               .status = status,
               .verdict = result.verdict(),
               .repeated = result.repeated(),
-              .tries = seat.tries});
+              .tries = seat.tries,
+              .prices_seen = std::exchange(prices_seen_, 0)});
   seat.offer.reset();
 }
 
 void Bidder::Note(absl::string_view what, const Seat& seat, absl::string_view why) {
   Happening happening;
   happening.set_unix_micros(absl::ToUnixMicros(context().WallNow()));
+  happening.set_node("bidders");
   happening.set_what(std::string(what));
   happening.set_who(PublishedLot(seat.lot));
   happening.set_why(std::string(why));

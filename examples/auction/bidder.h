@@ -45,6 +45,7 @@ struct TurnDone {
   Verdict verdict = VERDICT_UNSPECIFIED;
   bool repeated = false;  // the lot had it already
   int tries = 0;
+  int64_t prices_seen = 0;  // as a watcher, since the last time
 };
 
 class Bidder final : public WatcherActor {
@@ -79,6 +80,7 @@ class Bidder final : public WatcherActor {
   understudy::Task<> Try(Seat& seat);
   // OK when seat.ref is there.
   understudy::Task<absl::Status> Find(Seat& seat);
+  void SeePrice() { ++prices_seen_; }
   void LotDown(const understudy::Down& down);
   void TryNow(const std::string& lot);
   void TryLater(const std::string& lot);
@@ -89,11 +91,12 @@ class Bidder final : public WatcherActor {
   const understudy::Channel<TurnDone> done_;
   const understudy::Named<ChronicleRef> chronicle_{"chronicle"};
   std::map<std::string, Seat> seats_;  // by lot; seats are never removed
+  int64_t prices_seen_ = 0;
 
   understudy::Mailbox<"again", Again> again_{this, {.capacity_messages = 100'000}};
   // Interleaved: a lot that is being restarted keeps no other lot waiting.
   understudy::Behavior bidding_{"bidding", On(turn, &Bidder::TakeTurn).Interleaved(),
-                                On(again_, &Bidder::TryAgain).Interleaved(), Drop(price_changed)};
+                                On(again_, &Bidder::TryAgain).Interleaved(), On(price_changed, &Bidder::SeePrice)};
 };
 
 }  // namespace auction

@@ -54,6 +54,7 @@ void BiddingFloor::HandOutDue() {
 void BiddingFloor::TurnIsDone(const TurnDone& done_turn) {
   const Offer& offer = plan_->offers[done_turn.offer];
   report_.tries += done_turn.tries;
+  report_.prices_seen += done_turn.prices_seen;
   if (done_turn.status.ok()) {
     RecordedOffer& acknowledged = report_.acknowledged.emplace_back();
     *acknowledged.mutable_offer() = offer;

@@ -44,6 +44,7 @@ struct FloorReport {
   std::vector<std::string> problems;        // an offer each that was given up
   int64_t repeated = 0;                     // answers to offers that the lot had already
   int64_t tries = 0;
+  int64_t prices_seen = 0;  // by all bidders, as watchers
 };
 
 class BiddingFloor final : public understudy::Actor {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,12 +55,13 @@ Happening MakeHappening(absl::Time time, absl::string_view node, absl::string_vi
   return happening;
 }
 
-std::vector<std::string> FormatTimeline(Chronicled happenings, absl::Time start) {
-  std::sort(happenings.begin(), happenings.end(), [](const Happening& a, const Happening& b) {
-    return std::tuple(a.unix_micros(), a.who()) < std::tuple(b.unix_micros(), b.who());
-  });
+std::vector<std::string> FormatTimeline(const Chronicled& happenings, absl::Time start) {
+  // In order of time, and of telling where times are equal.
+  std::multimap<int64_t, const Happening*> ordered;
+  for (const Happening& happening : happenings) ordered.emplace(happening.unix_micros(), &happening);
   std::vector<Line> lines;
-  for (const Happening& happening : happenings) {
+  for (const auto& [time, told] : ordered) {
+    const Happening& happening = *told;
     auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& each) { return BelongsTo(each, happening); });
     if (line == lines.end()) line = lines.insert(lines.end(), Line{happening, {}, 0});
     line->who.insert(happening.who());

@@ -45,7 +45,7 @@ Happening MakeHappening(absl::Time time, absl::string_view node, absl::string_vi
 
 // One line for each, times from `start`; what happened more than once with the
 // same `what` and `why` within a second is one line that counts whom.
-std::vector<std::string> FormatTimeline(Chronicled happenings, absl::Time start);
+std::vector<std::string> FormatTimeline(const Chronicled& happenings, absl::Time start);
 
 }  // namespace auction
 

@@ -27,6 +27,7 @@
 #include "understudy/examples/auction/interrupt.h"
 #include "understudy/examples/auction/oracle.h"
 #include "understudy/examples/auction/pace.h"
+#include "understudy/examples/auction/quiet_log.h"
 #include "understudy/examples/auction/run_checks.h"
 #include "understudy/examples/auction/run_input.h"
 #include "understudy/examples/auction/run_page.h"
@@ -93,7 +94,7 @@ bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time 
   std::cout << "\nMessages\n"
             << FormatMessageLedgers(outcome.message_ledgers) << "  " << floor.acknowledged.size()
             << " offers acknowledged in " << floor.tries << " tries; " << floor.repeated
-            << " were repeated and recognised\n"
+            << " were repeated and recognised; watchers heard of " << floor.prices_seen << " prices\n"
             << "\nChecks\n"
             << FormatChecks(checks) << "  " << input.problems.size() << " faults in the input\n";
   bool all_hold = true;
@@ -132,7 +133,7 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
   const absl::Time start = absl::Now();
   absl::Status copied = WriteFile(folder.File("lots.textproto"), input.lots_text);
   if (!copied.ok()) return Refuse(copied);
-  understudy::ActorSystem system({.name = "launcher", .seed = absl::GetFlag(FLAGS_seed)});
+  understudy::ActorSystem system({.name = "launcher", .seed = absl::GetFlag(FLAGS_seed), .log = &QuietLog()});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::Start(system, {.listen = ""});
   if (!node.ok()) return Refuse(node.status());
   running.Set(node->get());

@@ -145,6 +145,7 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   auto finished = system_.Ask(floor[&BiddingFloor::finished], WhenFinished(), patience);
   if (!finished.ok()) return WaitingFor("the bidders", finished.status());
   outcome.evidence.floor = *std::move(finished);
+  system_.RequestStop(floor.pid());  // the lots are stopped later: no bidder is to grieve for them
   setup_.progress("the bidders are done; waiting for the last lot to close");
 
   std::vector<std::string> lots;

@@ -11,6 +11,7 @@
 #include "understudy/examples/auction/house_setup.h"
 #include "understudy/examples/auction/house_tree.h"
 #include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/quiet_log.h"
 #include "understudy/examples/auction/run_plan.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/transport/node.h"
@@ -32,7 +33,7 @@ int Main(const std::vector<std::string>& arguments) {
   const std::vector<Lot> lots = ParseLots(setup->lots_path, *text, problems);
 
   const std::string name = understudy::Node::GivenName(HouseName(setup->number));
-  understudy::ActorSystem system({.name = name});
+  understudy::ActorSystem system({.name = name, .log = &QuietLog()});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::FromParent(system);
   if (!node.ok()) return Refuse(node.status());
   const understudy::SupervisorRef tree = system.Spawn(HouseTree(name, LotsOfHouse(*setup, lots), TotalsOf(system)));

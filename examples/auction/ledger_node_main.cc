@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/examples/auction/house_tree.h"
+#include "understudy/examples/auction/quiet_log.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/transport/node.h"
 
@@ -16,7 +17,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string name = understudy::Node::GivenName("ledger");
-  understudy::ActorSystem system({.name = name});
+  understudy::ActorSystem system({.name = name, .log = &auction::QuietLog()});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::FromParent(system);
   if (!node.ok()) {
     std::cerr << "ledger_node: " << node.status() << "\n";

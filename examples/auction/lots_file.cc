@@ -61,6 +61,10 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
   void AddError(int line, int column, const std::string& message) override {
     if (!reason_.empty()) return;
     line_ = std::max(line, 0);
+    if (absl::EndsWith(message, "got: ")) {  // the end of the text
+      reason_ = "the lot does not end: a '}' is missing before this line";
+      return;
+    }
     reason_ = column < 0 ? message : absl::StrCat("column ", column + 1, ": ", message);
   }
   int line() const { return line_; }

@@ -41,9 +41,9 @@ understudy::Task<understudy::Next> Reporter::Subscribe() {
 
 void Reporter::PassOn(const SupervisionEvent& event) {
   if (!IsNoteworthy(event, stops_)) return;
-  const absl::Time time = context().WallNow() - (context().Now() - event.time);
-  const bool has_reason = event.reason.is_abnormal() || event.kind == SupervisionEvent::Kind::kStopped ||
-                          event.kind == SupervisionEvent::Kind::kExited;
+  const absl::Time time = wall_start_ + (event.time - start_);
+  using Kind = SupervisionEvent::Kind;
+  const bool has_reason = event.kind != Kind::kStarted && event.kind != Kind::kRestarting;
   const std::string why = has_reason ? event.reason.ToString() : "";
   chronicle_->note().Tell(MakeHappening(time, node_, understudy::SupervisionEventName(event.kind), event.child, why));
 }

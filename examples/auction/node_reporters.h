@@ -12,8 +12,11 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/behavior.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/context.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/named.h"
@@ -50,6 +53,9 @@ class Reporter final : public understudy::Actor {
   const std::string node_;
   const ReportedStops stops_;
   const understudy::SupervisorRef supervisor_;
+  // The same moment on both clocks.
+  const absl::Time wall_start_ = context().WallNow();
+  const understudy::MonotonicTime start_ = context().Now();
   const understudy::Named<ChronicleRef> chronicle_{std::string(kChronicle)};
   understudy::Mailbox<"event", understudy::SupervisionEvent> event_{this, {.capacity_messages = 100'000}};
   understudy::Behavior passing_on_{"passing on", On(event_, &Reporter::PassOn),

@@ -12,9 +12,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "understudy/examples/auction/amount.h"
+#include "understudy/supervision/supervision_event.h"
 
 namespace auction {
 namespace {
+
+using Kind = understudy::SupervisionEvent::Kind;
+
+// How the chronicle calls such an event.
+absl::string_view Word(Kind kind) { return understudy::SupervisionEventName(kind); }
 
 // A check that failed says why; one without a fault holds.
 Check MakeCheck(absl::string_view what, std::string fault, std::string detail) {
@@ -130,8 +136,9 @@ std::string FaultOfFailure(const Evidence& evidence, absl::string_view who, absl
   int64_t started = 0;
   for (const Happening& happening : evidence.chronicle) {
     if (happening.who() != who) continue;
-    if (happening.what() == kExited && absl::StrContains(happening.why(), why)) exited = happening.unix_micros();
-    if (happening.what() == kStarted) started = std::max(started, happening.unix_micros());
+    if (happening.what() == Word(Kind::kExited) && absl::StrContains(happening.why(), why))
+      exited = happening.unix_micros();
+    if (happening.what() == Word(Kind::kStarted)) started = std::max(started, happening.unix_micros());
   }
   if (exited == 0) return absl::StrCat(who, " did not exit with ", why);
   if (started < exited) return absl::StrCat(who, " was not started again");
@@ -175,7 +182,7 @@ std::vector<NodeEnd> LastEnds(const std::vector<std::string>& nodes, const Chron
     NodeEnd& end = ends.emplace_back(NodeEnd{.node = node, .is_clean = false, .reason = "it was not seen to end"});
     int64_t last = 0;
     for (const Happening& happening : chronicle) {
-      const bool is_end = happening.what() == kExited || happening.what() == kStopped;
+      const bool is_end = happening.what() == Word(Kind::kExited) || happening.what() == Word(Kind::kStopped);
       if (happening.who() != node || !is_end || happening.unix_micros() < last) continue;
       last = happening.unix_micros();
       end.reason = happening.why();

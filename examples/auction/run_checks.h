@@ -19,11 +19,6 @@
 
 namespace auction {
 
-// The words of the timeline that the checks go by.
-inline constexpr char kExited[] = "exited";
-inline constexpr char kStarted[] = "started";
-inline constexpr char kStopped[] = "stopped";
-
 // How a node's process ended for the last time.
 struct NodeEnd {
   std::string node;
@@ -40,7 +35,7 @@ struct Evidence {
   std::vector<Closing> ledger_closings;
   Chronicled chronicle;
   // What the kill of a house looks like to its supervisor.
-  std::string kill_shows_as = "OsSignal(9)";
+  std::string kill_shows_as = "OsSignal(9";
   std::vector<NodeEnd> nodes;
 };
 

@@ -89,7 +89,7 @@ TEST(LotsTest, ABadLotIsReportedWithItsLineAndTheOthersAreRead) {
       {LotText("a"), 8, "lot 'a' was there before"},
       {"lot {\n  id: \"x\"\n  colour: \"blue\"\n}\n", 10, "colour"},
       {"lot {\n  id: \"x\"\n  title: \"never ends\n}\n", 10, "String"},
-      {"lot {\n  id: \"x\"\n", 10, "xpected"},
+      {"lot {\n  id: \"x\"\n", 10, "a '}' is missing"},
       {"lot {\n  id: \"x\"\n}\n}\n", 11, ""},
       {"lot {\n  id: \"x\"\n}\n", 8, "no title"},
       {"lot: 7\n", 8, ""},

@@ -63,8 +63,9 @@ Evidence GoodRun() {
   run.ledger_offers = offers;
   run.ledger_closings = {ClosingOf("a", offers[1]), ClosingOf("b", RecordedOffer())};
   run.closed.lots = {StatusOf(run.ledger_closings[0]), StatusOf(run.ledger_closings[1])};
-  run.chronicle = {At(1, "started", "house-1"), At(2, "exited", "house-1", "OsSignal(9)"), At(3, "started", "house-1"),
-                   At(4, "exited", "a", "Exception(auction::InjectedCrash: rehearsed)"), At(5, "started", "a")};
+  run.chronicle = {At(1, "started", "house-1"), At(2, "exited", "house-1", "OsSignal(9 SIGKILL)"),
+                   At(3, "started", "house-1"), At(4, "exited", "a", "Exception(auction::InjectedCrash: rehearsed)"),
+                   At(5, "started", "a")};
   run.nodes = {{"ledger", true, "Normal"}, {"house-1", true, "Normal"}};
   return run;
 }
@@ -102,7 +103,7 @@ TEST(RunChecksTest, EachFaultIsFoundAndNamed) {
       {[](Evidence& run) { run.closed.lots[0].set_best_cents(7); }, "a says 'bo' at 0.07"},
       {[](Evidence& run) { run.closed.lots.pop_back(); }, "1 of 2 lots answered"},
       {[](Evidence& run) { run.closed.problems.push_back("b has not closed"); }, "b has not closed"},
-      {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 1); }, "house-1 did not exit with OsSignal(9)"},
+      {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 1); }, "house-1 did not exit with OsSignal(9"},
       {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 2); }, "house-1 was not started again"},
       {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 3); }, "a did not exit with InjectedCrash"},
       {[](Evidence& run) { run.chronicle.pop_back(); }, "a was not started again"},
@@ -125,8 +126,8 @@ TEST(RunChecksTest, FailuresThatWereNotAskedForAreNotMissed) {
 }
 
 TEST(RunChecksTest, ANodesLastEndCounts) {
-  const Chronicled chronicle = {At(1, "exited", "house-1", "OsSignal(9)"), At(2, "started", "house-1"),
-                                At(3, "stopped", "house-1", "Normal"), At(1, "stopped", "ledger", "OsExit(1)")};
+  const Chronicled chronicle = {At(1, "exited", "house-1", "OsSignal(9 SIGKILL)"), At(2, "started", "house-1"),
+                                At(3, "was stopped", "house-1", "Normal"), At(1, "was stopped", "ledger", "OsExit(1)")};
   const std::vector<NodeEnd> ends = LastEnds({"house-1", "ledger", "house-2"}, chronicle);
   ASSERT_EQ(ends.size(), 3u);
   EXPECT_TRUE(ends[0].is_clean);
