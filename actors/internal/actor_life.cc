@@ -34,6 +34,7 @@ bool ActorCore::Construct() {
   }
   stage_ = Stage::kStarting;
   std::vector<Gate> gates;
+  gates.reserve(mailboxes_.size());
   for (const MailboxState& mailbox : mailboxes_) gates.push_back({.declaration = mailbox.declaration});
   std::deque<Envelope> early;
   cell_->SetGates(std::move(gates), early);

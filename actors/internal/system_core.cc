@@ -189,7 +189,7 @@ MessageLedger SystemCore::Ledger() const {
   return ledger;
 }
 
-void SystemCore::OnDeadLetter(DeadLetter letter) {
+void SystemCore::OnDeadLetter(const DeadLetter& letter) {
   absl::MutexLock lock(&mu_);
   for (auto& listener : dead_letter_listeners_) listener(letter);
 }
