@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
@@ -95,22 +96,35 @@ NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
   return peers_.emplace(std::string(node), std::make_unique<Peer>(std::move(config))).first->second.get();
 }
 
-absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
+absl::StatusOr<NodeCore::Peer*> NodeCore::AddValidPeer(absl::string_view node) {
   absl::Status valid = ValidateNodeName(node);
   if (!valid.ok()) return valid;
   if (node == options_.node) return absl::InvalidArgumentError(absl::StrCat("node ", node, " is this node itself"));
+  Peer* peer = AddPeer(node);
+  if (peer == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("a node has at most ", limits::kPeersMax, " peers"));
+  }
+  return peer;
+}
+
+absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
   {
     absl::MutexLock lock(&mu_);
-    Peer* peer = AddPeer(node);
-    if (peer == nullptr) {
-      return absl::ResourceExhaustedError(absl::StrCat("a node has at most ", limits::kPeersMax, " peers"));
-    }
-    peer->configured_address = std::string(address);
-    UpdateDialable(*peer);
-    CarryOut(*peer);
+    absl::StatusOr<Peer*> peer = AddValidPeer(node);
+    if (!peer.ok()) return peer.status();
+    (*peer)->configured_address = std::string(address);
+    UpdateDialable(**peer);
+    CarryOut(**peer);
   }
   FinishCall();
   return absl::OkStatus();
+}
+
+absl::Status NodeCore::SetGracePeriod(absl::string_view node, absl::Duration grace_period) {
+  absl::MutexLock lock(&mu_);
+  absl::StatusOr<Peer*> peer = AddValidPeer(node);
+  if (peer.ok()) (*peer)->session.SetGracePeriod(grace_period);
+  return peer.status();
 }
 
 void NodeCore::ForgetPeer(absl::string_view node) {

@@ -37,6 +37,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -114,6 +115,10 @@ class NodeCore final : public Router, public NamePublisher {
   // Dials the node there from now on, whenever it has no stream; replaces an
   // earlier address. InvalidArgument for a name that is none, or our own.
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
+  // How long sessions with that node live without a stream, when not as
+  // SessionTimes says: zero for a child over a socketpair, which has nothing to
+  // reconnect to. InvalidArgument as above.
+  absl::Status SetGracePeriod(absl::string_view node, absl::Duration grace_period);
   // Dials it no more. A live session stays.
   void ForgetPeer(absl::string_view node);
   // For GrpcListener and the like: another node opened a stream.
@@ -177,6 +182,7 @@ class NodeCore final : public Router, public NamePublisher {
 
   // node_core.cc: streams and sessions.
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Peer*> AddValidPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Peer* AddPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLinkFrame(const std::shared_ptr<Link>& link, std::string frame);
   void OnLinkWritten(const std::shared_ptr<Link>& link);
