@@ -40,6 +40,9 @@ inline constexpr size_t kNodeNameBytesMax = 63;
 inline constexpr size_t kNodeTableEntriesMax = 65535;
 // A frame on the wire. Small, so that heartbeats are never far behind.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
+// Streams that a listener has accepted: far more than a cluster has nodes, and
+// what a stranger can make us hold.
+inline constexpr int kStreamsPerListenerMax = 4096;
 // One slot of a frame; what is left holds the frame's own fields and the
 // definition of one mailbox.
 inline constexpr size_t kSlotBytesMax = kFrameBytesMax - (size_t{4} << 10);
@@ -70,6 +73,15 @@ inline constexpr size_t kSessionSignalReserveBytes = size_t{8} << 20;
 inline constexpr int64_t kChannelWindowMessages = 1000;
 // Names that one node owns in the embedded name table.
 inline constexpr size_t kNamesPerNodeMax = 1000000;
+// A process child whose parent is gone has so long to stop in order: two seconds
+// after the parent's end nothing of it is left, children's children included.
+inline constexpr absl::Duration kParentGoneDrain = absl::Milliseconds(700);
+// From a process child's start to the parent's answer to its node; a loaded
+// machine may take long to start a process.
+inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
+// Silence between a parent and its process child: one that is stopped or stuck
+// is noticed, one on a loaded machine is not killed.
+inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
 // How long a call may run when its caller gave nothing shorter.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

@@ -80,7 +80,7 @@ NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
   config.peer_index = [this, name = std::string(node)](NodeIncarnation incarnation) {
     return options_.intern_peer(name, incarnation);
   };
-  config.times = options_.times;
+  config.times = options_.times_for != nullptr ? options_.times_for(node) : options_.times;
   config.bounds = options_.bounds;
   config.seed = random_.Next();
   return peers_.emplace(std::string(node), std::make_unique<Peer>(std::move(config))).first->second.get();

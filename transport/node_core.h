@@ -91,6 +91,9 @@ struct NodeCoreOptions {
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
   uint64_t seed = 0;
   SessionTimes times;
+  // The times of the session with that peer, where they are not `times`; may be
+  // null. Called with the core's lock held.
+  std::function<SessionTimes(absl::string_view peer)> times_for;
   Sequence::Bounds bounds;
   // A credit waits so long for others to travel with it.
   absl::Duration credit_delay = absl::Milliseconds(5);

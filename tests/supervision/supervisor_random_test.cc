@@ -27,13 +27,16 @@
 namespace understudy {
 namespace {
 
-constexpr uint64_t kSeeds = 300;
+constexpr uint64_t kSeeds = 500;
 constexpr int kBlows = 40;
 constexpr int kDepth = 3;
 
 class RandomTree {
  public:
-  explicit RandomTree(uint64_t seed) : random_(seed), system_(seed) {}
+  using Counts = std::map<SupervisionEvent::Kind, int>;
+
+  // Adds to `counts` how often each kind of event was told.
+  RandomTree(uint64_t seed, Counts& counts) : random_(seed), system_(seed), counts_(counts) {}
 
   void Run() {
     auto life = std::make_shared<RootLife>();
@@ -55,7 +58,7 @@ class RandomTree {
  private:
   SupervisorBuilder Tree(int depth) {
     SupervisorBuilder builder(static_cast<RestartStrategy>(random_.Below(3)));
-    builder.Intensity(static_cast<int>(random_.Below(4)), absl::Seconds(1 + random_.Below(5)));
+    builder.Intensity(1 + static_cast<int>(random_.Below(5)), absl::Seconds(1 + random_.Below(5)));
     const uint64_t children = 1 + random_.Below(4);
     for (uint64_t i = 0; i < children; ++i) {
       if (depth > 1 && random_.Below(3) == 0) {
@@ -80,12 +83,15 @@ class RandomTree {
                           : random_.Below(2) == 0 ? Transient<Worker>("w", journal_, manner)
                                                   : Permanent<Worker>("w", journal_, manner);
     if (random_.Below(5) == 0) worker.BrutalKill();
+    if (worker.Spec("").restart != RestartType::kTemporary && random_.Below(2) == 0) {
+      worker.Backoff({.min = absl::Milliseconds(50), .reset_after = absl::Seconds(5)});
+    }
     return worker;
   }
 
   // Something happens to one of those that are up, or to a later start.
   void Strike() {
-    if (random_.Below(4) == 0 && !manners_.empty()) {
+    if (random_.Below(12) == 0 && !manners_.empty()) {
       Manner& manner = *manners_[random_.Below(manners_.size())];
       manner.start_fails = manner.start_fails.ok() ? absl::UnavailableError("for a while") : absl::OkStatus();
     }
@@ -108,6 +114,7 @@ class RandomTree {
   }
 
   void Hear(const SupervisionEvent& event) {
+    ++counts_[event.kind];
     switch (event.kind) {
       case SupervisionEvent::Kind::kStarted:
         ASSERT_TRUE(up_.emplace(event.pid, event.child).second) << event << ", twice";
@@ -125,6 +132,7 @@ class RandomTree {
 
   Random random_;
   TestSystem system_;
+  Counts& counts_;
   std::shared_ptr<Journal> journal_ = std::make_shared<Journal>();
   std::vector<std::shared_ptr<Manner>> manners_;
   std::map<Pid, std::string> up_;
@@ -134,14 +142,22 @@ class RandomTree {
 };
 
 TEST(SupervisorRandom, NoOrphansAndEachDeathIsToldOnceUnderEverySeed) {
+  RandomTree::Counts counts;
   uint64_t first = 1;
   uint64_t last = kSeeds;
   if (const char* seed = std::getenv("UNDERSTUDY_SEED"); seed != nullptr && absl::SimpleAtoi(seed, &first))
     last = first;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("--test_env=UNDERSTUDY_SEED=", seed));
-    RandomTree(seed).Run();
+    RandomTree(seed, counts).Run();
     if (testing::Test::HasFatalFailure()) return;
+  }
+  if (first == last) return;
+  // The seeds have reached what they are for.
+  using Kind = SupervisionEvent::Kind;
+  for (const Kind kind : {Kind::kStarted, Kind::kStartFailed, Kind::kExited, Kind::kRestarting, Kind::kBackoff,
+                          Kind::kStopped, Kind::kGaveUp, Kind::kShutdown}) {
+    EXPECT_GT(counts[kind], 100) << SupervisionEventName(kind);
   }
 }
 
