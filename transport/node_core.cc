@@ -43,25 +43,15 @@ std::string PeerEvent::ToString() const {
 }
 
 NodeCore::NodeCore(NodeCoreOptions options)
-    : options_(std::move(options)), waker_(std::make_shared<Waker>()), random_(options_.seed), names_(options_.node) {
+    : options_(std::move(options)), door_(std::make_shared<Door>(this)), random_(options_.seed), names_(options_.node) {
   const absl::Status named = ValidateNodeName(options_.node);
   UNDERSTUDY_CHECK(named.ok(), named.message());
-  absl::MutexLock lock(&waker_->mu);
-  waker_->core = this;
 }
 
 NodeCore::~NodeCore() {
-  {
-    absl::MutexLock lock(&waker_->mu);
-    waker_->core = nullptr;
-  }
-  std::map<uint64_t, std::shared_ptr<Link>> links;
-  {
-    absl::MutexLock lock(&mu_);
-    links = links_;
-  }
-  for (const auto& [number, link] : links) link->Forget();
-  for (const auto& [number, link] : links) {
+  door_->Close();
+  absl::MutexLock lock(&mu_);  // nobody else is there; it is for the analysis
+  for (const auto& [number, link] : links_) {
     if (link->stream != nullptr) link->stream->Close();
   }
 }
@@ -195,7 +185,7 @@ NodeCore::Counters NodeCore::counters() {
 // ---- Streams ----
 
 std::shared_ptr<NodeCore::Link> NodeCore::NewLink() {
-  auto link = std::make_shared<Link>(this, ++last_link_);
+  auto link = std::make_shared<Link>(door_, ++last_link_);
   links_[link->number] = link;
   return link;
 }
@@ -375,10 +365,7 @@ void NodeCore::Wake() {
     if (time >= wake_at_) return;
     wake_at_ = time;
   }
-  options_.run_at(time, [waker = waker_, time] {
-    absl::MutexLock lock(&waker->mu);
-    if (waker->core != nullptr) waker->core->Tick(time);
-  });
+  options_.run_at(time, [door = door_, time] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
 }
 
 void NodeCore::Tick(MonotonicTime scheduled) {

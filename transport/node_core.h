@@ -18,9 +18,10 @@
 // call of Router or NamePublisher: an actor may call those with its own lock
 // held.
 //
-// Lifetime: the objects in the options outlive it. Before it is destroyed it is
-// uninstalled from its system; then it may be destroyed at any time, except by
-// its own callbacks: streams are closed, and late events find nobody.
+// Lifetime: the objects in the options outlive it. It is destroyed when no actor
+// calls it any more, that is after its system's Shutdown (or, on one thread,
+// when it is uninstalled), and not by its own callbacks. Streams may be open
+// then: they are closed, and late events find nobody.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 #define UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 
@@ -162,9 +163,10 @@ class NodeCore final : public Router, public NamePublisher {
   Counters counters();
 
  private:
-  struct Peer;   // node_core_state.h
-  class Link;    // a stream's events
-  struct Waker;  // finds the core, or nobody
+  // node_core_state.h
+  struct Peer;
+  class Link;
+  class Door;
 
   // What must be done to a stream, without mu_.
   struct StreamWork {
@@ -227,7 +229,7 @@ class NodeCore final : public Router, public NamePublisher {
   Peer* PeerOf(Pid pid, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const NodeCoreOptions options_;
-  const std::shared_ptr<Waker> waker_;
+  const std::shared_ptr<Door> door_;
 
   absl::Mutex mu_;
   std::string advertise_ ABSL_GUARDED_BY(mu_);
