@@ -115,7 +115,7 @@ class ActorSystem : public Inbound {
   void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
     core_.SubscribeDeadLetters(std::move(listener));
   }
-  int64_t live_actors() const { return core_.live_actors.load(std::memory_order_acquire); }
+  int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
   const std::string& name() const { return core_.name(); }
   NodeIncarnation incarnation() const { return core_.incarnation(); }
   Registry& registry() { return core_.registry(); }

@@ -27,7 +27,8 @@ SystemCore* SystemForSend(Pid to) {
 
 absl::Status NobodyError(Pid to) {
   if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
-  return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+  if (to.is_null()) return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+  return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
 ActorCore& OwnerOf(PendingId pending) {

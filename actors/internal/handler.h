@@ -73,7 +73,7 @@ template <class R, class Reply>
 constexpr bool kCallResult = std::is_same_v<R, Reply> || std::is_same_v<R, absl::StatusOr<Reply>> ||
                              (std::is_same_v<Reply, void> && std::is_same_v<R, absl::Status>);
 
-inline void FinishTell(Activation& activation, absl::Status status) { activation.FinishTell(status); }
+inline void FinishTell(Activation& activation, const absl::Status& status) { activation.FinishTell(status); }
 inline void FinishTell(Activation& activation, const Failure& failed) { activation.FinishTell(failed.status()); }
 inline void FinishTell(Activation& activation, const Behavior& next) { activation.FinishTell(next.table()); }
 inline void FinishTell(Activation& activation, const absl::StatusOr<Behavior>& next) {
