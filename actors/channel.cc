@@ -21,13 +21,13 @@ namespace {
 // actor of any.
 SystemCore* SystemForSend(Pid to) {
   if (SystemCore* system = ThisTurn().system; system != nullptr) return system;
-  const NodeEntry* entry = NodeTable::Find(to.node());
-  return entry == nullptr ? nullptr : const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
+  return const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::FindSystem(to.node())));
 }
 
 absl::Status NobodyError(Pid to) {
   if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
-  return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+  return MakeError(ErrorKind::kNoProcess,
+                   to.is_null() ? "the channel was never given an actor" : "that actor's system has ended");
 }
 
 ActorCore& OwnerOf(PendingId pending) {
@@ -40,7 +40,7 @@ ActorCore& OwnerOf(PendingId pending) {
 
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                       absl::FunctionRef<Payload()> take) {
-  SystemCore* system = to.is_null() ? nullptr : SystemForSend(to);
+  SystemCore* system = SystemForSend(to);
   if (system == nullptr) return NobodyError(to);
   absl::Status sent =
       system->Send({.from = ThisTurn().self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, take);
@@ -67,7 +67,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const uint64_t id = core.NewAsk(to, deadline);
-  if (core.IsAnswered(id)) return {core.self(), id};
+  if (id == 0) return {core.self(), id};
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,

@@ -79,6 +79,11 @@ class NodeTable {
   static uint16_t Intern(const NodeEntry& entry);
   // The entry at `index`, or null when there is none. Valid for ever.
   static const NodeEntry* Find(uint16_t index);
+  // The system of the entry at `index`; null when there is none or it has
+  // ended.
+  static const void* FindSystem(uint16_t index);
+  // `system` is about to end: FindSystem does not give it any more.
+  static void Close(const void* system);
 };
 
 }  // namespace internal
