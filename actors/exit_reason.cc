@@ -23,11 +23,11 @@ struct ExitReason::Rest {
 
 namespace {
 
-// One reason's own text; its chain has a bound of its own.
-std::string Clip(absl::string_view text) {
-  constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
-  return std::string(text.substr(0, kTextBytesMax));
-}
+// Of one text of one reason; its chain has a bound of its own. A reason has at
+// most three such parts.
+constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
+
+std::string Clip(absl::string_view text) { return std::string(text.substr(0, kTextBytesMax)); }
 
 }  // namespace
 
@@ -83,10 +83,13 @@ ExitReason ExitReason::FromParts(const Parts& parts) {
   auto rest = std::make_shared<Rest>();
   if (!parts.status.ok()) {
     rest->status = absl::Status(parts.status.code(), Clip(parts.status.message()));
+    // What fits of the payloads; they share the room of one text.
+    size_t payload_bytes = 0;
     parts.status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-      if (payload.size() <= limits::kExitReasonBytesMax / 4) {
-        rest->status.SetPayload(url, payload);
-      }
+      const size_t bytes = url.size() + payload.size();
+      if (bytes > kTextBytesMax - payload_bytes) return;
+      payload_bytes += bytes;
+      rest->status.SetPayload(url, payload);
     });
   }
   rest->exception_type = Clip(parts.exception_type);

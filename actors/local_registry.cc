@@ -27,7 +27,11 @@ absl::Status LocalRegistry::Insert(const NameRecord& record) {
     absl::MutexLock lock(&mu_);
     const auto [place, added] = names_.emplace(record.name, record);
     if (!added) {
-      if (place->second.pid == record.pid) return absl::OkStatus();
+      if (place->second.pid == record.pid) {
+        // A name of the node may become one of the cluster, and is then withdrawn from it at the end.
+        if (record.scope == NameScope::kCluster) place->second.scope = NameScope::kCluster;
+        return absl::OkStatus();
+      }
       return absl::AlreadyExistsError(absl::StrCat("the name ", record.name, " belongs to ",
                                                    place->second.pid.ToString(), "; choose another, or wait for it"));
     }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "understudy/actors/log_sink.h"
 
 namespace understudy {
@@ -33,6 +34,8 @@ TestSystem::TestSystem(std::unique_ptr<SeededExecutor> own, uint64_t seed, std::
 
 TestSystem::TestSystem(SeededExecutor& executor, uint64_t seed, std::string name)
     : ActorSystem(Options(executor, seed, std::move(name))), executor_(executor) {}
+
+TestSystem::~TestSystem() { Shutdown(absl::Seconds(5)); }
 
 void TestSystem::StartTrace() { StartTrace(&trace_); }
 

@@ -42,6 +42,9 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   // Shares the executor, which outlives it, with other systems.
   TestSystem(SeededExecutor& executor, uint64_t seed, std::string name);
 
+  // Ends the actors while what they are traced into is still there.
+  ~TestSystem() override;
+
   SeededExecutor& seeded_executor() { return executor_; }
 
   // Runs all that can run without time passing.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
@@ -42,25 +43,15 @@ std::string PeerEvent::ToString() const {
 }
 
 NodeCore::NodeCore(NodeCoreOptions options)
-    : options_(std::move(options)), waker_(std::make_shared<Waker>()), random_(options_.seed), names_(options_.node) {
+    : options_(std::move(options)), door_(std::make_shared<Door>(this)), random_(options_.seed), names_(options_.node) {
   const absl::Status named = ValidateNodeName(options_.node);
   UNDERSTUDY_CHECK(named.ok(), named.message());
-  absl::MutexLock lock(&waker_->mu);
-  waker_->core = this;
 }
 
 NodeCore::~NodeCore() {
-  {
-    absl::MutexLock lock(&waker_->mu);
-    waker_->core = nullptr;
-  }
-  std::map<uint64_t, std::shared_ptr<Link>> links;
-  {
-    absl::MutexLock lock(&mu_);
-    links = links_;
-  }
-  for (const auto& [number, link] : links) link->Forget();
-  for (const auto& [number, link] : links) {
+  door_->Close();
+  absl::MutexLock lock(&mu_);  // nobody else is there; it is for the analysis
+  for (const auto& [number, link] : links_) {
     if (link->stream != nullptr) link->stream->Close();
   }
 }
@@ -95,22 +86,35 @@ NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
   return peers_.emplace(std::string(node), std::make_unique<Peer>(std::move(config))).first->second.get();
 }
 
-absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
+absl::StatusOr<NodeCore::Peer*> NodeCore::AddValidPeer(absl::string_view node) {
   absl::Status valid = ValidateNodeName(node);
   if (!valid.ok()) return valid;
   if (node == options_.node) return absl::InvalidArgumentError(absl::StrCat("node ", node, " is this node itself"));
+  Peer* peer = AddPeer(node);
+  if (peer == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("a node has at most ", limits::kPeersMax, " peers"));
+  }
+  return peer;
+}
+
+absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
   {
     absl::MutexLock lock(&mu_);
-    Peer* peer = AddPeer(node);
-    if (peer == nullptr) {
-      return absl::ResourceExhaustedError(absl::StrCat("a node has at most ", limits::kPeersMax, " peers"));
-    }
-    peer->configured_address = std::string(address);
-    UpdateDialable(*peer);
-    CarryOut(*peer);
+    absl::StatusOr<Peer*> peer = AddValidPeer(node);
+    if (!peer.ok()) return peer.status();
+    (*peer)->configured_address = std::string(address);
+    UpdateDialable(**peer);
+    CarryOut(**peer);
   }
   FinishCall();
   return absl::OkStatus();
+}
+
+absl::Status NodeCore::SetGracePeriod(absl::string_view node, absl::Duration grace_period) {
+  absl::MutexLock lock(&mu_);
+  absl::StatusOr<Peer*> peer = AddValidPeer(node);
+  if (peer.ok()) (*peer)->session.SetGracePeriod(grace_period);
+  return peer.status();
 }
 
 void NodeCore::ForgetPeer(absl::string_view node) {
@@ -181,7 +185,7 @@ NodeCore::Counters NodeCore::counters() {
 // ---- Streams ----
 
 std::shared_ptr<NodeCore::Link> NodeCore::NewLink() {
-  auto link = std::make_shared<Link>(this, ++last_link_);
+  auto link = std::make_shared<Link>(door_, ++last_link_);
   links_[link->number] = link;
   return link;
 }
@@ -361,10 +365,7 @@ void NodeCore::Wake() {
     if (time >= wake_at_) return;
     wake_at_ = time;
   }
-  options_.run_at(time, [waker = waker_, time] {
-    absl::MutexLock lock(&waker->mu);
-    if (waker->core != nullptr) waker->core->Tick(time);
-  });
+  options_.run_at(time, [door = door_, time] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
 }
 
 void NodeCore::Tick(MonotonicTime scheduled) {

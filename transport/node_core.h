@@ -18,9 +18,10 @@
 // call of Router or NamePublisher: an actor may call those with its own lock
 // held.
 //
-// Lifetime: the objects in the options outlive it. Before it is destroyed it is
-// uninstalled from its system; then it may be destroyed at any time, except by
-// its own callbacks: streams are closed, and late events find nobody.
+// Lifetime: the objects in the options outlive it. It is destroyed when no actor
+// calls it any more, that is after its system's Shutdown (or, on one thread,
+// when it is uninstalled), and not by its own callbacks. Streams may be open
+// then: they are closed, and late events find nobody.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 #define UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 
@@ -37,6 +38,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -114,6 +116,10 @@ class NodeCore final : public Router, public NamePublisher {
   // Dials the node there from now on, whenever it has no stream; replaces an
   // earlier address. InvalidArgument for a name that is none, or our own.
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
+  // How long sessions with that node live without a stream, when not as
+  // SessionTimes says: zero for a child over a socketpair, which has nothing to
+  // reconnect to. InvalidArgument as above.
+  absl::Status SetGracePeriod(absl::string_view node, absl::Duration grace_period);
   // Dials it no more. A live session stays.
   void ForgetPeer(absl::string_view node);
   // For GrpcListener and the like: another node opened a stream.
@@ -157,9 +163,10 @@ class NodeCore final : public Router, public NamePublisher {
   Counters counters();
 
  private:
-  struct Peer;   // node_core_state.h
-  class Link;    // a stream's events
-  struct Waker;  // finds the core, or nobody
+  // node_core_state.h
+  struct Peer;
+  class Link;
+  class Door;
 
   // What must be done to a stream, without mu_.
   struct StreamWork {
@@ -177,6 +184,7 @@ class NodeCore final : public Router, public NamePublisher {
 
   // node_core.cc: streams and sessions.
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Peer*> AddValidPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Peer* AddPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLinkFrame(const std::shared_ptr<Link>& link, std::string frame);
   void OnLinkWritten(const std::shared_ptr<Link>& link);
@@ -221,7 +229,7 @@ class NodeCore final : public Router, public NamePublisher {
   Peer* PeerOf(Pid pid, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const NodeCoreOptions options_;
-  const std::shared_ptr<Waker> waker_;
+  const std::shared_ptr<Door> door_;
 
   absl::Mutex mu_;
   std::string advertise_ ABSL_GUARDED_BY(mu_);

@@ -34,10 +34,42 @@ struct NodeCore::Peer {
   bool carrying_out = false;  // its session's actions
 };
 
+// How streams and timers, which may outlive the core, find it.
+class NodeCore::Door {
+ public:
+  explicit Door(NodeCore* core) : core_(core) {}
+
+  // Calls `event` with the core, unless that is gone.
+  template <class F>
+  void Enter(F event) {
+    NodeCore* core = nullptr;
+    {
+      absl::MutexLock lock(&mu_);
+      if (core_ == nullptr) return;
+      core = core_;
+      ++inside_;
+    }
+    event(*core);
+    absl::MutexLock lock(&mu_);
+    --inside_;
+  }
+  // Nobody is inside when it returns, and nobody enters after that.
+  void Close() {
+    absl::MutexLock lock(&mu_);
+    core_ = nullptr;
+    mu_.Await(absl::Condition(+[](int* inside) { return *inside == 0; }, &inside_));
+  }
+
+ private:
+  absl::Mutex mu_;
+  NodeCore* core_ ABSL_GUARDED_BY(mu_);
+  int inside_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
 // Hears one stream. Lives until OnClosed, whatever became of its core.
 class NodeCore::Link final : public FrameStream::Events, public std::enable_shared_from_this<Link> {
  public:
-  Link(NodeCore* core, uint64_t number) : number(number), core_(core) {}
+  Link(std::shared_ptr<Door> door, uint64_t number) : number(number), door_(std::move(door)) {}
 
   const uint64_t number;
 
@@ -51,37 +83,21 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
 
   // From now on OnClosed will come; the link keeps itself until then.
   void Open() { self_ = shared_from_this(); }
-  // The core is going; events find nobody. Waits for one that is running.
-  void Forget() {
-    absl::MutexLock lock(&mu_);
-    core_ = nullptr;
-  }
 
   void OnFrame(std::string frame) override {
-    absl::MutexLock lock(&mu_);
-    if (core_ != nullptr) core_->OnLinkFrame(shared_from_this(), std::move(frame));
+    door_->Enter([&](NodeCore& core) { core.OnLinkFrame(shared_from_this(), std::move(frame)); });
   }
   void OnWritten() override {
-    absl::MutexLock lock(&mu_);
-    if (core_ != nullptr) core_->OnLinkWritten(shared_from_this());
+    door_->Enter([&](NodeCore& core) { core.OnLinkWritten(shared_from_this()); });
   }
   void OnClosed(absl::Status why) override {
     const std::shared_ptr<Link> keep = std::move(self_);
-    absl::MutexLock lock(&mu_);
-    if (core_ != nullptr) core_->OnLinkClosed(shared_from_this(), why);
+    door_->Enter([&](NodeCore& core) { core.OnLinkClosed(keep, why); });
   }
 
  private:
+  const std::shared_ptr<Door> door_;
   std::shared_ptr<Link> self_;
-  // Held during events, and never taken while the core's mu_ is held.
-  absl::Mutex mu_;
-  NodeCore* core_ ABSL_GUARDED_BY(mu_);
-};
-
-struct NodeCore::Waker {
-  // Held during ticks.
-  absl::Mutex mu;
-  NodeCore* core ABSL_GUARDED_BY(mu);
 };
 
 }  // namespace understudy

@@ -84,8 +84,10 @@ void PeerSession::OnDialFrame(absl::string_view bytes, MonotonicTime now) {
   }
   if (frame.ok() && frame->has_refuse()) {
     const proto::Refuse::Reason reason = frame->refuse().reason();
-    if (reason != proto::Refuse::SUPERSEDED) backoff_ = config_.times.backoff_max;
-    actions_.push_back(DialRefused{.reason = reason, .detail = frame->refuse().detail()});
+    if (reason != proto::Refuse::SUPERSEDED) {  // else the other stream is as good
+      backoff_ = config_.times.backoff_max;
+      actions_.push_back(DialRefused{.reason = reason, .detail = frame->refuse().detail()});
+    }
   }
   AbandonDial(now);
 }

@@ -56,8 +56,12 @@ class Counter : public Actor {
 
   int sum_ = 0;
   std::vector<Replier<Total>> held_;
-  Behavior counting_{"counting", On(add, &Counter::Add), On(total, &Counter::Sum), On(later, &Counter::Later),
-                     On(check, &Counter::Check), On(crash, &Counter::Crash)};
+  Behavior counting_{"counting",
+                     On(add, &Counter::Add),
+                     On(total, &Counter::Sum),
+                     On(later, &Counter::Later),
+                     On(check, &Counter::Check),
+                     On(crash, &Counter::Crash)};
 };
 
 class Asker : public Actor {

@@ -1,15 +1,11 @@
 // A bug behind a fault point, a search for a seed that shows it, and two runs
 // of that seed with equal traces, byte for byte.
-//
-//   bazel test //tests/sim:replay_test --test_env=UNDERSTUDY_SEED=7    runs that seed only, and prints its trace
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -22,6 +18,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
+#include "understudy/tests/transport/seeds.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 #include "understudy/transport/testing/simulated_network.h"
 
@@ -53,7 +50,7 @@ Outcome RunSeed(uint64_t seed) {
     testing::Note note;
     note.set_number(i);
     if (!notes[&Puppet::note].Send(note).ok()) return {.wrong = "a note was refused", .trace = cluster.trace()};
-    if (random.Below(25) == 0) cluster.network().Cut("sender", "receiver");
+    if (random.Below(500) == 0) cluster.network().Cut("sender", "receiver");
     cluster.RunFor(absl::Microseconds(random.Below(5000)));
   }
   cluster.RunFor(absl::Seconds(10));
@@ -66,28 +63,18 @@ Outcome RunSeed(uint64_t seed) {
   return {.wrong = wrong, .trace = cluster.trace()};
 }
 
-// The seed that the caller gives, or 0.
-uint64_t GivenSeed() {
-  const char* given = std::getenv("UNDERSTUDY_SEED");
-  uint64_t seed = 0;
-  return given != nullptr && absl::SimpleAtoi(given, &seed) ? seed : 0;
-}
-
 TEST(ReplayTest, WithoutTheBugNoSeedFails) {
-  if (const uint64_t seed = GivenSeed(); seed != 0) {
+  for (const uint64_t seed : SeedsOf(40)) {
     const Outcome run = RunSeed(seed);
-    std::cout << absl::StrJoin(run.trace, "\n") << "\n";
-    ASSERT_EQ(run.wrong, "") << "seed " << seed;
-    return;
+    ASSERT_EQ(run.wrong, "") << "seed " << seed << "\n" << absl::StrJoin(run.trace, "\n");
   }
-  for (uint64_t seed = 1; seed <= 40; ++seed) ASSERT_EQ(RunSeed(seed).wrong, "") << "seed " << seed;
 }
 
 TEST(ReplayTest, ASeedThatShowsThePlantedBugIsFoundAndReplaysByteForByte) {
   FaultPoint::Scope broken("session_forgets_one_unacknowledged");
   uint64_t failing = 0;
-  for (uint64_t seed = 1; seed <= 200 && failing == 0; ++seed) {
-    if (!RunSeed(seed).wrong.empty()) failing = seed;
+  for (const uint64_t seed : SeedsOf(200)) {
+    if (failing == 0 && !RunSeed(seed).wrong.empty()) failing = seed;
   }
   ASSERT_NE(failing, 0U) << "no seed shows the bug";
   const Outcome first = RunSeed(failing);

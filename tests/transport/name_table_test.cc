@@ -20,6 +20,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/tests/transport/seeds.h"
 
 namespace understudy {
 namespace {
@@ -299,7 +300,7 @@ class Mesh {
 };
 
 TEST(NameTablePropertyTest, WhenEverybodyIsConnectedAndToldAllTablesAgree) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) ASSERT_EQ(Mesh(seed).Run(), "") << "seed " << seed;
+  for (const uint64_t seed : SeedsOf(300)) ASSERT_EQ(Mesh(seed).Run(), "") << "seed " << seed;
 }
 
 }  // namespace

@@ -441,6 +441,17 @@ TEST_F(NodeCoreTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace) {
   EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
 }
 
+TEST_F(NodeCoreTest, AGracePeriodOfZeroEndsASessionWithItsStream) {
+  Join();
+  const Puppeteer a = Make("a");
+  const Puppeteer b = Make("b");
+  Do(a, [pid = Seen("a", b, "b")](Puppet& p) { p.Watch(pid); });
+  ASSERT_TRUE(cluster().core("a").SetGracePeriod("b", absl::ZeroDuration()).ok());
+  cluster().network().Cut("a", "b");
+  Run(absl::Milliseconds(5));
+  EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
+}
+
 TEST_F(NodeCoreTest, LeavingDeliversWhatWasAcceptedAndEndsEverySession) {
   Join();
   const Puppeteer b = Make("b");

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/fault_point.h"
 #include "understudy/actors/random.h"
+#include "understudy/tests/transport/seeds.h"
 #include "understudy/tests/transport/session_pair.h"
 
 namespace understudy {
@@ -79,13 +80,13 @@ std::string RunWithCuts(uint64_t seed) {
 }
 
 TEST(PeerSessionPropertyTest, NothingIsLostDoubledOrReorderedWhileTheSessionLives) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) ASSERT_EQ(RunWithCuts(seed), "") << "seed " << seed;
+  for (const uint64_t seed : SeedsOf(100)) ASSERT_EQ(RunWithCuts(seed), "") << "seed " << seed;
 }
 
 TEST(PeerSessionPropertyTest, ASessionThatForgetsToResendOneEnvelopeIsFound) {
   FaultPoint::Scope broken("session_forgets_one_unacknowledged");
   int found = 0;
-  for (uint64_t seed = 1; seed <= 20; ++seed) found += RunWithCuts(seed).empty() ? 0 : 1;
+  for (const uint64_t seed : SeedsOf(20)) found += RunWithCuts(seed).empty() ? 0 : 1;
   EXPECT_GT(found, 0);
 }
 
@@ -132,7 +133,7 @@ std::string RunWithEnds(uint64_t seed) {
 }
 
 TEST(PeerSessionPropertyTest, AfterAnyHistoryTheNodesAgreeAndNothingCameTwice) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) ASSERT_EQ(RunWithEnds(seed), "") << "seed " << seed;
+  for (const uint64_t seed : SeedsOf(100)) ASSERT_EQ(RunWithEnds(seed), "") << "seed " << seed;
 }
 
 }  // namespace

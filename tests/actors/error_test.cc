@@ -1,0 +1,119 @@
+#include "understudy/actors/error.h"
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/exit_reason.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::StartsWith;
+
+struct ErrorRow {
+  ErrorKind kind;
+  const char* name;
+  absl::StatusCode code;
+  bool (*is_kind)(const absl::Status&);
+};
+
+// semantics 0, the table of errors
+constexpr ErrorRow kErrors[] = {
+    {ErrorKind::kFull, "Full", absl::StatusCode::kResourceExhausted, &IsFull},
+    {ErrorKind::kNoMailbox, "NoMailbox", absl::StatusCode::kUnimplemented, &IsNoMailbox},
+    {ErrorKind::kNoProcess, "NoProcess", absl::StatusCode::kNotFound, &IsNoProcess},
+    {ErrorKind::kNoName, "NoName", absl::StatusCode::kNotFound, &IsNoName},
+    {ErrorKind::kStopping, "Stopping", absl::StatusCode::kUnavailable, &IsStopping},
+    {ErrorKind::kCalleeExited, "CalleeExited", absl::StatusCode::kAborted, &IsCalleeExited},
+    {ErrorKind::kUnanswered, "Unanswered", absl::StatusCode::kInternal, &IsUnanswered},
+    {ErrorKind::kNoConnection, "NoConnection", absl::StatusCode::kUnavailable, &IsNoConnection},
+    {ErrorKind::kNotPermitted, "NotPermitted", absl::StatusCode::kPermissionDenied, &IsNotPermitted},
+    {ErrorKind::kExpired, "Expired", absl::StatusCode::kDeadlineExceeded, &IsExpired},
+    {ErrorKind::kCancelled, "Cancelled", absl::StatusCode::kCancelled, &understudy::IsCancelled},
+};
+
+TEST(ErrorTest, EachKindHasItsCodeItsTextAndOnePredicate) {
+  for (const ErrorRow& row : kErrors) {
+    const absl::Status status = MakeError(row.kind, "the mailbox is closed");
+    EXPECT_EQ(status.code(), row.code);
+    EXPECT_EQ(status.message(), std::string(row.name) + ": the mailbox is closed");
+    EXPECT_EQ(ErrorKindOf(status), row.kind);
+    EXPECT_EQ(ErrorKindName(row.kind), row.name);
+    for (const ErrorRow& other : kErrors) {
+      EXPECT_EQ(other.is_kind(status), other.kind == row.kind) << row.name << " as " << other.name;
+    }
+  }
+}
+
+TEST(ErrorTest, AUsersStatusOfTheSameCodeIsNoneOfThem) {
+  for (const ErrorRow& row : kErrors) {
+    const absl::Status status(row.code, "mine");
+    EXPECT_FALSE(row.is_kind(status)) << row.name;
+    EXPECT_FALSE(row.is_kind(absl::OkStatus())) << row.name;
+    EXPECT_EQ(ErrorKindOf(status), absl::nullopt);
+  }
+}
+
+TEST(ErrorTest, CalleeExitedCarriesTheWholeChain) {
+  const ExitReason reason = ExitReason::RestartsExhausted("child 'db'")
+                                .CausedBy(ExitReason::Exception("std::bad_alloc", "memory"))
+                                .CausedBy(ExitReason::Failed(absl::DataLossError("page 7")))
+                                .CausedBy(ExitReason::OsSignal(9))
+                                .CausedBy(ExitReason::KilledHandlerRunning());
+  const absl::Status status = CalleeExitedError("<house.1.2>", reason);
+  EXPECT_TRUE(IsCalleeExited(status));
+  EXPECT_THAT(std::string(status.message()),
+              StartsWith("CalleeExited: <house.1.2> ended before it answered: RestartsExhausted(child 'db')"));
+  ASSERT_TRUE(ExitReasonOf(status).has_value());
+  EXPECT_EQ(*ExitReasonOf(status), reason);
+}
+
+TEST(ErrorTest, ACutChainIsStillMarkedAfterItsTravel) {
+  ExitReason chain;
+  for (int i = 0; i < 40; ++i) chain = ExitReason::OsExit(i).CausedBy(chain);
+  const absl::optional<ExitReason> back = ExitReasonOf(CalleeExitedError("x", chain));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(*back, chain);
+  EXPECT_TRUE(back->causes_cut());
+}
+
+TEST(ErrorTest, OnlyCalleeExitedHasAReason) {
+  EXPECT_EQ(ExitReasonOf(MakeError(ErrorKind::kFull, "x")), absl::nullopt);
+  EXPECT_EQ(ExitReasonOf(absl::OkStatus()), absl::nullopt);
+}
+
+TEST(ErrorTest, AReasonThatDoesNotDecodeIsNone) {
+  // Payloads may come from a peer. Every prefix, and every changed byte, is safe.
+  const absl::Status good = CalleeExitedError("x", ExitReason::Stuck().CausedBy(ExitReason::OsExit(7)));
+  constexpr absl::string_view kUrl = "understudy.dev/exit-reason";
+  const std::string bytes(*good.GetPayload(kUrl));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    absl::Status cut = good;
+    cut.SetPayload(kUrl, absl::Cord(bytes.substr(0, size)));
+    const absl::optional<ExitReason> reason = ExitReasonOf(cut);
+    // A prefix that ends between two reasons is a shorter chain.
+    if (reason.has_value()) EXPECT_EQ(*reason, ExitReason::Stuck()) << size;
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    absl::Status changed = good;
+    std::string hostile = bytes;
+    hostile[i] = '\xff';
+    changed.SetPayload(kUrl, absl::Cord(hostile));
+    (void)ExitReasonOf(changed);
+  }
+}
+
+TEST(ErrorTest, AKindThatDoesNotExistIsNone) {
+  absl::Status status = absl::InternalError("x");
+  for (const char* kind : {"0", "12", "-1", "x", "", "11 "}) {
+    status.SetPayload("understudy.dev/error-kind", absl::Cord(kind));
+    EXPECT_EQ(ErrorKindOf(status), absl::nullopt) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace understudy

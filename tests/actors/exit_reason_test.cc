@@ -1,0 +1,135 @@
+#include "understudy/actors/exit_reason.h"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<ExitReason> OneOfEach() {
+  return {ExitReason::Normal(),           ExitReason::Shutdown(),
+          ExitReason::Killed(),           ExitReason::Failed(absl::NotFoundError("no table")),
+          ExitReason::Exception("E", ""), ExitReason::NoProcess(),
+          ExitReason::NoConnection(),     ExitReason::NotPermitted(),
+          ExitReason::NameConflict("n"),  ExitReason::RestartsExhausted("child 'a'"),
+          ExitReason::NameLost("n"),      ExitReason::Overflow("mailbox"),
+          ExitReason::StartTimeout(),     ExitReason::Stuck(),
+          ExitReason::OsExit(3),          ExitReason::OsSignal(SIGKILL)};
+}
+
+TEST(ExitReasonTest, AllButNormalAndShutdownAreAbnormal) {
+  // semantics 0
+  for (const ExitReason& reason : OneOfEach()) {
+    const bool is_fine = reason.kind() == ExitReason::Kind::kNormal || reason.kind() == ExitReason::Kind::kShutdown;
+    EXPECT_EQ(reason.is_abnormal(), !is_fine) << reason;
+  }
+  EXPECT_EQ(OneOfEach().size(), static_cast<size_t>(ExitReason::kKindMax));
+  EXPECT_TRUE(ExitReason().is_normal());
+}
+
+TEST(ExitReasonTest, EqualWhenKindPartsAndCausesAre) {
+  const std::vector<ExitReason> some = OneOfEach();
+  const std::vector<ExitReason> others = OneOfEach();
+  for (size_t i = 0; i < some.size(); ++i) {
+    for (size_t j = 0; j < others.size(); ++j) EXPECT_EQ(some[i] == others[j], i == j) << some[i] << others[j];
+  }
+  EXPECT_FALSE(ExitReason::OsExit(1) == ExitReason::OsExit(2));
+  EXPECT_FALSE(ExitReason::Killed() == ExitReason::KilledHandlerRunning());
+  EXPECT_FALSE(ExitReason::Exception("A", "x") == ExitReason::Exception("B", "x"));
+  const ExitReason caused = ExitReason::Killed().CausedBy(ExitReason::NoProcess());
+  EXPECT_FALSE(caused == ExitReason::Killed());
+  EXPECT_FALSE(caused == ExitReason::Killed().CausedBy(ExitReason::Stuck()));
+  EXPECT_TRUE(caused == ExitReason::Killed().CausedBy(ExitReason::NoProcess()));
+}
+
+TEST(ExitReasonTest, PrintsItsPartsAndCauses) {
+  EXPECT_EQ(ExitReason::Failed(absl::NotFoundError("no table")).ToString(), "Failed(NOT_FOUND: no table)");
+  EXPECT_EQ(ExitReason::Exception("std::bad_alloc", "memory").ToString(), "Exception(std::bad_alloc: memory)");
+  EXPECT_EQ(ExitReason::OsExit(3).ToString(), "OsExit(3)");
+  EXPECT_EQ(ExitReason::OsSignal(SIGKILL).ToString(), "OsSignal(9 SIGKILL)");
+  EXPECT_EQ(ExitReason::Overflow("offers").ToString(), "Overflow(offers)");
+  EXPECT_EQ(ExitReason::KilledHandlerRunning().ToString(), "Killed(handler running)");
+  EXPECT_EQ(ExitReason::RestartsExhausted("lot").CausedBy(ExitReason::Killed()).ToString(),
+            "RestartsExhausted(lot); because of Killed");
+}
+
+TEST(ExitReasonTest, FailedWithAnOkStatusIsStillAFailure) {
+  EXPECT_FALSE(ExitReason::Failed(absl::OkStatus()).status().ok());
+}
+
+TEST(ExitReasonTest, ACauseGoesToTheEndOfTheChain) {
+  const ExitReason reason = ExitReason::Stuck()
+                                .CausedBy(ExitReason::OsExit(1).CausedBy(ExitReason::OsExit(2)))
+                                .CausedBy(ExitReason::OsExit(3));
+  EXPECT_EQ(reason.ToString(), "Stuck; because of OsExit(1); because of OsExit(2); because of OsExit(3)");
+  EXPECT_EQ(reason.depth(), 4);
+}
+
+TEST(ExitReasonTest, AReasonCausedByItselfIsNoCycle) {
+  ExitReason reason = ExitReason::Stuck();
+  for (int i = 0; i < 100; ++i) reason = reason.CausedBy(reason);
+  EXPECT_EQ(reason.depth(), limits::kExitCausesMax);
+  EXPECT_TRUE(reason.causes_cut());
+}
+
+TEST(ExitReasonTest, AChainKeepsItsSixteenNewestCauses) {
+  // semantics 5.10
+  ExitReason chain = ExitReason::OsExit(0);
+  for (int i = 1; i < limits::kExitCausesMax; ++i) chain = ExitReason::OsExit(i).CausedBy(chain);
+  EXPECT_EQ(chain.depth(), limits::kExitCausesMax);
+  EXPECT_FALSE(chain.causes_cut());
+  EXPECT_THAT(chain.ToString(), HasSubstr("OsExit(0)"));
+
+  chain = ExitReason::OsExit(limits::kExitCausesMax).CausedBy(chain);
+  EXPECT_EQ(chain.depth(), limits::kExitCausesMax);
+  EXPECT_TRUE(chain.causes_cut());
+  EXPECT_THAT(chain.ToString(), HasSubstr("OsExit(16); because of OsExit(15)"));
+  EXPECT_THAT(chain.ToString(), Not(HasSubstr("OsExit(0)")));
+  EXPECT_THAT(chain.ToString(), HasSubstr("older causes cut"));
+}
+
+TEST(ExitReasonTest, AChainHasAtMostSixtyFourKibibytes) {
+  // semantics 5.10
+  ExitReason chain = ExitReason::Failed(absl::InternalError("first"));
+  for (int i = 0; i < 12; ++i) {
+    chain = ExitReason::Failed(absl::InternalError(std::string(10000, static_cast<char>('a' + i)))).CausedBy(chain);
+  }
+  EXPECT_LE(chain.bytes(), limits::kExitReasonBytesMax);
+  EXPECT_GT(chain.depth(), 3);
+  EXPECT_TRUE(chain.causes_cut());
+  EXPECT_EQ(chain.status().message()[0], 'l');  // the newest is there
+}
+
+TEST(ExitReasonTest, OneReasonAloneIsBoundedToo) {
+  absl::Status status = absl::InternalError(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 20; ++i) status.SetPayload(absl::StrCat("url/", i), absl::Cord(std::string(10000, 'y')));
+  EXPECT_LE(ExitReason::Failed(status).bytes(), limits::kExitReasonBytesMax);
+  EXPECT_LE(ExitReason::Exception(std::string(1 << 20, 'x'), std::string(1 << 20, 'y')).bytes(),
+            limits::kExitReasonBytesMax);
+}
+
+TEST(ExitReasonTest, CopiesShareTheirChainAndKeepIt) {
+  const ExitReason* cause = nullptr;
+  ExitReason copy;
+  {
+    const ExitReason reason = ExitReason::Stuck().CausedBy(ExitReason::OsExit(1));
+    copy = reason;
+    cause = reason.cause();
+  }
+  EXPECT_EQ(copy.cause(), cause);
+  EXPECT_EQ(*copy.cause(), ExitReason::OsExit(1));
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,163 @@
+#include "understudy/actors/local_registry.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/test_system.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Notes what it is told, and answers as it is told to.
+class NotingPublisher final : public NamePublisher {
+ public:
+  void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override {
+    notes.push_back("publish " + record.name);
+    std::move(done)(answer);
+  }
+  void Withdraw(absl::string_view name, Pid /*owner*/) override { notes.push_back(absl::StrCat("withdraw ", name)); }
+
+  absl::Status answer;
+  std::vector<std::string> notes;
+};
+
+class LocalRegistryTest : public ::testing::Test {
+ protected:
+  Pid NewPid(uint64_t serial) { return Pid(system_.node(), 1, serial); }
+  NameRecord Record(std::string name, Pid pid, NameScope scope = NameScope::kNode) {
+    return {.name = std::move(name), .pid = pid, .scope = scope};
+  }
+  Registry::Listener Note() {
+    return [this](absl::string_view name, const NameRecord* record) {
+      notes_.push_back(absl::StrCat(name, record == nullptr ? " free" : absl::StrCat(" ", record->pid.serial())));
+    };
+  }
+  std::vector<std::string> Names(absl::string_view prefix) {
+    std::vector<std::string> names;
+    for (const NameRecord& record : registry().List(prefix)) names.push_back(record.name);
+    return names;
+  }
+  Registry& registry() { return system_.registry(); }
+
+  TestSystem system_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(LocalRegistryTest, ANameBelongsToOneAndTheErrorSaysToWhom) {
+  const Pid first = NewPid(1);
+  EXPECT_TRUE(registry().Insert(Record("book", first)).ok());
+  EXPECT_TRUE(registry().Insert(Record("book", first)).ok()) << "it has it already";
+  const absl::Status taken = registry().Insert(Record("book", NewPid(2)));
+  EXPECT_EQ(taken.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(taken.message()), HasSubstr(first.ToString()));
+  EXPECT_EQ(registry().Find("book")->pid, first);
+  EXPECT_EQ(registry().Find("boo"), absl::nullopt);
+}
+
+TEST_F(LocalRegistryTest, OnlyItsOwnerRemovesAName) {
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1))).ok());
+  registry().Remove("book", NewPid(2));
+  EXPECT_TRUE(registry().Find("book").has_value());
+  registry().Remove("book", NewPid(1));
+  EXPECT_FALSE(registry().Find("book").has_value());
+  registry().Remove("book", NewPid(1));
+}
+
+TEST_F(LocalRegistryTest, RemoveAllFreesTheNamesOfOneOwner) {
+  for (const char* name : {"a", "c", "b"}) ASSERT_TRUE(registry().Insert(Record(name, NewPid(1))).ok());
+  ASSERT_TRUE(registry().Insert(Record("d", NewPid(2))).ok());
+  registry().RemoveAll(NewPid(1));
+  EXPECT_THAT(Names(""), ElementsAre("d"));
+}
+
+TEST_F(LocalRegistryTest, ListsByPrefixInOrder) {
+  for (const char* name : {"auction/2", "auction/1", "book", "auction", "auctions"}) {
+    ASSERT_TRUE(registry().Insert(Record(name, NewPid(1))).ok());
+  }
+  EXPECT_THAT(Names("auction/"), ElementsAre("auction/1", "auction/2"));
+}
+
+TEST_F(LocalRegistryTest, AWatchTellsThePresentOwnerAndEachChangeInOrder) {
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1))).ok());
+  const uint64_t watch = registry().Watch("book", Note());
+  registry().Remove("book", NewPid(1));
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(2))).ok());
+  ASSERT_TRUE(registry().Insert(Record("other", NewPid(3))).ok());
+  registry().Unwatch(watch);
+  registry().Remove("book", NewPid(2));
+  EXPECT_THAT(notes_, ElementsAre("book 1", "book free", "book 2"));
+}
+
+TEST_F(LocalRegistryTest, AnEmptyNameWatchesAll) {
+  ASSERT_TRUE(registry().Insert(Record("b", NewPid(1))).ok());
+  ASSERT_TRUE(registry().Insert(Record("a", NewPid(1))).ok());
+  registry().Watch("", Note());
+  registry().RemoveAll(NewPid(1));
+  EXPECT_THAT(notes_, ElementsAre("a 1", "b 1", "a free", "b free"));
+}
+
+TEST_F(LocalRegistryTest, AListenerMayReadTheRegistry) {
+  bool was_there = false;
+  registry().Watch("book",
+                   [&](absl::string_view name, const NameRecord*) { was_there = registry().Find(name).has_value(); });
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1))).ok());
+  EXPECT_TRUE(was_there);
+}
+
+TEST_F(LocalRegistryTest, OnlyPublishedNamesOfItsOwnActorsAreWithdrawn) {
+  NotingPublisher publisher;
+  system_.InstallPublisher(&publisher);
+  ASSERT_TRUE(registry().Insert(Record("mine", NewPid(1), NameScope::kCluster)).ok());
+  ASSERT_TRUE(registry().Insert(Record("private", NewPid(1))).ok());
+  const Pid stranger(system_.InternPeer("far", {7}), 1, 1);
+  ASSERT_TRUE(registry().Insert(Record("theirs", stranger, NameScope::kCluster)).ok());
+  registry().RemoveAll(NewPid(1));
+  registry().RemoveAll(stranger);
+  EXPECT_THAT(publisher.notes, ElementsAre("withdraw mine"));
+  system_.InstallPublisher(nullptr);
+}
+
+TEST_F(LocalRegistryTest, ANameOfTheNodeThatIsPublishedLaterIsWithdrawnAtTheEnd) {
+  NotingPublisher publisher;
+  system_.InstallPublisher(&publisher);
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1))).ok());
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1), NameScope::kCluster)).ok());
+  registry().RemoveAll(NewPid(1));
+  EXPECT_THAT(publisher.notes, ElementsAre("withdraw book"));
+  system_.InstallPublisher(nullptr);
+}
+
+TEST_F(LocalRegistryTest, RefusesWhatIsNoName) {
+  for (const std::string& name : {std::string(), std::string(limits::kNameBytesMax + 1, 'x'), std::string("a\nb")}) {
+    EXPECT_EQ(registry().Insert(Record(name, NewPid(1))).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(registry().Insert(Record(std::string(limits::kNameBytesMax, 'x'), NewPid(1))).ok());
+}
+
+TEST(CheckMailboxesTest, ComparesWhatIsUsedMailboxByMailbox) {
+  // semantics 8.5
+  const MailboxSignature add{.name = "add", .request = "int"};
+  const MailboxSignature total{.name = "total", .is_call = true, .request = "Q", .reply = "R"};
+  EXPECT_TRUE(CheckMailboxes({add}, {total, add}).ok()) << "extra mailboxes pass";
+  EXPECT_TRUE(CheckMailboxes({add}, {}).ok()) << "unknown passes";
+  const absl::Status missing = CheckMailboxes({add}, {total});
+  EXPECT_EQ(missing.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("no mailbox add"));
+  MailboxSignature other = total;
+  other.reply = "S";
+  EXPECT_THAT(std::string(CheckMailboxes({total}, {other}).message()),
+              HasSubstr("mailbox total takes Q -> S, not Q -> R"));
+}
+
+}  // namespace
+}  // namespace understudy

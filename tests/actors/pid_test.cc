@@ -1,0 +1,70 @@
+#include "understudy/actors/pid.h"
+
+#include <type_traits>
+#include <unordered_set>
+
+#include "absl/hash/hash_testing.h"
+#include "gtest/gtest.h"
+
+namespace understudy {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<Pid>);
+
+uint16_t InternNode(const char* name, uint64_t incarnation) {
+  return internal::NodeTable::Intern({.name = name, .incarnation = {incarnation}});
+}
+
+TEST(PidTest, KeepsItsThreeParts) {
+  const Pid pid(7, 0xffffffff, (uint64_t{1} << 48) - 1);
+  EXPECT_EQ(pid.node(), 7);
+  EXPECT_EQ(pid.cell(), 0xffffffff);
+  EXPECT_EQ(pid.serial(), (uint64_t{1} << 48) - 1);
+  EXPECT_FALSE(pid.is_null());
+}
+
+TEST(PidTest, DiffersByEachPart) {
+  const Pid pid(1, 2, 3);
+  EXPECT_EQ(pid, Pid(1, 2, 3));
+  EXPECT_NE(pid, Pid(2, 2, 3));
+  EXPECT_NE(pid, Pid(1, 3, 3));
+  EXPECT_NE(pid, Pid(1, 2, 4));
+  EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(
+      {Pid(), Pid::Unnamed(), pid, Pid(2, 2, 3), Pid(1, 3, 3), Pid(1, 2, 4)}));
+  EXPECT_EQ(std::unordered_set<Pid>({pid, Pid(1, 2, 3), Pid(2, 2, 3)}).size(), 2U);
+}
+
+TEST(PidTest, NobodyAndTheOwnerOfAFreeNameAreNull) {
+  EXPECT_TRUE(Pid().is_null());
+  EXPECT_FALSE(Pid().is_unnamed());
+  EXPECT_TRUE(Pid::Unnamed().is_null());
+  EXPECT_TRUE(Pid::Unnamed().is_unnamed());
+  EXPECT_NE(Pid(), Pid::Unnamed());
+}
+
+TEST(PidTest, PrintsNodeCellAndSerial) {
+  const uint16_t node = InternNode("house-1", 11);
+  EXPECT_EQ(Pid(node, 7, 42).ToString(), "<house-1.7.42>");
+  EXPECT_EQ(Pid().ToString(), "<no actor>");
+  EXPECT_EQ(Pid::Unnamed().ToString(), "<no name>");
+  EXPECT_EQ(Pid(65000, 1, 2).ToString(), "<?.1.2>");
+}
+
+TEST(NodeTableTest, AnIncarnationHasOneIndex) {
+  const uint16_t first = InternNode("house-2", 1);
+  EXPECT_EQ(InternNode("house-2", 1), first);
+  const uint16_t second = InternNode("house-2", 2);
+  EXPECT_NE(second, first);
+  EXPECT_NE(first, 0);  // 0 is no node
+  ASSERT_NE(internal::NodeTable::Find(second), nullptr);
+  EXPECT_EQ(internal::NodeTable::Find(second)->name, "house-2");
+  EXPECT_EQ(internal::NodeTable::Find(second)->incarnation, NodeIncarnation{2});
+}
+
+TEST(NodeTableTest, WhatANodeNeverHadIsNull) {
+  EXPECT_EQ(internal::NodeTable::Find(0), nullptr);
+  EXPECT_EQ(internal::NodeTable::Find(65535), nullptr);
+}
+
+}  // namespace
+}  // namespace understudy
