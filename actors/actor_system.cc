@@ -28,6 +28,10 @@ class EndWatcher final : public Actor {
   using Result = internal::Handover<absl::StatusOr<ExitReason>>;
   EndWatcher(Pid target, absl::Duration timeout, std::shared_ptr<Result> result, Executor& executor)
       : target_(target), timeout_(timeout), result_(std::move(result)), executor_(executor) {}
+  ~EndWatcher() override {
+    result_->Close();
+    executor_.Notify();
+  }
 
   Next Start() override {
     watch_ = context().Monitor(target_, &EndWatcher::Ended);
@@ -42,7 +46,6 @@ class EndWatcher final : public Actor {
   }
   void Report(absl::StatusOr<ExitReason> result) {
     result_->Give(std::move(result));
-    executor_.Notify();
     context().Stop();
   }
 
@@ -79,11 +82,12 @@ ActorSystem::~ActorSystem() {
 
 Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make));
-  if (core_.is_stopping.load(std::memory_order_acquire)) {
+  absl::MutexLock lock(&mu_);
+  // Under the lock: either Shutdown finds the new root, or this sees that it has been.
+  if (core_.is_stopping.load(std::memory_order_relaxed)) {
     Exit(pid, ExitReason::Shutdown());
     return pid;
   }
-  absl::MutexLock lock(&mu_);
   if (roots_.size() >= prune_at_) PruneRoots();
   roots_.push_back(pid);
   return pid;
@@ -107,7 +111,7 @@ void ActorSystem::RequestStop(Pid target, ExitReason reason) {
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
   auto result = std::make_shared<EndWatcher::Result>();
   Spawn<EndWatcher>(target, timeout, result, std::ref(executor()));
-  executor().BlockUntil([&] { return result->IsThere(); }, MonotonicTime::InfiniteFuture());
+  executor().BlockUntil([&] { return result->IsOver(); }, MonotonicTime::InfiniteFuture());
   absl::optional<absl::StatusOr<ExitReason>> reason = result->Take();
   if (!reason) return MakeError(ErrorKind::kCancelled, "the system stopped meanwhile");
   return *std::move(reason);
@@ -129,10 +133,10 @@ void ActorSystem::PostToAll(SignalKind kind) {
 
 bool ActorSystem::Shutdown(absl::Duration within) {
   UNDERSTUDY_CHECK(internal::ThisTurn().actor == nullptr, "an actor cannot shut its own system down and wait");
-  core_.is_stopping.store(true, std::memory_order_release);
   std::vector<Pid> roots;
   {
     absl::MutexLock lock(&mu_);
+    core_.is_stopping.store(true, std::memory_order_relaxed);
     roots.swap(roots_);
   }
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());

@@ -157,19 +157,26 @@ class ActorSystem : public Inbound {
 
 namespace internal {
 
-// Where an actor leaves what a plain thread waits for.
+// Where an actor leaves what a plain thread waits for. The actor closes it when
+// it ends, so that nobody waits for an actor that was killed.
 template <class T>
 struct Handover {
   absl::Mutex mu;
   absl::optional<T> value ABSL_GUARDED_BY(mu);
+  bool is_closed ABSL_GUARDED_BY(mu) = false;
 
   void Give(T given) {
     absl::MutexLock lock(&mu);
     value = std::move(given);
   }
-  bool IsThere() {
+  void Close() {
     absl::MutexLock lock(&mu);
-    return value.has_value();
+    is_closed = true;
+  }
+  // There is a value, or none will come.
+  bool IsOver() {
+    absl::MutexLock lock(&mu);
+    return value.has_value() || is_closed;
   }
   absl::optional<T> Take() {
     absl::MutexLock lock(&mu);
@@ -189,6 +196,10 @@ class ThreadAsker final : public Actor {
         timeout_(timeout),
         result_(std::move(result)),
         executor_(executor) {}
+  ~ThreadAsker() override {
+    result_->Close();
+    executor_.Notify();
+  }
   Next Start() override { return Ask(); }
 
  private:
@@ -196,7 +207,6 @@ class ThreadAsker final : public Actor {
     const auto asked = channel_.Ask(std::move(request_), timeout_);
     absl::StatusOr<R> answer = co_await asked;
     result_->Give(std::move(answer));
-    executor_.Notify();
   }
 
   Channel<Call<Q, R>> channel_;
@@ -214,7 +224,7 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, Q request
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
   Spawn<internal::ThreadAsker<Q, R>>(channel, std::move(request), timeout, result, std::ref(executor()));
-  executor().BlockUntil([&] { return result->IsThere(); }, MonotonicTime::InfiniteFuture());
+  executor().BlockUntil([&] { return result->IsOver(); }, MonotonicTime::InfiniteFuture());
   absl::optional<absl::StatusOr<R>> answer = result->Take();
   if (!answer) return MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer");
   return *std::move(answer);

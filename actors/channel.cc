@@ -41,7 +41,7 @@ ActorCore& OwnerOf(PendingId pending) {
 
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                       absl::FunctionRef<Payload()> take) {
-  SystemCore* system = to.is_null() ? nullptr : SystemForSend(to);
+  SystemCore* system = SystemForSend(to);
   if (system == nullptr) return NobodyError(to);
   absl::Status sent =
       system->Send({.from = ThisTurn().self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, take);
@@ -68,7 +68,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const uint64_t id = core.NewAsk(to, deadline);
-  if (core.IsAnswered(id)) return {core.self(), id};
+  if (id == 0) return {core.self(), id};
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,

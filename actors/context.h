@@ -227,7 +227,8 @@ class Context {
   // Closes the mailbox while the lease lives.
   [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox);
   // The message in hand goes back to its mailbox and is eligible again when the
-  // behaviour changes. CHECKs when no message is in hand.
+  // behaviour changes. Its handler must not have moved from it: take const M&.
+  // CHECKs when no message is in hand.
   void Postpone();
 
   // Calls `handler` after `delay`, once. A timer of that name that runs is

@@ -27,9 +27,7 @@ namespace {
 // most three such parts.
 constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
 
-std::string Clip(absl::string_view text) {
-  return std::string(text.substr(0, kTextBytesMax));
-}
+std::string Clip(absl::string_view text) { return std::string(text.substr(0, kTextBytesMax)); }
 
 }  // namespace
 

@@ -76,6 +76,9 @@ inline constexpr size_t kNamesPerNodeMax = 1000000;
 // A process child whose parent is gone has so long to stop in order: two seconds
 // after the parent's end nothing of it is left, children's children included.
 inline constexpr absl::Duration kParentGoneDrain = absl::Milliseconds(700);
+// From the end of a process child's stream to that of the process, which comes
+// by another way; one that lives on is killed.
+inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
 // From a process child's start to the parent's answer to its node; a loaded
 // machine may take long to start a process.
 inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);

@@ -206,6 +206,8 @@ struct Message {
   uint64_t ask = 0;      // the asker's id of this call; 0 for a tell
   // The asker's deadline; the call expires then. Infinite for a tell.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
+  // When it was accepted, where its mailbox has a time to live.
+  MonotonicTime accepted;
   Payload payload;
 };
 

@@ -41,8 +41,8 @@ std::string ChildText(const ChildSpec& child) {
 
 void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
-  absl::StrAppend(&out, indent, RestartStrategyName(spec.strategy), ", at most ", spec.intensity, " restarts in ",
-                  absl::FormatDuration(spec.period), "\n");
+  absl::StrAppend(&out, indent, RestartStrategyName(spec.strategy), ", at most ", spec.intensity,
+                  spec.intensity == 1 ? " restart in " : " restarts in ", absl::FormatDuration(spec.period), "\n");
   for (const ChildSpec& child : spec.children) {
     absl::StrAppend(&out, indent, "  ", ChildText(child), "\n");
     if (child.subtree != nullptr && depth < 2 * limits::kTreeDepthMax) Describe(*child.subtree, depth + 2, out);

@@ -112,13 +112,8 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   child.timer = 0;
   if (child.state == State::kStopping) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
-  } else if (child.state == State::kBackoff) {
-    SetState(child, State::kDue);
-    if (is_serial()) {
-      waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
-    } else {
-      BeginStart(child);
-    }
+  } else if (child.state == State::kBackoff || child.state == State::kParked) {
+    WaitIsOver(child);
   }
   Advance();
 }
@@ -150,6 +145,7 @@ void RestartPlan::SetState(Child& child, State state) {
   const auto is_busy = [](State s) { return s == State::kStarting || s == State::kStopping ? 1 : 0; };
   busy_ += is_busy(state) - is_busy(child.state);
   backoffs_ += (state == State::kBackoff ? 1 : 0) - (child.state == State::kBackoff ? 1 : 0);
+  parked_ += (state == State::kParked ? 1 : 0) - (child.state == State::kParked ? 1 : 0);
   child.state = state;
 }
 
@@ -184,6 +180,7 @@ void RestartPlan::HandleStarted(Child& child) {
   SetState(child, State::kRunning);
   child.started = now_;
   child.has_started = true;
+  child.was_parked = false;
   child.is_new = false;
   Report(SupervisionEvent::Kind::kStarted, child, child.pid, ExitReason());
   Reply(std::exchange(child.start_request, 0), absl::OkStatus(), child.pid);
@@ -201,7 +198,9 @@ void RestartPlan::HandleIgnored(Child& child) {
 }
 
 void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
-  Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
+  if (!child.was_parked || !MayPark(child, reason)) {
+    Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
+  }
   EndLife(child);
   SetState(child, State::kStopped);
   StartSettled(child);
@@ -210,7 +209,7 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
     Reply(std::exchange(child.start_request, 0),
           absl::FailedPreconditionError(absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
-  } else if (!start_done_ && !child.has_started) {
+  } else if (!start_done_ && !child.has_started && !MayPark(child, reason)) {
     BeginStopAll(ExitReason::Failed(absl::FailedPreconditionError(what)).CausedBy(reason));
   } else {
     RestartOrGiveUp(child, reason);
@@ -273,6 +272,10 @@ void RestartPlan::JudgeExit(Child& child, const ExitReason& reason) {
 }
 
 void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
+  if (MayPark(child, reason)) {
+    Park(child, reason);
+    return;
+  }
   const RestartDecision decision = decider_.Decide(child.spec->backoff, child.history, now_);
   if (decision.kind == RestartDecision::Kind::kGiveUp) {
     const ExitReason given_up =
@@ -378,7 +381,7 @@ bool RestartPlan::StepStop() {
       BeginStop(child);
       return false;
     }
-    // Down already. Its wait for backoff goes on, unless everything ends.
+    // Down already. Its wait goes on, unless everything ends.
     if (plan_->kind != PlanKind::kStopAll && child.state != State::kDown) continue;
     CancelTimer(child);
     SetState(child, State::kStopped);
@@ -397,14 +400,19 @@ bool RestartPlan::StepStart() {
     EndFirstStart();
     return true;
   }
-  // A child in backoff holds up those that start after it: with one_for_all,
-  // all. Its timer makes the plan that goes on.
-  if (flags_.strategy == RestartStrategy::kOneForAll && backoffs_ > 0 && !plan_->in_hand) return true;
+  // A child that waits holds up those that start after it: with one_for_all,
+  // all. The end of its wait makes the plan that goes on. To wait for a name is
+  // no failure, so the first start is complete.
+  if (flags_.strategy == RestartStrategy::kOneForAll && backoffs_ + parked_ > 0 && !plan_->in_hand) {
+    if (backoffs_ == 0) EndFirstStart();
+    return true;
+  }
   for (auto next = children_.lower_bound(plan_->cursor); next != children_.end(); ++next) {
     Child& child = next->second;
     plan_->cursor = child.key;
     if (child.state == State::kStarting || child.state == State::kStopping) return false;
     if (child.state == State::kBackoff && is_serial()) return true;
+    if (child.state == State::kParked && is_serial()) break;
     if (child.state == State::kStopped || child.state == State::kDue) {
       plan_->in_hand = true;
       BeginStart(child);

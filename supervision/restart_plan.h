@@ -15,7 +15,7 @@
 // first start and the final stop go through the children in order. With
 // one_for_all and rest_for_one one thing is done at a time. While an ordered
 // plan runs, requests and exits that concern other children wait for its end,
-// in the order of arrival. A wait for backoff is not a plan.
+// in the order of arrival. A wait for backoff, or for a name, is not a plan.
 //
 // An exit inside the running plan changes it: a child that is to be stopped
 // anyway is merely down; one that the plan has already started is restarted by
@@ -32,6 +32,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ enum class ChildState {
   kRunning,
   kStopping,    // told to stop
   kRestarting,  // down, to be started again: its turn or its backoff has not come
+  kParked,      // down: it waits for its name
 };
 absl::string_view ChildStateName(ChildState state);
 
@@ -90,6 +92,7 @@ class RestartPlan {
       kArmTimer,     // call TimerElapsed(timer) after `wait`
       kCancelTimer,  // …no longer
       kReply,        // answer `request` with `status`, and `pid` where there is one
+      kWatchName,    // call NameFreed(name) whenever `name` becomes free
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
       kFinish,       // every child has ended; end with `reason`. The last action
@@ -101,6 +104,7 @@ class RestartPlan {
     RequestId request = 0;
     absl::Status status;
     Pid pid;
+    std::string name;
     ExitReason reason;
     std::shared_ptr<const ChildSpec> child;
     SupervisionEvent event;
@@ -128,6 +132,7 @@ class RestartPlan {
   void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
   void TimerElapsed(TimerId timer, MonotonicTime now);
+  void NameFreed(absl::string_view name, MonotonicTime now);
 
   // Inputs: requests. Each gets one kReply, at once or later:
   // StartChild: OK and the pid (null when it declined to start); AlreadyExists;
@@ -158,7 +163,7 @@ class RestartPlan {
   using Key = uint64_t;  // of a child; in start order
 
   // kDue: to be started; kDown: its exit waits to be judged.
-  enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kDown };
+  enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kParked, kDown };
   struct Child {
     Key key = 0;
     std::shared_ptr<const ChildSpec> spec;
@@ -168,6 +173,7 @@ class RestartPlan {
     TimerId timer = 0;                      // of the stop or the backoff
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
+    bool was_parked = false;                // and has not started since
     bool is_new = false;                    // by a StartChild that is not answered yet
     bool delete_on_stop = false;            // a DeleteChild waits for its stop
     RequestId start_request = 0;
@@ -226,6 +232,9 @@ class RestartPlan {
   void JudgeExit(Child& child, const ExitReason& reason);
   void RestartOrGiveUp(Child& child, const ExitReason& reason);
   void RestartGroup(const Child& child);
+  bool MayPark(const Child& child, const ExitReason& reason) const;
+  void Park(Child& child, const ExitReason& reason);
+  void WaitIsOver(Child& child);
   void CheckAutoShutdown();
   void BeginStopAll(const ExitReason& reason);
 
@@ -265,6 +274,8 @@ class RestartPlan {
   TimerId last_timer_ = 0;
   int busy_ = 0;      // children starting or stopping
   int backoffs_ = 0;  // children in backoff
+  int parked_ = 0;    // children that wait for their name
+  std::set<std::string> watched_names_;
 
   MonotonicTime now_;  // of the present input
   absl::optional<Plan> plan_;

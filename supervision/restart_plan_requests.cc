@@ -1,4 +1,4 @@
-// RestartPlan's requests, queries and replies.
+// RestartPlan's requests, waits, queries and replies.
 #include <memory>
 #include <string>
 #include <utility>
@@ -141,6 +141,49 @@ void RestartPlan::DoDelete(const Waiting& request, Child& child) {
             "; terminate it first")));
 }
 
+// ---- Waits.
+
+bool RestartPlan::MayPark(const Child& child, const ExitReason& reason) const {
+  const bool is_about_a_name =
+      reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
+  const bool has_name = !child.spec->registered_as.empty() || !child.spec->published_as.empty();
+  return is_about_a_name && has_name && child.spec->restart != RestartType::kTemporary;
+}
+
+// The child is started again when its name is free; nothing is counted.
+void RestartPlan::Park(Child& child, const ExitReason& reason) {
+  SetState(child, State::kParked);
+  if (!std::exchange(child.was_parked, true)) Report(SupervisionEvent::Kind::kParked, child, Pid(), reason);
+  for (const std::string& name : {child.spec->registered_as, child.spec->published_as}) {
+    if (name.empty() || !watched_names_.insert(name).second) continue;
+    actions_.push_back({.kind = Action::Kind::kWatchName, .name = name});
+  }
+  ArmTimer(child, limits::kParkedRetryAfter);
+  if (is_serial()) RestartGroup(child);
+}
+
+void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
+  now_ = now;
+  for (auto& [key, child] : children_) {
+    if (child.state != State::kParked || (child.spec->registered_as != name && child.spec->published_as != name)) {
+      continue;
+    }
+    CancelTimer(child);
+    WaitIsOver(child);
+  }
+  Advance();
+}
+
+// A child's backoff has elapsed, or its name may be free.
+void RestartPlan::WaitIsOver(Child& child) {
+  SetState(child, State::kDue);
+  if (is_serial()) {
+    waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
+  } else {
+    BeginStart(child);
+  }
+}
+
 // ---- Queries.
 
 RestartPlan::Child* RestartPlan::FindId(absl::string_view id) {
@@ -178,6 +221,9 @@ std::vector<ChildInfo> RestartPlan::WhichChildren() const {
       case State::kBackoff:
       case State::kDown:
         info.state = ChildState::kRestarting;
+        break;
+      case State::kParked:
+        info.state = ChildState::kParked;
         break;
     }
     result.push_back(std::move(info));
@@ -239,6 +285,8 @@ absl::string_view ChildStateName(ChildState state) {
       return "stopping";
     case ChildState::kRestarting:
       return "restarting";
+    case ChildState::kParked:
+      return "parked";
   }
   return "?";
 }

@@ -28,6 +28,8 @@ absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
       return "is given up";
     case SupervisionEvent::Kind::kShutdown:
       return "stops its children";
+    case SupervisionEvent::Kind::kParked:
+      return "waits for its name";
   }
   return "?";
 }
@@ -54,6 +56,7 @@ std::string SupervisionEvent::ToString() const {
     case Kind::kExited:
     case Kind::kStopped:
     case Kind::kGaveUp:
+    case Kind::kParked:
       absl::StrAppend(&text, ": ", reason.ToString());
       break;
   }

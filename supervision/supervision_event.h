@@ -29,6 +29,7 @@ struct SupervisionEvent {
     kStopped = 7,      // its supervisor stopped it: `reason`
     kGaveUp = 8,       // the supervisor gives up because of it: `reason`
     kShutdown = 9,     // the supervisor begins to stop its children: `reason`
+    kParked = 10,      // it has lost its name, and waits for it: `reason`
   };
   Kind kind = Kind::kStarted;
   Pid supervisor;

@@ -85,6 +85,7 @@ class PlanSupervisor final : public Supervisor {
   void StopRequested(const StopRequest& request) { BeginShutdown(request.reason); }
   void BeginShutdown(const ExitReason& reason);
   void TimerCame();
+  void NameChanged(const NameChange& change);
 
   // Actions.
   void CarryOut();
@@ -221,6 +222,12 @@ void PlanSupervisor::TimerCame() {
   ArmEarliest();
 }
 
+void PlanSupervisor::NameChanged(const NameChange& change) {
+  if (!change.pid.is_null()) return;
+  plan_->NameFreed(change.name, context().Now());
+  CarryOut();
+}
+
 // ---- Actions.
 
 void PlanSupervisor::CarryOut() {
@@ -255,6 +262,9 @@ void PlanSupervisor::CarryOut(Action& action) {
       break;
     case Action::Kind::kReply:
       Answer(action);
+      break;
+    case Action::Kind::kWatchName:
+      context().WatchName(action.name, &PlanSupervisor::NameChanged);
       break;
     case Action::Kind::kReport:
       Tell(std::move(action.event));

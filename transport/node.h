@@ -115,7 +115,8 @@ class Node {
   // `tree` (if it is an actor); then drains. Returns the exit status for main: 1
   // also when `tree` ended with an abnormal reason. A second signal, or a
   // handler that does not return, ends the process by _exit. At most one node of
-  // a process runs so.
+  // a process runs so. Before it is called signals do what they did: a program
+  // that must drain then too blocks both at the start of main; this unblocks them.
   int RunUntilSignal(Pid tree = Pid());
 
  private:

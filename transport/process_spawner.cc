@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/os_process.h"
 #include "understudy/actors/pid.h"
@@ -40,6 +42,34 @@ struct ProcessEnded {
 };
 struct StreamGone {
   absl::Status why;
+};
+
+// How threads of the library reach a stand-in that may be gone, and its system
+// with it.
+class StandInAddress {
+ public:
+  explicit StandInAddress(Pid stand_in) : stand_in_(stand_in) {}
+  // The stand-in ends; waits for a Send that is under way.
+  void Forget() {
+    absl::MutexLock lock(&mu_);
+    stand_in_ = Pid();
+  }
+  template <class Mailbox, class M>
+  void Send(Mailbox mailbox, M message) {
+    absl::MutexLock lock(&mu_);
+    if (stand_in_.is_null()) return;
+    // It may be ending just now: then it needs to know no more.
+    RefOfMailbox(mailbox, stand_in_)[mailbox].Send(std::move(message)).IgnoreError();
+  }
+
+ private:
+  template <class A, class MailboxOfA>
+  static Ref<A> RefOfMailbox(MailboxOfA A::* /*mailbox*/, Pid pid) {
+    return Ref<A>(pid);
+  }
+
+  absl::Mutex mu_;
+  Pid stand_in_ ABSL_GUARDED_BY(mu_);
 };
 
 // Passes a stream's events on, and tells of its end. Destroys itself after it.
@@ -82,10 +112,14 @@ class ProcessStandIn final : public ProcessParentActor {
         child_(std::move(child)),
         accept_(std::move(accept)),
         directory_(std::move(directory)) {}
-  ~ProcessStandIn() override { directory_->Remove(child_.node_name, self_); }
+  ~ProcessStandIn() override {
+    if (address_ != nullptr) address_->Forget();
+    directory_->Remove(child_.node_name, self_);
+  }
 
   Next Start() override {
     self_ = context().Self();
+    address_ = std::make_shared<StandInAddress>(self_);
     context().TrapExits(&ProcessStandIn::LinkedExit, &ProcessStandIn::ParentExit);
     context().TrapStops(&ProcessStandIn::StopRequested);
     return Begin();
@@ -108,12 +142,18 @@ class ProcessStandIn final : public ProcessParentActor {
   void Ended(const ProcessEnded& end) { context().Stop(end.reason); }
   void Gone(const StreamGone& gone) {
     if (stopping_ || leaving_) return;  // it is ending, as it should
-    context().Log().Write(LogSeverity::kWarning,
+    // The end of a process shows here first: its wait status is on the way.
+    why_gone_ = std::string(gone.why.message());
+    if (!context().StartTimer("gone", limits::kProcessEndsWithin, &ProcessStandIn::LivesWithoutStream).ok()) {
+      process_->Kill();
+    }
+  }
+  void LivesWithoutStream(const TimerEvent&) {
+    context().Log().Write(LogSeverity::kError,
                           absl::StrCat("the process of node '", child_.node_name,
-                                       "' lives, but its stream is gone; it is killed: ", gone.why.message()));
+                                       "' lives, but its stream is gone; it is killed: ", why_gone_));
     process_->Kill();
   }
-
   // It ends by itself, and is not asked; but it must end.
   void Leaving(const proto::ProcessLeaving&) {
     leaving_ = true;
@@ -142,6 +182,7 @@ class ProcessStandIn final : public ProcessParentActor {
   const AcceptStream accept_;
   const std::shared_ptr<ProcessDirectory> directory_;
   Pid self_;
+  std::shared_ptr<StandInAddress> address_;
 
   Mailbox<"Ended", ProcessEnded> ended_{this};
   Mailbox<"Gone", StreamGone> gone_{this};
@@ -152,6 +193,7 @@ class ProcessStandIn final : public ProcessParentActor {
   absl::optional<ProcessChildRef> process_child_;  // once attached
   bool stopping_ = false;
   bool leaving_ = false;
+  std::string why_gone_;
 
   Behavior running_{"running",
                     On(attached, &ProcessStandIn::Attached),
@@ -166,11 +208,9 @@ absl::Status ProcessStandIn::StartProcess() {
   absl::StatusOr<std::pair<int, int>> ends = SocketPair();
   if (!ends.ok()) return ends.status();
   const auto [ours, theirs] = *ends;
-  const understudy::Ref<ProcessStandIn> self(self_);
-  // These callbacks come on threads of the library; the stand-in may be gone.
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
-      GrpcListener::WithoutAddress(AcceptOnce(accept_, [self](absl::Status why) {
-        self[&ProcessStandIn::gone_].Send(StreamGone{std::move(why)}).IgnoreError();
+      GrpcListener::WithoutAddress(AcceptOnce(accept_, [address = address_](absl::Status why) {
+        address->Send(&ProcessStandIn::gone_, StreamGone{std::move(why)});
       }));
   absl::Status status = listener.status();
   if (status.ok()) {
@@ -187,9 +227,10 @@ absl::Status ProcessStandIn::StartProcess() {
                           .environment = child_.environment,
                           .descriptors = {theirs}};
     spec.environment.emplace_back(ParentInvitation::kVariable, invitation.ToString());
-    absl::StatusOr<std::unique_ptr<OsProcess>> process = OsProcess::Start(spec, [self](const ExitReason& reason) {
-      self[&ProcessStandIn::ended_].Send(ProcessEnded{reason}).IgnoreError();
-    });
+    absl::StatusOr<std::unique_ptr<OsProcess>> process =
+        OsProcess::Start(spec, [address = address_](const ExitReason& reason) {
+          address->Send(&ProcessStandIn::ended_, ProcessEnded{reason});
+        });
     status = process.status();
     if (process.ok()) process_ = *std::move(process);
   }

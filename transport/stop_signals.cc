@@ -1,5 +1,6 @@
 #include "understudy/transport/stop_signals.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -43,9 +44,15 @@ StopSignals::StopSignals() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, &before_terminate_);
   sigaction(SIGINT, &action, &before_interrupt_);
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGTERM);
+  sigaddset(&both, SIGINT);
+  pthread_sigmask(SIG_UNBLOCK, &both, &blocked_before_);
 }
 
 StopSignals::~StopSignals() {
+  pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
   sigaction(SIGTERM, &before_terminate_, nullptr);
   sigaction(SIGINT, &before_interrupt_, nullptr);
   event_to_write.store(-1, std::memory_order_relaxed);

@@ -101,9 +101,7 @@ class Activation {
   bool has_failed = false;  // Fail was called, or it threw
   bool is_postponed = false;
   bool ends_receive = false;  // it is what a Receive waited for
-  // Of the message, for Postpone.
-  uint64_t stamp = 0;
-  MonotonicTime arrived;
+  uint64_t stamp = 0;         // of the message, for Postpone
   bool is_complete = false;
   std::exception_ptr exception;
   const absl::Status& status() const { return status_; }

@@ -19,16 +19,10 @@ MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
 }
 
 uint64_t ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
+  if (asks_.size() >= limits::kAsksPerActorMax) return 0;
   const uint64_t id = ++last_ask_;
   Ask& ask = asks_[id];
   ask.callee = callee;
-  if (asks_.size() > limits::kAsksPerActorMax) {
-    Answered(
-        id,
-        MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax, " asks under way")),
-        {});
-    return id;
-  }
   ask.timer = AddTimer(deadline, {.kind = Timer::Kind::kAsk, .ask = id});
   return id;
 }
@@ -38,6 +32,8 @@ void ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
   if (found == asks_.end() || found->second.is_answered) return;  // too late
   Ask& ask = found->second;
   ask.is_answered = true;
+  // Not taken after all: then this node does not know the name either.
+  if (!status.ok() && !ask.publishes.empty()) Unregister(ask.publishes);
   ask.answer = {.status = std::move(status), .payload = std::move(payload)};
   if (ask.name_watch != 0) system_.registry().Unwatch(std::exchange(ask.name_watch, 0));
   if (ask.waiter == nullptr) return;
@@ -87,6 +83,10 @@ void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
 
 Answer ActorCore::TakeAnswer(uint64_t id) {
   const auto found = asks_.find(id);
+  if (id == 0) {
+    return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
+                                                               " asks under way; await some first"))};
+  }
   if (found == asks_.end()) {
     return {.status =
                 MakeError(ErrorKind::kExpired, "it was awaited after its deadline, or given up, or awaited before")};
@@ -99,8 +99,7 @@ Answer ActorCore::TakeAnswer(uint64_t id) {
 
 PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout) {
   const uint64_t id = NewAsk(Pid(), MonotonicTime::InfiniteFuture());
-  Ask& ask = asks_.at(id);
-  if (ask.is_answered) return {self_, id};
+  if (id == 0) return {self_, id};
   const auto no_name = [name = std::string(name)] {
     return MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name));
   };
@@ -112,6 +111,7 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
     Answered(id, no_name(), {});
     return {self_, id};
   }
+  Ask& ask = asks_.at(id);
   timers_.Remove(ask.timer);
   ask.timer = AddTimer(DeadlineWithin(timeout), {.kind = Timer::Kind::kAsk, .ask = id, .name = std::string(name)});
   // A change comes back as a reply to this ask: the first one answers it.
@@ -127,6 +127,7 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
 
 PendingId ActorCore::Publish(absl::string_view name) {
   const uint64_t id = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
+  if (id == 0) return {self_, id};
   const NameRecord record{.name = std::string(name),
                           .pid = self_,
                           .scope = NameScope::kCluster,
@@ -139,6 +140,7 @@ PendingId ActorCore::Publish(absl::string_view name) {
     Answered(id, std::move(taken), {});
     return {self_, id};
   }
+  asks_.at(id).publishes = std::string(name);
   publisher->Publish(record, [cell = cell_, self = self_, id](absl::Status published) {
     cell->Post(LifeOf(self),
                Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)});

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/system_core.h"
@@ -32,8 +33,9 @@ absl::Status CheckRoom(const Gate& gate, size_t bytes) {
     return FullError(gate, absl::StrCat(waiting, " messages, its capacity"));
   }
   const size_t held = gate.bytes_accepted - gate.bytes_left;
-  if (options.overflow != Overflow::kDropOldest &&
-      bytes > options.capacity_bytes - std::min(held, options.capacity_bytes)) {
+  const size_t capacity = options.capacity_bytes;
+  const size_t bound = factor == 1 ? capacity : capacity + std::min(capacity, SIZE_MAX - capacity);
+  if (bytes > capacity || held > bound - bytes) {
     return FullError(
         gate, absl::StrCat(held, " bytes, and ", bytes, " more exceed its capacity of ", options.capacity_bytes));
   }
@@ -43,7 +45,8 @@ absl::Status CheckRoom(const Gate& gate, size_t bytes) {
 // There is something to drop, on the owner's turn.
 bool Overflows(const Gate& gate) {
   const MailboxOptions& options = gate.declaration.options;
-  return options.overflow == Overflow::kDropOldest && gate.accepted - gate.left > options.capacity_messages;
+  return options.overflow == Overflow::kDropOldest && (gate.accepted - gate.left > options.capacity_messages ||
+                                                       gate.bytes_accepted - gate.bytes_left > options.capacity_bytes);
 }
 
 }  // namespace
@@ -52,6 +55,11 @@ bool ActorCell::WakeLocked() {
   if (is_scheduled_) return false;
   is_scheduled_ = true;
   return true;
+}
+
+void ActorCell::PushLocked(Message message, bool is_timed) {
+  if (is_timed) message.accepted = system_->clock().Now();
+  inbound_.emplace_back(std::move(message));
 }
 
 absl::Status ActorCell::AcceptLocked(const Offer& offer, bool& wake, absl::FunctionRef<Message()> take) {
@@ -67,7 +75,7 @@ absl::Status ActorCell::AcceptLocked(const Offer& offer, bool& wake, absl::Funct
                                                       " messages, the most it may"));
     }
     ++held_;
-    inbound_.emplace_back(take());
+    PushLocked(take(), /*is_timed=*/true);
     return absl::OkStatus();
   }
   const size_t place = GateOf(offer.mailbox);
@@ -90,7 +98,7 @@ absl::Status ActorCell::AcceptLocked(const Offer& offer, bool& wake, absl::Funct
   }
   ++gate.accepted;
   gate.bytes_accepted += offer.bytes;
-  inbound_.emplace_back(take());
+  PushLocked(take(), declaration->options.time_to_live != absl::InfiniteDuration());
   if ((open_ >> place & 1U) != 0 || Overflows(gate)) wake = WakeLocked();
   return absl::OkStatus();
 }
@@ -169,11 +177,20 @@ void ActorCell::Released(int mailbox, int64_t messages, size_t bytes) {
   gate.bytes_left += bytes;
 }
 
-void ActorCell::AdmitEarly(int mailbox, size_t bytes) {
+absl::Status ActorCell::AdmitEarly(int mailbox, size_t bytes) {
   absl::MutexLock lock(&mu_);
   Gate& gate = gates_[static_cast<size_t>(mailbox)];
+  const Overflow overflow = gate.declaration.options.overflow;
+  // Where the oldest are dropped this is the receiver's turn: it drops them.
+  if (overflow != Overflow::kDropOldest) {
+    if (absl::Status room = CheckRoom(gate, bytes); !room.ok()) {
+      gate.fail_on_turn = gate.fail_on_turn || overflow == Overflow::kFailActor;
+      return room;
+    }
+  }
   ++gate.accepted;
   gate.bytes_accepted += bytes;
+  return absl::OkStatus();
 }
 
 bool ActorCell::TookOverflow(int mailbox) {

@@ -110,8 +110,9 @@ class ActorCell final : public Runnable {
   void TakeInbound(std::deque<Envelope>& into);
   // Owner's turn: a message has left `mailbox`.
   void Released(int mailbox, int64_t messages, size_t bytes);
-  // Owner's turn: messages arrived early that were admitted to `mailbox`.
-  void AdmitEarly(int mailbox, size_t bytes);
+  // Owner's turn: a message that came early goes to `mailbox`, as if it came
+  // now; Full when there is no room.
+  absl::Status AdmitEarly(int mailbox, size_t bytes);
   // Owner's turn: takes back that `mailbox` overflowed with kFailActor.
   bool TookOverflow(int mailbox);
   // Owner's turn, at its end. Wakes again when there is something to do.
@@ -141,6 +142,7 @@ class ActorCell final : public Runnable {
 
   absl::Status AcceptLocked(const Offer& offer, bool& wake, absl::FunctionRef<Message()> take)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void PushLocked(Message message, bool is_timed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   bool WouldWake(const Envelope& envelope) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

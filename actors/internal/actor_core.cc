@@ -39,6 +39,7 @@ ActorCore::ActorCore(SystemCore& system, ActorCell* cell, Pid self, Pid parent, 
       self_(self),
       parent_(parent),
       options_(std::move(options)),
+      tells_outcome_(!parent.is_null() && std::exchange(options_.outcome_handler, nullptr) != nullptr),
       random_(system.NewSeed()),
       make_(std::move(make)) {}
 
@@ -177,7 +178,6 @@ void ActorCore::Enqueue(int mailbox, Message message) {
   }
   waiting.message = std::move(message);
   waiting.stamp = ++last_stamp_;
-  waiting.arrived = system_.clock().Now();
   waiting_.fetch_add(1, std::memory_order_relaxed);
   state.queue.push_back(std::move(waiting));
   DropOverflow(mailbox);
@@ -216,7 +216,7 @@ void ActorCore::Leave(int mailbox, const Waiting& waiting) {
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   cell_->Released(mailbox, 1, waiting.bytes);
   const Pid from = waiting.message.from;
-  if (from.node() != 0 && from.node() != self_.node()) {
+  if (from.node() != 0 && from.node() != self_.node() && !waiting.was_in_hand) {
     if (Router* router = system_.router(); router != nullptr) {
       router->Released(from, self_, waiting.message.mailbox, 1);
     }

@@ -79,7 +79,8 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void EndLease(int mailbox) { --mailboxes_[static_cast<size_t>(mailbox)].leases; }
   void Postpone();
 
-  // A new entry of the table of asks, to be answered by Answered or a reply.
+  // A new entry of the table of asks, to be answered by Answered or a reply. 0
+  // when there is no room: awaiting it answers Full.
   uint64_t NewAsk(Pid callee, MonotonicTime deadline);
   void Answered(uint64_t id, absl::Status status, Payload payload);
   // The smaller of `timeout` from now and the deadline of the call in hand.
@@ -98,8 +99,8 @@ class ActorCore final : public CellOwner, public MailboxHost {
 
   void BeginReceive(std::shared_ptr<BehaviorTable> table, std::coroutine_handle<> waiter);
 
-  // While it ends: why. A Replier destroyed now answers with it.
-  const ExitReason* ending() const { return ending_ ? &*ending_ : nullptr; }
+  // Why it ends, once that is decided. A Replier destroyed now answers with it.
+  const ExitReason* ending() const { return exit_ ? &*exit_ : nullptr; }
   // The call in hand was this one: its answer is owed by the handler again.
   bool TakeBackAnswer(Pid asker, uint64_t ask);
 
@@ -111,9 +112,9 @@ class ActorCore final : public CellOwner, public MailboxHost {
 
     Message message;
     uint64_t stamp = 0;  // place in the order of arrival
-    MonotonicTime arrived;
     size_t bytes = 0;
     bool is_postponed = false;
+    bool was_in_hand = false;  // and was put back
   };
   struct MailboxState {
     explicit MailboxState(MailboxDeclaration declared) : declaration(std::move(declared)) {}
@@ -138,10 +139,12 @@ class ActorCore final : public CellOwner, public MailboxHost {
   struct Timer {
     enum class Kind { kBehavior, kIdle, kNamed, kAsk, kStartTimeout, kParentExit };
     Kind kind = Kind::kBehavior;
-    uint64_t epoch = 0;  // kBehavior, kIdle
-    uint64_t ask = 0;    // kAsk
-    std::string name;    // kNamed; of a lookup's kAsk
-    absl::Duration quiet;
+    uint64_t epoch = 0;    // kBehavior, kIdle
+    uint64_t ask = 0;      // kAsk
+    std::string name;      // kNamed; of a lookup's kAsk
+    absl::Duration quiet;  // kIdle
+    MonotonicTime since;   // kIdle: armed or fired last
+    size_t place = 0;      // kIdle: in behavior_timers_
     std::shared_ptr<MessageHandler> handler;
   };
   struct Ask {
@@ -150,6 +153,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
     Answer answer;
     uint64_t timer = 0;
     uint64_t name_watch = 0;  // of a Lookup
+    std::string publishes;    // of a Publish under way
     std::coroutine_handle<> waiter;
     Activation* activation = nullptr;
   };
@@ -237,6 +241,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   Task<absl::Status> TakeNames();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
   void End();
+  void DropHandlers();
   void BuryWaiting(const ExitReason& reason);
   void BuryRest(std::deque<Envelope> rest, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason);
@@ -247,15 +252,17 @@ class ActorCore final : public CellOwner, public MailboxHost {
   const Pid self_;
   const Pid parent_;
   SpawnOptions options_;
+  const bool tells_outcome_;  // the handler itself is the parent's
   Random random_;
 
   MakeActor make_;
   std::unique_ptr<Actor> actor_;
   Stage stage_ = Stage::kConstructing;
   bool outcome_told_ = false;
+  bool is_ignored_ = false;  // Start declined
   absl::optional<ExitReason> exit_;
   bool is_killed_ = false;
-  absl::optional<ExitReason> ending_;
+  bool is_ending_ = false;  // nothing can arrive any more
 
   std::deque<Envelope> inbound_;
   std::vector<MailboxState> mailboxes_;
@@ -287,6 +294,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   std::shared_ptr<MessageHandler> exit_handler_;
   std::shared_ptr<MessageHandler> parent_exit_handler_;
   std::shared_ptr<MessageHandler> stop_handler_;
+  uint64_t parent_exit_timer_ = 0;  // 0 until the parent's exit has come
 
   TimerQueue<Timer> timers_;
   std::map<std::string, uint64_t, std::less<>> named_timers_;

@@ -145,7 +145,7 @@ bool ActorCore::IsExpired(const Waiting& waiting, absl::Status& why) {
                                      mailboxes_.begin())]
           .declaration;
   const absl::Duration ttl = declaration.options.time_to_live;
-  if (ttl == absl::InfiniteDuration() || now - waiting.arrived < ttl) return false;
+  if (ttl == absl::InfiniteDuration() || now - waiting.message.accepted < ttl) return false;
   why = MakeError(ErrorKind::kExpired, absl::StrCat("the message waited in mailbox ", declaration.wire_name,
                                                     " longer than its time to live of ", absl::FormatDuration(ttl)));
   return true;
@@ -174,13 +174,14 @@ void ActorCore::HandleMessage(const Choice& choice) {
   auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
   activation->message = std::move(waiting.message);
   activation->stamp = waiting.stamp;
-  activation->arrived = waiting.arrived;
   activation->mailbox = choice.mailbox;
   activation->is_interleaved = choice.clause->is_interleaved;
   activation->behavior = receive_ != nullptr ? receive_ : behavior_;
   activation->ends_receive = receive_ != nullptr;
   last_message_ = system_.clock().Now();
   MessageHandler& handler = *choice.clause->handler;
+  // It has no fate yet: while its handler awaits, it waits in every ledger.
+  waiting_.fetch_add(1, std::memory_order_relaxed);
   RunHandler(std::move(activation), handler);
 }
 
@@ -189,6 +190,10 @@ bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && e
 void ActorCore::HandleEvent() {
   Event event = std::move(events_.front());
   events_.pop_front();
+  if (event.kind == Event::Kind::kTimer && event.id != 0) {
+    const auto named = named_timers_.find(event.payload.As<TimerEvent>().name);
+    if (named != named_timers_.end() && named->second == event.id) named_timers_.erase(named);
+  }
   if (event.handler == nullptr) {
     SetExit(std::move(event.reason), /*is_kill=*/false);
     return;
@@ -258,6 +263,10 @@ void ActorCore::Finish(Activation& activation) {
   UNDERSTUDY_CHECK(place != activations_.end(), "a handler ended twice");
   const std::unique_ptr<Activation> finished = std::move(*place);
   activations_.erase(place);
+  // The frame first: a Replier that it forgot gives the right to answer back.
+  current_ = finished.get();
+  finished->root() = RootTask();
+  current_ = nullptr;
   if (finished->source() == Activation::Source::kMessage) SettleMessage(*finished);
   ApplyBecome();
   SettleRound(*finished);
@@ -265,6 +274,7 @@ void ActorCore::Finish(Activation& activation) {
 
 // What the message's fate is, and an answer where one is still owed.
 void ActorCore::SettleMessage(Activation& activation) {
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
   if (activation.is_postponed && !activation.has_failed) {
     PutBack(activation);
     return;
@@ -277,7 +287,7 @@ void ActorCore::SettleMessage(Activation& activation) {
   if (activation.has_failed) {
     activation.AnswerFinally(CalleeExitedError(self_.ToString(), *exit_));
   } else {
-    activation.AnswerFinally(UnansweredError(self_));
+    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self_) : activation.status());
   }
 }
 
@@ -293,8 +303,8 @@ void ActorCore::PutBack(Activation& activation) {
   waiting.bytes = activation.message.payload.bytes();
   waiting.message = std::move(activation.message);
   waiting.stamp = activation.stamp;
-  waiting.arrived = activation.arrived;
   waiting.is_postponed = true;
+  waiting.was_in_hand = true;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   cell_->Released(activation.mailbox, -1, 0 - waiting.bytes);
   const auto place = std::find_if(state.queue.begin(), state.queue.end(),

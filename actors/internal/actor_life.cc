@@ -55,7 +55,6 @@ bool ActorCore::Construct() {
 
 // Messages that came before the mailboxes were known, as if they came now.
 void ActorCore::AdmitEarly(std::deque<Envelope> early) {
-  std::vector<int64_t> admitted(mailboxes_.size());
   for (Envelope& envelope : early) {
     Message* message = std::get_if<Message>(&envelope);
     if (message == nullptr) {
@@ -73,15 +72,11 @@ void ActorCore::AdmitEarly(std::deque<Envelope> early) {
                         absl::StrCat("the actor has no mailbox ", MailboxNames::Find(message->mailbox), " for it")));
       continue;
     }
-    const auto index = static_cast<size_t>(mailbox - mailboxes_.begin());
-    if (admitted[index] >= mailbox->declaration.options.capacity_messages) {
-      Dispose(*message, -1, Fate::kDeadLetter,
-              MakeError(ErrorKind::kFull, absl::StrCat("more than mailbox ", mailbox->declaration.wire_name,
-                                                       " takes was sent before its actor started")));
+    const auto index = static_cast<int>(mailbox - mailboxes_.begin());
+    if (const absl::Status room = cell_->AdmitEarly(index, message->payload.bytes()); !room.ok()) {
+      Dispose(*message, index, Fate::kDeadLetter, room);
       continue;
     }
-    ++admitted[index];
-    cell_->AdmitEarly(static_cast<int>(index), message->payload.bytes());
     // After this drain, in its place among the signals that came.
     inbound_.push_back(std::move(envelope));
   }
@@ -115,7 +110,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/) {
   if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
     SetExit(ExitReason::Failed(*failed), /*is_kill=*/false);
   } else if (absl::holds_alternative<Next::Ignored>(next.choice_)) {
-    TellOutcome(SpawnReport::Kind::kIgnored, ExitReason::Normal());
+    is_ignored_ = true;
     SetExit(ExitReason::Normal(), /*is_kill=*/false);
   } else if (auto* later = absl::get_if<Next::StartsLater>(&next.choice_)) {
     stage_ = Stage::kStartingOpen;
@@ -128,6 +123,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/) {
   } else {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
     co_await body;
+    if (exit_) co_return;
     FinishStart();
     SetExit(ExitReason::Normal(), /*is_kill=*/false);
   }
@@ -140,7 +136,7 @@ void ActorCore::FinishStart() {
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (std::exchange(outcome_told_, true) || parent_.is_null() || options_.outcome_handler == nullptr) return;
+  if (std::exchange(outcome_told_, true) || !tells_outcome_) return;
   ActorCell* cell = system_.CellOf(parent_);
   if (cell != nullptr) cell->Post(LifeOf(parent_), SpawnReport{.child = self_, .kind = kind, .reason = reason});
 }
@@ -155,7 +151,7 @@ void ActorCore::Fail(absl::Status status) {
 // Suspended handlers newest first, OnExit, the object, names, exits and Downs.
 void ActorCore::End() {
   const ExitReason reason = *exit_;
-  ending_ = reason;
+  is_ending_ = true;
   cell_->BeginStop();
   resumable_.clear();
   become_ = absl::nullopt;
@@ -164,6 +160,7 @@ void ActorCore::End() {
     activations_.pop_back();
     if (newest->source() == Activation::Source::kMessage) {
       newest->root() = RootTask();  // frames first: their Repliers answer
+      waiting_.fetch_sub(1, std::memory_order_relaxed);
       system_.Count(Fate::kFailed);
       if (newest->is_call() && !newest->answer_given()) {
         newest->AnswerFinally(CalleeExitedError(self_.ToString(), reason));
@@ -173,8 +170,7 @@ void ActorCore::End() {
   if (actor_ != nullptr && !is_killed_) {
     (void)CatchExceptions([&] { actor_->OnExit(reason); });  // the reason is decided already
   }
-  behavior_ = nullptr;
-  receive_ = nullptr;
+  DropHandlers();
   actor_ = nullptr;
   for (const auto& [id, watch] : name_watches_) system_.registry().Unwatch(watch.registry_id);
   for (const auto& [id, ask] : asks_) {
@@ -191,6 +187,22 @@ void ActorCore::End() {
   // Before Notify asks whether somebody waits: one total order with BlockUntil.
   system_.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
+}
+
+// What handlers hold belongs to the object, and goes on the actor's own turn:
+// it may be a Replier or a MonitorHandle, which come back here.
+void ActorCore::DropHandlers() {
+  behavior_ = nullptr;
+  receive_ = nullptr;
+  exit_handler_ = nullptr;
+  parent_exit_handler_ = nullptr;
+  stop_handler_ = nullptr;
+  (void)std::exchange(events_, {});
+  (void)std::exchange(timers_, {});
+  (void)std::exchange(monitor_handlers_, {});
+  (void)std::exchange(outcome_handlers_, {});
+  for (auto& [id, watch] : name_watches_) watch.handler = nullptr;
+  for (auto& [id, ask] : asks_) ask.answer = {};
 }
 
 void ActorCore::BuryWaiting(const ExitReason& reason) {
@@ -235,7 +247,7 @@ void ActorCore::BuryRest(std::deque<Envelope> rest, const ExitReason& reason) {
 }
 
 void ActorCore::TellOfEnd(const ExitReason& reason) {
-  TellOutcome(SpawnReport::Kind::kFailed, reason);
+  TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   for (const auto& [id, ask] : asks_) {
     if (!ask.is_answered && !ask.callee.is_null()) {
       system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = ask.callee, .id = id});

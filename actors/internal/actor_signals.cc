@@ -78,8 +78,8 @@ void ActorCore::OnExitSignal(const Signal& signal) {
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
       .handler = from_parent ? parent_exit_handler_ : exit_handler_};
   AddEvent(std::move(event));
-  if (from_parent && options_.shutdown_within != absl::InfiniteDuration()) {
-    AddTimer(system_.clock().Now() + options_.shutdown_within, {.kind = Timer::Kind::kParentExit});
+  if (from_parent && parent_exit_timer_ == 0 && options_.shutdown_within != absl::InfiniteDuration()) {
+    parent_exit_timer_ = AddTimer(system_.clock().Now() + options_.shutdown_within, {.kind = Timer::Kind::kParentExit});
   }
 }
 
@@ -143,6 +143,10 @@ void ActorCore::Link(Pid peer) {
 }
 
 void ActorCore::Unlink(Pid peer) {
+  const bool takes_back = std::any_of(events_.begin(), events_.end(), [&](const Event& event) {
+    return event.kind == Event::Kind::kParentExit && event.peer == peer;
+  });
+  if (takes_back) timers_.Remove(std::exchange(parent_exit_timer_, 0));
   events_.erase(std::remove_if(events_.begin(), events_.end(),
                                [&](const Event& event) {
                                  return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
@@ -166,7 +170,7 @@ uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler)
                                                                          limits::kMonitorsPerActorMax, " monitors")))});
     return id;
   }
-  if (ending_) return id;  // nothing can arrive any more
+  if (is_ending_) return id;
   system_.Post({.kind = SignalKind::kMonitor, .from = self_, .to = target, .id = id});
   return id;
 }

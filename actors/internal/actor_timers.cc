@@ -33,16 +33,17 @@ void ActorCore::FireTimers() {
     switch (timer->kind) {
       case Timer::Kind::kIdle: {
         if (timer->epoch != epoch_) break;
-        const MonotonicTime due = last_message_ + timer->quiet;
+        const MonotonicTime due = std::max(last_message_, timer->since) + timer->quiet;
         const bool is_quiet = due <= now;
         if (is_quiet) {
-          last_message_ = now;
+          timer->since = now;
           AddEvent({.kind = Event::Kind::kTimer,
                     .epoch = epoch_,
                     .payload = Payload::Of(TimerEvent{}),
                     .handler = timer->handler});
         }
-        behavior_timers_.push_back(AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer)));
+        const size_t place = timer->place;
+        behavior_timers_[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
         break;
       }
       case Timer::Kind::kBehavior:
@@ -67,6 +68,7 @@ void ActorCore::FireTimers() {
         if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), /*is_kill=*/false);
         break;
       case Timer::Kind::kParentExit:
+        parent_exit_timer_ = 0;
         SetExit(ExitReason::Killed(), /*is_kill=*/true);
         break;
     }
@@ -88,10 +90,12 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
             AddTimer(now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = epoch_, .handler = entry.handler}));
         break;
       case TimerEntry::Kind::kIdle:
-        last_message_ = now;
-        behavior_timers_.push_back(
-            AddTimer(now + entry.after,
-                     {.kind = Timer::Kind::kIdle, .epoch = epoch_, .quiet = entry.after, .handler = entry.handler}));
+        behavior_timers_.push_back(AddTimer(now + entry.after, {.kind = Timer::Kind::kIdle,
+                                                                .epoch = epoch_,
+                                                                .quiet = entry.after,
+                                                                .since = now,
+                                                                .place = behavior_timers_.size(),
+                                                                .handler = entry.handler}));
         break;
     }
   }

@@ -34,6 +34,14 @@ template <class A, class R, class... Args>
 struct HandlerClass<R (A::*)(Args...) const> {
   using type = A;
 };
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...) noexcept> {
+  using type = A;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...) const noexcept> {
+  using type = A;
+};
 
 // Calls `handler` on `self` with `args`.
 template <class F, class... Args>

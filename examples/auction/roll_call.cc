@@ -3,9 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
 #include "understudy/examples/auction/auction_actors.h"
 #include "understudy/examples/auction/node_reporters.h"
@@ -13,6 +15,12 @@
 namespace auction {
 
 using understudy::Task;
+
+namespace {
+
+constexpr absl::Duration kPause = absl::Milliseconds(50);
+
+}  // namespace
 
 Task<> RollCall::CallAll() {
   for (const std::string& node : nodes_) {
@@ -24,19 +32,24 @@ Task<> RollCall::CallAll() {
 }
 
 Task<> RollCall::CallOne(std::string node) {
-  auto looking = context().Lookup<StewardRef>(StewardName(node), patience_);
-  absl::StatusOr<StewardRef> steward = co_await looking;
-  if (!steward.ok()) {
-    roll_.problems.push_back(absl::StrCat(node, ": ", steward.status().ToString()));
-    co_return;
+  const understudy::MonotonicTime deadline = context().Now() + patience_;
+  absl::Status failed;
+  while (context().Now() < deadline) {
+    auto looking = context().Lookup<StewardRef>(StewardName(node), deadline - context().Now());
+    absl::StatusOr<StewardRef> steward = co_await looking;
+    failed = steward.status();
+    if (!steward.ok()) continue;
+    auto asked = steward->report().Ask(ReportRequest(), deadline - context().Now());
+    absl::StatusOr<NodeReport> report = co_await asked;
+    failed = report.status();
+    if (report.ok()) {
+      roll_.reports.push_back(*std::move(report));
+      co_return;
+    }
+    auto paused = Receive(After(kPause, [] {}));  // its node may just have died: the name goes soon
+    co_await paused;
   }
-  auto asked = steward->report().Ask(ReportRequest(), patience_);
-  absl::StatusOr<NodeReport> report = co_await asked;
-  if (!report.ok()) {
-    roll_.problems.push_back(absl::StrCat(node, ": ", report.status().ToString()));
-    co_return;
-  }
-  roll_.reports.push_back(*std::move(report));
+  roll_.problems.push_back(absl::StrCat(node, ": ", failed.ToString()));
 }
 
 }  // namespace auction

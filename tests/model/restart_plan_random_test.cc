@@ -37,6 +37,7 @@ SupervisorSpec RandomSpec(Random& random) {
                     .restart = static_cast<RestartType>(random.Below(3))};
     if (random.Below(4) == 0) child.shutdown = ChildShutdown::BrutalKill();
     if (random.Below(4) == 0) child.shutdown = ChildShutdown::Infinity();
+    if (random.Below(3) == 0) child.registered_as = child.id;
     if (random.Below(3) == 0) child.backoff = RestartBackoff{.give_up_after_attempts = 5};
     if (random.Below(4) == 0 && child.restart != RestartType::kPermanent) child.significant = true;
     spec.children.push_back(child);
@@ -76,7 +77,7 @@ class RandomRun {
 
   void Step() {
     const std::string id = AnyId();
-    switch (random_.Below(9)) {
+    switch (random_.Below(10)) {
       case 0:
       case 1:
         if (plan_.IsUp(id)) plan_.Exit(id, random_.Below(2) == 0 ? ExitReason::Normal() : ExitReason::Killed());
@@ -85,7 +86,9 @@ class RandomRun {
         if (plan_.IsUp(id)) plan_.Started(id);
         break;
       case 3:
-        if (plan_.IsUp(id)) plan_.Failed(id);
+        if (plan_.IsUp(id)) {
+          plan_.Failed(id, random_.Below(2) == 0 ? ExitReason::NameConflict(id) : ExitReason::StartTimeout());
+        }
         break;
       case 4:
         plan_.StartChild({.id = id});
@@ -98,6 +101,9 @@ class RandomRun {
         break;
       case 7:
         plan_.Delete(id);
+        break;
+      case 8:
+        plan_.FreeName(id);
         break;
       default:
         plan_.Pass(absl::Milliseconds(random_.Below(8000)));

@@ -125,7 +125,7 @@ TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
   EXPECT_NE(first, second);
   EXPECT_EQ(journal_->Take(), "start a, start a");
   EXPECT_EQ(DescribeTree(tree.spec()),
-            "one_for_one, at most 1 restarts in 5s\n  a: permanent worker, stopped within 5s\n");
+            "one_for_one, at most 1 restart in 5s\n  a: permanent worker, stopped within 5s\n");
 }
 
 TEST_F(BuildersTest, AnErrorDeepInATreeSaysWhere) {

@@ -95,6 +95,10 @@ class PlanDriver {
     plan_.DeleteChild(id, ++requests_, now_);
     return Carry();
   }
+  void FreeName(const std::string& name) {
+    plan_.NameFreed(name, now_);
+    Carry();
+  }
   // Lets time pass, timers in order.
   void Pass(absl::Duration duration) {
     const MonotonicTime end = now_ + duration;
@@ -171,6 +175,9 @@ class PlanDriver {
         log_.push_back(absl::StrCat("reply ", action.request, " ", absl::StatusCodeToString(action.status.code())));
         replies_[action.request] = action.status;
         ++answers_[action.request];
+        break;
+      case Action::Kind::kWatchName:
+        log_.push_back(absl::StrCat("watch ", action.name));
         break;
       case Action::Kind::kReport:
         events_.push_back(action.event);

@@ -261,7 +261,7 @@ TEST(DescribeTree, PrintsOneLineForEachActor) {
             "one_for_one, at most 3 restarts in 10s\n"
             "  ledger: permanent process ledger_node, stopped within 5s\n"
             "  lots: permanent supervisor, stopped without limit\n"
-            "    rest_for_one, at most 1 restarts in 5s\n"
+            "    rest_for_one, at most 1 restart in 5s\n"
             "      lot-1: transient worker, killed, backoff from 100ms to 30s, published as auction/lot-1\n");
 }
 

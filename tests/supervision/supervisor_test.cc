@@ -314,6 +314,21 @@ TEST_P(SupervisorTest, ARegisteredNameFollowsTheChild) {
   EXPECT_NE(PidOf(root, "a"), before);
 }
 
+TEST_P(SupervisorTest, AChildThatLostItsNameIsStartedAgainWhenTheOtherOwnerEnds) {
+  const SupervisorRef root = Spawn(OneForOne().Intensity(0, kSoon).Child("a", Perm("a").RegisteredAs("book")));
+  const Ref<Worker> before = WorkerOf(root, "a");
+  EndChild(root, "a", ExitReason::NameConflict("book"));
+  EXPECT_EQ(StatesOf(root), "a parked");
+  const Ref<Worker> rival = system_.Spawn<Worker>(SpawnOptions{.registered_as = "book"}, "rival", journal_);
+  system_.RunUntilIdle();
+  EXPECT_EQ(StatesOf(root), "a parked");
+  rival[&Worker::end].Tell(End());
+  system_.RunUntilIdle();
+  EXPECT_EQ(StatesOf(root), "a running");
+  EXPECT_EQ(system_.WhereIs("book"), PidOf(root, "a"));
+  EXPECT_NE(PidOf(root, "a"), before.pid());
+}
+
 TEST_P(SupervisorTest, AStartThatTakesTooLongFails) {
   ManOf("a")->start_hangs = true;
   Spawn(OneForOne().Child("a", Perm("a").StartWithin(absl::Seconds(2))));

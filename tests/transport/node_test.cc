@@ -102,47 +102,53 @@ class PeerLog {
 class Cutter {
  public:
   std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> Wrap() {
-    return [this](std::unique_ptr<Dialer> inner) -> std::unique_ptr<Dialer> {
-      return std::make_unique<Cut>(this, std::move(inner));
+    return [streams = streams_](std::unique_ptr<Dialer> inner) -> std::unique_ptr<Dialer> {
+      return std::make_unique<CutDialer>(streams, std::move(inner));
     };
   }
   void CutAll() {
-    absl::MutexLock lock(&mu_);
-    for (FrameStream* stream : streams_) stream->Close();
+    absl::MutexLock lock(&streams_->mu);
+    for (FrameStream* stream : streams_->open) stream->Close();
   }
 
  private:
-  class Stream final : public FrameStream {
+  // Streams outlive their node.
+  struct Streams {
+    absl::Mutex mu;
+    std::set<FrameStream*> open ABSL_GUARDED_BY(mu);
+  };
+  class CutStream final : public FrameStream {
    public:
-    Stream(Cutter* cutter, std::unique_ptr<FrameStream> inner) : cutter_(cutter), inner_(std::move(inner)) {
-      absl::MutexLock lock(&cutter_->mu_);
-      cutter_->streams_.insert(inner_.get());
+    CutStream(std::shared_ptr<Streams> streams, std::unique_ptr<FrameStream> inner)
+        : streams_(std::move(streams)), inner_(std::move(inner)) {
+      absl::MutexLock lock(&streams_->mu);
+      streams_->open.insert(inner_.get());
     }
-    ~Stream() override {
-      absl::MutexLock lock(&cutter_->mu_);
-      cutter_->streams_.erase(inner_.get());
+    ~CutStream() override {
+      absl::MutexLock lock(&streams_->mu);
+      streams_->open.erase(inner_.get());
     }
     void Write(std::string frame) override { inner_->Write(std::move(frame)); }
     void Close() override { inner_->Close(); }
 
    private:
-    Cutter* const cutter_;
+    const std::shared_ptr<Streams> streams_;
     const std::unique_ptr<FrameStream> inner_;
   };
-  class Cut final : public Dialer {
+  class CutDialer final : public Dialer {
    public:
-    Cut(Cutter* cutter, std::unique_ptr<Dialer> inner) : cutter_(cutter), inner_(std::move(inner)) {}
+    CutDialer(std::shared_ptr<Streams> streams, std::unique_ptr<Dialer> inner)
+        : streams_(std::move(streams)), inner_(std::move(inner)) {}
     std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override {
-      return std::make_unique<Stream>(cutter_, inner_->Dial(address, events));
+      return std::make_unique<CutStream>(streams_, inner_->Dial(address, events));
     }
 
    private:
-    Cutter* const cutter_;
+    const std::shared_ptr<Streams> streams_;
     const std::unique_ptr<Dialer> inner_;
   };
 
-  absl::Mutex mu_;
-  std::set<FrameStream*> streams_ ABSL_GUARDED_BY(mu_);
+  const std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
 };
 
 // A system and its node.
@@ -286,7 +292,9 @@ TEST(Node, TheSessionSurvivesACutStream) {
   const auto down = Watch(house.system, echo.pid());
   size_t seen = 0;
   for (int i = 0; i < 5; ++i) {
+    // Either may have dialled.
     house.cutter.CutAll();
+    ledger.cutter.CutAll();
     // Accepted while no stream is there, or just before: it arrives all the same.
     const absl::StatusOr<std::string> answer = Say(house.system, echo, absl::StrCat(i));
     ASSERT_TRUE(answer.ok()) << answer.status();

@@ -2,6 +2,7 @@
 //
 //   test_node standalone NAME   a node; writes its address to descriptor 3
 //   test_node child             a process child with an Echo
+//   test_node relay NAME        a process child whose Echo asks another first
 //   test_node holder FIFO       a process child that keeps a FIFO open
 //   test_node launcher FIFO     a node whose process child is a holder
 //   test_node deaf              a process child that hears neither its parent nor SIGTERM
@@ -35,6 +36,11 @@ int Complain(const absl::Status& status) {
 }
 
 int RunStandalone(const std::string& name) {
+  // So that none is lost which comes before RunUntilSignal.
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
   ActorSystem system({.name = name});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
   if (!node.ok()) return Complain(node.status());
@@ -51,6 +57,38 @@ int RunChild() {
   if (!node.ok()) return Complain(node.status());
   const EchoRef echo = system.Spawn<Echo>(SpawnOptions{.published_as = absl::StrCat("echo/", name)}, name);
   return (*node)->RunUntilSignal(echo.pid());
+}
+
+// Asks the Echo of that name, and answers with what it says.
+class Relay final : public EchoActor {
+ public:
+  Relay(std::string greeting, std::string other) : greeting_(std::move(greeting)), other_(std::move(other)) {}
+  Next Start() override { return relaying_; }
+
+ private:
+  Task<absl::StatusOr<Text>> Say(Text text) {
+    const auto looking = context().Lookup<EchoRef>(other_, absl::Seconds(20));
+    const absl::StatusOr<EchoRef> other = co_await looking;
+    if (!other.ok()) co_return other.status();
+    const auto asked = other->say().Ask(text, absl::Seconds(10));
+    absl::StatusOr<Text> answer = co_await asked;
+    if (!answer.ok()) co_return answer.status();
+    answer->set_value(absl::StrCat(greeting_, " ", answer->value()));
+    co_return *answer;
+  }
+
+  const std::string greeting_;
+  const std::string other_;
+  Behavior relaying_{"relaying", On(say, &Relay::Say), Drop(fail), Drop(die)};
+};
+
+int RunRelay(const std::string& other) {
+  const std::string name = Node::GivenName("nobody");
+  ActorSystem system({.name = name});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  if (!node.ok()) return Complain(node.status());
+  system.Spawn<Relay>(SpawnOptions{.published_as = absl::StrCat("echo/", name)}, name, other);
+  return (*node)->RunUntilSignal();
 }
 
 int RunHolder(const char* fifo) {
@@ -100,6 +138,7 @@ int Run(int argc, char** argv) {
   const absl::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "standalone" && argc == 3) return RunStandalone(argv[2]);
   if (mode == "child") return RunChild();
+  if (mode == "relay" && argc == 3) return RunRelay(argv[2]);
   if (mode == "holder" && argc == 3) return RunHolder(argv[2]);
   if (mode == "launcher" && argc == 3) return RunLauncher(argv[2]);
   if (mode == "deaf") return RunDeaf();

@@ -1,0 +1,172 @@
+// What is sent before an actor's constructor has run and said which mailboxes
+// there are (semantics 5.2).
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using EarlyMailTest = ActorTest;
+
+class Reader final : public Actor {
+ public:
+  Mailbox<"one", std::string> one;
+  Mailbox<"two", std::string> two{this};
+  Mailbox<"ask", Call<int, int>> ask{this};
+
+  explicit Reader(Channel<std::string> out, MailboxOptions options = {}) : one(this, options), out_(out) {}
+  Next Start() override { return reading_; }
+
+ private:
+  void Read(const std::string& text) { out_.Tell(text); }
+  int Answer(int n) { return n + 1; }
+
+  Channel<std::string> out_;
+  Behavior reading_{"reading", On(one, &Reader::Read), On(two, &Reader::Read), On(ask, &Reader::Answer)};
+};
+
+TEST_F(EarlyMailTest, ArrivesInTheOrderOfSendingAcrossMailboxes) {
+  Probe<std::string> out(system());
+  Ref<Reader> reader = system().Spawn<Reader>(out.channel());
+  reader[&Reader::one].Tell("a");
+  reader[&Reader::two].Tell("b");
+  reader[&Reader::one].Tell("c");
+  EXPECT_EQ(Ledger().waiting, 3);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(EarlyMailTest, HasABound) {
+  Probe<std::string> out(system(), {.capacity_messages = 2 * limits::kStartingMessagesMax});
+  Ref<Reader> reader =
+      system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_messages = limits::kStartingMessagesMax});
+  for (int64_t i = 0; i < limits::kStartingMessagesMax; ++i) ASSERT_TRUE(reader[&Reader::one].Send("x").ok());
+  const absl::Status full = reader[&Reader::one].Send("y");
+  EXPECT_TRUE(IsFull(full)) << full;
+  EXPECT_THAT(std::string(full.message()), HasSubstr("already holds 10000 messages"));
+  system().RunUntilIdle();
+  EXPECT_EQ(static_cast<int64_t>(out.ReceiveAll().size()), limits::kStartingMessagesMax);
+  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 0);
+}
+
+TEST_F(EarlyMailTest, WhatNoMailboxTakesIsADeadLetter) {
+  Probe<std::string> out(system());
+  Ref<Reader> reader = system().Spawn<Reader>(out.channel());
+  const Pid pid = reader.pid();
+  EXPECT_TRUE(Channel<int>(pid, internal::MailboxNames::Intern("nowhere")).Send(1).ok());
+  EXPECT_TRUE(Channel<int>(pid, reader[&Reader::one].mailbox()).Send(1).ok());
+  EXPECT_TRUE(Channel<int>(pid, reader[&Reader::ask].mailbox()).Send(1).ok());
+  system().RunUntilIdle();
+  ASSERT_EQ(dead_letters().size(), 3U);
+  for (const DeadLetter& letter : dead_letters()) {
+    EXPECT_TRUE(IsNoMailbox(letter.why)) << letter.why;
+    EXPECT_EQ(letter.to, pid);
+  }
+  EXPECT_EQ(dead_letters()[0].mailbox, "nowhere");
+  EXPECT_EQ(dead_letters()[0].type, "int");
+}
+
+TEST_F(EarlyMailTest, BeyondTheMailboxesCapacityItIsADeadLetter) {
+  Probe<std::string> out(system());
+  Ref<Reader> reader = system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_messages = 2});
+  for (const char* text : {"a", "b", "c"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b"));
+  ASSERT_EQ(dead_letters().size(), 1U);
+  EXPECT_TRUE(IsFull(dead_letters()[0].why)) << dead_letters()[0].why;
+}
+
+TEST_F(EarlyMailTest, BeyondTheMailboxesBytesItIsADeadLetter) {
+  Probe<std::string> out(system());
+  Ref<Reader> reader = system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_bytes = 2 * sizeof(std::string)});
+  for (const char* text : {"a", "b", "c"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b"));
+  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+}
+
+TEST_F(EarlyMailTest, ADropOldestMailboxKeepsTheNewest) {
+  Probe<std::string> out(system());
+  Ref<Reader> reader =
+      system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_messages = 2, .overflow = Overflow::kDropOldest});
+  for (const char* text : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("d", "e"));
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+}
+
+TEST_F(EarlyMailTest, OverflowFailsTheActorWhereItsMailboxSaysSo) {
+  Probe<std::string> out(system());
+  Ref<Reader> reader =
+      system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_messages = 1, .overflow = Overflow::kFailActor});
+  for (const char* text : {"a", "b"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
+  EXPECT_EQ(EndOf(reader.pid()).kind(), ExitReason::Kind::kOverflow);
+}
+
+class Stillborn final : public Actor {
+ public:
+  Mailbox<"text", std::string> text{this};
+  Mailbox<"ask", Call<int, int>> ask{this};
+  explicit Stillborn(absl::Status status) : status_(std::move(status)) {}
+  Next Start() override { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+TEST_F(EarlyMailTest, IsADeadLetterWhenTheStartFailsAndItsAskersGetTheReason) {
+  Ref<Stillborn> stillborn = system().Spawn<Stillborn>(absl::DataLossError("torn"));
+  EXPECT_TRUE(stillborn[&Stillborn::text].Send("x").ok());
+  const absl::Status answer = Ask(stillborn[&Stillborn::ask], 1).status();
+  EXPECT_TRUE(IsCalleeExited(answer)) << answer;
+  EXPECT_EQ(*ExitReasonOf(answer), ExitReason::Failed(absl::DataLossError("torn")));
+  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 2);
+  EXPECT_EQ(dead_letters().size(), 2U);
+}
+
+// Its start awaits; what comes meanwhile waits in closed mailboxes.
+class SlowStarter final : public Actor {
+ public:
+  Mailbox<"text", std::string> text{this, {.capacity_messages = 2}};
+  SlowStarter(Channel<Call<int, int>> oracle, Channel<std::string> out) : oracle_(oracle), out_(out) {}
+  Next Start() override { return Begin(); }
+
+ private:
+  Task<Next> Begin() {
+    auto asked = oracle_.Ask(1, absl::Seconds(60));
+    absl::StatusOr<int> answer = co_await asked;
+    if (!answer.ok()) co_return answer.status();
+    co_return reading_;
+  }
+  void Read(const std::string& what) { out_.Tell(what); }
+  Channel<Call<int, int>> oracle_;
+  Channel<std::string> out_;
+  Behavior reading_{"reading", On(text, &SlowStarter::Read)};
+};
+
+TEST_F(EarlyMailTest, WaitsInItsMailboxUntilAStartThatAwaitsIsOver) {
+  Probe<Call<int, int>> oracle(system());
+  Probe<std::string> out(system());
+  Ref<SlowStarter> slow = system().Spawn<SlowStarter>(oracle.channel(), out.channel());
+  slow[&SlowStarter::text].Tell("a");
+  auto asked = oracle.Receive();
+  ASSERT_TRUE(asked.has_value());
+  slow[&SlowStarter::text].Tell("b");
+  EXPECT_TRUE(IsFull(slow[&SlowStarter::text].Send("c"))) << "its bounds are known now";
+  out.ExpectNothing();
+  asked->replier.Reply(1);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b"));
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,226 @@
+// The process style: one coroutine that receives (semantics 3.8).
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+
+using ProcessStyleTest = ActorTest;
+using Text = std::string;
+
+// Reads a header and then as many lines as it says, or times out.
+class Protocol final : public Actor {
+ public:
+  Mailbox<"header", int> header{this};
+  Mailbox<"line", Text> line{this};
+  Mailbox<"status", Call<int, Text>> status{this};
+  explicit Protocol(Channel<Text> out) : out_(out) {}
+  Next Start() override { return Body(); }
+  void OnExit(const ExitReason& reason) override { out_.Tell("exit " + reason.ToString()); }
+
+ private:
+  Task<> Body() {
+    int lines = 0;
+    auto first = Receive(On(header, [&](int n) { lines = n; }));
+    co_await first;
+    bool timed_out = false;
+    while (lines > 0 && !timed_out) {
+      auto next = Receive(On(line,
+                             [&, prefix = std::make_unique<Text>("line ")](const Text& text) {
+                               out_.Tell(*prefix + text);
+                               --lines;
+                             }),
+                          On(status, [&](int) { return absl::StrCat(lines, " to go"); }),
+                          After(absl::Seconds(5), [&] { timed_out = true; }));
+      co_await next;
+    }
+    out_.Tell(timed_out ? "timed out" : "done");
+  }
+  Channel<Text> out_;
+};
+
+TEST_F(ProcessStyleTest, ReceivesWhatItNamesAndTheRestWaits) {
+  Probe<Text> out(system());
+  Ref<Protocol> protocol = system().Spawn<Protocol>(out.channel());
+  protocol[&Protocol::line].Tell("a");
+  out.ExpectNothing();
+  protocol[&Protocol::header].Tell(2);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("line a"));
+  EXPECT_EQ(*Ask(protocol[&Protocol::status], 1), "1 to go");
+  protocol[&Protocol::line].Tell("b");
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("line b", "done", "exit Normal"));
+}
+
+TEST_F(ProcessStyleTest, AfterEndsAReceiveAndCountsFromIt) {
+  Probe<Text> out(system());
+  Ref<Protocol> protocol = system().Spawn<Protocol>(out.channel());
+  protocol[&Protocol::header].Tell(2);
+  system().Advance(absl::Seconds(4));
+  protocol[&Protocol::line].Tell("a");
+  system().Advance(absl::Seconds(4));
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("line a"));
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("timed out", "exit Normal"));
+}
+
+// Receives by content: what matches a reference first.
+class Selective final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  explicit Selective(Channel<int> out) : out_(out) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    for (int wanted = 1; wanted <= 3; ++wanted) {
+      auto next = Receive(On(item, [this](int n) { out_.Tell(n); }).If([wanted](int n) { return n == wanted; }));
+      co_await next;
+    }
+  }
+  Channel<int> out_;
+};
+
+TEST_F(ProcessStyleTest, APredicateLetsTheOthersWait) {
+  Probe<int> out(system());
+  Ref<Selective> selective = system().Spawn<Selective>(out.channel());
+  for (const int n : {3, 2, 1}) selective[&Selective::item].Tell(n);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre(1, 2, 3));
+}
+
+// Its handlers and its body await.
+class Nested final : public Actor {
+ public:
+  Mailbox<"go", int> go{this};
+  Nested(Channel<Text> out, Channel<Call<int, int>> oracle) : out_(out), oracle_(oracle) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<int> Question(int n) {
+    auto asked = oracle_.Ask(n, absl::Seconds(1));
+    absl::StatusOr<int> answer = co_await asked;
+    co_return answer.value_or(-1);
+  }
+  Task<> Body() {
+    for (int i = 0; i < 2; ++i) {
+      auto next = Receive(On(go, [this](int n) -> Task<> {
+        auto question = Question(n);
+        const int answer = co_await question;
+        out_.Tell(absl::StrCat("in handler ", answer));
+      }));
+      co_await next;
+      auto question = Question(100);
+      const int answer = co_await question;
+      out_.Tell(absl::StrCat("in body ", answer));
+    }
+  }
+  Channel<Text> out_;
+  Channel<Call<int, int>> oracle_;
+};
+
+TEST_F(ProcessStyleTest, HandlersAndBodyMayAwaitAndTasksMayCallTasks) {
+  Probe<Text> out(system());
+  Probe<Call<int, int>> oracle(system());
+  Ref<Nested> nested = system().Spawn<Nested>(out.channel(), oracle.channel());
+  nested[&Nested::go].Tell(1);
+  nested[&Nested::go].Tell(2);
+  for (int i = 0; i < 4; ++i) {
+    auto asked = oracle.Receive();
+    ASSERT_TRUE(asked.has_value());
+    asked->replier.Reply(asked->request * 10);
+  }
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("in handler 10", "in body 1000", "in handler 20", "in body 1000"));
+}
+
+TEST_F(ProcessStyleTest, ARequestToStopEndsItAtItsNextReceive) {
+  // semantics 3.8
+  Probe<Text> out(system());
+  Ref<Protocol> protocol = system().Spawn<Protocol>(out.channel());
+  protocol[&Protocol::header].Tell(1);
+  system().RunUntilIdle();
+  system().RequestStop(protocol.pid());
+  out.Expect("exit Shutdown");
+}
+
+TEST_F(ProcessStyleTest, ItIsStartedAtItsFirstReceive) {
+  class Parent final : public Actor {
+   public:
+    Mailbox<"unused", int> unused{this};
+    explicit Parent(Channel<Text> out) : out_(out) {}
+    Next Start() override {
+      context().Spawn<Protocol>(SpawnOptions().OnOutcome([this](const SpawnOutcome& outcome) {
+        out_.Tell(outcome.kind == SpawnOutcome::Kind::kStarted ? "started" : "not started");
+      }),
+                                out_);
+      return Behavior("parent", On(unused, [] {}));
+    }
+    Channel<Text> out_;
+  };
+  Probe<Text> out(system());
+  system().Spawn<Parent>(out.channel());
+  out.Expect("started");
+  system().RunUntilIdle();
+}
+
+TEST_F(ProcessStyleTest, ABodyThatFailsBeforeItReceivesIsAFailedStart) {
+  class Failing final : public Actor {
+   public:
+    Next Start() override { return Body(); }
+
+   private:
+    Task<> Body() {
+      Fail(absl::DataLossError("early"));
+      co_return;
+    }
+  };
+  class Parent final : public Actor {
+   public:
+    explicit Parent(Channel<Text> out) : out_(out) {}
+    Next Start() override {
+      context().TrapExits([](const ExitEvent&) {});
+      context().Spawn<Failing>(SpawnOptions().OnOutcome([this](const SpawnOutcome& outcome) {
+        out_.Tell(outcome.kind == SpawnOutcome::Kind::kFailed ? outcome.reason.ToString() : "not failed");
+      }));
+      return Behavior("parent", After(absl::InfiniteDuration(), [] {}));
+    }
+    Channel<Text> out_;
+  };
+  Probe<Text> out(system());
+  system().Spawn<Parent>(out.channel());
+  out.Expect("Failed(DATA_LOSS: early)");
+}
+
+#if defined(__cpp_exceptions)
+TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
+  class Throwing final : public Actor {
+   public:
+    Mailbox<"go", int> go{this};
+    Next Start() override { return Body(); }
+
+   private:
+    Task<> Body() {
+      auto next = Receive(On(go, [] {}));
+      co_await next;
+      throw std::runtime_error("body");
+    }
+  };
+  Ref<Throwing> throwing = system().Spawn<Throwing>();
+  throwing[&Throwing::go].Tell(1);
+  EXPECT_EQ(EndOf(throwing.pid()), ExitReason::Exception("std::runtime_error", "body"));
+}
+#endif
+
+}  // namespace
+}  // namespace understudy

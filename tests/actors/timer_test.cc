@@ -1,0 +1,229 @@
+// The timers of an actor: At, After and Idle of its behaviour, and its named
+// ones (semantics 3.3), all in virtual time.
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+
+using TimerTest = ActorTest;
+
+// Tells each timer with the second at which it came.
+class Ticker final : public Actor {
+ public:
+  Mailbox<"poke", int> poke{this};
+  Mailbox<"become", std::string> become{this};
+
+  Ticker(Channel<std::string> out, absl::Time at) : out_(out), at_(at) {}
+  Next Start() override {
+    begin_ = context().Now();
+    return quiet_;
+  }
+
+ private:
+  void Note(std::string what) { out_.Tell(absl::StrCat(what, " ", absl::ToInt64Seconds(context().Now() - begin_))); }
+  std::function<void()> Noting(std::string what) {
+    return [this, what] { Note(what); };
+  }
+  void Switch(const std::string& to) {
+    if (to == "quiet") Become(quiet_);
+    if (to == "after") Become(after_);
+    if (to == "idle") Become(idle_);
+    if (to == "two idles") Become(two_idles_);
+    if (to == "at") Become(at_time_);
+  }
+
+  Channel<std::string> out_;
+  absl::Time at_;
+  MonotonicTime begin_;
+  Behavior quiet_{"quiet", On(become, &Ticker::Switch)};
+  Behavior after_{"after", On(become, &Ticker::Switch), On(poke, [] {}), After(absl::Seconds(5), Noting("after"))};
+  Behavior idle_{"idle", On(become, &Ticker::Switch), On(poke, [] {}), Idle(absl::Seconds(5), Noting("idle"))};
+  Behavior two_idles_{"two idles", On(become, &Ticker::Switch), Idle(absl::Seconds(4), Noting("short")),
+                      Idle(absl::Seconds(6), Noting("long"))};
+  Behavior at_time_{"at", On(become, &Ticker::Switch), At(at_, Noting("at"))};
+};
+
+class TickerTest : public ActorTest {
+ protected:
+  TickerTest()
+      : out_(system()), ticker_(system().Spawn<Ticker>(out_.channel(), system().WallNow() + absl::Seconds(10))) {
+    system().RunUntilIdle();
+  }
+  void Switch(const char* to) {
+    ticker_[&Ticker::become].Tell(to);
+    system().RunUntilIdle();
+  }
+
+  Probe<std::string> out_;
+  Ref<Ticker> ticker_;
+};
+
+TEST_F(TickerTest, AfterCountsFromEnteringTheBehaviour) {
+  system().Advance(absl::Seconds(2));
+  Switch("after");
+  system().Advance(absl::Seconds(3));
+  ticker_[&Ticker::poke].Tell(1);
+  system().Advance(absl::Seconds(20));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("after 7"));
+}
+
+TEST_F(TickerTest, BecomingTheCurrentBehaviourReArmsNothing) {
+  // semantics 3.2
+  Switch("after");
+  system().Advance(absl::Seconds(3));
+  Switch("after");
+  system().Advance(absl::Seconds(20));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("after 5"));
+}
+
+TEST_F(TickerTest, LeavingTheBehaviourStopsItsTimersAndEnteringItArmsThemAnew) {
+  Switch("after");
+  system().Advance(absl::Seconds(3));
+  Switch("quiet");
+  system().Advance(absl::Seconds(10));
+  out_.ExpectNothing();
+  Switch("after");
+  system().Advance(absl::Seconds(20));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("after 18"));
+}
+
+TEST_F(TickerTest, IdleCountsFromTheLastMessageAgainAndAgain) {
+  Switch("idle");
+  system().Advance(absl::Seconds(3));
+  ticker_[&Ticker::poke].Tell(1);
+  system().Advance(absl::Seconds(3));
+  out_.ExpectNothing();
+  system().Advance(absl::Seconds(8));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("idle 8", "idle 13"));
+}
+
+TEST_F(TickerTest, TwoIdlesDoNotDisturbEachOther) {
+  Switch("two idles");
+  system().Advance(absl::Seconds(11));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("short 4", "long 6", "short 8"));
+}
+
+TEST_F(TickerTest, AtIsWallTimeAndAPastOneComesAtOnce) {
+  Switch("at");
+  system().Advance(absl::Seconds(9));
+  out_.ExpectNothing();
+  system().Advance(absl::Seconds(1));
+  out_.Expect("at 10");
+  system().Advance(absl::Seconds(5));
+  Switch("quiet");
+  Switch("at");
+  out_.Expect("at 15");
+}
+
+// Named timers.
+class Alarm final : public Actor {
+ public:
+  Mailbox<"set", std::pair<std::string, absl::Duration>> set{this};
+  Mailbox<"cancel", Call<std::string, bool>> cancel{this};
+  Mailbox<"other", int> other{this};
+  explicit Alarm(Channel<std::string> out) : out_(out) {}
+  Next Start() override { return one_; }
+
+ private:
+  absl::Status Set(const std::pair<std::string, absl::Duration>& what) {
+    return context().StartTimer(what.first, what.second, &Alarm::Ring);
+  }
+  void Ring(const TimerEvent& event) { out_.Tell(event.name); }
+  bool Cancel(const std::string& name) { return context().CancelTimer(name); }
+
+  Channel<std::string> out_;
+  Behavior one_{"one", On(set, &Alarm::Set), On(cancel, &Alarm::Cancel), On(other, [this](int) { return two_; })};
+  Behavior two_{"two", On(set, &Alarm::Set)};
+};
+
+TEST_F(TimerTest, NamedTimersSurviveBecomeAndComeOnce) {
+  Probe<std::string> out(system());
+  Ref<Alarm> alarm = system().Spawn<Alarm>(out.channel());
+  alarm[&Alarm::set].Tell({"tea", absl::Seconds(3)});
+  alarm[&Alarm::other].Tell(1);
+  system().Advance(absl::Seconds(3));
+  out.Expect("tea");
+  system().Advance(absl::Minutes(1));
+  out.ExpectNothing();
+}
+
+TEST_F(TimerTest, ATimerOfTheSameNameIsReplaced) {
+  Probe<std::string> out(system());
+  Ref<Alarm> alarm = system().Spawn<Alarm>(out.channel());
+  alarm[&Alarm::set].Tell({"tea", absl::Seconds(3)});
+  alarm[&Alarm::set].Tell({"tea", absl::Seconds(9)});
+  system().Advance(absl::Seconds(8));
+  out.ExpectNothing();
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("tea"));
+}
+
+TEST_F(TimerTest, ACancelledTimerDoesNotComeAndIsCancelledOnce) {
+  Probe<std::string> out(system());
+  Ref<Alarm> alarm = system().Spawn<Alarm>(out.channel());
+  alarm[&Alarm::set].Tell({"tea", absl::Seconds(3)});
+  EXPECT_TRUE(*Ask(alarm[&Alarm::cancel], std::string("tea")));
+  EXPECT_FALSE(*Ask(alarm[&Alarm::cancel], std::string("tea")));
+  alarm[&Alarm::set].Tell({"egg", absl::Seconds(3)});
+  system().Advance(absl::Seconds(5));
+  EXPECT_FALSE(*Ask(alarm[&Alarm::cancel], std::string("egg"))) << "it has come";
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("egg"));
+}
+
+TEST_F(TimerTest, ATimerThatHasComeTakesNoRoomAnyMore) {
+  Probe<std::string> out(system());
+  Ref<Alarm> alarm = system().Spawn<Alarm>(out.channel());
+  for (size_t i = 0; i < limits::kTimersPerActorMax + 10; ++i) {
+    alarm[&Alarm::set].Tell({absl::StrCat(i), absl::Seconds(1)});
+    if (i % 500 == 499) {
+      system().Advance(absl::Seconds(1));
+      (void)out.ReceiveAll();
+    }
+  }
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kRejected), 0);
+}
+
+// A guard against limits: statuses as replies.
+class Filler final : public Actor {
+ public:
+  Mailbox<"fill", Call<size_t, std::string>> fill{this};
+  Next Start() override { return filling_; }
+
+ private:
+  absl::StatusOr<std::string> Fill(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      absl::Status set = context().StartTimer(absl::StrCat("t", i), absl::Hours(1), [] {});
+      if (!set.ok()) return set;
+    }
+    return "filled";
+  }
+  Behavior filling_{"filling", On(fill, &Filler::Fill)};
+};
+
+TEST_F(TimerTest, AtTheLimitATimerIsRefused) {
+  // semantics 5.12
+  Ref<Filler> filler = system().Spawn<Filler>();
+  EXPECT_EQ(*Ask(filler[&Filler::fill], limits::kTimersPerActorMax), "filled");
+  const absl::Status full = Ask(filler[&Filler::fill], limits::kTimersPerActorMax + 1).status();
+  EXPECT_TRUE(IsFull(full)) << full;
+}
+
+}  // namespace
+}  // namespace understudy
