@@ -13,7 +13,7 @@
 namespace understudy {
 namespace internal {
 
-void BeginReceive(Behavior receive, std::coroutine_handle<> waiter) {
+void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter) {
   ActorCore::OfThisTurn().BeginReceive(receive.table(), waiter);
 }
 

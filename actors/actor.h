@@ -48,7 +48,7 @@ namespace understudy {
 
 namespace internal {
 
-void BeginReceive(Behavior receive, std::coroutine_handle<> waiter);
+void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter);
 
 }  // namespace internal
 

@@ -78,7 +78,6 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
   internal::RemoveSystem(&core_);
-  internal::NodeTable::Close(&core_);
 }
 
 Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {

@@ -21,13 +21,14 @@ namespace {
 // actor of any.
 SystemCore* SystemForSend(Pid to) {
   if (SystemCore* system = ThisTurn().system; system != nullptr) return system;
-  return const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::FindSystem(to.node())));
+  const NodeEntry* entry = NodeTable::Find(to.node());
+  return entry == nullptr ? nullptr : const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
 }
 
 absl::Status NobodyError(Pid to) {
   if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
-  return MakeError(ErrorKind::kNoProcess,
-                   to.is_null() ? "the channel was never given an actor" : "that actor's system has ended");
+  if (to.is_null()) return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+  return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
 ActorCore& OwnerOf(PendingId pending) {

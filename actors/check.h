@@ -9,6 +9,10 @@
 #ifndef UNDERSTUDY_ACTORS_CHECK_H_
 #define UNDERSTUDY_ACTORS_CHECK_H_
 
+#if !defined(__cplusplus) || __cplusplus < 202002L
+#error "Understudy needs C++20: build with -std=c++20 (Bazel: --cxxopt=-std=c++20, or BAZEL_CXXOPTS=-std=c++20)"
+#endif
+
 #include <string>
 
 #include "absl/base/optimization.h"

@@ -101,7 +101,7 @@ bool DecodeOne(absl::string_view& in, ExitReason& reason) {
   parts.causes_cut = (flags & 2U) != 0;
   parts.os_value = static_cast<int>(os_value);
   parts.status = absl::Status(static_cast<absl::StatusCode>(code), message);
-  reason = ExitReason::FromParts(std::move(parts));
+  reason = ExitReason::FromParts(parts);
   return true;
 }
 

@@ -73,7 +73,7 @@ ExitReason ExitReason::OsExit(int code) { return FromParts({.kind = Kind::kOsExi
 
 ExitReason ExitReason::OsSignal(int number) { return FromParts({.kind = Kind::kOsSignal, .os_value = number}); }
 
-ExitReason ExitReason::FromParts(Parts parts) {
+ExitReason ExitReason::FromParts(const Parts& parts) {
   ExitReason reason(parts.kind, "");
   reason.os_value_ = parts.os_value;
   reason.handler_running_ = parts.handler_running;

@@ -113,7 +113,7 @@ class ExitReason {
     bool handler_running = false;
     bool causes_cut = false;
   };
-  static ExitReason FromParts(Parts parts);
+  static ExitReason FromParts(const Parts& parts);
 
  private:
   struct Rest;  // what most reasons do not have

@@ -40,6 +40,28 @@ inline constexpr size_t kNodeNameBytesMax = 63;
 inline constexpr size_t kNodeTableEntriesMax = 65535;
 // A frame on the wire. Small, so that heartbeats are never far behind.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
+// Streams that a listener has accepted: far more than a cluster has nodes, and
+// what a stranger can make us hold.
+inline constexpr int kStreamsPerListenerMax = 4096;
+// One slot of a frame; what is left holds the frame's own fields and the
+// definition of one mailbox.
+inline constexpr size_t kSlotBytesMax = kFrameBytesMax - (size_t{4} << 10);
+// A slot costs its reader memory however small it is.
+inline constexpr int kSlotsPerFrameMax = 4096;
+// A mailbox's wire name: the full name of a service and of a method.
+inline constexpr size_t kMailboxNameBytesMax = 1024;
+// Mailboxes that one stream may define: every mailbox of every actor class of
+// a program, and no peer's memory hog.
+inline constexpr size_t kMailboxesPerStreamMax = 16384;
+// What an envelope adds to the message in it.
+inline constexpr size_t kEnvelopeOverheadBytesMax = size_t{4} << 10;
+// Links, and monitors, that one peer's actors may hold here.
+inline constexpr size_t kTiesPerSessionMax = 1000000;
+// Nodes that one node keeps sessions or addresses of.
+inline constexpr size_t kPeersMax = 1024;
+// Incarnations that refs in messages may add to the process-wide table of
+// nodes: a hostile peer must not fill it.
+inline constexpr size_t kNodesLearnedFromRefsMax = 4096;
 // A message on the wire, reassembled from fragments.
 inline constexpr size_t kMessageBytesMax = size_t{64} << 20;
 // Frames kept for resending while a peer is suspect.
@@ -51,6 +73,18 @@ inline constexpr size_t kSessionSignalReserveBytes = size_t{8} << 20;
 inline constexpr int64_t kChannelWindowMessages = 1000;
 // Names that one node owns in the embedded name table.
 inline constexpr size_t kNamesPerNodeMax = 1000000;
+// A process child whose parent is gone has so long to stop in order: two seconds
+// after the parent's end nothing of it is left, children's children included.
+inline constexpr absl::Duration kParentGoneDrain = absl::Milliseconds(700);
+// From the end of a process child's stream to that of the process, which comes
+// by another way; one that lives on is killed.
+inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
+// From a process child's start to the parent's answer to its node; a loaded
+// machine may take long to start a process.
+inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
+// Silence between a parent and its process child: one that is stopped or stuck
+// is noticed, one on a loaded machine is not killed.
+inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
 // How long a call may run when its caller gave nothing shorter.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

@@ -2,9 +2,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -15,14 +20,17 @@ namespace understudy {
 namespace internal {
 namespace {
 
+using Key = std::tuple<const void*, std::string, uint64_t>;
+
 struct Table {
   absl::Mutex mu;
-  size_t used ABSL_GUARDED_BY(mu) = 1;  // index 0 is no node
+  size_t fresh ABSL_GUARDED_BY(mu) = 1;  // index 0 is no node
+  std::map<Key, uint16_t> living ABSL_GUARDED_BY(mu);
+  std::deque<uint16_t> retired ABSL_GUARDED_BY(mu);
+  // Keeps entries that Find gave out.
+  std::vector<std::unique_ptr<const NodeEntry>> all ABSL_GUARDED_BY(mu);
   // Written under mu with release; Find's acquire load pairs with it.
   std::atomic<const NodeEntry*> entries[limits::kNodeTableEntriesMax + 1];
-  // Nulled under mu when the system ends. Relaxed: whoever uses a system
-  // knows by other means that it does not end meanwhile.
-  std::atomic<const void*> systems[limits::kNodeTableEntriesMax + 1];
 };
 
 Table& GetTable() {
@@ -35,32 +43,39 @@ Table& GetTable() {
 uint16_t NodeTable::Intern(const NodeEntry& entry) {
   Table& table = GetTable();
   absl::MutexLock lock(&table.mu);
-  for (size_t i = 1; i < table.used; ++i) {
-    const NodeEntry& known = *table.entries[i].load(std::memory_order_relaxed);
-    const bool is_open = table.systems[i].load(std::memory_order_relaxed) == entry.system;
-    if (is_open && known.system == entry.system && known.name == entry.name && known.incarnation == entry.incarnation) {
-      return static_cast<uint16_t>(i);
-    }
+  const Key key(entry.system, entry.name, entry.incarnation.bits);
+  const auto known = table.living.find(key);
+  if (known != table.living.end()) return known->second;
+  uint16_t index = 0;
+  if (table.fresh <= limits::kNodeTableEntriesMax) {
+    index = static_cast<uint16_t>(table.fresh++);
+  } else {
+    UNDERSTUDY_CHECK(!table.retired.empty(), "the table of nodes is full: ", limits::kNodeTableEntriesMax,
+                     " incarnations are known");
+    index = table.retired.front();
+    table.retired.pop_front();
   }
-  UNDERSTUDY_CHECK(table.used <= limits::kNodeTableEntriesMax, "the table of nodes is full");
-  const size_t index = table.used++;
-  table.systems[index].store(entry.system, std::memory_order_relaxed);
-  table.entries[index].store(new NodeEntry(entry), std::memory_order_release);
-  return static_cast<uint16_t>(index);
+  table.all.push_back(std::make_unique<const NodeEntry>(entry));
+  table.entries[index].store(table.all.back().get(), std::memory_order_release);
+  table.living.emplace(key, index);
+  return index;
 }
 
 const NodeEntry* NodeTable::Find(uint16_t index) { return GetTable().entries[index].load(std::memory_order_acquire); }
 
-const void* NodeTable::FindSystem(uint16_t index) { return GetTable().systems[index].load(std::memory_order_relaxed); }
-
-void NodeTable::Close(const void* system) {
+void NodeTable::Retire(const void* system) {
   Table& table = GetTable();
   absl::MutexLock lock(&table.mu);
-  for (size_t i = 1; i < table.used; ++i) {
-    if (table.systems[i].load(std::memory_order_relaxed) == system) {
-      table.systems[i].store(nullptr, std::memory_order_relaxed);
-    }
+  const auto first = table.living.lower_bound(Key(system, "", 0));
+  auto last = first;
+  for (; last != table.living.end() && std::get<0>(last->first) == system; ++last) {
+    auto ended = std::make_unique<NodeEntry>(*table.entries[last->second].load(std::memory_order_relaxed));
+    ended->system = nullptr;
+    table.entries[last->second].store(ended.get(), std::memory_order_release);
+    table.all.push_back(std::move(ended));
+    table.retired.push_back(last->second);
   }
+  table.living.erase(first, last);
 }
 
 }  // namespace internal

@@ -65,25 +65,26 @@ namespace internal {
 // What a pid's node index means: an incarnation of a node as one actor system
 // of this process sees it.
 struct NodeEntry {
-  const void* system = nullptr;  // the ActorSystem that sends through it
+  const void* system = nullptr;  // the ActorSystem that sends through it; null when it has ended
   std::string name;
   NodeIncarnation incarnation;
   bool is_local = false;  // actors of it live in `system` itself
 };
 
-// The process-wide table of nodes. Entries are added and never change or go;
-// at limits::kNodeTableEntriesMax it CHECKs. Any thread.
+// The process-wide table of nodes. An entry never changes. A system that is
+// destroyed retires its entries; their indices are given out again, oldest
+// first, only when all others are used, so that a pid that was kept does not
+// soon name another system. More than limits::kNodeTableEntriesMax entries of
+// living systems CHECK. Any thread.
 class NodeTable {
  public:
   // The index of the entry of that system and incarnation, added if it is new.
   static uint16_t Intern(const NodeEntry& entry);
-  // The entry at `index`, or null when there is none. Valid for ever.
+  // The entry at `index`, or null when there is none. Valid for ever. That of a
+  // retired index has no system.
   static const NodeEntry* Find(uint16_t index);
-  // The system of the entry at `index`; null when there is none or it has
-  // ended.
-  static const void* FindSystem(uint16_t index);
-  // `system` is about to end: FindSystem does not give it any more.
-  static void Close(const void* system);
+  // Retires all entries of `system`.
+  static void Retire(const void* system);
 };
 
 }  // namespace internal

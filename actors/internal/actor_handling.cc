@@ -221,13 +221,14 @@ void ActorCore::RunHandler(std::unique_ptr<Activation> activation, MessageHandle
   Trace("handles", *activation);
   current_ = activation.get();
   absl::optional<ExitReason> thrown = CatchExceptions([&] { handler.Run(*actor_, *activation); });
-  if (thrown) {
+  const bool has_thrown = thrown.has_value();
+  if (has_thrown) {
     activation->has_failed = true;
     SetExit(*std::move(thrown), /*is_kill=*/false);
   }
   Activation& running = *activation;
   activations_.push_back(std::move(activation));
-  if (running.root().handle() == nullptr || thrown) {
+  if (running.root().handle() == nullptr || has_thrown) {
     running.is_complete = true;
   } else {
     running.root().handle().resume();

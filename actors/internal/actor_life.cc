@@ -34,6 +34,7 @@ bool ActorCore::Construct() {
   }
   stage_ = Stage::kStarting;
   std::vector<Gate> gates;
+  gates.reserve(mailboxes_.size());
   for (const MailboxState& mailbox : mailboxes_) gates.push_back({.declaration = mailbox.declaration});
   std::deque<Envelope> early;
   cell_->SetGates(std::move(gates), early);
@@ -183,8 +184,7 @@ void ActorCore::End() {
   system_.cells().Free(cell_);
   // The system may be destroyed as soon as its last actor has ended.
   Executor& executor = system_.executor();
-  // Pairs with AwaitEmpty's load: either the waiter sees 0, or Notify sees the
-  // waiter. Both need one total order.
+  // Before Notify asks whether somebody waits: one total order with BlockUntil.
   system_.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }

@@ -95,6 +95,8 @@ SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& 
   node_ = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
 }
 
+SystemCore::~SystemCore() { NodeTable::Retire(this); }
+
 Pid SystemCore::NewPid(const ActorCell& cell) {
   return Pid(node_, cell.index(), last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
@@ -187,7 +189,7 @@ MessageLedger SystemCore::Ledger() const {
   return ledger;
 }
 
-void SystemCore::OnDeadLetter(DeadLetter letter) {
+void SystemCore::OnDeadLetter(const DeadLetter& letter) {
   absl::MutexLock lock(&mu_);
   for (auto& listener : dead_letter_listeners_) listener(letter);
 }

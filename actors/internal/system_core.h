@@ -65,6 +65,7 @@ class ActorCore;
 class SystemCore {
  public:
   SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed);
+  ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
 
@@ -93,7 +94,7 @@ class SystemCore {
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   MessageLedger Ledger() const;
 
-  void OnDeadLetter(DeadLetter letter);
+  void OnDeadLetter(const DeadLetter& letter);
   void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }

@@ -16,7 +16,6 @@
 namespace understudy {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct TotalRequest {};
@@ -157,6 +156,18 @@ TEST(ActorTest, LedgerBalances) {
   EXPECT_EQ(ledger.of(Fate::kFailed), 1);
   EXPECT_EQ(ledger.of(Fate::kDeadLetter), 1);
   EXPECT_EQ(ledger.refused, 1);
+}
+
+TEST(ActorTest, ChannelsOutliveTheirSystem) {
+  Channel<int> add;
+  EXPECT_THAT(add.Send(1).message(), HasSubstr("never given an actor"));
+  {
+    TestSystem system;
+    add = system.Spawn<Counter>()[&Counter::add];
+  }
+  absl::Status ended = add.Send(1);
+  EXPECT_TRUE(IsNoProcess(ended));
+  EXPECT_THAT(ended.message(), HasSubstr("has ended"));
 }
 
 TEST(ActorTest, RunsOnTheThreadPool) {

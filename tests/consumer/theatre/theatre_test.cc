@@ -1,8 +1,10 @@
+#include <string>
+
 #include "actors/actor.h"
 #include "consumer/theatre/role.pb.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/exit_reason.h"
-#include "understudy/actors/pid.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/test_system.h"
 
 namespace {
 
@@ -13,10 +15,30 @@ TEST(TheatreTest, TheConsumersOwnActorHeaderIsFound) {
   EXPECT_EQ(actor.role, "Hamlet");
 }
 
-// Until //:understudy has actors, what it has.
-TEST(TheatreTest, UnderstudysTypesAreThereBesideIt) {
-  EXPECT_TRUE(understudy::Pid().is_null());
-  EXPECT_TRUE(understudy::ExitReason() == understudy::ExitReason::Normal());
+class Prompter final : public understudy::Actor {
+ public:
+  understudy::Mailbox<"prompt", understudy::Call<consumer::theatre::Role, consumer::theatre::Role>> prompt{this};
+
+  understudy::Next Start() override { return prompting_; }
+
+ private:
+  consumer::theatre::Role Prompt(const consumer::theatre::Role& role) {
+    consumer::theatre::Role answer;
+    answer.set_name("You are " + role.name());
+    return answer;
+  }
+
+  understudy::Behavior prompting_{"prompting", On(prompt, &Prompter::Prompt)};
+};
+
+TEST(TheatreTest, AnActorAnswersWithTheConsumersOwnProto) {
+  understudy::TestSystem system;
+  auto prompter = system.Spawn<Prompter>();
+  consumer::theatre::Role role;
+  role.set_name("Hamlet");
+  auto answer = system.Ask(prompter[&Prompter::prompt], role, absl::Seconds(1));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->name(), "You are Hamlet");
 }
 
 }  // namespace

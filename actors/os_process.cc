@@ -1,0 +1,322 @@
+#include "understudy/actors/os_process.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/exit_reason.h"
+
+namespace understudy {
+namespace {
+
+constexpr int kFirstInheritedDescriptor = 3;
+
+absl::Status StartError(absl::string_view binary, int error) {
+  const std::string what = absl::StrCat("cannot start '", binary, "': ");
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(absl::StrCat(what, "there is no such file (or not the interpreter it names)"));
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(absl::StrCat(what, "it is not an executable file for this user"));
+    case ENOEXEC:
+      return absl::InvalidArgumentError(absl::StrCat(what, "it is not a program for this machine"));
+    case E2BIG:
+      return absl::InvalidArgumentError(absl::StrCat(what, "too many arguments, or too large an environment"));
+    default:
+      return absl::ResourceExhaustedError(absl::StrCat(what, strerror(error)));
+  }
+}
+
+// Watching needs the kernel to keep the wait status for us.
+void CheckSigchldIsNotIgnored() {
+  struct sigaction action;
+  const int result = sigaction(SIGCHLD, nullptr, &action);
+  UNDERSTUDY_CHECK(result == 0, "sigaction: ", strerror(errno));
+  const bool ignored = (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
+  UNDERSTUDY_CHECK(!ignored && (action.sa_flags & SA_NOCLDWAIT) == 0,
+                   "SIGCHLD is ignored, so the end of a process could not be learned; give it its default handler");
+}
+
+absl::Status CheckSpec(const OsProcessSpec& spec) {
+  for (const std::string& argument : spec.arguments) {
+    if (absl::StrContains(argument, '\0')) {
+      return absl::InvalidArgumentError(absl::StrCat("cannot start '", spec.binary, "': an argument contains a NUL"));
+    }
+  }
+  for (const auto& [name, value] : spec.environment) {
+    if (name.empty() || absl::StrContains(name, '=') || absl::StrContains(name, '\0') ||
+        absl::StrContains(value, '\0')) {
+      return absl::InvalidArgumentError(absl::StrCat("cannot start '", spec.binary, "': the environment variable '",
+                                                     name, "' must have a name without '=' and no NUL"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Environment(const OsProcessSpec& spec) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    bool replaced = false;
+    for (const auto& [name, value] : spec.environment) {
+      replaced = replaced || absl::StartsWith(*entry, absl::StrCat(name, "="));
+    }
+    if (!replaced) environment.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : spec.environment) environment.push_back(absl::StrCat(name, "=", value));
+  return environment;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (std::string& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Own signal state and process group for the new process.
+void SetAttributes(posix_spawnattr_t* attributes) {
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(attributes, &none);
+  posix_spawnattr_setsigdefault(attributes, &all);
+  posix_spawnattr_setpgroup(attributes, 0);
+  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+// posix_spawn with the spec's descriptors at 3, 4, … and no others.
+absl::StatusOr<pid_t> Spawn(const std::string& path, const OsProcessSpec& spec) {
+  const int beyond = kFirstInheritedDescriptor + static_cast<int>(spec.descriptors.size());
+  // Copies above the range that they will be moved to, so that none is
+  // overwritten before it is moved.
+  std::vector<int> copies;
+  const auto close_copies = absl::MakeCleanup([&copies] {
+    for (const int copy : copies) close(copy);
+  });
+  for (const int descriptor : spec.descriptors) {
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, beyond);
+    if (copy < 0) {
+      const int error = errno;
+      if (error != EBADF) return StartError(spec.binary, error);
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot start '", spec.binary, "': descriptor ", descriptor, " is not open"));
+    }
+    copies.push_back(copy);
+  }
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const auto destroy_actions = absl::MakeCleanup([&actions] { posix_spawn_file_actions_destroy(&actions); });
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    posix_spawn_file_actions_adddup2(&actions, copies[i], kFirstInheritedDescriptor + static_cast<int>(i));
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, beyond);
+
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  const auto destroy_attributes = absl::MakeCleanup([&attributes] { posix_spawnattr_destroy(&attributes); });
+  SetAttributes(&attributes);
+
+  std::vector<std::string> arguments = {path};
+  arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
+  std::vector<std::string> environment = Environment(spec);
+  pid_t pid = 0;
+  const int error =
+      posix_spawn(&pid, path.c_str(), &actions, &attributes, Pointers(arguments).data(), Pointers(environment).data());
+  if (error != 0) return StartError(spec.binary, error);
+  return pid;
+}
+
+// Waits for a child of ours that is known to have ended or to be ending.
+int Reap(pid_t pid) {
+  int wait_status = 0;
+  pid_t waited = 0;
+  do {
+    waited = waitpid(pid, &wait_status, 0);
+  } while (waited < 0 && errno == EINTR);
+  UNDERSTUDY_CHECK(waited == pid, "somebody else waited for our process ", pid, ": ", strerror(errno));
+  return wait_status;
+}
+
+}  // namespace
+
+struct OsProcess::Watched {
+  Watched(pid_t watched_pid, int watched_pidfd, OnEnd callback)
+      : pid(watched_pid), pidfd(watched_pidfd), on_end(std::move(callback)) {}
+
+  void Signal(int number) {
+    absl::MutexLock lock(&mu);
+    // Once reaped, the number may belong to another group.
+    if (!ended) kill(-pid, number);
+  }
+
+  const pid_t pid;
+  const int pidfd;
+  OnEnd on_end;  // watcher only
+
+  absl::Mutex mu;
+  bool ended ABSL_GUARDED_BY(mu) = false;
+};
+
+// One thread that waits for all processes. It lives as long as this process.
+class OsProcess::Watcher {
+ public:
+  static Watcher& Get() {
+    static Watcher* const watcher = new Watcher;
+    return *watcher;
+  }
+
+  // Calls on_end when the process has ended. False, with errno, when it cannot.
+  bool Add(std::shared_ptr<Watched> watched) {
+    const int pidfd = watched->pidfd;
+    absl::MutexLock lock(&mu_);
+    struct epoll_event event;
+    memset(&event, 0, sizeof(event));
+    event.events = EPOLLIN;
+    event.data.fd = pidfd;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) != 0) return false;
+    watched_.emplace(pidfd, std::move(watched));
+    return true;
+  }
+
+ private:
+  static constexpr int kEventsMax = 16;
+
+  Watcher() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    UNDERSTUDY_CHECK(epoll_ >= 0, "epoll_create1: ", strerror(errno));
+    // Signals are for the program's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread([this] { Run(); }).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void Run() {
+    std::array<struct epoll_event, kEventsMax> events;
+    while (true) {
+      const int count = epoll_wait(epoll_, events.data(), kEventsMax, -1);
+      UNDERSTUDY_CHECK(count >= 0 || errno == EINTR, "epoll_wait: ", strerror(errno));
+      for (int i = 0; i < count; ++i) End(events[static_cast<size_t>(i)].data.fd);
+    }
+  }
+
+  void End(int pidfd) {
+    std::shared_ptr<Watched> watched;
+    {
+      absl::MutexLock lock(&mu_);
+      const auto found = watched_.find(pidfd);
+      UNDERSTUDY_CHECK(found != watched_.end(), "a process that is not watched has ended");
+      watched = std::move(found->second);
+      watched_.erase(found);
+      epoll_ctl(epoll_, EPOLL_CTL_DEL, pidfd, nullptr);
+    }
+    int wait_status = 0;
+    {
+      absl::MutexLock lock(&watched->mu);
+      // While the first process is a zombie, its number is still the group's.
+      kill(-watched->pid, SIGKILL);
+      wait_status = Reap(watched->pid);
+      watched->ended = true;
+    }
+    close(pidfd);
+    std::move(watched->on_end)(ExitReasonOfWaitStatus(wait_status));
+    watched->on_end = nullptr;  // what it captured goes now, not with the handle
+  }
+
+  const int epoll_;
+  absl::Mutex mu_;
+  std::map<int, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
+};
+
+absl::StatusOr<std::string> FindBinary(absl::string_view binary) {
+  if (binary.empty() || absl::StrContains(binary, '\0')) {
+    return absl::InvalidArgumentError("a process needs the path of its binary; it is empty or contains a NUL");
+  }
+  if (absl::StrContains(binary, '/')) return std::string(binary);
+  std::array<char, PATH_MAX> self;
+  const ssize_t bytes = readlink("/proc/self/exe", self.data(), self.size());
+  if (bytes <= 0 || bytes == static_cast<ssize_t>(self.size())) {
+    return absl::NotFoundError(absl::StrCat("cannot start '", binary, "': this program's own path is not known"));
+  }
+  const absl::string_view own_path(self.data(), static_cast<size_t>(bytes));
+  const absl::string_view folder = own_path.substr(0, own_path.rfind('/') + 1);
+  std::string path = absl::StrCat(folder, binary);
+  if (access(path.c_str(), F_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat("cannot start '", binary, "': it is not beside this program, in ", folder));
+  }
+  return path;
+}
+
+ExitReason ExitReasonOfWaitStatus(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return ExitReason::OsSignal(WTERMSIG(wait_status));
+  const int code = WEXITSTATUS(wait_status);
+  return code == 0 ? ExitReason::Normal() : ExitReason::OsExit(code);
+}
+
+absl::StatusOr<std::unique_ptr<OsProcess>> OsProcess::Start(const OsProcessSpec& spec, OnEnd on_end) {
+  CheckSigchldIsNotIgnored();
+  if (absl::Status status = CheckSpec(spec); !status.ok()) return status;
+  absl::StatusOr<std::string> path = FindBinary(spec.binary);
+  if (!path.ok()) return path.status();
+  absl::StatusOr<pid_t> pid = Spawn(*path, spec);
+  if (!pid.ok()) return pid.status();
+
+  // The number cannot be reused before we have waited for it.
+  // By number: glibc 2.36 declares pidfd_open without C linkage.
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, *pid, 0));
+  if (pidfd >= 0) {
+    auto watched = std::make_shared<Watched>(*pid, pidfd, std::move(on_end));
+    if (Watcher::Get().Add(watched)) return std::unique_ptr<OsProcess>(new OsProcess(std::move(watched)));
+  }
+  const int error = errno;
+  if (pidfd >= 0) close(pidfd);
+  kill(-*pid, SIGKILL);
+  Reap(*pid);
+  return absl::ResourceExhaustedError(
+      absl::StrCat("cannot watch '", spec.binary, "', so it was ended: ", strerror(error)));
+}
+
+OsProcess::OsProcess(std::shared_ptr<Watched> watched) : watched_(std::move(watched)) {}
+
+OsProcess::~OsProcess() { Kill(); }
+
+int OsProcess::os_pid() const { return watched_->pid; }
+
+void OsProcess::Terminate() { watched_->Signal(SIGTERM); }
+
+void OsProcess::Kill() { watched_->Signal(SIGKILL); }
+
+}  // namespace understudy

@@ -1,0 +1,86 @@
+// OsProcess: starts an operating-system process, tells of its end once, and
+// ends it.
+//
+// The process runs in a process group of its own (so Ctrl-C reaches us first),
+// with default signal handlers, nothing blocked, standard input from /dev/null,
+// our standard output and error, our environment plus what the spec adds, and
+// no open descriptor of ours but those the spec lists. The group ends with its
+// first process: what that leaves behind in the group is killed.
+//
+// Requires: SIGCHLD is not ignored, and nobody else waits for our children
+// (checked, and CHECKed, at Start).
+// Threads: any; one thread of the library watches all processes and runs the
+// callbacks, which must not wait. Lifetime: the object is a handle; destroying
+// it kills the group, and the callback still comes. Failure: Start answers a
+// status that names the binary.
+//
+//   auto process = OsProcess::Start({.binary = "/bin/sleep", .arguments = {"9"}},
+//                                   [](const ExitReason& why) { … });
+//   if (!process.ok()) return process.status();
+//   (*process)->Terminate();   // the callback gets OsSignal(15)
+#ifndef UNDERSTUDY_ACTORS_OS_PROCESS_H_
+#define UNDERSTUDY_ACTORS_OS_PROCESS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "understudy/actors/exit_reason.h"
+
+namespace understudy {
+
+struct OsProcessSpec {
+  // A path; a name without a slash is searched beside this program's binary.
+  std::string binary;
+  // Without the program's own name.
+  std::vector<std::string> arguments;
+  // Added to our environment, replacing variables of the same name.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // Descriptors of ours that become 3, 4, … there, in this order. They stay
+  // ours too.
+  std::vector<int> descriptors;
+};
+
+// The path that `binary` means in a spec. NotFound says where it was looked for.
+[[nodiscard]] absl::StatusOr<std::string> FindBinary(absl::string_view binary);
+
+// What a wait status is as an exit reason: exit code 0 is Normal, another code
+// OsExit(code), a signal OsSignal(number).
+[[nodiscard]] ExitReason ExitReasonOfWaitStatus(int wait_status);
+
+class OsProcess {
+ public:
+  using OnEnd = absl::AnyInvocable<void(const ExitReason&) &&>;
+
+  // Starts it. `on_end` is called exactly once if this is OK, perhaps before it
+  // returns, and never otherwise. NotFound, PermissionDenied (not executable),
+  // InvalidArgument (too many arguments, a NUL inside one), ResourceExhausted
+  // (processes, descriptors).
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<OsProcess>> Start(const OsProcessSpec& spec, OnEnd on_end);
+
+  ~OsProcess();
+  OsProcess(const OsProcess&) = delete;
+  OsProcess& operator=(const OsProcess&) = delete;
+
+  // The operating system's number of the process, good until its end is told.
+  int os_pid() const;
+  // SIGTERM to the group. Does nothing after the end.
+  void Terminate();
+  // SIGKILL to the group. Does nothing after the end.
+  void Kill();
+
+ private:
+  struct Watched;
+  class Watcher;
+  explicit OsProcess(std::shared_ptr<Watched> watched);
+
+  const std::shared_ptr<Watched> watched_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_OS_PROCESS_H_

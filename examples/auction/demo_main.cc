@@ -1,0 +1,201 @@
+// demo: the auction service over three processes, which this one supervises;
+// it also plays the bidders. See README.md.
+#include <unistd.h>
+
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/examples/auction/chronicle.h"
+#include "understudy/examples/auction/demo_run.h"
+#include "understudy/examples/auction/interrupt.h"
+#include "understudy/examples/auction/oracle.h"
+#include "understudy/examples/auction/pace.h"
+#include "understudy/examples/auction/quiet_log.h"
+#include "understudy/examples/auction/run_checks.h"
+#include "understudy/examples/auction/run_input.h"
+#include "understudy/examples/auction/run_page.h"
+#include "understudy/examples/auction/run_plan.h"
+#include "understudy/examples/auction/temp_folder.h"
+#include "understudy/transport/node.h"
+
+ABSL_FLAG(std::string, lots, "", "The lots: a textproto (see input.proto). Default: the shipped data/lots.textproto.");
+ABSL_FLAG(std::string, bids, "", "The bids: CSV of time,bidder,lot,amount. Default: the shipped data/bids.csv.");
+ABSL_FLAG(uint64_t, seed, 1,
+          "Decides offer ids, jitter, which house is killed and which lot crashes, and after how many acknowledged "
+          "offers. It never decides who wins.");
+ABSL_FLAG(std::string, speed, "300",
+          "How many seconds of the files pass in one second; 'max': bidders do not wait, and lots close within "
+          "about a second.");
+ABSL_FLAG(std::string, kills, "all",
+          "Which failures the run must have: 'house' (SIGKILL of one), 'lot' (an exception in one), 'all', 'none'.");
+ABSL_FLAG(std::string, results, "", "Also writes the results to this file, as CSV: lot, winner, amount.");
+
+namespace auction {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitRefused = 2;
+// Of the two seconds after which nothing may be left.
+constexpr absl::Duration kInterruptedDrain = absl::Milliseconds(1200);
+// The processes need a moment before the first offers are due.
+constexpr absl::Duration kBeforeOpening = absl::Seconds(1);
+
+int Refuse(const absl::Status& status) {
+  std::cerr << "demo: " << status.message() << std::endl;
+  return kExitRefused;
+}
+
+std::string PathOf(const std::string& flag, absl::string_view shipped) {
+  return flag.empty() ? ShippedPath(shipped) : UserPath(flag);
+}
+
+void PrintInput(const RunInput& input, const RunPlan& plan) {
+  for (const InputProblem& problem : input.problems) std::cout << problem.ToString() << "\n";
+  std::set<std::string> bidders;
+  for (const Bid& bid : input.bids) bidders.insert(bid.bidder);
+  std::cout << input.lots.size() << " lots, " << input.bids.size() << " bids of " << bidders.size() << " bidders; "
+            << input.problems.size() << " faults in the input, reported above and left out\n"
+            << "seed " << absl::GetFlag(FLAGS_seed) << ", speed " << absl::GetFlag(FLAGS_speed);
+  if (plan.killed_house != 0) {
+    std::cout << "; " << HouseName(plan.killed_house) << " is to be killed after " << plan.kill_after_offers
+              << " acknowledged offers";
+  }
+  if (!plan.crashed_lot.empty()) {
+    std::cout << "; " << plan.crashed_lot << " is to crash at its offer number " << plan.crash_at_offer;
+  }
+  std::cout << std::endl;
+}
+
+// The page at the end; true when all holds.
+bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time start) {
+  const std::vector<Check> checks = CheckRun(outcome.evidence);
+  const FloorReport& floor = outcome.evidence.floor;
+  std::cout << "\nResults\n"
+            << FormatResults(input.lots, LedgerResults(input.lots, outcome.evidence.ledger_closings))
+            << "\nWhat was supervised\n";
+  for (const std::string& line : FormatTimeline(outcome.evidence.chronicle, start)) std::cout << line << "\n";
+  std::cout << "\nMessages\n"
+            << FormatMessageLedgers(outcome.message_ledgers) << "  " << floor.acknowledged.size()
+            << " offers acknowledged in " << floor.tries << " tries; " << floor.repeated
+            << " were repeated and recognised; watchers heard of " << floor.prices_seen << " prices\n"
+            << "\nChecks\n"
+            << FormatChecks(checks) << "  " << input.problems.size() << " faults in the input\n";
+  bool all_hold = true;
+  for (const Check& check : checks) all_hold = all_hold && check.holds;
+  std::cout << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n") << std::flush;
+  return all_hold;
+}
+
+// What an interrupt has to end. An interrupt takes the lock and keeps it to the
+// end of the process, so whoever sets something afterwards waits for that end.
+class Running {
+ public:
+  void Set(understudy::Node* node) {
+    absl::MutexLock lock(&mu_);
+    node_ = node;
+  }
+  void Set(TempFolder* folder) {
+    absl::MutexLock lock(&mu_);
+    folder_ = folder;
+  }
+  void End(int signal) {
+    absl::MutexLock lock(&mu_);
+    std::cout << "\ninterrupted: stopping" << std::endl;
+    if (node_ != nullptr) node_->Drain(kInterruptedDrain);
+    if (folder_ != nullptr) (void)folder_->Remove();
+    _exit(128 + signal);
+  }
+
+ private:
+  absl::Mutex mu_;
+  understudy::Node* node_ ABSL_GUARDED_BY(mu_) = nullptr;
+  TempFolder* folder_ ABSL_GUARDED_BY(mu_) = nullptr;
+};
+
+int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& folder, Running& running) {
+  const absl::Time start = absl::Now();
+  absl::Status copied = WriteFile(folder.File("lots.textproto"), input.lots_text);
+  if (!copied.ok()) return Refuse(copied);
+  understudy::ActorSystem system({.name = "launcher", .seed = absl::GetFlag(FLAGS_seed), .log = &QuietLog()});
+  absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::Start(system, {.listen = ""});
+  if (!node.ok()) return Refuse(node.status());
+  running.Set(node->get());
+
+  DemoSetup setup{.lots = input.lots,
+                  .plan = std::move(plan),
+                  .pace = pace,
+                  .lots_path = folder.File("lots.textproto"),
+                  .ledger_path = folder.File("ledger.db"),
+                  .progress = [](absl::string_view line) { std::cout << line << std::endl; }};
+  absl::StatusOr<DemoOutcome> outcome = DemoRun(system, std::move(setup)).Run();
+  running.Set(static_cast<understudy::Node*>(nullptr));
+  if (!outcome.ok()) {
+    std::cout << "\nFAILED: " << outcome.status() << std::endl;
+    return kExitFailed;
+  }
+  const bool all_hold = PrintOutcome(input, *outcome, start);
+  const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
+  if (!results_path.empty()) {
+    const auto results = LedgerResults(input.lots, outcome->evidence.ledger_closings);
+    absl::Status written = WriteFile(results_path, ResultsCsv(results));
+    if (!written.ok()) return Refuse(written);
+  }
+  return all_hold ? 0 : kExitFailed;
+}
+
+int Main() {
+  Running running;
+  Interrupt interrupt([&running](int signal) { running.End(signal); });
+
+  absl::StatusOr<RunInput> input = LoadInput(PathOf(absl::GetFlag(FLAGS_lots), "examples/auction/data/lots.textproto"),
+                                             PathOf(absl::GetFlag(FLAGS_bids), "examples/auction/data/bids.csv"));
+  if (!input.ok()) return Refuse(input.status());
+  absl::StatusOr<Kills> kills = ParseKills(absl::GetFlag(FLAGS_kills));
+  if (!kills.ok()) return Refuse(kills.status());
+  absl::StatusOr<RunPlan> plan = MakeRunPlan(input->lots, input->bids, absl::GetFlag(FLAGS_seed), *kills);
+  if (!plan.ok()) return Refuse(plan.status());
+  absl::StatusOr<Pace> pace =
+      MakePace(absl::GetFlag(FLAGS_speed), absl::Now() + kBeforeOpening, input->lots, input->bids);
+  if (!pace.ok()) return Refuse(pace.status());
+  const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
+  if (!results_path.empty()) {
+    absl::Status writable = WriteFile(results_path, "");  // rather now than at the end
+    if (!writable.ok()) return Refuse(writable);
+  }
+  absl::StatusOr<TempFolder> folder = TempFolder::Make("auction");
+  if (!folder.ok()) return Refuse(folder.status());
+  running.Set(&*folder);
+
+  PrintInput(*input, *plan);
+  const int status = RunInFolder(*input, *std::move(plan), *pace, *folder, running);
+  running.Set(static_cast<TempFolder*>(nullptr));
+  return status;
+}
+
+}  // namespace
+}  // namespace auction
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Runs an auction service over three processes, kills one of them and crashes one actor on the way, and checks "
+      "that nothing was lost.\n\n  demo [--seed=N] [--speed=N|max] [--kills=all|house|lot|none] [--results=FILE]");
+  absl::ParseCommandLine(argc, argv);
+  return auction::Main();
+}

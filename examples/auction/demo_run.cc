@@ -1,0 +1,190 @@
+#include "understudy/examples/auction/demo_run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/ref.h"
+#include "understudy/examples/auction/bidding_floor.h"
+#include "understudy/examples/auction/chronicle.h"
+#include "understudy/examples/auction/closing_round.h"
+#include "understudy/examples/auction/house_setup.h"
+#include "understudy/examples/auction/house_tree.h"
+#include "understudy/examples/auction/ledger_store.h"
+#include "understudy/examples/auction/node_reporters.h"
+#include "understudy/examples/auction/roll_call.h"
+
+namespace auction {
+namespace {
+
+using understudy::PermanentProcess;
+using understudy::Ref;
+
+// Processes that start on a loaded machine.
+constexpr absl::Duration kStartPatience = absl::Seconds(60);
+// Beyond the time that the input itself takes.
+constexpr absl::Duration kRunPatience = absl::Minutes(3);
+constexpr absl::Duration kStopPatience = absl::Seconds(30);
+constexpr absl::Duration kProcessStopsWithin = absl::Seconds(5);
+constexpr int kRestarts = 5;
+constexpr absl::Duration kPeriod = absl::Seconds(30);
+constexpr char kLauncher[] = "launcher";
+constexpr char kLedger[] = "ledger";
+
+std::vector<std::string> NodeNames() {
+  std::vector<std::string> names = {kLedger};
+  for (int number = 1; number <= kHouses; ++number) names.push_back(HouseName(number));
+  return names;
+}
+
+absl::Status WaitingFor(absl::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("waiting for ", what, ": ", status.message()));
+}
+
+}  // namespace
+
+understudy::SupervisorBuilder LauncherTree(const DemoSetup& setup) {
+  understudy::SupervisorBuilder tree = understudy::OneForOne();
+  tree.Intensity(kRestarts, kPeriod);
+  tree.Child(kLedger, PermanentProcess("ledger_node", {setup.ledger_path}).ShutdownWithin(kProcessStopsWithin));
+  for (int number = 1; number <= kHouses; ++number) {
+    const HouseSetup house{.number = number,
+                           .lots_path = setup.lots_path,
+                           .pace = setup.pace,
+                           .crashed_lot = setup.plan.crashed_lot,
+                           .crash_at_offer = setup.plan.crash_at_offer};
+    tree.Child(HouseName(number),
+               PermanentProcess("house_node", ToArguments(house)).ShutdownWithin(kProcessStopsWithin));
+  }
+  return tree;
+}
+
+absl::StatusOr<DemoOutcome> DemoRun::Run() {
+  const Ref<ChronicleKeeper> chronicle(
+      system_.Spawn<ChronicleKeeper>(understudy::SpawnOptions{.published_as = std::string(kChronicle)}).pid());
+  root_ = system_.Spawn(LauncherTree(setup_));
+  const Ref<Reporter> reporter = system_.Spawn<Reporter>(kLauncher, ReportedStops::kAll, root_);
+
+  DemoOutcome outcome;
+  outcome.evidence.lots = setup_.lots;
+  outcome.evidence.plan = setup_.plan;
+  absl::Status status = Bid(outcome);
+  if (!status.ok()) return status;
+  status = StopAll(outcome);
+  if (!status.ok()) return status;
+
+  auto flushed = system_.Ask(reporter[&Reporter::flush], FlushReports(), kStopPatience);
+  if (!flushed.ok()) return WaitingFor("the launcher's reporter", flushed.status());
+  auto read = system_.Ask(chronicle[&ChronicleKeeper::read], ReadChronicle(), kStopPatience);
+  if (!read.ok()) return WaitingFor("the chronicle", read.status());
+  outcome.evidence.chronicle = *std::move(read);
+  outcome.evidence.nodes = LastEnds(NodeNames(), outcome.evidence.chronicle);
+  status = ReadLedger(outcome);
+  if (!status.ok()) return status;
+  return outcome;
+}
+
+absl::StatusOr<std::vector<NodeReport>> DemoRun::CallRoll() {
+  const Ref<RollCall> call = system_.Spawn<RollCall>(NodeNames(), kStartPatience);
+  auto roll = system_.Ask(call[&RollCall::result], WhenCalled(), kStartPatience * (kHouses + 2));
+  if (!roll.ok()) return WaitingFor("the nodes", roll.status());
+  if (!roll->problems.empty()) {
+    return absl::UnavailableError(absl::StrCat("no answer of ", absl::StrJoin(roll->problems, ", ")));
+  }
+  return roll->reports;
+}
+
+absl::Status DemoRun::KillHouse(const std::vector<NodeReport>& nodes) {
+  const std::string house = HouseName(setup_.plan.killed_house);
+  for (const NodeReport& node : nodes) {
+    if (node.node() != house) continue;
+    if (kill(static_cast<pid_t>(node.os_pid()), SIGKILL) == 0) return absl::OkStatus();
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot kill ", house, ", process ", node.os_pid()));
+  }
+  return absl::NotFoundError(absl::StrCat("no node ", house));
+}
+
+absl::Status DemoRun::Bid(DemoOutcome& outcome) {
+  absl::StatusOr<std::vector<NodeReport>> nodes = CallRoll();
+  if (!nodes.ok()) return nodes.status();
+  for (const NodeReport& node : *nodes) {
+    setup_.progress(absl::StrCat(node.node(), " is up, process ", node.os_pid()));
+  }
+  setup_.progress("bidding begins");
+  const auto plan = std::make_shared<const RunPlan>(setup_.plan);
+  const Ref<BiddingFloor> floor = system_.Spawn<BiddingFloor>(plan, setup_.pace);
+
+  absl::Time last_event = setup_.pace.opens;
+  for (const Lot& lot : setup_.lots) last_event = std::max(last_event, setup_.pace.WallTime(lot.closes));
+  for (const Offer& offer : plan->offers) {
+    if (!setup_.pace.bidders_wait) break;
+    last_event = std::max(last_event, setup_.pace.WallTime(absl::FromUnixMillis(offer.time_ms())));
+  }
+  const absl::Duration patience = last_event - absl::Now() + kRunPatience;
+  if (plan->killed_house != 0) {
+    auto reached = system_.Ask(floor[&BiddingFloor::reached], WhenReached{plan->kill_after_offers}, patience);
+    if (!reached.ok()) return WaitingFor("the offer after which a house is killed", reached.status());
+    absl::Status killed = KillHouse(*nodes);
+    if (!killed.ok()) return killed;
+    setup_.progress(
+        absl::StrCat(reached->acknowledged, " offers are acknowledged: ", HouseName(plan->killed_house), " is killed"));
+  }
+  auto finished = system_.Ask(floor[&BiddingFloor::finished], WhenFinished(), patience);
+  if (!finished.ok()) return WaitingFor("the bidders", finished.status());
+  outcome.evidence.floor = *std::move(finished);
+  system_.RequestStop(floor.pid());  // the lots are stopped later: no bidder is to grieve for them
+  setup_.progress("the bidders are done; waiting for the last lot to close");
+
+  std::vector<std::string> lots;
+  for (const Lot& lot : setup_.lots) lots.push_back(lot.id);
+  const Ref<ClosingRound> round = system_.Spawn<ClosingRound>(lots, last_event + kRunPatience);
+  auto closed = system_.Ask(round[&ClosingRound::result], WhenClosed(), patience + kRunPatience);
+  if (!closed.ok()) return WaitingFor("the lots to close", closed.status());
+  outcome.evidence.closed = *std::move(closed);
+
+  nodes = CallRoll();
+  if (!nodes.ok()) return nodes.status();
+  outcome.message_ledgers = *std::move(nodes);
+  return absl::OkStatus();
+}
+
+absl::Status DemoRun::StopAll(DemoOutcome& outcome) {
+  NodeReport launcher = TotalsOf(system_)();
+  launcher.set_node(kLauncher);
+  outcome.message_ledgers.push_back(launcher);
+  setup_.progress("stopping");
+  system_.RequestStop(root_.pid());
+  absl::StatusOr<understudy::ExitReason> ended = system_.AwaitEnd(root_.pid(), kStopPatience);
+  if (!ended.ok()) return WaitingFor("the processes to stop", ended.status());
+  if (ended->is_abnormal()) {
+    return absl::AbortedError(absl::StrCat("the launcher's supervisor ended: ", ended->ToString()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DemoRun::ReadLedger(DemoOutcome& outcome) {
+  absl::StatusOr<std::unique_ptr<LedgerStore>> store = LedgerStore::Open(setup_.ledger_path);
+  if (!store.ok()) return store.status();
+  absl::StatusOr<std::vector<RecordedOffer>> offers = (*store)->Offers();
+  if (!offers.ok()) return offers.status();
+  absl::StatusOr<std::vector<Closing>> closings = (*store)->Closings();
+  if (!closings.ok()) return closings.status();
+  outcome.evidence.ledger_offers = *std::move(offers);
+  outcome.evidence.ledger_closings = *std::move(closings);
+  return absl::OkStatus();
+}
+
+}  // namespace auction

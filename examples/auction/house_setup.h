@@ -1,0 +1,41 @@
+// HouseSetup: what the launcher tells a house's process, by its arguments.
+//
+// They are the same for every life of the process, so one that was killed
+// comes back with the same lots and closing times. Any thread.
+#ifndef UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_SETUP_H_
+#define UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_SETUP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "understudy/examples/auction/english_auction.h"
+#include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/pace.h"
+#include "understudy/examples/auction/run_plan.h"
+
+namespace auction {
+
+struct HouseSetup {
+  int number = 0;  // from 1
+  std::string lots_path;
+  Pace pace;
+  // Empty and 0 when none of its lots is to crash.
+  std::string crashed_lot;
+  int64_t crash_at_offer = 0;
+};
+
+// For the house's command line.
+std::vector<std::string> ToArguments(const HouseSetup& setup);
+
+// Reads them again; `arguments` is without the program's name. InvalidArgument
+// names the one that is wrong.
+absl::StatusOr<HouseSetup> HouseSetupFromArguments(const std::vector<std::string>& arguments);
+
+// The setups of this house's lots, out of all lots.
+std::vector<LotSetup> LotsOfHouse(const HouseSetup& setup, const std::vector<Lot>& lots);
+
+}  // namespace auction
+
+#endif  // UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_SETUP_H_

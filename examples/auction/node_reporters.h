@@ -1,0 +1,88 @@
+// What every node of the service has beside its work: a Reporter that passes
+// its supervisor's events on to the chronicle, and a NodeSteward that tells the
+// totals of its message ledger.
+//
+//   OneForOne().Child("reporter", Permanent<Reporter>("house-1", ReportedStops::kAbnormal))   // the first child
+//              .Child("steward", Permanent<NodeSteward>("house-1", totals).PublishedAs(StewardName("house-1")))
+#ifndef UNDERSTUDY_EXAMPLES_AUCTION_NODE_REPORTERS_H_
+#define UNDERSTUDY_EXAMPLES_AUCTION_NODE_REPORTERS_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/named.h"
+#include "understudy/actors/task.h"
+#include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/auction_actors.h"
+#include "understudy/examples/auction/chronicle.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+
+namespace auction {
+
+// Which stops by the supervisor itself are worth a line.
+enum class ReportedStops { kAbnormal, kAll };
+
+struct FlushReports {};
+struct ReportsFlushed {};
+
+// Subscribes to a supervisor: its parent, unless another is given. A child's
+// first start is not worth a line; everything else but plain stops is passed on.
+class Reporter final : public understudy::Actor {
+ public:
+  Reporter(std::string node, ReportedStops stops, understudy::SupervisorRef supervisor = understudy::SupervisorRef())
+      : node_(std::move(node)), stops_(stops), supervisor_(supervisor) {}
+
+  // Answered when every event that was sent before has been passed on.
+  understudy::Mailbox<"flush", understudy::Call<FlushReports, ReportsFlushed>> flush{this};
+
+ private:
+  understudy::Next Start() override { return Subscribe(); }
+  understudy::Task<understudy::Next> Subscribe();
+  void PassOn(const understudy::SupervisionEvent& event);
+
+  const std::string node_;
+  const ReportedStops stops_;
+  const understudy::SupervisorRef supervisor_;
+  // The same moment on both clocks.
+  const absl::Time wall_start_ = context().WallNow();
+  const understudy::MonotonicTime start_ = context().Now();
+  const understudy::Named<ChronicleRef> chronicle_{std::string(kChronicle)};
+  understudy::Mailbox<"event", understudy::SupervisionEvent> event_{this, {.capacity_messages = 100'000}};
+  understudy::Behavior passing_on_{"passing on", On(event_, &Reporter::PassOn),
+                                   On(flush, [](const FlushReports&) { return ReportsFlushed(); })};
+};
+
+// Whether the chronicle wants the event.
+bool IsNoteworthy(const understudy::SupervisionEvent& event, ReportedStops stops);
+
+class NodeSteward final : public StewardActor {
+ public:
+  // `totals` gives the report of this node, but its name and process.
+  NodeSteward(std::string node, std::function<NodeReport()> totals)
+      : node_(std::move(node)), totals_(std::move(totals)) {}
+
+ private:
+  understudy::Next Start() override { return reporting_; }
+  NodeReport MakeReport(const ReportRequest& request);
+
+  const std::string node_;
+  const std::function<NodeReport()> totals_;
+  understudy::Behavior reporting_{"reporting", On(report, &NodeSteward::MakeReport)};
+};
+
+// "steward/house-1"
+std::string StewardName(absl::string_view node);
+
+}  // namespace auction
+
+#endif  // UNDERSTUDY_EXAMPLES_AUCTION_NODE_REPORTERS_H_

@@ -1,0 +1,31 @@
+// The page that ends a run: results, timeline, message ledgers, checks.
+//
+// Text only; no I/O. Any thread.
+#ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_PAGE_H_
+#define UNDERSTUDY_EXAMPLES_AUCTION_RUN_PAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/oracle.h"
+#include "understudy/examples/auction/run_checks.h"
+
+namespace auction {
+
+// "lot-01   Brass sextant   vera   1,250.00", a line for each lot.
+std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotResult>& results);
+
+// A line for each node: what its mailboxes accepted, and what became of it.
+std::string FormatMessageLedgers(const std::vector<NodeReport>& reports);
+
+// Whether accepted is the sum of the fates.
+bool IsBalanced(const NodeReport& report);
+
+// "  ok      every winner …" and "  FAILED  …".
+std::string FormatChecks(const std::vector<Check>& checks);
+
+}  // namespace auction
+
+#endif  // UNDERSTUDY_EXAMPLES_AUCTION_RUN_PAGE_H_

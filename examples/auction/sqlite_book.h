@@ -1,0 +1,57 @@
+// SqliteBook: the ledger, as an actor over a LedgerStore.
+//
+// Records that wait together go into one transaction: the first of them makes
+// the actor send itself `flush`, which comes after what has arrived by then;
+// while a commit waits for the disk, the next batch gathers. Every record is
+// answered after its commit, so an answer means that it is on disk. Load sees
+// all that was recorded before it.
+//
+// Failure: an error that trying again may cure is the answer to the records of
+// that batch; any other ends the actor, and its supervisor opens the file anew.
+#ifndef UNDERSTUDY_EXAMPLES_AUCTION_SQLITE_BOOK_H_
+#define UNDERSTUDY_EXAMPLES_AUCTION_SQLITE_BOOK_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/replier.h"
+#include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/auction_actors.h"
+#include "understudy/examples/auction/ledger_store.h"
+
+namespace auction {
+
+class SqliteBook final : public BookActor {
+ public:
+  // `path` is the database; it is made when it is new.
+  explicit SqliteBook(std::string path) : path_(std::move(path)) {}
+
+ private:
+  struct FlushNow {};
+
+  understudy::Next Start() override;
+  absl::Status Record(RecordRequest request, understudy::Replier<RecordReply> replier);
+  absl::StatusOr<LotState> Load(const LoadRequest& request);
+  // Commits what is pending and answers it.
+  absl::Status Flush();
+
+  const std::string path_;
+  std::unique_ptr<LedgerStore> store_;
+  std::vector<RecordRequest> pending_;
+  std::vector<understudy::Replier<RecordReply>> repliers_;  // one for each pending record
+
+  understudy::Mailbox<"flush", FlushNow> flush_{this};
+  understudy::Behavior serving_{"serving", On(record, &SqliteBook::Record), On(load, &SqliteBook::Load),
+                                On(flush_, &SqliteBook::Flush)};
+};
+
+}  // namespace auction
+
+#endif  // UNDERSTUDY_EXAMPLES_AUCTION_SQLITE_BOOK_H_

@@ -1,0 +1,47 @@
+#include "understudy/examples/auction/temp_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <string>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace auction {
+
+absl::StatusOr<TempFolder> TempFolder::Make(absl::string_view prefix) {
+  const char* parent = std::getenv("TMPDIR");
+  // A socket's path has at most 107 bytes: a long TMPDIR is of no use.
+  if (parent == nullptr || std::strlen(parent) > 60) parent = "/tmp";
+  std::string path = absl::StrCat(parent, "/", prefix, "-XXXXXX");
+  if (mkdtemp(path.data()) == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", path));
+  return TempFolder(path);
+}
+
+std::string TempFolder::File(absl::string_view name) const { return absl::StrCat(path_, "/", name); }
+
+absl::Status TempFolder::Remove() {
+  if (path_.empty()) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+  if (error) return absl::InternalError(absl::StrCat("cannot remove ", path_, ": ", error.message()));
+  path_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status WriteFile(const std::string& path, absl::string_view text) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) return absl::InternalError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  return absl::OkStatus();
+}
+
+}  // namespace auction

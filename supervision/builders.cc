@@ -1,0 +1,55 @@
+#include "understudy/supervision/builders.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "understudy/actors/actor_spec.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+
+namespace understudy {
+
+ChildBuilder& ChildBuilder::NodeNamed(std::string name) {
+  if (!spec_.process.has_value()) spec_.process.emplace();  // the validation says that it is no process
+  spec_.process->node_name = std::move(name);
+  return *this;
+}
+
+ChildBuilder& ChildBuilder::Environment(std::string variable, std::string value) {
+  if (!spec_.process.has_value()) spec_.process.emplace();
+  spec_.process->environment.emplace_back(std::move(variable), std::move(value));
+  return *this;
+}
+
+namespace internal {
+
+ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options) {
+  ChildSpec spec;
+  spec.restart = restart;
+  spec.registered_as = options.registered_as;
+  spec.published_as = options.published_as;
+  spec.start_within = options.start_within;
+  spec.start = std::make_shared<const ChildStart>(std::move(make), options.label);
+  return ChildBuilder(std::move(spec));
+}
+
+ChildBuilder SupervisorOf(RestartType restart, const SupervisorBuilder& builder) {
+  ChildSpec spec;
+  spec.kind = ChildKind::kSupervisor;
+  spec.restart = restart;
+  spec.subtree = std::make_shared<const SupervisorSpec>(builder.spec());
+  return ChildBuilder(std::move(spec));
+}
+
+ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments) {
+  ChildSpec spec;
+  spec.kind = ChildKind::kProcess;
+  spec.restart = restart;
+  spec.process = ProcessSpec{.binary = std::move(binary), .arguments = std::move(arguments)};
+  return ChildBuilder(std::move(spec));
+}
+
+}  // namespace internal
+}  // namespace understudy

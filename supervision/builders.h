@@ -1,0 +1,213 @@
+// Builders: supervision trees, as a program writes them.
+//
+//   auto house = OneForOne().Intensity(3, absl::Seconds(10))      // start in this order, stop in reverse
+//       .Child("ledger", PermanentProcess("ledger_node", {"--db", path}))
+//       .Child("lots", Permanent(RestForOne()                     // supervisors nest
+//           .Child("book", Permanent<Book>(path).RegisteredAs("book"))
+//           .Child("lot-1", Transient<EnglishAuction>(closes).ShutdownWithin(absl::Seconds(2))
+//                               .Backoff({.min = absl::Milliseconds(50)}))));
+//   SupervisorRef root = system.Spawn(house);
+//
+// A supervisor's builder is an ActorSpec<SupervisorRef> like any other. Errors
+// of the tree are told by Validate(), all at once, and fail the start.
+//
+// A child is a class and its arguments, which are copied at each start; or a
+// factory, which is called in each new child's turn; or an ActorSpec, another
+// builder included; or a binary to run as a process of its own.
+//
+// Builders are copyable values; each call changes and gives the builder.
+// Any thread.
+#ifndef UNDERSTUDY_SUPERVISION_BUILDERS_H_
+#define UNDERSTUDY_SUPERVISION_BUILDERS_H_
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/spec_errors.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+
+namespace understudy {
+
+// One child, without its id.
+class ChildBuilder {
+ public:
+  explicit ChildBuilder(ChildSpec spec) : spec_(std::move(spec)) {}
+
+  // A name of this node, which is taken before the child starts.
+  ChildBuilder& RegisteredAs(std::string name) { return Set(spec_.registered_as, std::move(name)); }
+  // A name of the cluster.
+  ChildBuilder& PublishedAs(std::string name) { return Set(spec_.published_as, std::move(name)); }
+  // Asked to exit, and killed after that time. Default: 5 s for workers and
+  // processes; supervisors have all the time their children need.
+  ChildBuilder& ShutdownWithin(absl::Duration time) { return SetShutdown(ChildShutdown::Within(time)); }
+  ChildBuilder& ShutdownWithoutLimit() { return SetShutdown(ChildShutdown::Infinity()); }
+  // Killed, without being asked.
+  ChildBuilder& BrutalKill() { return SetShutdown(ChildShutdown::BrutalKill()); }
+  ChildBuilder& Backoff(RestartBackoff backoff) {
+    spec_.backoff = backoff;
+    return *this;
+  }
+  // Constructor to the end of Start; then the start has failed, StartTimeout.
+  ChildBuilder& StartWithin(absl::Duration time) { return Set(spec_.start_within, time); }
+  // Its own end may end its supervisor; see SupervisorBuilder::AutoShutdown.
+  ChildBuilder& Significant() { return Set(spec_.significant, true); }
+  // Of a process: the name of its node, a DNS label. Default: the child's id.
+  ChildBuilder& NodeNamed(std::string name);
+  // Of a process: added to the environment of this one.
+  ChildBuilder& Environment(std::string variable, std::string value);
+
+  // The data, for a StartChild request.
+  ChildSpec Spec(std::string id) const {
+    ChildSpec spec = spec_;
+    spec.id = std::move(id);
+    return spec;
+  }
+
+ private:
+  template <class T>
+  ChildBuilder& Set(T& field, std::type_identity_t<T> value) {
+    field = std::move(value);
+    return *this;
+  }
+  ChildBuilder& SetShutdown(ChildShutdown shutdown) {
+    spec_.shutdown = shutdown;
+    return *this;
+  }
+
+  ChildSpec spec_;
+};
+
+class SupervisorBuilder {
+ public:
+  using RefType = SupervisorRef;
+
+  explicit SupervisorBuilder(RestartStrategy strategy) { spec_.strategy = strategy; }
+
+  // More than `restarts` within `period` and the supervisor gives up. Default:
+  // 1 in 5 s.
+  SupervisorBuilder& Intensity(int restarts, absl::Duration period) {
+    spec_.intensity = restarts;
+    spec_.period = period;
+    return *this;
+  }
+  SupervisorBuilder& AutoShutdown(understudy::AutoShutdown when) {
+    spec_.auto_shutdown = when;
+    return *this;
+  }
+  // Called for each event of this supervisor, and of those below it that have
+  // none of their own; in the supervisor's turn, so it must not wait.
+  SupervisorBuilder& OnEvent(std::function<void(const SupervisionEvent&)> handler) {
+    spec_.on_event = std::move(handler);
+    return *this;
+  }
+  // Children start in the order of these calls.
+  SupervisorBuilder& Child(std::string id, const ChildBuilder& child) {
+    spec_.children.push_back(child.Spec(std::move(id)));
+    return *this;
+  }
+
+  const SupervisorSpec& spec() const { return spec_; }
+  // OK, or InvalidArgument with every error of the tree.
+  absl::Status Validate() const { return ValidateSpec(spec_); }
+  operator ActorSpec<SupervisorRef>() const { return MakeSupervisor(spec_); }  // NOLINT: it is one
+
+ private:
+  SupervisorSpec spec_;
+};
+
+inline SupervisorBuilder OneForOne() { return SupervisorBuilder(RestartStrategy::kOneForOne); }
+inline SupervisorBuilder OneForAll() { return SupervisorBuilder(RestartStrategy::kOneForAll); }
+inline SupervisorBuilder RestForOne() { return SupervisorBuilder(RestartStrategy::kRestForOne); }
+
+namespace internal {
+
+template <class F>
+concept ActorFactory = requires(const F& factory) {
+  { factory() } -> std::convertible_to<std::unique_ptr<Actor>>;
+};
+template <class S>
+concept ChildSource = ActorFactory<S> || Spawnable<S>;
+
+ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options);
+ChildBuilder SupervisorOf(RestartType restart, const SupervisorBuilder& builder);
+ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments);
+
+template <class T, class... Args>
+ChildBuilder ClassChild(RestartType restart, Args&&... args) {
+  const auto spec = MakeActorSpec<T, std::decay_t<Args>...>(std::forward<Args>(args)...);
+  return WorkerOf(restart, spec.make, spec.options);
+}
+
+template <ChildSource S>
+ChildBuilder SourceChild(RestartType restart, const S& source) {
+  if constexpr (std::is_same_v<S, SupervisorBuilder>) {
+    return SupervisorOf(restart, source);
+  } else if constexpr (Spawnable<S>) {
+    const ActorSpec<typename S::RefType> spec = source;
+    return WorkerOf(restart, spec.make, spec.options);
+  } else {
+    return WorkerOf(restart, [source]() -> std::unique_ptr<Actor> { return source(); }, SpawnOptions());
+  }
+}
+
+}  // namespace internal
+
+// Restarted after every exit.
+template <class T, class... Args>
+  requires std::derived_from<T, Actor>
+ChildBuilder Permanent(Args&&... args) {
+  return internal::ClassChild<T>(RestartType::kPermanent, std::forward<Args>(args)...);
+}
+// Restarted after an abnormal exit: neither Normal nor Shutdown.
+template <class T, class... Args>
+  requires std::derived_from<T, Actor>
+ChildBuilder Transient(Args&&... args) {
+  return internal::ClassChild<T>(RestartType::kTransient, std::forward<Args>(args)...);
+}
+// Never restarted, and forgotten when it ends.
+template <class T, class... Args>
+  requires std::derived_from<T, Actor>
+ChildBuilder Temporary(Args&&... args) {
+  return internal::ClassChild<T>(RestartType::kTemporary, std::forward<Args>(args)...);
+}
+
+// The same for a factory, an ActorSpec or another builder.
+template <internal::ChildSource S>
+ChildBuilder Permanent(const S& source) {
+  return internal::SourceChild(RestartType::kPermanent, source);
+}
+template <internal::ChildSource S>
+ChildBuilder Transient(const S& source) {
+  return internal::SourceChild(RestartType::kTransient, source);
+}
+template <internal::ChildSource S>
+ChildBuilder Temporary(const S& source) {
+  return internal::SourceChild(RestartType::kTemporary, source);
+}
+
+// The same for a binary; see ProcessSpec. Needs a Node.
+inline ChildBuilder PermanentProcess(std::string binary, std::vector<std::string> arguments = {}) {
+  return internal::ProcessOf(RestartType::kPermanent, std::move(binary), std::move(arguments));
+}
+inline ChildBuilder TransientProcess(std::string binary, std::vector<std::string> arguments = {}) {
+  return internal::ProcessOf(RestartType::kTransient, std::move(binary), std::move(arguments));
+}
+inline ChildBuilder TemporaryProcess(std::string binary, std::vector<std::string> arguments = {}) {
+  return internal::ProcessOf(RestartType::kTemporary, std::move(binary), std::move(arguments));
+}
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_BUILDERS_H_

@@ -1,0 +1,126 @@
+#include "understudy/supervision/child_spec.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/supervision/limits.h"
+
+namespace understudy {
+namespace {
+
+std::string ShutdownText(const ChildShutdown& shutdown) {
+  switch (shutdown.kind) {
+    case ChildShutdown::Kind::kWithin:
+      return absl::StrCat("stopped within ", absl::FormatDuration(shutdown.timeout));
+    case ChildShutdown::Kind::kBrutalKill:
+      return "killed";
+    case ChildShutdown::Kind::kInfinity:
+      return "stopped without limit";
+  }
+  return "?";
+}
+
+std::string ChildText(const ChildSpec& child) {
+  std::string text = absl::StrCat(child.id, ": ", RestartTypeName(child.restart), " ", ChildKindName(child.kind));
+  if (child.process.has_value()) absl::StrAppend(&text, " ", child.process->binary);
+  absl::StrAppend(&text, ", ", ShutdownText(ShutdownOf(child)));
+  if (child.significant) absl::StrAppend(&text, ", significant");
+  if (child.backoff.has_value()) {
+    absl::StrAppend(&text, ", backoff from ", absl::FormatDuration(child.backoff->min), " to ",
+                    absl::FormatDuration(child.backoff->max));
+  }
+  if (child.start_within != absl::InfiniteDuration()) {
+    absl::StrAppend(&text, ", started within ", absl::FormatDuration(child.start_within));
+  }
+  if (!child.registered_as.empty()) absl::StrAppend(&text, ", registered as ", child.registered_as);
+  if (!child.published_as.empty()) absl::StrAppend(&text, ", published as ", child.published_as);
+  return text;
+}
+
+void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
+  const std::string indent(static_cast<size_t>(depth) * 2, ' ');
+  absl::StrAppend(&out, indent, RestartStrategyName(spec.strategy), ", at most ", spec.intensity,
+                  spec.intensity == 1 ? " restart in " : " restarts in ", absl::FormatDuration(spec.period), "\n");
+  for (const ChildSpec& child : spec.children) {
+    absl::StrAppend(&out, indent, "  ", ChildText(child), "\n");
+    if (child.subtree != nullptr && depth < 2 * limits::kTreeDepthMax) Describe(*child.subtree, depth + 2, out);
+  }
+}
+
+}  // namespace
+
+ChildShutdown ChildShutdown::Within(absl::Duration timeout) {
+  if (timeout == absl::InfiniteDuration()) return Infinity();
+  return {Kind::kWithin, timeout};
+}
+ChildShutdown ChildShutdown::BrutalKill() { return {Kind::kBrutalKill, absl::ZeroDuration()}; }
+ChildShutdown ChildShutdown::Infinity() { return {Kind::kInfinity, absl::InfiniteDuration()}; }
+
+absl::Duration ChildShutdown::LongestStop() const {
+  switch (kind) {
+    case Kind::kWithin:
+      return timeout;
+    case Kind::kBrutalKill:
+      return absl::ZeroDuration();
+    case Kind::kInfinity:
+      return absl::InfiniteDuration();
+  }
+  return absl::InfiniteDuration();
+}
+
+ChildShutdown ShutdownOf(const ChildSpec& child) {
+  if (child.shutdown.has_value()) return *child.shutdown;
+  return child.kind == ChildKind::kSupervisor ? ChildShutdown::Infinity() : ChildShutdown();
+}
+
+absl::Duration LongestStopOfChildren(const SupervisorSpec& spec) {
+  absl::Duration sum = absl::ZeroDuration();
+  for (const ChildSpec& child : spec.children) sum += ShutdownOf(child).LongestStop();
+  return sum;
+}
+
+absl::string_view RestartTypeName(RestartType type) {
+  switch (type) {
+    case RestartType::kPermanent:
+      return "permanent";
+    case RestartType::kTransient:
+      return "transient";
+    case RestartType::kTemporary:
+      return "temporary";
+  }
+  return "?";
+}
+
+absl::string_view RestartStrategyName(RestartStrategy strategy) {
+  switch (strategy) {
+    case RestartStrategy::kOneForOne:
+      return "one_for_one";
+    case RestartStrategy::kOneForAll:
+      return "one_for_all";
+    case RestartStrategy::kRestForOne:
+      return "rest_for_one";
+  }
+  return "?";
+}
+
+absl::string_view ChildKindName(ChildKind kind) {
+  switch (kind) {
+    case ChildKind::kWorker:
+      return "worker";
+    case ChildKind::kSupervisor:
+      return "supervisor";
+    case ChildKind::kProcess:
+      return "process";
+  }
+  return "?";
+}
+
+std::string DescribeTree(const SupervisorSpec& spec) {
+  std::string out;
+  Describe(spec, 0, out);
+  return out;
+}
+
+}  // namespace understudy

@@ -1,0 +1,162 @@
+// ChildSpec and SupervisorSpec: a supervision tree as data.
+//
+// They say what a supervisor has to do, and nothing of how: how a child is
+// started is opaque here (`start`). The builders of builders.h fill them in;
+// FindSpecErrors (spec_errors.h) says what is wrong with one.
+//
+// Words are those of OTP's supervisor module. Defaults too, where OTP has one:
+// permanent, stopped within 5 s (a supervisor: without limit), intensity 1 in
+// 5 s, never shut down automatically.
+//
+// Threads: values.
+#ifndef UNDERSTUDY_SUPERVISION_CHILD_SPEC_H_
+#define UNDERSTUDY_SUPERVISION_CHILD_SPEC_H_
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+
+namespace understudy {
+
+// Which exits a child is restarted after.
+enum class RestartType {
+  kPermanent,  // every one
+  kTransient,  // abnormal ones: neither Normal nor Shutdown
+  kTemporary,  // none; its spec goes with it
+};
+
+// Who is restarted with a child.
+enum class RestartStrategy {
+  kOneForOne,   // nobody
+  kOneForAll,   // every child
+  kRestForOne,  // the children started after it
+};
+
+// Whether the end of significant children ends their supervisor.
+enum class AutoShutdown { kNever, kAnySignificant, kAllSignificant };
+
+enum class ChildKind { kWorker, kSupervisor, kProcess };
+
+// How a child is stopped.
+struct ChildShutdown {
+  enum class Kind {
+    kWithin,      // asked to exit with Shutdown, killed after `timeout`
+    kBrutalKill,  // killed
+    kInfinity,    // asked, and waited for
+  };
+  Kind kind = Kind::kWithin;
+  absl::Duration timeout = absl::Seconds(5);  // of kWithin
+
+  // An infinite `timeout` is Infinity.
+  static ChildShutdown Within(absl::Duration timeout);
+  static ChildShutdown BrutalKill();
+  static ChildShutdown Infinity();
+
+  // How long a stop may take: `timeout`, nothing, or for ever.
+  absl::Duration LongestStop() const;
+  friend bool operator==(const ChildShutdown&, const ChildShutdown&) = default;
+};
+
+// How long to wait before a restart. The first restart after a healthy time is
+// immediate; the second waits `min`, each further one `factor` times as long,
+// up to `max`. A restart that waited is not counted in the supervisor's
+// intensity: such a child gives up by the limits here, and its supervisor with
+// it.
+struct RestartBackoff {
+  absl::Duration min = absl::Milliseconds(100);
+  absl::Duration max = absl::Seconds(30);
+  double factor = 2.0;
+  // The part of a wait that is random: the wait is uniform in
+  // [(1 - jitter) * d, d].
+  double jitter = 0.2;
+  // A child that ran this long is healthy, and begins anew.
+  absl::Duration reset_after = absl::Seconds(30);
+  // Restarts without a healthy time between them, and how long these may go
+  // on; whichever is reached first.
+  int give_up_after_attempts = 1000;
+  absl::Duration give_up_after = absl::InfiniteDuration();
+  friend bool operator==(const RestartBackoff&, const RestartBackoff&) = default;
+};
+
+// A child that is an operating-system process, and a node, of its own.
+struct ProcessSpec {
+  // A path; a name without a slash is searched beside this program's binary.
+  std::string binary;
+  std::vector<std::string> arguments;
+  // Added to the environment of this process.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // A DNS label; the child's id when empty.
+  std::string node_name;
+  friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
+};
+
+struct SupervisionEvent;
+struct SupervisorSpec;
+class ChildStart;  // how to start a worker: see child_start.h
+
+struct ChildSpec {
+  std::string id;
+  ChildKind kind = ChildKind::kWorker;
+  RestartType restart = RestartType::kPermanent;
+  // Unset: within 5 s, and Infinity for a supervisor.
+  absl::optional<ChildShutdown> shutdown;
+  // Its own end may end its supervisor; see AutoShutdown.
+  bool significant = false;
+  absl::optional<RestartBackoff> backoff;
+  // Bounds the constructor and Start.
+  absl::Duration start_within = absl::InfiniteDuration();
+  // A name of this node, and one of the cluster; empty for none.
+  std::string registered_as;
+  std::string published_as;
+  // Of a supervisor: its own tree, where known.
+  std::shared_ptr<const SupervisorSpec> subtree;
+  // Of a process.
+  absl::optional<ProcessSpec> process;
+  std::shared_ptr<const ChildStart> start;
+};
+
+struct SupervisorSpec {
+  RestartStrategy strategy = RestartStrategy::kOneForOne;
+  // More than `intensity` restarts within `period` and the supervisor gives up.
+  int intensity = 1;
+  absl::Duration period = absl::Seconds(5);
+  AutoShutdown auto_shutdown = AutoShutdown::kNever;
+  // Called for each event of this supervisor, and of those below it that have
+  // none of their own; in the supervisor's turn, so it must not wait.
+  std::function<void(const SupervisionEvent&)> on_event;
+  // Started in this order, stopped in reverse.
+  std::vector<ChildSpec> children;
+};
+
+// `child.shutdown`, or the default of its kind.
+ChildShutdown ShutdownOf(const ChildSpec& child);
+
+// How long the children may take to stop, one after another.
+absl::Duration LongestStopOfChildren(const SupervisorSpec& spec);
+
+absl::string_view RestartTypeName(RestartType type);
+absl::string_view RestartStrategyName(RestartStrategy strategy);
+absl::string_view ChildKindName(ChildKind kind);
+
+// The tree, one line for each actor, children indented; what is the default is
+// left out:
+//
+//   one_for_one, at most 3 restarts in 10s
+//     ledger: permanent process ledger_node, stopped within 5s
+//     lots: permanent supervisor, stopped without limit
+//       one_for_all, …
+std::string DescribeTree(const SupervisorSpec& spec);
+
+inline std::ostream& operator<<(std::ostream& out, RestartType type) { return out << RestartTypeName(type); }
+inline std::ostream& operator<<(std::ostream& out, RestartStrategy s) { return out << RestartStrategyName(s); }
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_CHILD_SPEC_H_

@@ -1,0 +1,28 @@
+// The bounds of supervision, each with its reason (see actors/limits.h).
+#ifndef UNDERSTUDY_SUPERVISION_LIMITS_H_
+#define UNDERSTUDY_SUPERVISION_LIMITS_H_
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+namespace understudy::limits {
+
+// A supervisor is linked to each child, and an actor has at most
+// kLinksPerActorMax links.
+inline constexpr size_t kChildrenPerSupervisorMax = 100000;
+// A restart window keeps one time stamp per allowed restart: 800 kB.
+inline constexpr int kRestartIntensityMax = 100000;
+// Administrative requests that wait for a plan to end; more are refused.
+inline constexpr size_t kWaitingRequestsMax = 10000;
+// A tree is drawn and read by people, and validated by recursion.
+inline constexpr int kTreeDepthMax = 100;
+// A child that waits for its name is tried again this often even when nobody
+// said that the name is free: it may have become so while the child failed.
+inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
+// Who is told of what a supervisor does.
+inline constexpr size_t kSupervisionSubscribersMax = 100;
+
+}  // namespace understudy::limits
+
+#endif  // UNDERSTUDY_SUPERVISION_LIMITS_H_

@@ -1,0 +1,291 @@
+// RestartPlan: what a supervisor does next. A pure state machine: no threads,
+// clock, actors or logging; its owner carries out the actions, and tells what
+// came of them.
+//
+//   RestartPlan plan(spec, random);
+//   plan.StartAll(now);
+//   for (RestartPlan::Action& action : plan.TakeActions()) …   // kStart: spawn, then plan.Started(life, now)
+//
+// A *life* is one run of a child. Every kStart names a new one, and all that
+// is told later of that run names it; what is told of an ended life is
+// ignored, and so is a timer that was cancelled. So the owner needs no care
+// about what crosses on the way.
+//
+// Plans. With one_for_one each child's restart or stop goes on by itself; the
+// first start and the final stop go through the children in order. With
+// one_for_all and rest_for_one one thing is done at a time. While an ordered
+// plan runs, requests and exits that concern other children wait for its end,
+// in the order of arrival. A wait for backoff, or for a name, is not a plan.
+//
+// An exit inside the running plan changes it: a child that is to be stopped
+// anyway is merely down; one that the plan has already started is restarted by
+// the rules of the strategy, which may turn the plan back. Terminating or
+// deleting the child that is being started cancels its start, and with
+// one_for_all and rest_for_one the plan: what it has not started stays down.
+//
+// After kFinish nothing follows. Owner only.
+#ifndef UNDERSTUDY_SUPERVISION_RESTART_PLAN_H_
+#define UNDERSTUDY_SUPERVISION_RESTART_PLAN_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/restart_decision.h"
+#include "understudy/supervision/supervision_event.h"
+
+namespace understudy {
+
+// What a child is doing.
+enum class ChildState {
+  kStopped,  // not running, and nobody is about to start it
+  kStarting,
+  kRunning,
+  kStopping,    // told to stop
+  kRestarting,  // down, to be started again: its turn or its backoff has not come
+  kParked,      // down: it waits for its name
+};
+absl::string_view ChildStateName(ChildState state);
+
+struct ChildInfo {
+  std::string id;
+  ChildState state = ChildState::kStopped;
+  Pid pid;  // null unless starting, running or stopping
+  ChildKind kind = ChildKind::kWorker;
+  RestartType restart = RestartType::kPermanent;
+  int restarts = 0;
+};
+
+struct ChildCounts {
+  int specs = 0;        // children, running or not
+  int active = 0;       // running
+  int supervisors = 0;  // of specs, running or not
+  int workers = 0;      // the others
+};
+
+class RestartPlan {
+ public:
+  using LifeId = uint64_t;
+  using TimerId = uint64_t;
+  using RequestId = uint64_t;
+
+  struct Action {
+    enum class Kind {
+      kStart,        // start `child` as `life`
+      kStop,         // ask `life` to exit with Shutdown
+      kKill,         // kill `life`
+      kArmTimer,     // call TimerElapsed(timer) after `wait`
+      kCancelTimer,  // …no longer
+      kReply,        // answer `request` with `status`, and `pid` where there is one
+      kWatchName,    // call NameFreed(name) whenever `name` becomes free
+      kReport,       // tell of `event` (its `supervisor` is left to the owner)
+      kStartDone,    // the first start is complete; once
+      kFinish,       // every child has ended; end with `reason`. The last action
+    };
+    Kind kind = Kind::kStart;
+    LifeId life = 0;
+    TimerId timer = 0;
+    absl::Duration wait;
+    RequestId request = 0;
+    absl::Status status;
+    Pid pid;
+    std::string name;
+    ExitReason reason;
+    std::shared_ptr<const ChildSpec> child;
+    SupervisionEvent event;
+  };
+
+  // Requires a valid spec.
+  RestartPlan(const SupervisorSpec& spec, Random random);
+  RestartPlan(const RestartPlan&) = delete;
+  RestartPlan& operator=(const RestartPlan&) = delete;
+
+  // What is to be done, oldest first. Carrying it out may call any input.
+  std::vector<Action> TakeActions();
+
+  // Inputs: the first start, and the end.
+  void StartAll(MonotonicTime now);
+  // Stops every child, in reverse order, and finishes with `reason`. A second
+  // call changes nothing.
+  void Shutdown(const ExitReason& reason, MonotonicTime now);
+
+  // Inputs: what became of lives. A failed or ignored start ends its life; a
+  // Down before the outcome is a failed start.
+  void Spawned(LifeId life, Pid pid);
+  void Started(LifeId life, MonotonicTime now);
+  void Ignored(LifeId life, MonotonicTime now);
+  void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
+  void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
+  void TimerElapsed(TimerId timer, MonotonicTime now);
+  void NameFreed(absl::string_view name, MonotonicTime now);
+
+  // Inputs: requests. Each gets one kReply, at once or later:
+  // StartChild: OK and the pid (null when it declined to start); AlreadyExists;
+  //   InvalidArgument for a bad spec; FailedPrecondition with the reason when
+  //   it could not start, and the spec is then forgotten.
+  // TerminateChild: OK when it is down. It stays down until it is started by
+  //   RestartChild or with its siblings; a temporary child is forgotten.
+  // RestartChild: as StartChild, for a child that is stopped; else
+  //   FailedPrecondition. When it could not start it stays stopped.
+  // DeleteChild: OK for a stopped child (or one being started, which is then
+  //   stopped); else FailedPrecondition.
+  // All: NotFound for an unknown id, Stopping once the end has begun,
+  //   ResourceExhausted beyond the limits.
+  void StartChild(ChildSpec spec, RequestId request, MonotonicTime now);
+  void TerminateChild(absl::string_view id, RequestId request, MonotonicTime now);
+  void RestartChild(absl::string_view id, RequestId request, MonotonicTime now);
+  void DeleteChild(absl::string_view id, RequestId request, MonotonicTime now);
+
+  // Observers; they answer at once, from the present state.
+  std::vector<ChildInfo> WhichChildren() const;  // in start order
+  ChildCounts CountChildren() const;
+  // NotFound for an unknown id.
+  absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
+  bool is_stopping() const { return plan_.has_value() && plan_->kind == PlanKind::kStopAll; }
+  bool is_finished() const { return finished_; }
+
+ private:
+  using Key = uint64_t;  // of a child; in start order
+
+  // kDue: to be started; kDown: its exit waits to be judged.
+  enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kParked, kDown };
+  struct Child {
+    Key key = 0;
+    std::shared_ptr<const ChildSpec> spec;
+    State state = State::kStopped;
+    LifeId life = 0;  // the present one, or the last
+    Pid pid;
+    TimerId timer = 0;                      // of the stop or the backoff
+    absl::optional<MonotonicTime> started;  // of the present life, or the last
+    bool has_started = false;               // ever
+    bool was_parked = false;                // and has not started since
+    bool is_new = false;                    // by a StartChild that is not answered yet
+    bool delete_on_stop = false;            // a DeleteChild waits for its stop
+    RequestId start_request = 0;
+    std::vector<RequestId> stop_requests;
+    RestartHistory history;
+    int restarts = 0;
+  };
+
+  enum class PlanKind { kFirstStart, kGroup, kStopAll };
+  enum class Phase { kStop, kStart };
+  // An ordered plan: stop the children from `first` on, in reverse, then start
+  // them in order. While stopping, every child at or above `cursor` is down;
+  // while starting, `cursor` is the next one, or when `in_hand` the one that
+  // is being started.
+  struct Plan {
+    PlanKind kind = PlanKind::kFirstStart;
+    Phase phase = Phase::kStart;
+    Key first = 0;
+    Key cursor = 0;
+    bool in_hand = false;
+    bool cancelled = false;
+    ExitReason reason;  // of kStopAll
+  };
+
+  // What waits for the end of a plan.
+  struct Waiting {
+    enum class Kind { kExit, kDue, kStart, kTerminate, kRestart, kDelete };
+    Kind kind = Kind::kExit;
+    Key key = 0;  // of kExit and kDue, with the life that it is about
+    LifeId life = 0;
+    ExitReason reason;
+    std::string id;
+    std::shared_ptr<const ChildSpec> spec;  // of kStart
+    RequestId request = 0;
+  };
+
+  // Children and their lives.
+  Child* FindLife(LifeId life);
+  Child* FindId(absl::string_view id);
+  const Child* FindId(absl::string_view id) const;
+  Child& Add(std::shared_ptr<const ChildSpec> spec);
+  void Forget(Child& child);
+  void SetState(Child& child, State state);
+  void EndLife(Child& child);
+  void BeginStart(Child& child);
+  void BeginStop(Child& child);
+  void HandleStarted(Child& child);
+  void HandleIgnored(Child& child);
+  void HandleStartFailed(Child& child, const ExitReason& reason);
+  void HandleExited(Child& child, const ExitReason& reason);
+  void HandleStopped(Child& child, const ExitReason& reason);
+  void StartSettled(const Child& child);
+
+  // What follows from an exit.
+  bool MayJudge(const Child& child) const;
+  void JudgeExit(Child& child, const ExitReason& reason);
+  void RestartOrGiveUp(Child& child, const ExitReason& reason);
+  void RestartGroup(const Child& child);
+  bool MayPark(const Child& child, const ExitReason& reason) const;
+  void Park(Child& child, const ExitReason& reason);
+  void WaitIsOver(Child& child);
+  void CheckAutoShutdown();
+  void BeginStopAll(const ExitReason& reason);
+
+  // Plans. A step is true when the plan has ended.
+  void Advance();
+  bool StepPlan();
+  bool StepStop();
+  bool StepStart();
+  void EndFirstStart();
+  bool RunOneWaiting();
+  bool CanRun(const Waiting& waiting);
+  void Run(const Waiting& waiting);
+
+  // Requests.
+  void Request(Waiting request, MonotonicTime now);
+  bool AnswerWhileStarting(const Waiting& request);
+  void DoStart(const Waiting& request);
+  void DoTerminate(const Waiting& request, Child& child);
+  void DoRestart(const Waiting& request, Child& child);
+  void DoDelete(const Waiting& request, Child& child);
+  void CancelRestart(Child& child);
+
+  void Reply(RequestId request, absl::Status status, Pid pid = Pid());
+  void Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason);
+  void ArmTimer(Child& child, absl::Duration wait);
+  void CancelTimer(Child& child);
+  bool is_serial() const { return flags_.strategy != RestartStrategy::kOneForOne; }
+
+  const SupervisorSpec flags_;  // without its children
+  RestartDecider decider_;
+  std::map<Key, Child> children_;
+  std::map<std::string, Key, std::less<>> ids_;
+  std::map<LifeId, Key> lives_;
+  std::map<TimerId, Key> timers_;
+  Key last_key_ = 0;
+  LifeId last_life_ = 0;
+  TimerId last_timer_ = 0;
+  int busy_ = 0;      // children starting or stopping
+  int backoffs_ = 0;  // children in backoff
+  int parked_ = 0;    // children that wait for their name
+  std::set<std::string> watched_names_;
+
+  MonotonicTime now_;  // of the present input
+  absl::optional<Plan> plan_;
+  std::deque<Waiting> waiting_;
+  bool start_done_ = false;
+  bool auto_shutdown_due_ = false;  // a significant child ended in the first start
+  bool finished_ = false;
+  std::vector<Action> actions_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_RESTART_PLAN_H_

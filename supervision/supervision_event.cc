@@ -1,0 +1,66 @@
+#include "understudy/supervision/supervision_event.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace understudy {
+
+absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
+  switch (kind) {
+    case SupervisionEvent::Kind::kStarted:
+      return "started";
+    case SupervisionEvent::Kind::kIgnored:
+      return "declined to start";
+    case SupervisionEvent::Kind::kStartFailed:
+      return "failed to start";
+    case SupervisionEvent::Kind::kExited:
+      return "exited";
+    case SupervisionEvent::Kind::kRestarting:
+      return "is restarted";
+    case SupervisionEvent::Kind::kBackoff:
+      return "is restarted later";
+    case SupervisionEvent::Kind::kStopped:
+      return "was stopped";
+    case SupervisionEvent::Kind::kGaveUp:
+      return "is given up";
+    case SupervisionEvent::Kind::kShutdown:
+      return "stops its children";
+    case SupervisionEvent::Kind::kParked:
+      return "waits for its name";
+  }
+  return "?";
+}
+
+std::string SupervisionEvent::ToString() const {
+  if (kind == Kind::kShutdown) {
+    return absl::StrCat("supervisor ", supervisor.ToString(), " ", SupervisionEventName(kind), ": ", reason.ToString());
+  }
+  std::string text = absl::StrCat("child '", child, "'");
+  if (!pid.is_null()) absl::StrAppend(&text, " ", pid.ToString());
+  absl::StrAppend(&text, " ", SupervisionEventName(kind));
+  switch (kind) {
+    case Kind::kStarted:
+    case Kind::kIgnored:
+    case Kind::kShutdown:
+      break;
+    case Kind::kRestarting:
+      absl::StrAppend(&text, ", restart ", restarts);
+      break;
+    case Kind::kBackoff:
+      absl::StrAppend(&text, ", in ", absl::FormatDuration(wait), ", restart ", restarts);
+      break;
+    case Kind::kStartFailed:
+    case Kind::kExited:
+    case Kind::kStopped:
+    case Kind::kGaveUp:
+    case Kind::kParked:
+      absl::StrAppend(&text, ": ", reason.ToString());
+      break;
+  }
+  return text;
+}
+
+}  // namespace understudy

@@ -1,0 +1,53 @@
+// SupervisionEvent: one thing that a supervisor did or saw.
+//
+// A plain struct for subscribers, logs and tests. The fields are those of
+// OTP's supervisor and progress reports, with the cause chain (in `reason`)
+// and how often the child was restarted.
+#ifndef UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
+#define UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+struct SupervisionEvent {
+  enum class Kind : uint8_t {
+    kStarted = 1,      // the child runs
+    kIgnored = 2,      // its Start declined
+    kStartFailed = 3,  // its Start failed: `reason`
+    kExited = 4,       // it ended by itself: `reason`
+    kRestarting = 5,   // it will be started again, now
+    kBackoff = 6,      // it will be started again after `wait`
+    kStopped = 7,      // its supervisor stopped it: `reason`
+    kGaveUp = 8,       // the supervisor gives up because of it: `reason`
+    kShutdown = 9,     // the supervisor begins to stop its children: `reason`
+    kParked = 10,      // it has lost its name, and waits for it: `reason`
+  };
+  Kind kind = Kind::kStarted;
+  Pid supervisor;
+  std::string child;  // its id; empty for kShutdown
+  Pid pid;            // the child's, in the life this is about; null where there is none
+  ExitReason reason;
+  int restarts = 0;  // of this child, until now
+  absl::Duration wait;
+  MonotonicTime time;
+
+  // "child 'ledger' <house.7.42> exited: Failed(…); because of …"
+  std::string ToString() const;
+  friend std::ostream& operator<<(std::ostream& out, const SupervisionEvent& event) { return out << event.ToString(); }
+};
+
+// "started", "start failed", …
+absl::string_view SupervisionEventName(SupervisionEvent::Kind kind);
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_

@@ -1,0 +1,119 @@
+// Supervisor: an actor that starts its children in order, restarts those that
+// end, and stops them in reverse. Made by the builders (builders.h) or from
+// data (MakeSupervisor):
+//
+//   SupervisorRef house = system.Spawn(OneForOne().Intensity(3, absl::Seconds(10))
+//                                          .Child("book", Permanent<Book>("bids.db"))
+//                                          .Child("lot-1", Transient<Lot>(closes)));
+//   auto asked = house.which_children().Ask({}, absl::Seconds(1));
+//
+// The rules are OTP's, with the differences that README.md lists: what a
+// supervisor does next is decided by RestartPlan. Children are linked with
+// the supervisor as their parent. It is *started* when all its children are;
+// a child that cannot start is the reason why it could not. It ends when its
+// parent's exit or a RequestStop tells it to, after all its children, with
+// that reason; or with RestartsExhausted when it gives up.
+//
+// It never blocks: queries are answered at once while children start and stop,
+// also during its own start. It ignores exits of linked actors that are not
+// its parent.
+//
+// Threads: a ref is a value for any thread.
+#ifndef UNDERSTUDY_SUPERVISION_SUPERVISOR_H_
+#define UNDERSTUDY_SUPERVISION_SUPERVISOR_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervision_event.h"
+
+namespace understudy {
+
+// Queries.
+struct WhichChildren {};
+struct Children {
+  std::vector<ChildInfo> children;  // in start order
+};
+struct CountChildren {};
+struct GetChildSpec {
+  std::string id;
+};
+
+// Requests. Their errors are those of RestartPlan's requests.
+struct StartChild {
+  ChildSpec spec;  // see ChildBuilder::Spec
+};
+struct TerminateChild {
+  std::string id;
+};
+struct RestartChild {
+  std::string id;
+};
+struct DeleteChild {
+  std::string id;
+};
+struct ChildStarted {
+  Pid pid;  // null when it declined to start
+};
+struct ChildDone {};
+
+// From now on each SupervisionEvent goes to `subscriber`, until its actor ends
+// or the supervisor does. ResourceExhausted at kSupervisionSubscribersMax.
+struct Subscribe {
+  Channel<SupervisionEvent> subscriber;
+};
+struct Subscribed {};
+
+class SupervisorRef;
+
+class Supervisor : public Actor {
+ public:
+  using Ref = SupervisorRef;
+  static constexpr absl::string_view kService = "understudy.Supervisor";
+
+ protected:
+  Mailbox<"WhichChildren", Call<WhichChildren, Children>> which_children{this};
+  Mailbox<"CountChildren", Call<CountChildren, ChildCounts>> count_children{this};
+  Mailbox<"GetChildSpec", Call<GetChildSpec, ChildSpec>> get_child_spec{this};
+  Mailbox<"StartChild", Call<StartChild, ChildStarted>> start_child{this};
+  Mailbox<"TerminateChild", Call<TerminateChild, ChildDone>> terminate_child{this};
+  Mailbox<"RestartChild", Call<RestartChild, ChildStarted>> restart_child{this};
+  Mailbox<"DeleteChild", Call<DeleteChild, ChildDone>> delete_child{this};
+  Mailbox<"Subscribe", Call<Subscribe, Subscribed>> subscribe{this};
+  friend class SupervisorRef;
+};
+
+class SupervisorRef : public Ref<Supervisor> {
+ public:
+  using Ref<Supervisor>::Ref;
+  SupervisorRef(Ref<Supervisor> ref) : Ref<Supervisor>(ref) {}  // NOLINT: the same ref
+
+  Channel<Call<WhichChildren, Children>> which_children() const { return (*this)[&Supervisor::which_children]; }
+  Channel<Call<CountChildren, ChildCounts>> count_children() const { return (*this)[&Supervisor::count_children]; }
+  Channel<Call<GetChildSpec, ChildSpec>> get_child_spec() const { return (*this)[&Supervisor::get_child_spec]; }
+  Channel<Call<StartChild, ChildStarted>> start_child() const { return (*this)[&Supervisor::start_child]; }
+  Channel<Call<TerminateChild, ChildDone>> terminate_child() const { return (*this)[&Supervisor::terminate_child]; }
+  Channel<Call<RestartChild, ChildStarted>> restart_child() const { return (*this)[&Supervisor::restart_child]; }
+  Channel<Call<DeleteChild, ChildDone>> delete_child() const { return (*this)[&Supervisor::delete_child]; }
+  Channel<Call<Subscribe, Subscribed>> subscribe() const { return (*this)[&Supervisor::subscribe]; }
+
+  static std::vector<MailboxSignature> Mailboxes();
+};
+
+// A supervisor of that tree. A tree with errors fails at its start, with all of
+// them (see ValidateSpec). A worker without ChildSpec::start fails to start.
+ActorSpec<SupervisorRef> MakeSupervisor(SupervisorSpec spec);
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_SUPERVISOR_H_

@@ -1,0 +1,126 @@
+// The demo as a user runs it: processes, sockets, signals.
+#include <sys/wait.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/oracle.h"
+#include "understudy/examples/auction/temp_folder.h"
+#include "understudy/tests/examples/auction/demo_process.h"
+
+namespace auction {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kPatience = absl::Minutes(4);
+// What the demo promises for Ctrl-C and for the end of its launcher.
+constexpr absl::Duration kLeftoversGone = absl::Seconds(2);
+
+class DemoTest : public ::testing::Test {
+ protected:
+  std::string ResultsPath() const { return folder_.File("results.csv"); }
+  std::string ShippedResults() const {
+    std::vector<InputProblem> problems;
+    const std::vector<Lot> lots = ParseLots("", *ReadFile("examples/auction/data/lots.textproto"), problems);
+    return ResultsCsv(
+        ExpectedResults(lots, ParseBids("", *ReadFile("examples/auction/data/bids.csv"), lots, problems)));
+  }
+  // The folders that a run has left in its TMPDIR.
+  int FoldersLeft() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) count += entry.is_directory() ? 1 : 0;
+    return count;
+  }
+
+  const TempFolder folder_ = *TempFolder::Make("demo-test");
+};
+
+TEST_F(DemoTest, WithFailuresTheResultsAreTheOracles) {
+  DemoProcess demo({"--speed=max", "--seed=1", absl::StrCat("--results=", ResultsPath())}, folder_.path());
+  const int status = demo.AwaitEnd(kPatience);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << "\n" << demo.output();
+  EXPECT_EQ(*ReadFile(ResultsPath()), ShippedResults());
+  EXPECT_THAT(demo.output(), HasSubstr("OsSignal(9 SIGKILL)"));
+  EXPECT_THAT(demo.output(), HasSubstr("InjectedCrash"));
+  EXPECT_THAT(demo.output(), HasSubstr("found again"));
+  EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone));
+  EXPECT_EQ(FoldersLeft(), 0);
+}
+
+TEST_F(DemoTest, WithoutFailuresTheResultsAreTheSame) {
+  DemoProcess demo({"--speed=max", "--kills=none", "--seed=2", absl::StrCat("--results=", ResultsPath())},
+                   folder_.path());
+  const int status = demo.AwaitEnd(kPatience);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << "\n" << demo.output();
+  EXPECT_EQ(*ReadFile(ResultsPath()), ShippedResults());
+}
+
+TEST_F(DemoTest, OtherInputIsReadAndItsFaultsAreReported) {
+  ASSERT_TRUE(WriteFile(folder_.File("lots"), R"(
+lot { id: "lamp" title: "A lamp" reserve_price: "10" minimum_increment: "1" closing_time: "2024-05-04T14:10:00Z" }
+lot { id: "clock" title: "A clock" reserve_price: "ten" minimum_increment: "1" closing_time: "2024-05-04T14:10:00Z" }
+)")
+                  .ok());
+  ASSERT_TRUE(WriteFile(folder_.File("bids"),
+                        "time,bidder,lot,amount\n2024-05-04T14:00:00Z,anna,lamp,12\n"
+                        "2024-05-04T14:00:01Z,bo,clock,12\n2024-05-04T14:00:02Z,bo,lamp,13\n")
+                  .ok());
+  DemoProcess demo({"--speed=max", absl::StrCat("--lots=", folder_.File("lots")),
+                    absl::StrCat("--bids=", folder_.File("bids")), absl::StrCat("--results=", ResultsPath())},
+                   folder_.path());
+  const int status = demo.AwaitEnd(kPatience);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << "\n" << demo.output();
+  EXPECT_EQ(*ReadFile(ResultsPath()), "lot,winner,amount\nlamp,bo,13.00\n");
+  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("lots"), ":3: reserve_price: amount 'ten'")));
+  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("bids"), ":3: unknown lot 'clock'")));
+  EXPECT_THAT(demo.output(), HasSubstr("2 faults"));
+}
+
+TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
+  const std::vector<std::vector<std::string>> cases = {
+      {"--speed=0"}, {"--kills=some"}, {"--lots=/nonexistent"}, {"--bids=/nonexistent"}, {"--results=/nonexistent/r"}};
+  for (const auto& arguments : cases) {
+    DemoProcess demo(arguments, folder_.path());
+    const int status = demo.AwaitEnd(kPatience);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << arguments[0] << ": " << demo.output();
+    EXPECT_EQ(FoldersLeft(), 0);
+  }
+}
+
+TEST_F(DemoTest, HelpSaysWhatTheFlagsMean) {
+  DemoProcess demo({"--help"}, folder_.path());
+  demo.AwaitEnd(kPatience);
+  for (const char* flag : {"--lots", "--bids", "--seed", "--speed", "--kills", "--results"}) {
+    EXPECT_THAT(demo.output(), HasSubstr(flag));
+  }
+}
+
+TEST_F(DemoTest, CtrlCLeavesNothingBehind) {
+  DemoProcess demo({"--speed=30"}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  EXPECT_EQ(demo.Processes().size(), 4u);
+  demo.Signal(SIGINT);
+  EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone)) << demo.output();
+  const int status = demo.AwaitEnd(absl::Seconds(1));
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status << "\n" << demo.output();
+  EXPECT_EQ(FoldersLeft(), 0);
+}
+
+TEST_F(DemoTest, TheDeathOfTheLauncherLeavesNoProcessBehind) {
+  DemoProcess demo({"--speed=30"}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  EXPECT_EQ(demo.Processes().size(), 4u);
+  demo.Signal(SIGKILL);
+  EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone)) << demo.output();
+}
+
+}  // namespace
+}  // namespace auction

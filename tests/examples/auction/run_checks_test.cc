@@ -1,0 +1,152 @@
+#include "understudy/examples/auction/run_checks.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/chronicle.h"
+
+namespace auction {
+namespace {
+
+using ::testing::HasSubstr;
+
+RecordedOffer Recorded(uint64_t id, const std::string& lot, const std::string& bidder, int64_t cents, Verdict verdict) {
+  RecordedOffer recorded;
+  recorded.mutable_offer()->set_offer_id(id);
+  recorded.mutable_offer()->set_lot(lot);
+  recorded.mutable_offer()->set_bidder(bidder);
+  recorded.mutable_offer()->set_cents(cents);
+  recorded.set_verdict(verdict);
+  return recorded;
+}
+
+Closing ClosingOf(const std::string& lot, const RecordedOffer& won) {
+  Closing closing;
+  closing.set_lot(lot);
+  closing.set_winner(won.offer().bidder());
+  closing.set_cents(won.offer().cents());
+  closing.set_offer_id(won.offer().offer_id());
+  return closing;
+}
+
+AuctionStatus StatusOf(const Closing& closing) {
+  AuctionStatus status;
+  status.set_lot(closing.lot());
+  status.set_best_bidder(closing.winner());
+  status.set_best_cents(closing.cents());
+  status.set_closed(true);
+  return status;
+}
+
+Happening At(int64_t micros, const std::string& what, const std::string& who, const std::string& why = "") {
+  return MakeHappening(absl::FromUnixMicros(micros), "node", what, who, why);
+}
+
+// A small run in which everything holds.
+Evidence GoodRun() {
+  Evidence run;
+  run.lots = {{.id = "a", .title = "A"}, {.id = "b", .title = "B"}};
+  const std::vector<RecordedOffer> offers = {
+      Recorded(1, "a", "anna", 100, ACCEPTED), Recorded(2, "a", "bo", 150, ACCEPTED),
+      Recorded(3, "a", "cy", 155, TOO_LOW), Recorded(4, "b", "cy", 5, BELOW_RESERVE),
+      Recorded(5, "a", "cy", 900, LATE)};
+  for (const RecordedOffer& recorded : offers) run.plan.offers.push_back(recorded.offer());
+  run.plan.killed_house = 1;
+  run.plan.crashed_lot = "a";
+  run.floor.acknowledged = offers;
+  run.ledger_offers = offers;
+  run.ledger_closings = {ClosingOf("a", offers[1]), ClosingOf("b", RecordedOffer())};
+  run.closed.lots = {StatusOf(run.ledger_closings[0]), StatusOf(run.ledger_closings[1])};
+  run.chronicle = {At(1, "started", "house-1"), At(2, "exited", "house-1", "OsSignal(9 SIGKILL)"),
+                   At(3, "started", "house-1"), At(4, "exited", "a", "Exception(auction::InjectedCrash: rehearsed)"),
+                   At(5, "started", "a")};
+  run.nodes = {{"ledger", true, "Normal"}, {"house-1", true, "Normal"}};
+  return run;
+}
+
+// The failed checks, one line each.
+std::string FailedChecks(const Evidence& run) {
+  std::string failed;
+  for (const Check& check : CheckRun(run)) {
+    if (!check.holds) absl::StrAppend(&failed, check.what, ": ", check.detail, "\n");
+  }
+  return failed;
+}
+
+TEST(RunChecksTest, AGoodRunPasses) { EXPECT_EQ(FailedChecks(GoodRun()), ""); }
+
+TEST(RunChecksTest, EachFaultIsFoundAndNamed) {
+  struct Case {
+    std::function<void(Evidence&)> spoil;
+    std::string expected;
+  };
+  const Case cases[] = {
+      {[](Evidence& run) { run.floor.acknowledged.pop_back(); }, "every offer was acknowledged: 4 of 5"},
+      {[](Evidence& run) { run.floor.problems.push_back("offer 1: gave up"); },
+       "every offer was acknowledged: offer 1"},
+      {[](Evidence& run) { run.ledger_offers.erase(run.ledger_offers.begin()); },
+       "offer 1 of anna for a (1.00) is not"},
+      {[](Evidence& run) { run.ledger_offers[2].set_verdict(ACCEPTED); }, "was answered TOO_LOW"},
+      {[](Evidence& run) { run.ledger_offers.push_back(Recorded(9, "a", "x", 1, LATE)); }, "was never made"},
+      {[](Evidence& run) { run.ledger_offers.push_back(run.ledger_offers[0]); }, "is there twice"},
+      {[](Evidence& run) { run.ledger_closings.pop_back(); }, "exactly one closing row: b has 0"},
+      {[](Evidence& run) { run.ledger_closings.push_back(run.ledger_closings[0]); }, "a has 2"},
+      {[](Evidence& run) { run.ledger_closings[1].set_lot("c"); }, "'c' is no lot"},
+      {[](Evidence& run) { run.ledger_closings[0].set_winner("anna"); }, "a closed for 'anna' at 1.50"},
+      {[](Evidence& run) { run.ledger_closings[0] = ClosingOf("a", run.ledger_offers[0]); }, "the highest is offer 2"},
+      {[](Evidence& run) { run.closed.lots[0].set_best_cents(7); }, "a says 'bo' at 0.07"},
+      {[](Evidence& run) { run.closed.lots.pop_back(); }, "1 of 2 lots answered"},
+      {[](Evidence& run) { run.closed.problems.push_back("b has not closed"); }, "b has not closed"},
+      {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 1); }, "house-1 did not exit with OsSignal(9"},
+      {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 2); }, "house-1 was not started again"},
+      {[](Evidence& run) { run.chronicle.erase(run.chronicle.begin() + 3); }, "a did not exit with InjectedCrash"},
+      {[](Evidence& run) { run.chronicle.pop_back(); }, "a was not started again"},
+      {[](Evidence& run) { run.nodes[0] = {"ledger", false, "OsSignal(11)"}; }, "ledger: OsSignal(11)"},
+      {[](Evidence& run) { run.nodes.clear(); }, "no node was seen to exit"},
+  };
+  for (const Case& c : cases) {
+    Evidence run = GoodRun();
+    c.spoil(run);
+    EXPECT_THAT(FailedChecks(run), HasSubstr(c.expected));
+  }
+}
+
+TEST(RunChecksTest, FailuresThatWereNotAskedForAreNotMissed) {
+  Evidence run = GoodRun();
+  run.plan.killed_house = 0;
+  run.plan.crashed_lot.clear();
+  run.chronicle.clear();
+  EXPECT_EQ(FailedChecks(run), "");
+}
+
+TEST(RunChecksTest, ANodesLastEndCounts) {
+  const Chronicled chronicle = {At(1, "exited", "house-1", "OsSignal(9 SIGKILL)"), At(2, "started", "house-1"),
+                                At(3, "was stopped", "house-1", "Normal"), At(1, "was stopped", "ledger", "OsExit(1)")};
+  const std::vector<NodeEnd> ends = LastEnds({"house-1", "ledger", "house-2"}, chronicle);
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_TRUE(ends[0].is_clean);
+  EXPECT_FALSE(ends[1].is_clean);
+  EXPECT_EQ(ends[1].reason, "OsExit(1)");
+  EXPECT_FALSE(ends[2].is_clean);
+}
+
+TEST(TimelineTest, WhatManySawAtOnceIsOneLine) {
+  const std::vector<std::string> lines = FormatTimeline(
+      {At(2'000'000, "down", "auction/b", "NoConnection"), At(1'500'000, "exited", "house-1", "why"),
+       At(2'000'001, "down", "auction/a", "NoConnection"), At(2'000'002, "down", "auction/a", "NoConnection"),
+       At(9'000'000, "down", "auction/a", "NoConnection")},
+      absl::FromUnixSeconds(1));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("0.500 s  node       exited         house-1: why"));
+  EXPECT_THAT(lines[1], HasSubstr("1.000 s  node       down           auction/b and 1 more, 3 times: NoConnection"));
+  EXPECT_THAT(lines[2], HasSubstr("8.000 s"));
+}
+
+}  // namespace
+}  // namespace auction

@@ -1,0 +1,293 @@
+// The forms of a tree, process children, and what a supervisor tells of what it
+// did.
+#include "understudy/supervision/builders.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+#include "understudy/tests/supervision/workers.h"
+
+namespace understudy {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr absl::Duration kSoon = absl::Seconds(1);
+
+static_assert(Spawnable<SupervisorBuilder>);
+
+class BuildersTest : public testing::Test {
+ protected:
+  ChildBuilder A(const std::string& name = "a") { return Permanent<Worker>(name, journal_); }
+
+  // "started a" for each event.
+  std::function<void(const SupervisionEvent&)> Tell() {
+    return [this](const SupervisionEvent& event) {
+      told_.push_back(event.child + ": " + std::string(SupervisionEventName(event.kind)));
+    };
+  }
+  Children ChildrenOf(SupervisorRef supervisor) {
+    return *system_.Ask(supervisor.which_children(), WhichChildren(), kSoon);
+  }
+  void CrashFirst(SupervisorRef supervisor) {
+    Ref<Worker>(ChildrenOf(supervisor).children[0].pid)[&Worker::crash].Tell(Crash());
+    system_.RunUntilIdle();
+  }
+
+  std::vector<std::string> told_;
+  std::shared_ptr<Journal> journal_ = std::make_shared<Journal>();
+  TestSystem system_{1};
+};
+
+TEST_F(BuildersTest, ABuilderFillsInEveryField) {
+  const ChildSpec spec = A().RegisteredAs("n")
+                             .PublishedAs("p")
+                             .ShutdownWithin(absl::Seconds(2))
+                             .Backoff({.min = absl::Seconds(1)})
+                             .StartWithin(absl::Seconds(3))
+                             .Significant()
+                             .Spec("id");
+  EXPECT_EQ(spec.id, "id");
+  EXPECT_EQ(spec.kind, ChildKind::kWorker);
+  EXPECT_EQ(spec.restart, RestartType::kPermanent);
+  EXPECT_EQ(spec.registered_as, "n");
+  EXPECT_EQ(spec.published_as, "p");
+  EXPECT_EQ(spec.shutdown, ChildShutdown::Within(absl::Seconds(2)));
+  EXPECT_EQ(spec.backoff->min, absl::Seconds(1));
+  EXPECT_EQ(spec.start_within, absl::Seconds(3));
+  EXPECT_TRUE(spec.significant);
+  EXPECT_EQ(A().BrutalKill().Spec("").shutdown, ChildShutdown::BrutalKill());
+  EXPECT_EQ(A().ShutdownWithoutLimit().Spec("").shutdown, ChildShutdown::Infinity());
+  EXPECT_EQ((Transient<Worker>("a", journal_).Spec("").restart), RestartType::kTransient);
+  EXPECT_EQ((Temporary<Worker>("a", journal_).Spec("").restart), RestartType::kTemporary);
+}
+
+TEST_F(BuildersTest, AProcessIsABinaryAndItsArguments) {
+  const ChildSpec spec =
+      TransientProcess("ledger_node", {"--db", "x"}).NodeNamed("ledger").Environment("A", "1").Spec("l");
+  EXPECT_EQ(spec.kind, ChildKind::kProcess);
+  EXPECT_EQ(spec.restart, RestartType::kTransient);
+  EXPECT_EQ(
+      *spec.process,
+      (ProcessSpec{
+          .binary = "ledger_node", .arguments = {"--db", "x"}, .environment = {{"A", "1"}}, .node_name = "ledger"}));
+  EXPECT_EQ(PermanentProcess("x").Spec("").restart, RestartType::kPermanent);
+  EXPECT_EQ(TemporaryProcess("x").Spec("").restart, RestartType::kTemporary);
+}
+
+TEST_F(BuildersTest, AClassAFactoryASpecAndATreeAreStartedAlike) {
+  const auto factory = [journal = journal_] { return std::make_unique<Worker>("made", journal); };
+  system_.Spawn(OneForOne()
+                    .Child("class", A("class"))
+                    .Child("factory", Permanent(factory))
+                    .Child("spec", Permanent(MakeActorSpec<Worker>(std::string("spec"), journal_)))
+                    .Child("tree", Permanent(RestForOne().Child("leaf", A("leaf"))))
+                    .Child("type", Permanent(MakeSupervisor(OneForOne().Child("deep", A("deep")).spec()))));
+  system_.RunUntilIdle();
+  EXPECT_EQ(journal_->Take(), "start class, start made, start spec, start leaf, start deep");
+}
+
+TEST_F(BuildersTest, TheNamesOfASpecAreKept) {
+  auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
+  spec.options.registered_as = "book";
+  spec.options.start_within = kSoon;
+  EXPECT_EQ(Permanent(spec).Spec("a").registered_as, "book");
+  EXPECT_EQ(Permanent(spec).Spec("a").start_within, kSoon);
+}
+
+TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
+  const auto tree = OneForOne().Child("a", A());
+  const Ref<Supervisor> first = system_.Spawn(tree);
+  const Ref<Supervisor> second = system_.Spawn(tree);
+  system_.RunUntilIdle();
+  EXPECT_NE(first, second);
+  EXPECT_EQ(journal_->Take(), "start a, start a");
+  EXPECT_EQ(DescribeTree(tree.spec()),
+            "one_for_one, at most 1 restart in 5s\n  a: permanent worker, stopped within 5s\n");
+}
+
+TEST_F(BuildersTest, AnErrorDeepInATreeSaysWhere) {
+  const auto tree =
+      OneForOne().Child("lots", Permanent(OneForOne().Child("lot-1", A().StartWithin(absl::ZeroDuration()))));
+  EXPECT_EQ(tree.Validate().message(),
+            "error in the supervision tree: child 'lots' / child 'lot-1': start_within: 0 is no time to start in; it "
+            "must be above 0");
+}
+
+TEST_F(BuildersTest, NodeNamedOnAWorkerIsAnError) {
+  EXPECT_EQ(OneForOne().Child("a", A().NodeNamed("n")).Validate().message(),
+            "error in the supervision tree: child 'a': process: given for a worker; only a process has one");
+}
+
+TEST_F(BuildersTest, AWorkerOfDataAloneCannotStart) {
+  auto life = std::make_shared<RootLife>();
+  system_.Spawn<Launcher>(MakeSupervisor({.children = {{.id = "a"}}}), life);
+  system_.RunUntilIdle();
+  EXPECT_EQ(life->end().ToString(),
+            "Failed(FAILED_PRECONDITION: child 'a' could not start); because of Failed(FAILED_PRECONDITION: child 'a' "
+            "has nothing to start: no ChildSpec::start)");
+}
+
+// ---- Process children.
+
+TEST_F(BuildersTest, AProcessChildNeedsANode) {
+  auto life = std::make_shared<RootLife>();
+  system_.Spawn<Launcher>(OneForOne().Child("ledger", PermanentProcess("ledger_node")), life);
+  system_.RunUntilIdle();
+  EXPECT_THAT(life->end().ToString(), HasSubstr("child 'ledger' is a process, and this system cannot start one: it has "
+                                                "no node"));
+}
+
+class FakeSpawner final : public Spawner {
+ public:
+  explicit FakeSpawner(std::shared_ptr<Journal> journal) : journal_(std::move(journal)) {}
+  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) override {
+    if (child.binary == "missing") return absl::NotFoundError("no binary 'missing'");
+    asked.push_back(child);
+    return [journal = journal_, name = child.node_name] { return std::make_unique<Worker>(name, journal); };
+  }
+  std::vector<ProcessChild> asked;
+
+ private:
+  const std::shared_ptr<Journal> journal_;
+};
+
+TEST_F(BuildersTest, AProcessChildIsStartedThroughTheSpawnerAndRestartedByItsStatus) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child(
+      "ledger", PermanentProcess("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8))));
+  system_.RunUntilIdle();
+  ASSERT_EQ(spawner.asked.size(), 1u);
+  EXPECT_EQ(spawner.asked[0].binary, "ledger_node");
+  EXPECT_THAT(spawner.asked[0].arguments, ElementsAre("--db", "x"));
+  EXPECT_EQ(spawner.asked[0].node_name, "ledger");
+  EXPECT_EQ(spawner.asked[0].stop_within, absl::Seconds(4));
+  Ref<Worker>(ChildrenOf(root).children[0].pid)[&Worker::end].Tell(End{ExitReason::OsSignal(11)});
+  system_.RunUntilIdle();
+  EXPECT_EQ(journal_->Take(), "start ledger, end ledger OsSignal, start ledger");
+  EXPECT_THAT(told_, ElementsAre("ledger: started", "ledger: exited", "ledger: is restarted", "ledger: started"));
+}
+
+TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  auto life = std::make_shared<RootLife>();
+  system_.Spawn<Launcher>(OneForOne().Child("m", PermanentProcess("missing")), life);
+  system_.RunUntilIdle();
+  EXPECT_THAT(life->end().ToString(), HasSubstr("because of Failed(NOT_FOUND: no binary 'missing')"));
+}
+
+// ---- What is told.
+
+TEST_F(BuildersTest, EventsOfTheWholeTreeReachItsHandler) {
+  system_.Spawn(OneForOne().OnEvent(Tell()).Child("s", Permanent(OneForOne().Child("a", A()))));
+  system_.RunUntilIdle();
+  EXPECT_THAT(told_, ElementsAre("a: started", "s: started"));
+}
+
+class Listener final : public Actor {
+ public:
+  explicit Listener(std::vector<SupervisionEvent>* heard) : heard_(heard) {}
+  Mailbox<"event", SupervisionEvent> event{this};
+  Mailbox<"end", End> end{this};
+  Next Start() override { return listening_; }
+
+ private:
+  void Hear(const SupervisionEvent& told) { heard_->push_back(told); }
+  void DoEnd(const End&) { context().Stop(); }
+  std::vector<SupervisionEvent>* const heard_;
+  Behavior listening_{"listening", On(event, &Listener::Hear), On(end, &Listener::DoEnd)};
+};
+
+TEST_F(BuildersTest, SubscribersGetEachEventUntilTheyEnd) {
+  std::vector<SupervisionEvent> heard;
+  const SupervisorRef root = system_.Spawn(OneForOne().Child("a", A().Backoff({.min = kSoon, .jitter = 0})));
+  const Ref<Listener> listener = system_.Spawn<Listener>(&heard);
+  system_.RunUntilIdle();
+  ASSERT_TRUE(system_.Ask(root.subscribe(), Subscribe{listener[&Listener::event]}, kSoon).ok());
+  CrashFirst(root);
+  CrashFirst(root);
+  ASSERT_EQ(heard.size(), 5u);
+  EXPECT_EQ(heard[0].kind, SupervisionEvent::Kind::kExited);
+  EXPECT_EQ(heard[0].supervisor, root.pid());
+  EXPECT_EQ(heard[0].child, "a");
+  EXPECT_EQ(heard[0].reason, ExitReason::Exception("std::logic_error", "a crashed"));
+  EXPECT_EQ(heard[1].kind, SupervisionEvent::Kind::kRestarting);
+  EXPECT_EQ(heard[1].restarts, 1);
+  EXPECT_EQ(heard[2].kind, SupervisionEvent::Kind::kStarted);
+  EXPECT_EQ(heard[3].kind, SupervisionEvent::Kind::kExited);
+  EXPECT_EQ(heard[4].kind, SupervisionEvent::Kind::kBackoff);
+  EXPECT_EQ(heard[4].wait, kSoon);
+  EXPECT_EQ(heard[4].ToString(), "child 'a' is restarted later, in 1s, restart 2");
+  listener[&Listener::end].Tell(End());
+  system_.RunUntilIdle();
+  int buried = 0;
+  system_.SubscribeDeadLetters([&](const DeadLetter&) { ++buried; });
+  system_.Advance(kSoon);
+  CrashFirst(root);
+  EXPECT_EQ(buried, 0) << "the supervisor goes on telling a dead subscriber";
+}
+
+TEST_F(BuildersTest, SubscribersAreBounded) {
+  std::vector<SupervisionEvent> heard;
+  const SupervisorRef root = system_.Spawn(OneForOne());
+  for (size_t i = 0; i < limits::kSupervisionSubscribersMax; ++i) {
+    const Ref<Listener> listener = system_.Spawn<Listener>(&heard);
+    ASSERT_TRUE(system_.Ask(root.subscribe(), Subscribe{listener[&Listener::event]}, kSoon).ok());
+    ASSERT_TRUE(system_.Ask(root.subscribe(), Subscribe{listener[&Listener::event]}, kSoon).ok()) << "again";
+  }
+  const Ref<Listener> one_more = system_.Spawn<Listener>(&heard);
+  EXPECT_EQ(system_.Ask(root.subscribe(), Subscribe{one_more[&Listener::event]}, kSoon).status().message(),
+            "Full: the supervisor has 100 subscribers already");
+}
+
+TEST(SupervisionLog, EachEventIsALineThatNamesSupervisorChildAndReason) {
+  SeededExecutor executor(1);
+  KeptLog log;
+  ActorSystem system({.name = "house", .executor = &executor, .seed = 1, .log = &log});
+  auto journal = std::make_shared<Journal>();
+  const SupervisorRef root = system.Spawn(OneForOne().Intensity(0, kSoon).Child("a", Permanent<Worker>("a", journal)));
+  executor.RunUntilIdle();
+  const Children children = *system.Ask(root.which_children(), WhichChildren(), kSoon);
+  const std::string a = children.children[0].pid.ToString();
+  Ref<Worker>(children.children[0].pid)[&Worker::crash].Tell(Crash());
+  executor.RunUntilIdle();
+  const std::string prefix = "supervisor " + root.pid().ToString() + ": ";
+  std::vector<std::string> lines;
+  for (const std::string& line : log.lines()) {
+    if (absl::StartsWith(line, prefix)) lines.push_back(line.substr(prefix.size()));
+  }
+  const std::string gave_up =
+      "RestartsExhausted(child 'a' needed 1 restart within 1s; 0 are allowed); because of "
+      "Exception(std::logic_error: a crashed)";
+  EXPECT_THAT(lines, ElementsAre("child 'a' " + a + " started",
+                                 "child 'a' " + a + " exited: Exception(std::logic_error: a crashed)",
+                                 "child 'a' is given up: " + gave_up,
+                                 "supervisor " + root.pid().ToString() + " stops its children: " + gave_up));
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,247 @@
+// PlanDriver: carries out a RestartPlan's actions on children that are only
+// names, in virtual time, and writes down what it was told to do:
+//
+//   PlanDriver plan(Spec(RestartStrategy::kOneForOne, {"a", "b"}));
+//   plan.StartAll();
+//   EXPECT_EQ(plan.Log(), "start a, start b, done");
+//
+// Children start and stop at once unless told otherwise.
+#ifndef UNDERSTUDY_TESTS_SUPERVISION_PLAN_DRIVER_H_
+#define UNDERSTUDY_TESTS_SUPERVISION_PLAN_DRIVER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervision_event.h"
+
+namespace understudy {
+
+// Permanent children of these ids, with room for 3 restarts in 10 s.
+inline SupervisorSpec Spec(RestartStrategy strategy, const std::vector<std::string>& ids) {
+  SupervisorSpec spec{.strategy = strategy, .intensity = 3, .period = absl::Seconds(10)};
+  for (const std::string& id : ids) spec.children.push_back({.id = id});
+  return spec;
+}
+
+class PlanDriver {
+ public:
+  using Action = RestartPlan::Action;
+
+  explicit PlanDriver(const SupervisorSpec& spec, uint64_t seed = 1) : plan_(spec, Random(seed)) {}
+
+  enum class StartResult { kStarts, kSlow, kFails, kIgnores };
+
+  // What these children do. A slow start or stop waits for Started … or Exit.
+  std::set<std::string> slow_start, slow_stop, fail_start, ignore_start;
+  // Decides instead of these, when set.
+  std::function<StartResult(const std::string& id)> on_start;
+
+  RestartPlan& plan() { return plan_; }
+  MonotonicTime now() const { return now_; }
+
+  void StartAll() {
+    plan_.StartAll(now_);
+    Carry();
+  }
+  void Shutdown() {
+    plan_.Shutdown(ExitReason::Shutdown(), now_);
+    Carry();
+  }
+  // The child's slow start is over.
+  void Started(const std::string& id) {
+    plan_.Started(life_.at(id), now_);
+    Carry();
+  }
+  void Failed(const std::string& id, const ExitReason& reason = ExitReason::StartTimeout()) {
+    plan_.Failed(life_.at(id), reason, now_);
+    life_.erase(id);
+    Carry();
+  }
+  void Exit(const std::string& id, const ExitReason& reason = ExitReason::Exception("std::logic_error", "oops")) {
+    const RestartPlan::LifeId life = life_.at(id);
+    life_.erase(id);
+    plan_.Down(life, reason, now_);
+    Carry();
+  }
+  RestartPlan::RequestId StartChild(ChildSpec spec) {
+    plan_.StartChild(std::move(spec), ++requests_, now_);
+    return Carry();
+  }
+  RestartPlan::RequestId Terminate(const std::string& id) {
+    plan_.TerminateChild(id, ++requests_, now_);
+    return Carry();
+  }
+  RestartPlan::RequestId Restart(const std::string& id) {
+    plan_.RestartChild(id, ++requests_, now_);
+    return Carry();
+  }
+  RestartPlan::RequestId Delete(const std::string& id) {
+    plan_.DeleteChild(id, ++requests_, now_);
+    return Carry();
+  }
+  void FreeName(const std::string& name) {
+    plan_.NameFreed(name, now_);
+    Carry();
+  }
+  // Lets time pass, timers in order.
+  void Pass(absl::Duration duration) {
+    const MonotonicTime end = now_ + duration;
+    while (!timers_.empty()) {
+      auto first = timers_.begin();
+      for (auto it = timers_.begin(); it != timers_.end(); ++it) {
+        if (it->second < first->second) first = it;
+      }
+      if (first->second > end) break;
+      now_ = first->second;
+      const RestartPlan::TimerId timer = first->first;
+      timers_.erase(first);
+      plan_.TimerElapsed(timer, now_);
+      Carry();
+    }
+    now_ = end;
+  }
+
+  bool IsUp(const std::string& id) const { return life_.contains(id); }
+  RestartPlan::LifeId LifeOf(const std::string& id) const { return life_.at(id); }
+  // Which run of a child that life was: "a".
+  const std::string& IdOf(RestartPlan::LifeId life) const { return id_of_.at(life); }
+
+  // What was done since the last call.
+  std::string Log() { return absl::StrJoin(std::exchange(log_, {}), ", "); }
+  std::vector<SupervisionEvent> Events() { return std::exchange(events_, {}); }
+  const absl::Status& StatusOf(RestartPlan::RequestId request) const { return replies_.at(request); }
+  bool IsAnswered(RestartPlan::RequestId request) const { return replies_.contains(request); }
+  int AnswersTo(RestartPlan::RequestId request) { return answers_[request]; }
+  RestartPlan::RequestId requests() const { return requests_; }
+  bool WasAskedToStop(const std::string& id) const { return IsUp(id) && asked_.contains(life_.at(id)); }
+  const ExitReason& finish_reason() const { return finish_reason_; }
+  size_t timers() const { return timers_.size(); }
+  // "a running, b stopped"
+  std::string States() const {
+    std::vector<std::string> states;
+    for (const ChildInfo& child : plan_.WhichChildren()) {
+      states.push_back(absl::StrCat(child.id, " ", ChildStateName(child.state)));
+    }
+    return absl::StrJoin(states, ", ");
+  }
+
+ private:
+  RestartPlan::RequestId Carry() {
+    const RestartPlan::RequestId request = requests_;
+    for (Action& action : plan_.TakeActions()) actions_.push_back(std::move(action));
+    while (!actions_.empty()) {
+      const Action action = std::move(actions_.front());
+      actions_.pop_front();
+      CarryOut(action);
+      for (Action& more : plan_.TakeActions()) actions_.push_back(std::move(more));
+    }
+    return request;
+  }
+
+  void CarryOut(const Action& action) {
+    switch (action.kind) {
+      case Action::Kind::kStart:
+        Start(action);
+        break;
+      case Action::Kind::kStop:
+      case Action::Kind::kKill:
+        Stop(action);
+        break;
+      case Action::Kind::kArmTimer:
+        log_.push_back(absl::StrCat("timer ", absl::FormatDuration(action.wait)));
+        timers_[action.timer] = now_ + action.wait;
+        break;
+      case Action::Kind::kCancelTimer:
+        log_.push_back("cancel timer");
+        timers_.erase(action.timer);
+        break;
+      case Action::Kind::kReply:
+        log_.push_back(absl::StrCat("reply ", action.request, " ", absl::StatusCodeToString(action.status.code())));
+        replies_[action.request] = action.status;
+        ++answers_[action.request];
+        break;
+      case Action::Kind::kWatchName:
+        log_.push_back(absl::StrCat("watch ", action.name));
+        break;
+      case Action::Kind::kReport:
+        events_.push_back(action.event);
+        break;
+      case Action::Kind::kStartDone:
+        log_.push_back("done");
+        break;
+      case Action::Kind::kFinish:
+        log_.push_back(absl::StrCat("finish ", ExitKindName(action.reason.kind())));
+        finish_reason_ = action.reason;
+        break;
+    }
+  }
+
+  void Start(const Action& action) {
+    const std::string& id = action.child->id;
+    log_.push_back(absl::StrCat("start ", id));
+    id_of_[action.life] = id;
+    if (life_.contains(id)) log_.push_back(absl::StrCat("BUG: ", id, " runs already"));
+    plan_.Spawned(action.life, Pid(1, 1, action.life));
+    const StartResult result = ResultFor(id);
+    if (result == StartResult::kFails) {
+      plan_.Failed(action.life, ExitReason::Failed(absl::NotFoundError(absl::StrCat("no file for ", id))), now_);
+    } else if (result == StartResult::kIgnores) {
+      plan_.Ignored(action.life, now_);
+    } else {
+      life_[id] = action.life;
+      if (result == StartResult::kStarts) plan_.Started(action.life, now_);
+    }
+  }
+
+  StartResult ResultFor(const std::string& id) const {
+    if (on_start) return on_start(id);
+    if (fail_start.contains(id)) return StartResult::kFails;
+    if (ignore_start.contains(id)) return StartResult::kIgnores;
+    return slow_start.contains(id) ? StartResult::kSlow : StartResult::kStarts;
+  }
+
+  void Stop(const Action& action) {
+    const std::string id = id_of_.at(action.life);
+    const bool is_kill = action.kind == Action::Kind::kKill;
+    log_.push_back(absl::StrCat(is_kill ? "kill " : "stop ", id));
+    if (!life_.contains(id) || life_.at(id) != action.life) log_.push_back(absl::StrCat("BUG: ", id, " does not run"));
+    if (!is_kill && !asked_.insert(action.life).second) log_.push_back(absl::StrCat("BUG: ", id, " was asked already"));
+    if (!is_kill && slow_stop.contains(id)) return;
+    life_.erase(id);
+    plan_.Down(action.life, is_kill ? ExitReason::Killed() : ExitReason::Shutdown(), now_);
+  }
+
+  RestartPlan plan_;
+  MonotonicTime now_ = MonotonicTime::FromNanos(1000000000);
+  RestartPlan::RequestId requests_ = 0;
+  std::map<std::string, RestartPlan::LifeId> life_;
+  std::map<RestartPlan::LifeId, std::string> id_of_;
+  std::map<RestartPlan::TimerId, MonotonicTime> timers_;
+  std::map<RestartPlan::RequestId, absl::Status> replies_;
+  std::map<RestartPlan::RequestId, int> answers_;
+  std::set<RestartPlan::LifeId> asked_;
+  std::deque<Action> actions_;
+  std::vector<std::string> log_;
+  std::vector<SupervisionEvent> events_;
+  ExitReason finish_reason_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_SUPERVISION_PLAN_DRIVER_H_

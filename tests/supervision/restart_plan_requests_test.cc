@@ -1,0 +1,460 @@
+// Requests, queries and backoff: where the plan is more than OTP's.
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/tests/supervision/plan_driver.h"
+
+namespace understudy {
+namespace {
+
+constexpr RestartStrategy kOneForOne = RestartStrategy::kOneForOne;
+constexpr RestartStrategy kOneForAll = RestartStrategy::kOneForAll;
+constexpr RestartStrategy kRestForOne = RestartStrategy::kRestForOne;
+constexpr RestartStrategy kStrategies[] = {kOneForOne, kOneForAll, kRestForOne};
+
+SupervisorSpec Patient(SupervisorSpec spec) {  // no timers in the log
+  for (ChildSpec& child : spec.children) child.shutdown = ChildShutdown::Infinity();
+  return spec;
+}
+
+TEST(RestartPlanRequests, TerminateStopsAChildAndRestartStartsItAgain) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(Patient(Spec(strategy, {"a", "b"})));
+    plan.StartAll();
+    plan.Log();
+    plan.Terminate("a");
+    EXPECT_EQ(plan.Log(), "stop a, reply 1 OK");
+    EXPECT_EQ(plan.States(), "a stopped, b running");
+    plan.Terminate("a");
+    EXPECT_EQ(plan.Log(), "reply 2 OK");
+    plan.Restart("a");
+    EXPECT_EQ(plan.Log(), "start a, reply 3 OK");
+    plan.Delete("a");
+    EXPECT_EQ(plan.StatusOf(4).ToString(), "FAILED_PRECONDITION: child 'a' is running; terminate it first");
+    plan.Restart("a");
+    EXPECT_EQ(plan.StatusOf(5).ToString(), "FAILED_PRECONDITION: child 'a' is running; terminate it first");
+    plan.Terminate("a");
+    plan.Delete("a");
+    EXPECT_TRUE(plan.StatusOf(7).ok());
+    EXPECT_EQ(plan.States(), "b running");
+  }
+}
+
+// OTP SUP-13
+TEST(RestartPlanRequests, AnUnknownIdIsNotFound) {
+  PlanDriver plan(Spec(kOneForOne, {"a"}));
+  plan.StartAll();
+  plan.Terminate("x");
+  plan.Restart("x");
+  plan.Delete("x");
+  for (const RestartPlan::RequestId request : {1, 2, 3}) {
+    EXPECT_EQ(plan.StatusOf(request).ToString(), "NOT_FOUND: there is no child 'x'");
+  }
+  EXPECT_EQ(plan.plan().GetChildSpec("x").status().ToString(), "NOT_FOUND: there is no child 'x'");
+}
+
+TEST(RestartPlanRequests, StartChildAddsAtTheEndAndRefusesDuplicatesAndBadSpecs) {
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a"})));
+  plan.StartAll();
+  plan.StartChild({.id = "b"});
+  EXPECT_TRUE(plan.StatusOf(1).ok());
+  plan.StartChild({.id = "b"});
+  EXPECT_EQ(plan.StatusOf(2).ToString(), "ALREADY_EXISTS: there is a child 'b' already");
+  plan.StartChild({.id = "c", .start_within = absl::ZeroDuration()});
+  EXPECT_EQ(plan.StatusOf(3).ToString(),
+            "INVALID_ARGUMENT: error in the supervision tree: child 'c': start_within: 0 is no time to start in; it "
+            "must be above 0");
+  plan.Log();
+  plan.Shutdown();
+  EXPECT_EQ(plan.Log(), "stop b, timer 5s, cancel timer, stop a, finish Shutdown");  // b has the default
+}
+
+TEST(RestartPlanRequests, AStartChildThatFailsIsForgottenAndSaysWhy) {
+  PlanDriver plan(Spec(kOneForOne, {"a"}));
+  plan.StartAll();
+  plan.fail_start = {"b"};
+  plan.StartChild({.id = "b"});
+  EXPECT_EQ(plan.StatusOf(1).ToString(),
+            "FAILED_PRECONDITION: child 'b' could not start: Failed(NOT_FOUND: no file for b)");
+  EXPECT_EQ(plan.States(), "a running");
+}
+
+// OTP SUP-11
+TEST(RestartPlanRequests, ARestartChildThatFailsStaysStopped) {
+  PlanDriver plan(Spec(kOneForOne, {"a"}));
+  plan.StartAll();
+  plan.Terminate("a");
+  plan.fail_start = {"a"};
+  plan.Restart("a");
+  EXPECT_EQ(plan.StatusOf(2).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.States(), "a stopped");
+}
+
+// OTP SUP-57
+TEST(RestartPlanRequests, ATemporaryChildThatIsTerminatedIsForgotten) {
+  SupervisorSpec spec = Spec(kOneForOne, {"a"});
+  spec.children[0].restart = RestartType::kTemporary;
+  PlanDriver plan(spec);
+  plan.StartAll();
+  plan.Terminate("a");
+  EXPECT_EQ(plan.States(), "");
+}
+
+TEST(RestartPlanRequests, ARequestAboutAnotherChildOfOneForOneDoesNotWait) {
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
+  plan.slow_stop = {"a"};
+  plan.StartAll();
+  plan.Terminate("a");
+  plan.Terminate("b");
+  EXPECT_FALSE(plan.IsAnswered(1));
+  EXPECT_TRUE(plan.IsAnswered(2));
+  plan.Terminate("a");
+  plan.Restart("a");
+  plan.Log();
+  plan.Exit("a", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "reply 1 OK, reply 3 OK, start a, reply 4 OK");
+}
+
+TEST(RestartPlanRequests, WithAnOrderedStrategyRequestsAreServedOneByOneInTheOrderOfArrival) {
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c"})));
+  plan.slow_stop = {"c"};
+  plan.StartAll();
+  plan.Terminate("c");
+  plan.Exit("b");
+  plan.Terminate("a");
+  plan.Log();
+  plan.Exit("c", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "reply 1 OK, start b, start c, stop a, reply 2 OK");
+}
+
+TEST(RestartPlanRequests, QueriesAreAnsweredWhileAChildStartsAndStops) {
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c"})));
+  plan.StartAll();
+  plan.slow_stop = {"c"};
+  plan.Exit("b");
+  EXPECT_EQ(plan.States(), "a running, b restarting, c stopping");
+  EXPECT_EQ(plan.plan().CountChildren().specs, 3);
+  EXPECT_EQ(plan.plan().CountChildren().active, 1);
+  EXPECT_TRUE(plan.plan().GetChildSpec("c").ok());
+}
+
+TEST(RestartPlanRequests, TerminateCancelsTheStartOfAChildAndTheRestOfAnOrderedPlan) {
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c"})));
+  plan.StartAll();
+  plan.slow_start = {"b"};
+  plan.Exit("b");
+  plan.Log();
+  plan.Terminate("b");
+  EXPECT_EQ(plan.Log(), "stop b, reply 1 OK");
+  EXPECT_EQ(plan.States(), "a running, b stopped, c stopped");
+}
+
+TEST(RestartPlanRequests, TerminateInAFirstStartOfOneForOneGoesOnWithTheNext) {
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
+  plan.slow_start = {"a"};
+  plan.StartAll();
+  plan.Terminate("a");
+  EXPECT_EQ(plan.Log(), "start a, stop a, reply 1 OK, start b, done");
+}
+
+TEST(RestartPlanRequests, DeleteOfAChildThatIsBeingStartedStopsAndForgetsIt) {
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
+  plan.StartAll();
+  plan.slow_start = {"a"};
+  plan.Exit("a");
+  plan.Log();
+  plan.Restart("a");
+  EXPECT_EQ(plan.StatusOf(1).ToString(), "FAILED_PRECONDITION: child 'a' is being started already");
+  plan.Delete("a");
+  EXPECT_TRUE(plan.StatusOf(2).ok());
+  EXPECT_EQ(plan.States(), "b running");
+}
+
+TEST(RestartPlanRequests, AStartChildThatIsTerminatedAnswersBoth) {
+  PlanDriver plan(Patient(Spec(kOneForOne, {})));
+  plan.StartAll();
+  plan.slow_start = {"a"};
+  plan.StartChild({.id = "a", .shutdown = ChildShutdown::Infinity()});
+  plan.Terminate("a");
+  EXPECT_TRUE(understudy::IsCancelled(plan.StatusOf(1))) << plan.StatusOf(1);
+  EXPECT_TRUE(plan.StatusOf(2).ok());
+}
+
+TEST(RestartPlanRequests, RequestsAreRefusedOnceTheEndHasBegunWaitingOnesToo) {
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b"})));
+  plan.slow_stop = {"b"};
+  plan.StartAll();
+  plan.Terminate("b");
+  plan.Terminate("a");
+  plan.Shutdown();
+  EXPECT_TRUE(IsStopping(plan.StatusOf(2)));
+  plan.StartChild({.id = "c"});
+  EXPECT_TRUE(IsStopping(plan.StatusOf(3)));
+  plan.Exit("b", ExitReason::Shutdown());
+  EXPECT_TRUE(plan.StatusOf(1).ok());
+  EXPECT_TRUE(plan.plan().is_finished());
+}
+
+// ---- Backoff.
+
+SupervisorSpec WithBackoff(RestartStrategy strategy, const std::vector<std::string>& ids, const std::string& which) {
+  SupervisorSpec spec = Patient(Spec(strategy, ids));
+  spec.intensity = 1;
+  for (ChildSpec& child : spec.children) {
+    if (child.id != which) continue;
+    child.backoff = RestartBackoff{.min = absl::Seconds(1),
+                                   .max = absl::Seconds(4),
+                                   .jitter = 0,
+                                   .reset_after = absl::Seconds(10),
+                                   .give_up_after_attempts = 6};
+  }
+  return spec;
+}
+
+TEST(RestartPlanBackoff, TheFirstRestartIsImmediateAndLaterOnesWaitAndAreNotCounted) {
+  PlanDriver plan(WithBackoff(kOneForOne, {"a"}, "a"));
+  plan.StartAll();
+  plan.Log();
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "start a");
+  for (const std::string wait : {"1s", "2s", "4s", "4s"}) {
+    plan.Exit("a");
+    EXPECT_EQ(plan.Log(), "timer " + wait);
+    EXPECT_EQ(plan.States(), "a restarting");
+    plan.Pass(absl::Seconds(4));
+    EXPECT_EQ(plan.Log(), "start a");
+  }
+}
+
+TEST(RestartPlanBackoff, AHealthyRunBeginsAnew) {
+  PlanDriver plan(WithBackoff(kOneForOne, {"a"}, "a"));
+  plan.StartAll();
+  plan.Exit("a");
+  plan.Exit("a");
+  plan.Pass(absl::Seconds(1) + absl::Seconds(10));
+  plan.Log();
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "start a");
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "timer 1s");
+}
+
+TEST(RestartPlanBackoff, AChildGivesUpByItsOwnNumberOfAttempts) {
+  PlanDriver plan(WithBackoff(kOneForOne, {"a", "b"}, "a"));
+  plan.StartAll();
+  for (int i = 0; i < 6; ++i) {
+    plan.Exit("a");
+    plan.Pass(absl::Seconds(4));
+  }
+  plan.Exit("a", ExitReason::OsExit(3));
+  EXPECT_EQ(plan.finish_reason().ToString(),
+            "RestartsExhausted(child 'a' was restarted 6 times without running 10s; that is its limit); because of "
+            "OsExit(3)");
+}
+
+TEST(RestartPlanBackoff, AChildGivesUpByItsOwnTime) {
+  SupervisorSpec spec = WithBackoff(kOneForOne, {"a"}, "a");
+  spec.children[0].backoff->give_up_after = absl::Seconds(3);
+  PlanDriver plan(spec);
+  plan.StartAll();
+  for (int i = 0; i < 2; ++i) {
+    plan.Exit("a");
+    plan.Pass(absl::Seconds(2));
+  }
+  plan.Exit("a");
+  EXPECT_EQ(plan.finish_reason().detail(), "child 'a' has not run 10s for 4s; its limit is 3s");
+}
+
+TEST(RestartPlanBackoff, AFailedRestartWaitsToo) {
+  PlanDriver plan(WithBackoff(kOneForOne, {"a"}, "a"));
+  plan.StartAll();
+  plan.fail_start = {"a"};
+  plan.Log();
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "start a, timer 1s");
+}
+
+TEST(RestartPlanBackoff, OfOneForOneLetsTheSiblingsRun) {
+  PlanDriver plan(WithBackoff(kOneForOne, {"a", "b"}, "a"));
+  plan.StartAll();
+  plan.Exit("a");
+  plan.Exit("a");
+  EXPECT_EQ(plan.States(), "a restarting, b running");
+  plan.Log();
+  plan.Exit("b");  // counted: the second of the window
+  EXPECT_EQ(plan.Log(), "cancel timer, finish RestartsExhausted");
+}
+
+TEST(RestartPlanBackoff, OfRestForOneKeepsTheChildrenAfterItDown) {
+  PlanDriver plan(WithBackoff(kRestForOne, {"a", "b", "c"}, "b"));
+  plan.StartAll();
+  plan.Exit("b");
+  plan.Log();
+  plan.Exit("b");
+  EXPECT_EQ(plan.Log(), "timer 1s, stop c");
+  EXPECT_EQ(plan.States(), "a running, b restarting, c stopped");
+  plan.Pass(absl::Seconds(1));
+  EXPECT_EQ(plan.Log(), "start b, start c");
+}
+
+TEST(RestartPlanBackoff, OfRestForOneIsNotShortenedByAnEarlierSibling) {
+  SupervisorSpec spec = WithBackoff(kRestForOne, {"a", "b", "c"}, "b");
+  spec.intensity = 5;
+  PlanDriver plan(spec);
+  plan.StartAll();
+  plan.Exit("b");
+  plan.Exit("b");
+  plan.Log();
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "start a");
+  EXPECT_EQ(plan.States(), "a running, b restarting, c stopped");
+  plan.Pass(absl::Seconds(1));
+  EXPECT_EQ(plan.Log(), "start b, start c");
+}
+
+TEST(RestartPlanBackoff, OfOneForAllKeepsAllDown) {
+  PlanDriver plan(WithBackoff(kOneForAll, {"a", "b", "c"}, "b"));
+  plan.StartAll();
+  plan.Exit("b");
+  plan.Log();
+  plan.Exit("b");
+  EXPECT_EQ(plan.Log(), "timer 1s, stop c, stop a");
+  plan.Pass(absl::Seconds(1));
+  EXPECT_EQ(plan.Log(), "start a, start b, start c");
+}
+
+TEST(RestartPlanBackoff, AChildInBackoffCanBeTerminatedButNotRestartedOrDeleted) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(WithBackoff(strategy, {"a", "b"}, "b"));
+    plan.StartAll();
+    plan.Exit("b");
+    plan.Exit("b");
+    plan.Restart("b");
+    EXPECT_EQ(plan.StatusOf(1).ToString(), "FAILED_PRECONDITION: child 'b' waits to be restarted already");
+    plan.Delete("b");
+    EXPECT_EQ(plan.StatusOf(2).ToString(), "FAILED_PRECONDITION: child 'b' waits to be restarted; terminate it first");
+    plan.Terminate("b");
+    EXPECT_TRUE(plan.StatusOf(3).ok());
+    EXPECT_EQ(plan.timers(), 0u);
+    plan.Restart("b");
+    EXPECT_TRUE(plan.StatusOf(4).ok());
+  }
+}
+
+TEST(RestartPlanBackoff, ShutdownEndsTheWait) {
+  PlanDriver plan(WithBackoff(kOneForOne, {"a", "b"}, "a"));
+  plan.StartAll();
+  plan.Exit("a");
+  plan.Exit("a");
+  plan.Log();
+  plan.Shutdown();
+  EXPECT_EQ(plan.Log(), "stop b, cancel timer, finish Shutdown");
+}
+
+TEST(RestartPlanBackoff, InAFirstStartHoldsUpWhatComesAfter) {
+  PlanDriver plan(WithBackoff(kRestForOne, {"a", "b", "c"}, "a"));
+  plan.slow_start = {"b"};
+  plan.StartAll();
+  plan.Exit("a");
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "start a, start b, stop b, start a, start b, timer 1s, stop b");
+  plan.slow_start.clear();
+  plan.Pass(absl::Seconds(1));
+  EXPECT_EQ(plan.Log(), "start a, start b, start c, done");
+}
+
+// ---- Names.
+
+SupervisorSpec WithName(RestartStrategy strategy, const std::vector<std::string>& ids, const std::string& which) {
+  SupervisorSpec spec = Patient(Spec(strategy, ids));
+  spec.intensity = 0;
+  for (ChildSpec& child : spec.children) {
+    if (child.id == which) child.published_as = "auction/" + which;
+  }
+  return spec;
+}
+
+TEST(RestartPlanNames, AChildThatLostItsNameIsParkedAndStartedWhenTheNameIsFree) {
+  PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "a"));
+  plan.StartAll();
+  plan.Log();
+  plan.Exit("a", ExitReason::NameConflict("auction/a"));
+  EXPECT_EQ(plan.Log(), "watch auction/a, timer 10s");
+  EXPECT_EQ(plan.States(), "a parked, b running");
+  plan.plan().NameFreed("auction/other", plan.now());
+  plan.FreeName("auction/a");
+  EXPECT_EQ(plan.Log(), "cancel timer, start a");
+  EXPECT_EQ(plan.States(), "a running, b running");
+  plan.Exit("a", ExitReason::NameLost("auction/a"));
+  EXPECT_EQ(plan.Log(), "timer 10s") << "the name is watched already";
+}
+
+TEST(RestartPlanNames, AParkedChildIsTriedAgainNowAndThenAndReportedOnce) {
+  PlanDriver plan(WithName(kOneForOne, {"a"}, "a"));
+  plan.StartAll();
+  plan.Exit("a", ExitReason::NameConflict("auction/a"));
+  plan.Events();
+  plan.slow_start = {"a"};
+  for (int i = 0; i < 3; ++i) {
+    plan.Pass(absl::Seconds(10));
+    plan.Failed("a", ExitReason::NameConflict("auction/a"));
+  }
+  EXPECT_EQ(plan.States(), "a parked");
+  EXPECT_TRUE(plan.Events().empty());
+  plan.Pass(absl::Seconds(10));
+  plan.Started("a");
+  EXPECT_EQ(plan.States(), "a running");
+}
+
+TEST(RestartPlanNames, AFirstStartThatFindsTheNameTakenIsComplete) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(WithName(strategy, {"a", "b", "c"}, "b"));
+    plan.slow_start = {"b"};
+    plan.StartAll();
+    plan.Failed("b", ExitReason::NameConflict("auction/b"));
+    plan.slow_start.clear();
+    const std::string log = plan.Log();
+    plan.FreeName("auction/b");
+    const std::string then = plan.Log();
+    if (strategy == kOneForOne) {
+      EXPECT_EQ(log, "start a, start b, watch auction/b, timer 10s, start c, done");
+      EXPECT_EQ(then, "cancel timer, start b");
+    } else if (strategy == kOneForAll) {
+      EXPECT_EQ(log, "start a, start b, watch auction/b, timer 10s, stop a, done");
+      EXPECT_EQ(then, "cancel timer, start a, start b, start c");
+    } else {
+      EXPECT_EQ(log, "start a, start b, watch auction/b, timer 10s, done");
+      EXPECT_EQ(then, "cancel timer, start b, start c");
+    }
+  }
+}
+
+TEST(RestartPlanNames, WithoutANameOfItsOwnItIsAnOrdinaryFailure) {
+  PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "b"));
+  plan.StartAll();
+  plan.Exit("a", ExitReason::NameConflict("other"));
+  EXPECT_EQ(plan.finish_reason().kind(), ExitReason::Kind::kRestartsExhausted);
+}
+
+TEST(RestartPlanNames, AParkedChildCanBeTerminatedAndEndsWithItsSupervisor) {
+  PlanDriver plan(WithName(kOneForOne, {"a", "b"}, "a"));
+  plan.StartAll();
+  plan.Exit("a", ExitReason::NameConflict("auction/a"));
+  plan.Terminate("a");
+  EXPECT_EQ(plan.States(), "a stopped, b running");
+  plan.Restart("a");
+  plan.Exit("a", ExitReason::NameConflict("auction/a"));
+  plan.Log();
+  plan.Shutdown();
+  EXPECT_EQ(plan.Log(), "stop b, cancel timer, finish Shutdown");
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,364 @@
+#include "understudy/transport/frame_codec.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/proto/ref.pb.h"
+#include "understudy/proto/signals.pb.h"
+#include "understudy/transport/ref_proto.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr NodePair kHere{.local_node = 1, .local = {11}, .peer_node = 2, .peer = {22}};
+constexpr NodePair kThere{.local_node = 2, .local = {22}, .peer_node = 1, .peer = {11}};
+
+// What `kThere` reads of what `kHere` wrote.
+InboundEnvelope Decoded(const absl::StatusOr<std::string>& bytes) {
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  absl::StatusOr<InboundEnvelope> decoded = DecodeEnvelope(kThere, *bytes);
+  EXPECT_TRUE(decoded.ok()) << decoded.status();
+  return decoded.ok() ? *std::move(decoded) : InboundEnvelope(LeaveNotice{});
+}
+
+proto::Frame FrameWithOneSlot() {
+  proto::Frame frame;
+  frame.set_epoch(1);
+  frame.set_first_number(1);
+  frame.add_slots()->set_body("x");
+  return frame;
+}
+
+absl::Status DecodeStatus(const proto::Frame& frame) { return DecodeFrame(frame.SerializeAsString()).status(); }
+
+TEST(FrameTest, SlotsComeBackWithTheirNumbersDefinitionsAndTimes) {
+  proto::MailboxDefinition definition;
+  definition.set_name("auction.Auction/MakeOffer");
+  definition.set_hash(internal::Fnv1a(definition.name()));
+  FramePacker packer(3, 17);
+  ASSERT_TRUE(packer.Add(40, "first", false, 250, &definition));
+  ASSERT_TRUE(packer.Add(41, "second", true, absl::nullopt, nullptr));
+  const absl::StatusOr<proto::Frame> frame = DecodeFrame(packer.Encode());
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  EXPECT_EQ(frame->epoch(), 3U);
+  EXPECT_EQ(frame->acknowledged(), 17U);
+  EXPECT_EQ(frame->first_number(), 40U);
+  ASSERT_EQ(frame->slots_size(), 2);
+  EXPECT_EQ(frame->slots(0).body(), "first");
+  EXPECT_EQ(frame->slots(0).remaining_nanos(), 250);
+  EXPECT_FALSE(frame->slots(1).has_remaining_nanos());
+  EXPECT_TRUE(frame->slots(1).continues());
+  EXPECT_EQ(frame->definitions(0).name(), "auction.Auction/MakeOffer");
+}
+
+TEST(FrameTest, AFullFrameRefusesTheNextSlotAndStaysWithinItsBytes) {
+  const std::string body(20000, 'b');
+  FramePacker packer(1, 0);
+  EXPECT_TRUE(packer.Add(1, body, false, 1, nullptr));
+  EXPECT_TRUE(packer.Add(2, body, false, 1, nullptr));
+  EXPECT_TRUE(packer.Add(3, body, false, 1, nullptr));
+  EXPECT_FALSE(packer.Add(4, body, false, 1, nullptr));
+  EXPECT_TRUE(packer.Add(4, "small", false, 1, nullptr));
+  EXPECT_LE(packer.Encode().size(), limits::kFrameBytesMax);
+}
+
+TEST(FrameTest, TheLargestSlotAndTheLongestDefinitionFitOneFrame) {
+  proto::MailboxDefinition definition;
+  definition.set_name(std::string(limits::kMailboxNameBytesMax, 'n'));
+  definition.set_hash(internal::Fnv1a(definition.name()));
+  FramePacker packer(UINT64_MAX, UINT64_MAX);
+  ASSERT_TRUE(packer.Add(UINT64_MAX / 2, std::string(limits::kSlotBytesMax, 'b'), true, INT64_MIN, &definition));
+  EXPECT_TRUE(DecodeFrame(packer.Encode()).ok());
+}
+
+TEST(FrameTest, ABadFrameIsRefusedWithItsFault) {
+  ASSERT_TRUE(DecodeStatus(FrameWithOneSlot()).ok());
+  const auto fault_after = [](auto change) {
+    proto::Frame frame = FrameWithOneSlot();
+    change(frame);
+    const absl::Status status = DecodeStatus(frame);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.set_epoch(0); }), HasSubstr("no epoch"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.set_first_number(0); }), HasSubstr("number 0"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.set_first_number(UINT64_MAX); }), HasSubstr("the first slot"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.clear_slots(); }), HasSubstr("without a slot"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.mutable_slots(0)->set_body(std::string(65000, 'b')); }),
+              HasSubstr("too large"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) {
+                for (int i = 0; i < limits::kSlotsPerFrameMax; ++i) f.add_slots();
+              }),
+              HasSubstr("slots"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.add_definitions()->set_name("wrong hash"); }), HasSubstr("hash"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.add_definitions()->set_name(std::string(2000, 'n')); }),
+              HasSubstr("name"));
+  EXPECT_THAT(fault_after([](proto::Frame& f) { f.mutable_hello()->set_from_node("a"); }), HasSubstr("Hello"));
+}
+
+TEST(FrameTest, AHelloNeedsADnsLabelAndAnIncarnation) {
+  proto::Frame frame;
+  frame.mutable_hello()->set_from_node("house-1");
+  frame.mutable_hello()->set_incarnation(1);
+  EXPECT_TRUE(DecodeStatus(frame).ok());
+  frame.mutable_hello()->set_incarnation(0);
+  EXPECT_THAT(std::string(DecodeStatus(frame).message()), HasSubstr("incarnation"));
+  frame.mutable_hello()->set_incarnation(1);
+  for (const char* name : {"", "-a", "a-", "House", "a.b", "a b", "a\n"}) {
+    frame.mutable_hello()->set_from_node(name);
+    EXPECT_THAT(std::string(DecodeStatus(frame).message()), HasSubstr("DNS label")) << name;
+  }
+}
+
+TEST(FrameTest, MoreBytesThanAFrameAreRefusedUnread) {
+  EXPECT_THAT(std::string(DecodeFrame(std::string(limits::kFrameBytesMax + 1, '\0')).status().message()),
+              HasSubstr("at most"));
+}
+
+TEST(FrameTest, NoBytesCrashTheDecoder) {
+  Random random(1);
+  proto::Frame frame = FrameWithOneSlot();
+  frame.mutable_slots(0)->set_body(*EncodeMessage(kHere, Pid(1, 1, 1), Pid(2, 2, 2), 3, 4, "payload"));
+  const std::string good = frame.SerializeAsString();
+  int refused = 0;
+  for (int run = 0; run < 20000; ++run) {
+    std::string bytes = good;
+    for (uint64_t i = 0; i <= random.Below(4); ++i)
+      bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());
+    const absl::StatusOr<proto::Frame> decoded = DecodeFrame(bytes);
+    if (!decoded.ok() || decoded->slots_size() == 0 || !DecodeEnvelope(kThere, decoded->slots(0).body()).ok()) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(EnvelopeTest, AMessageComesBack) {
+  const auto message = std::get<internal::Message>(
+      Decoded(EncodeMessage(kHere, Pid(1, 5, 6), Pid(2, 7, 8), 0xabcdef01, 9, std::string("\0bytes", 6))));
+  EXPECT_EQ(message.from, Pid(1, 5, 6));
+  EXPECT_EQ(message.to, Pid(2, 7, 8));
+  EXPECT_EQ(message.mailbox, 0xabcdef01);
+  EXPECT_EQ(message.ask, 9U);
+  EXPECT_EQ(message.payload.wire_bytes(), std::string("\0bytes", 6));
+}
+
+TEST(EnvelopeTest, APlainThreadOfThePeerIsANullPidThatKnowsItsNode) {
+  const auto message = std::get<internal::Message>(Decoded(EncodeMessage(kHere, Pid(), Pid(2, 7, 8), 1, 9, "")));
+  EXPECT_TRUE(message.from.is_null());
+  EXPECT_EQ(message.from.node(), 1);
+}
+
+TEST(EnvelopeTest, AMessageAboveTheLimitIsRefusedBeforeItIsSent) {
+  const absl::Status status =
+      EncodeMessage(kHere, Pid(1, 1, 1), Pid(2, 2, 2), 1, 0, std::string(limits::kMessageBytesMax + 1, 'x')).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("67108865"));
+}
+
+TEST(EnvelopeTest, EverySignalComesBack) {
+  for (int kind = 1; kind <= static_cast<int>(SignalKind::kReply); ++kind) {
+    Signal signal;
+    signal.kind = static_cast<SignalKind>(kind);
+    signal.from = Pid(1, 5, 6);
+    signal.to = Pid(2, 7, 8);
+    signal.id = 77;
+    signal.is_link = true;
+    signal.reason = ExitReason::OsSignal(9).CausedBy(ExitReason::Killed());
+    const auto back = std::get<Signal>(Decoded(EncodeSignal(kHere, signal)));
+    EXPECT_EQ(back.kind, signal.kind);
+    EXPECT_EQ(back.from, signal.from);
+    EXPECT_EQ(back.to, signal.to);
+    EXPECT_EQ(back.id, 77U);
+    EXPECT_TRUE(back.is_link);
+    EXPECT_EQ(back.reason, signal.reason);
+  }
+}
+
+TEST(EnvelopeTest, AReplyCarriesItsPayloadOrItsStatus) {
+  Signal reply;
+  reply.kind = SignalKind::kReply;
+  reply.from = Pid(1, 5, 6);
+  reply.to = Pid(2, 7, 8);
+  proto::Ref value;
+  value.set_node("n");
+  reply.payload = internal::Payload::Of(value);
+  auto back = std::get<Signal>(Decoded(EncodeSignal(kHere, reply)));
+  EXPECT_TRUE(back.status.ok());
+  EXPECT_EQ(back.payload.wire_bytes(), value.SerializeAsString());
+
+  reply.status = MakeError(ErrorKind::kFull, "no room");
+  back = std::get<Signal>(Decoded(EncodeSignal(kHere, reply)));
+  EXPECT_TRUE(IsFull(back.status)) << back.status;
+}
+
+TEST(EnvelopeTest, AReplyThatCannotTravelBecomesAnError) {
+  Signal reply;
+  reply.kind = SignalKind::kReply;
+  reply.from = Pid(1, 5, 6);
+  reply.to = Pid(2, 7, 8);
+  reply.payload = internal::Payload::Of(std::pair<int, int>(1, 2));
+  const auto back = std::get<Signal>(Decoded(EncodeSignal(kHere, reply)));
+  EXPECT_TRUE(absl::IsInvalidArgument(back.status)) << back.status;
+}
+
+TEST(EnvelopeTest, ASenderThatIsNotThePeersIsABadFrame) {
+  const std::string forged = *EncodeMessage({.local = {33}, .peer = {22}}, Pid(1, 5, 6), Pid(2, 7, 8), 1, 0, "");
+  EXPECT_THAT(std::string(DecodeEnvelope(kThere, forged).status().message()), HasSubstr("not the peer's"));
+}
+
+TEST(EnvelopeTest, AReceiverThatIsNotOursIsABadFrame) {
+  const std::string stray = *EncodeMessage({.local = {11}, .peer = {33}}, Pid(1, 5, 6), Pid(2, 7, 8), 1, 0, "");
+  EXPECT_THAT(std::string(DecodeEnvelope(kThere, stray).status().message()), HasSubstr("not ours"));
+}
+
+TEST(EnvelopeTest, ImpossibleNumbersAreBadFrames) {
+  proto::Envelope envelope;
+  proto::Signal& signal = *envelope.mutable_signal();
+  *signal.mutable_from() = ToAddress({11}, Pid(1, 1, 1));
+  *signal.mutable_to() = ToAddress({22}, Pid(2, 1, 1));
+  const auto decode = [&] { return DecodeEnvelope(kThere, envelope.SerializeAsString()).status(); };
+  EXPECT_FALSE(decode().ok());  // kind 0
+  signal.set_kind(12);
+  EXPECT_FALSE(decode().ok());
+  signal.set_kind(1);
+  EXPECT_TRUE(decode().ok());
+  signal.mutable_reason();  // of no link
+  EXPECT_FALSE(decode().ok());
+  signal.mutable_reason()->add_links()->set_kind(17);
+  EXPECT_FALSE(decode().ok());
+  signal.mutable_reason()->mutable_links(0)->set_kind(16);
+  EXPECT_TRUE(decode().ok());
+  for (int i = 0; i < limits::kExitCausesMax; ++i) signal.mutable_reason()->add_links()->set_kind(1);
+  EXPECT_FALSE(decode().ok());
+  signal.clear_reason();
+  signal.mutable_from()->set_serial(uint64_t{1} << 48);
+  EXPECT_FALSE(decode().ok());
+  EXPECT_FALSE(DecodeEnvelope(kThere, "").ok());
+  for (const int64_t count : {int64_t{0}, int64_t{-1}, limits::kChannelWindowMessages + 1}) {
+    EXPECT_FALSE(DecodeEnvelope(kThere, EncodeReleased(kHere, {.to = Pid(1, 1, 1), .count = count})).ok());
+  }
+}
+
+TEST(EnvelopeTest, RefusalCreditAndLeaveComeBack) {
+  const auto refused =
+      std::get<RefusedMessage>(Decoded(EncodeRefused(kHere, {.from = Pid(2, 7, 8),
+                                                             .to = Pid(1, 5, 6),
+                                                             .mailbox = 3,
+                                                             .ask = 4,
+                                                             .status = MakeError(ErrorKind::kNoMailbox, "none")})));
+  EXPECT_EQ(refused.from, Pid(2, 7, 8));
+  EXPECT_EQ(refused.to, Pid(1, 5, 6));
+  EXPECT_EQ(refused.mailbox, 3U);
+  EXPECT_EQ(refused.ask, 4U);
+  EXPECT_TRUE(IsNoMailbox(refused.status));
+  const auto credit =
+      std::get<ReleasedCredit>(Decoded(EncodeReleased(kHere, {.to = Pid(1, 5, 6), .mailbox = 3, .count = 10})));
+  EXPECT_EQ(credit.to, Pid(1, 5, 6));
+  EXPECT_EQ(credit.count, 10);
+  EXPECT_EQ(std::get<LeaveNotice>(Decoded(EncodeLeave("done"))).why, "done");
+}
+
+TEST(ValueTest, AStatusKeepsItsCodeTextAndPayloads) {
+  absl::Status status = absl::DataLossError("caf\xc3\xa9 \xff not UTF-8");
+  status.SetPayload("type/a", absl::Cord(std::string("\0\1\xff", 3)));
+  status.SetPayload("type/b", absl::Cord(""));
+  proto::Status wire;
+  ASSERT_TRUE(wire.ParseFromString(ToProto(status).SerializeAsString()));
+  EXPECT_EQ(FromProto(wire), status);
+}
+
+TEST(ValueTest, EveryExitReasonKeepsItsPartsAndItsWholeChain) {
+  absl::Status failure = absl::AbortedError("no\xfftable");
+  failure.SetPayload("type/a", absl::Cord("value"));
+  ExitReason reason = ExitReason::RestartsExhausted("child 'ledger'");
+  for (const ExitReason& cause :
+       {ExitReason::Failed(failure), ExitReason::Exception("std::bad_alloc", "no\xff memory"), ExitReason::OsExit(3),
+        ExitReason::OsSignal(9), ExitReason::KilledHandlerRunning(), ExitReason::NoConnection("why"),
+        ExitReason::Normal(), ExitReason::Shutdown(), ExitReason::Stuck()}) {
+    reason = reason.CausedBy(cause);
+  }
+  proto::ExitReason wire;
+  ASSERT_TRUE(wire.ParseFromString(ToProto(reason).SerializeAsString()));
+  const absl::StatusOr<ExitReason> back = FromProto(wire);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(*back, reason);
+  EXPECT_EQ(back->depth(), 10);
+  EXPECT_FALSE(back->causes_cut());
+}
+
+TEST(ValueTest, ACutChainIsStillMarkedCut) {
+  ExitReason reason = ExitReason::Killed();
+  for (int i = 0; i < 2 * limits::kExitCausesMax; ++i) reason = ExitReason::OsExit(i).CausedBy(reason);
+  ASSERT_TRUE(reason.causes_cut());
+  const absl::StatusOr<ExitReason> back = FromProto(ToProto(reason));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->ToString(), reason.ToString());
+  EXPECT_TRUE(back->causes_cut());
+}
+
+class RefProtoTest : public ::testing::Test {
+ protected:
+  int system_ = 0;
+  const uint16_t local_ = internal::NodeTable::Intern({&system_, "here", {101}, true});
+  const uint16_t peer_ = internal::NodeTable::Intern({&system_, "there", {202}, false});
+};
+
+TEST_F(RefProtoTest, ARefOfThisSystemGivesTheSamePid) {
+  const Pid pid(local_, 3, 4);
+  EXPECT_EQ(*PidFromProto(ToProto(pid), Pid(local_, 1, 1)), pid);
+}
+
+TEST_F(RefProtoTest, ARefOfAKnownPeerGivesItsNodeIndex) {
+  const Pid pid(peer_, 3, 4);
+  EXPECT_EQ(ToProto(pid).node(), "there");
+  EXPECT_EQ(*PidFromProto(ToProto(pid), Pid(local_, 1, 1)), pid);
+}
+
+TEST_F(RefProtoTest, AnEmptyRefIsTheNullPid) {
+  EXPECT_TRUE(PidFromProto(proto::Ref(), Pid(local_, 1, 1))->is_null());
+  EXPECT_EQ(ToProto(Pid()).SerializeAsString(), "");
+}
+
+TEST_F(RefProtoTest, AnImpossibleRefIsRefused) {
+  proto::Ref ref = ToProto(Pid(peer_, 3, 4));
+  ref.set_serial(uint64_t{1} << 48);
+  EXPECT_TRUE(absl::IsInvalidArgument(PidFromProto(ref, Pid(local_, 1, 1)).status()));
+  ref.set_serial(4);
+  ref.set_node("Not A Label");
+  EXPECT_TRUE(absl::IsInvalidArgument(PidFromProto(ref, Pid(local_, 1, 1)).status()));
+  ref.set_node("there");
+  ref.set_incarnation(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(PidFromProto(ref, Pid(local_, 1, 1)).status()));
+}
+
+TEST_F(RefProtoTest, AFloodOfRefsToStrangersCannotFillTheTableOfNodes) {
+  proto::Ref ref = ToProto(Pid(peer_, 3, 4));
+  absl::Status last;
+  for (uint64_t i = 1; i <= limits::kNodesLearnedFromRefsMax + 1 && last.ok(); ++i) {
+    ref.set_incarnation(1000 + i);
+    last = PidFromProto(ref, Pid(local_, 1, 1)).status();
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(last)) << last;
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,407 @@
+#include "understudy/transport/grpc_stream.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/unix_socket.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kDeadline = absl::Seconds(30);
+
+// One end of a stream: keeps what it hears, and lets a test wait for it.
+class End final : public FrameStream::Events {
+ public:
+  using FrameHook = std::function<void(const std::string&)>;
+
+  // Calls `hook` for each frame from now on, on the transport's thread, before
+  // the frame is kept.
+  void SetFrameHook(FrameHook hook) {
+    absl::MutexLock lock(&mu_);
+    hook_ = std::move(hook);
+  }
+
+  void OnFrame(std::string frame) override {
+    FrameHook hook;
+    {
+      absl::MutexLock lock(&mu_);
+      hook = hook_;
+    }
+    if (hook != nullptr) hook(frame);
+    absl::MutexLock lock(&mu_);
+    EXPECT_FALSE(closed_) << "an event after OnClosed";
+    frames_.push_back(std::move(frame));
+  }
+  void OnWritten() override {
+    absl::MutexLock lock(&mu_);
+    EXPECT_FALSE(closed_) << "an event after OnClosed";
+    writing_ = false;
+  }
+  void OnClosed(absl::Status why) override {
+    absl::MutexLock lock(&mu_);
+    EXPECT_FALSE(closed_) << "closed twice";
+    closed_ = true;
+    why_ = std::move(why);
+  }
+
+  void Take(std::unique_ptr<FrameStream> stream) {
+    taken_ = true;
+    stream_ = std::move(stream);
+  }
+  bool is_taken() const { return taken_; }
+  FrameStream& stream() { return *stream_; }
+  void Drop() { stream_.reset(); }
+
+  void Write(std::string frame) {
+    {
+      absl::MutexLock lock(&mu_);
+      const auto may_write = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !writing_ || closed_; };
+      ASSERT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&may_write), kDeadline)) << "the last write did not complete";
+      writing_ = true;
+    }
+    stream_->Write(std::move(frame));
+  }
+  std::vector<std::string> WaitForFrames(size_t count) {
+    absl::MutexLock lock(&mu_);
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return frames_.size() >= count || closed_; };
+    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "frames missing: " << frames_.size();
+    EXPECT_GE(frames_.size(), count) << "closed: " << why_;
+    return frames_;
+  }
+  absl::Status WaitUntilClosed() {
+    absl::MutexLock lock(&mu_);
+    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&closed_), kDeadline)) << "not closed in time";
+    return why_;
+  }
+
+ private:
+  bool taken_ = false;
+  std::unique_ptr<FrameStream> stream_;
+  absl::Mutex mu_;
+  FrameHook hook_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::string> frames_ ABSL_GUARDED_BY(mu_);
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status why_ ABSL_GUARDED_BY(mu_);
+};
+
+// Accepts streams, each with an End of its own.
+class Accepting {
+ public:
+  AcceptStream Accept() {
+    return [this](std::unique_ptr<FrameStream> stream) -> FrameStream::Events* {
+      absl::MutexLock lock(&mu_);
+      if (refuse_) return nullptr;
+      ends_.push_back(std::make_unique<End>());
+      ends_.back()->Take(std::move(stream));
+      return ends_.back().get();
+    };
+  }
+  void Refuse() {
+    absl::MutexLock lock(&mu_);
+    refuse_ = true;
+  }
+  End& Wait(size_t index) {
+    absl::MutexLock lock(&mu_);
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return ends_.size() > index; };
+    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "no stream was accepted in time";
+    return *ends_[index];
+  }
+
+ private:
+  absl::Mutex mu_;
+  bool refuse_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::unique_ptr<End>> ends_ ABSL_GUARDED_BY(mu_);
+};
+
+std::unique_ptr<GrpcListener> ListenAt(absl::string_view address, Accepting& accepting) {
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
+      GrpcListener::Listen(address, Credentials::Insecure(), accepting.Accept());
+  EXPECT_TRUE(listener.ok()) << listener.status();
+  return listener.ok() ? *std::move(listener) : nullptr;
+}
+
+void DialTo(absl::string_view address, End& end) {
+  end.Take(NewGrpcDialer(Credentials::Insecure())->Dial(address, &end));
+}
+
+// A path short enough for a socket, in a folder of its own.
+class SocketPath {
+ public:
+  explicit SocketPath(absl::string_view name) {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    path_ = absl::StrCat(folder_, "/", name);
+  }
+  ~SocketPath() {
+    unlink(path_.c_str());
+    rmdir(folder_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  std::string address() const { return absl::StrCat("unix:", path_); }
+
+ private:
+  std::string folder_ = "/tmp/understudy.XXXXXX";
+  std::string path_;
+};
+
+// Frames pass both ways, in order, whole.
+void ExpectCarries(End& a, End& b) {
+  const std::string largest(limits::kFrameBytesMax, '\xff');
+  std::vector<std::string> sent = {"", std::string("\0binary\xfe", 8), largest};
+  for (int i = 0; i < 100; ++i) sent.push_back(absl::StrCat("frame ", i));
+  for (const std::string& frame : sent) a.Write(frame);
+  EXPECT_EQ(b.WaitForFrames(sent.size()), sent);
+  for (const std::string& frame : sent) b.Write(frame);
+  EXPECT_EQ(a.WaitForFrames(sent.size()), sent);
+}
+
+class GrpcStreamTest : public ::testing::Test {
+ protected:
+  // Ends are used by the transport until they are closed.
+  ~GrpcStreamTest() override {
+    if (!client_.is_taken()) return;
+    client_.Drop();
+    EXPECT_FALSE(client_.WaitUntilClosed().ok());
+    if (server_ != nullptr) {
+      server_->Drop();
+      EXPECT_FALSE(server_->WaitUntilClosed().ok());
+    }
+  }
+  void Connect(absl::string_view address) {
+    listener_ = ListenAt(address, accepting_);
+    ASSERT_NE(listener_, nullptr);
+    DialTo(listener_->address(), client_);
+    server_ = &accepting_.Wait(0);
+  }
+
+  Accepting accepting_;
+  std::unique_ptr<GrpcListener> listener_;
+  End client_;
+  End* server_ = nullptr;
+};
+
+TEST_F(GrpcStreamTest, FramesCrossLoopback) {
+  Connect("127.0.0.1:0");
+  EXPECT_TRUE(absl::StartsWith(listener_->address(), "127.0.0.1:")) << listener_->address();
+  EXPECT_NE(listener_->address(), "127.0.0.1:0");
+  ExpectCarries(client_, *server_);
+}
+
+TEST_F(GrpcStreamTest, FramesCrossAUnixSocket) {
+  const SocketPath socket("node.sock");
+  Connect(socket.address());
+  EXPECT_EQ(listener_->address(), socket.address());
+  ExpectCarries(client_, *server_);
+  // The file goes with the listener.
+  listener_->Stop();
+  struct stat file;
+  EXPECT_NE(stat(socket.path().c_str(), &file), 0);
+}
+
+TEST_F(GrpcStreamTest, FramesCrossASocketPair) {
+  absl::StatusOr<std::pair<int, int>> ends = internal::SocketPair();
+  ASSERT_TRUE(ends.ok()) << ends.status();
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::WithoutAddress(accepting_.Accept());
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_EQ((*listener)->address(), "");
+  ASSERT_TRUE((*listener)->AcceptOver(ends->first).ok());
+  client_.Take(DialOver(ends->second, &client_));
+  server_ = &accepting_.Wait(0);
+  ExpectCarries(client_, *server_);
+  // There is no other way to the peer.
+  client_.stream().Close();
+  EXPECT_TRUE(absl::IsCancelled(client_.WaitUntilClosed()));
+  EXPECT_FALSE(server_->WaitUntilClosed().ok());
+}
+
+TEST_F(GrpcStreamTest, TheEndOfTheConnectionOfASocketPairClosesTheStream) {
+  absl::StatusOr<std::pair<int, int>> ends = internal::SocketPair();
+  ASSERT_TRUE(ends.ok()) << ends.status();
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::WithoutAddress(accepting_.Accept());
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const int cut = dup(ends->second);
+  ASSERT_TRUE((*listener)->AcceptOver(ends->first).ok());
+  client_.Take(DialOver(ends->second, &client_));
+  server_ = &accepting_.Wait(0);
+  client_.Write("ping");
+  EXPECT_EQ(server_->WaitForFrames(1).back(), "ping");
+  shutdown(cut, SHUT_RDWR);
+  close(cut);
+  EXPECT_FALSE(server_->WaitUntilClosed().ok());
+  EXPECT_FALSE(client_.WaitUntilClosed().ok());
+}
+
+TEST_F(GrpcStreamTest, AFrameCanBeWrittenAndTheStreamClosedFromWithinAnEvent) {
+  Connect("127.0.0.1:0");
+  server_->SetFrameHook([this](const std::string& frame) {
+    if (frame == "echo") server_->stream().Write("echoed");
+    if (frame == "close") server_->stream().Close();
+  });
+  client_.Write("echo");
+  EXPECT_EQ(client_.WaitForFrames(1).back(), "echoed");
+  client_.Write("close");
+  EXPECT_TRUE(absl::IsCancelled(server_->WaitUntilClosed()));
+  EXPECT_FALSE(client_.WaitUntilClosed().ok());
+}
+
+TEST_F(GrpcStreamTest, ClosingTellsBothSidesOnce) {
+  Connect("127.0.0.1:0");
+  client_.stream().Close();
+  client_.stream().Close();
+  client_.stream().Write("too late");
+  EXPECT_TRUE(absl::IsCancelled(client_.WaitUntilClosed()));
+  EXPECT_FALSE(server_->WaitUntilClosed().ok());
+}
+
+TEST_F(GrpcStreamTest, DestroyingAStreamClosesIt) {
+  Connect("127.0.0.1:0");
+  server_->Drop();
+  EXPECT_TRUE(absl::IsCancelled(server_->WaitUntilClosed()));
+  EXPECT_FALSE(client_.WaitUntilClosed().ok());
+}
+
+TEST_F(GrpcStreamTest, ClosingDoesNotWaitForAPeerThatReadsNothing) {
+  Connect("127.0.0.1:0");
+  // The peer's thread is held in an event, so what we write piles up below.
+  absl::Notification held;
+  absl::Notification release;
+  server_->SetFrameHook([&](const std::string&) {
+    if (!held.HasBeenNotified()) held.Notify();
+    release.WaitForNotificationWithTimeout(kDeadline);
+  });
+  client_.Write("first");
+  ASSERT_TRUE(held.WaitForNotificationWithTimeout(kDeadline));
+  client_.Write(std::string(limits::kFrameBytesMax, 'x'));
+  client_.stream().Close();
+  // The queue of the client's call may be the held one.
+  release.Notify();
+  EXPECT_TRUE(absl::IsCancelled(client_.WaitUntilClosed()));
+  EXPECT_FALSE(server_->WaitUntilClosed().ok());
+}
+
+TEST_F(GrpcStreamTest, NobodyListeningClosesTheStream) {
+  const std::string address = [&] {
+    Accepting nobody;
+    return ListenAt("127.0.0.1:0", nobody)->address();  // and stops
+  }();
+  DialTo(address, client_);
+  EXPECT_EQ(client_.WaitUntilClosed().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GrpcStreamTest, OffLoopbackAndNonsenseAreRefusedWithAReason) {
+  DialTo("192.0.2.1:7000", client_);
+  const absl::Status status = client_.WaitUntilClosed();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("TLS is required"));
+
+  const auto listener = GrpcListener::Listen("0.0.0.0:0", Credentials::Insecure(), accepting_.Accept());
+  EXPECT_EQ(listener.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(GrpcListener::Listen("nowhere", Credentials::Insecure(), accepting_.Accept()).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(GrpcStreamTest, AMissingUnixSocketClosesTheStream) {
+  DialTo(SocketPath("none.sock").address(), client_);
+  EXPECT_EQ(client_.WaitUntilClosed().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GrpcStreamTest, ATakenAddressIsRefused) {
+  Connect("127.0.0.1:0");
+  Accepting other;
+  const auto second = GrpcListener::Listen(listener_->address(), Credentials::Insecure(), other.Accept());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable) << second.status();
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr(listener_->address()));
+}
+
+TEST_F(GrpcStreamTest, ATakenUnixSocketIsRefusedAndOneLeftBehindIsReplaced) {
+  const SocketPath socket("taken.sock");
+  absl::StatusOr<int> left_behind = internal::ListenUnix(socket.path());
+  ASSERT_TRUE(left_behind.ok()) << left_behind.status();
+  const auto second = GrpcListener::Listen(socket.address(), Credentials::Insecure(), accepting_.Accept());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
+  close(*left_behind);  // and the file stays
+  Connect(socket.address());
+  ExpectCarries(client_, *server_);
+}
+
+TEST_F(GrpcStreamTest, ARefusedStreamIsClosed) {
+  accepting_.Refuse();
+  listener_ = ListenAt("127.0.0.1:0", accepting_);
+  ASSERT_NE(listener_, nullptr);
+  DialTo(listener_->address(), client_);
+  EXPECT_EQ(client_.WaitUntilClosed().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GrpcStreamTest, StoppingTheListenerClosesWhatItAccepted) {
+  Connect("127.0.0.1:0");
+  client_.Write("ping");
+  server_->WaitForFrames(1);
+  listener_->Stop();
+  EXPECT_FALSE(server_->WaitUntilClosed().ok());
+  EXPECT_FALSE(client_.WaitUntilClosed().ok());
+  EXPECT_EQ(listener_->AcceptOver(dup(0)).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(GrpcStreamTest, ManyStreamsComeAndGo) {
+  constexpr size_t kStreams = 40;
+  listener_ = ListenAt("127.0.0.1:0", accepting_);
+  ASSERT_NE(listener_, nullptr);
+  std::vector<std::unique_ptr<End>> ends;
+  for (size_t i = 0; i < kStreams; ++i) {
+    ends.push_back(std::make_unique<End>());
+    DialTo(listener_->address(), *ends.back());
+    ends.back()->Write(absl::StrCat(i));
+  }
+  for (size_t i = 0; i < kStreams; ++i) accepting_.Wait(i).WaitForFrames(1);
+  // Half of them are closed by this side, half by that one.
+  for (size_t i = 0; i < kStreams; ++i) {
+    if (i % 2 == 0) {
+      ends[i]->Drop();
+    } else {
+      accepting_.Wait(i).Drop();
+    }
+  }
+  for (size_t i = 0; i < kStreams; i += 2) EXPECT_FALSE(ends[i]->WaitUntilClosed().ok());
+  listener_->Stop();
+  for (size_t i = 0; i < kStreams; ++i) EXPECT_FALSE(accepting_.Wait(i).WaitUntilClosed().ok());
+  for (size_t i = 0; i < kStreams; ++i) EXPECT_FALSE(ends[i]->WaitUntilClosed().ok());
+  client_.Take(NewGrpcDialer(Credentials::Insecure())->Dial("", &client_));
+}
+
+TEST(UnixSocket, AnotherUsersProcessIsRefused) {
+  absl::StatusOr<std::pair<int, int>> ends = internal::SocketPair();
+  ASSERT_TRUE(ends.ok()) << ends.status();
+  EXPECT_TRUE(internal::CheckPeerUid(ends->first, geteuid()).ok());
+  const absl::Status status = internal::CheckPeerUid(ends->first, geteuid() + 1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  close(ends->first);
+  close(ends->second);
+}
+
+}  // namespace
+}  // namespace understudy

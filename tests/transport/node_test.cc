@@ -1,0 +1,424 @@
+#include "understudy/transport/node.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/os_process.h"
+#include "understudy/actors/pid.h"
+#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kDeadline = absl::Seconds(30);
+
+// A value that a test waits for.
+template <class T>
+class Latch {
+ public:
+  void Set(T value) {
+    absl::MutexLock lock(&mu_);
+    if (!value_.has_value()) value_ = std::move(value);
+  }
+  absl::optional<T> Wait() {
+    absl::MutexLock lock(&mu_);
+    const auto is_set = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return value_.has_value(); };
+    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&is_set), kDeadline)) << "it did not happen in time";
+    return value_;
+  }
+  bool is_set() {
+    absl::MutexLock lock(&mu_);
+    return value_.has_value();
+  }
+
+ private:
+  absl::Mutex mu_;
+  absl::optional<T> value_ ABSL_GUARDED_BY(mu_);
+};
+
+// What a node says of its peers.
+class PeerLog {
+ public:
+  void Add(const PeerEvent& event) {
+    absl::MutexLock lock(&mu_);
+    events_.push_back(event);
+  }
+  // Waits for the event of that kind which follows the first `after` events, and
+  // gives how many events there are up to it.
+  size_t WaitFor(PeerEvent::Kind kind, size_t after = 0) {
+    absl::MutexLock lock(&mu_);
+    size_t at = 0;
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      for (size_t i = after; i < events_.size(); ++i) {
+        if (events_[i].kind == kind) return at = i + 1, true;
+      }
+      return false;
+    };
+    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "no such event of a peer in time";
+    return at;
+  }
+  bool Has(PeerEvent::Kind kind) {
+    absl::MutexLock lock(&mu_);
+    for (const PeerEvent& event : events_) {
+      if (event.kind == kind) return true;
+    }
+    return false;
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::vector<PeerEvent> events_ ABSL_GUARDED_BY(mu_);
+};
+
+// A dialer whose streams a test can cut.
+class Cutter {
+ public:
+  std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> Wrap() {
+    return [streams = streams_](std::unique_ptr<Dialer> inner) -> std::unique_ptr<Dialer> {
+      return std::make_unique<CutDialer>(streams, std::move(inner));
+    };
+  }
+  void CutAll() {
+    absl::MutexLock lock(&streams_->mu);
+    for (FrameStream* stream : streams_->open) stream->Close();
+  }
+
+ private:
+  // Streams outlive their node.
+  struct Streams {
+    absl::Mutex mu;
+    std::set<FrameStream*> open ABSL_GUARDED_BY(mu);
+  };
+  class CutStream final : public FrameStream {
+   public:
+    CutStream(std::shared_ptr<Streams> streams, std::unique_ptr<FrameStream> inner)
+        : streams_(std::move(streams)), inner_(std::move(inner)) {
+      absl::MutexLock lock(&streams_->mu);
+      streams_->open.insert(inner_.get());
+    }
+    ~CutStream() override {
+      absl::MutexLock lock(&streams_->mu);
+      streams_->open.erase(inner_.get());
+    }
+    void Write(std::string frame) override { inner_->Write(std::move(frame)); }
+    void Close() override { inner_->Close(); }
+
+   private:
+    const std::shared_ptr<Streams> streams_;
+    const std::unique_ptr<FrameStream> inner_;
+  };
+  class CutDialer final : public Dialer {
+   public:
+    CutDialer(std::shared_ptr<Streams> streams, std::unique_ptr<Dialer> inner)
+        : streams_(std::move(streams)), inner_(std::move(inner)) {}
+    std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override {
+      return std::make_unique<CutStream>(streams_, inner_->Dial(address, events));
+    }
+
+   private:
+    const std::shared_ptr<Streams> streams_;
+    const std::unique_ptr<Dialer> inner_;
+  };
+
+  const std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
+};
+
+// A system and its node.
+struct Site {
+  explicit Site(const std::string& name, NodeOptions options = {}) : system({.name = name}) {
+    options.wrap_dialer = cutter.Wrap();
+    options.on_peer = [this](const PeerEvent& event) { log.Add(event); };
+    absl::StatusOr<std::unique_ptr<Node>> started = Node::Start(system, std::move(options));
+    EXPECT_TRUE(started.ok()) << started.status();
+    if (started.ok()) node = *std::move(started);
+  }
+
+  Cutter cutter;
+  PeerLog log;
+  ActorSystem system;
+  std::unique_ptr<Node> node;
+};
+
+// Looks a name up, and gives the ref to a test.
+class Finder final : public Actor {
+ public:
+  Finder(std::string name, std::shared_ptr<Latch<absl::StatusOr<EchoRef>>> found)
+      : name_(std::move(name)), found_(std::move(found)) {}
+  Next Start() override { return Find(); }
+
+ private:
+  Task<> Find() {
+    const auto looking = context().Lookup<EchoRef>(name_, kDeadline);
+    found_->Set(co_await looking);
+  }
+  const std::string name_;
+  const std::shared_ptr<Latch<absl::StatusOr<EchoRef>>> found_;
+};
+
+EchoRef Find(ActorSystem& system, const std::string& name) {
+  auto found = std::make_shared<Latch<absl::StatusOr<EchoRef>>>();
+  system.Spawn<Finder>(name, found);
+  const absl::optional<absl::StatusOr<EchoRef>> ref = found->Wait();
+  EXPECT_TRUE(ref.has_value() && ref->ok()) << (ref.has_value() ? ref->status().ToString() : "");
+  return ref.has_value() && ref->ok() ? **ref : EchoRef();
+}
+
+absl::StatusOr<std::string> Say(ActorSystem& system, EchoRef echo, const std::string& text) {
+  EchoActor::Text request;
+  request.set_value(text);
+  absl::StatusOr<EchoActor::Text> answer = system.Ask(echo.say(), std::move(request), kDeadline);
+  if (!answer.ok()) return answer.status();
+  return answer->value();
+}
+
+// Monitors an actor for a test.
+class Watcher final : public Actor {
+ public:
+  Watcher(Pid target, std::shared_ptr<Latch<bool>> watching, std::shared_ptr<Latch<ExitReason>> down)
+      : target_(target), watching_(std::move(watching)), down_(std::move(down)) {}
+  Next Start() override {
+    monitor_ = context().Monitor(target_, &Watcher::Ended);
+    watching_->Set(true);
+    return Behavior("watching", After(absl::Hours(1), [] {}));
+  }
+
+ private:
+  void Ended(const Down& down) { down_->Set(down.reason); }
+  const Pid target_;
+  const std::shared_ptr<Latch<bool>> watching_;
+  const std::shared_ptr<Latch<ExitReason>> down_;
+  MonitorHandle monitor_;
+};
+
+std::shared_ptr<Latch<ExitReason>> Watch(ActorSystem& system, Pid target) {
+  auto watching = std::make_shared<Latch<bool>>();
+  auto down = std::make_shared<Latch<ExitReason>>();
+  system.Spawn<Watcher>(target, watching, down);
+  watching->Wait();
+  return down;
+}
+
+TEST(Node, ANameIsFoundAndItsOwnerAskedFromAnotherNode) {
+  Site ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "echo");
+  const absl::StatusOr<std::string> answer = Say(house.system, echo, "hello");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(*answer, "ledger hello");
+}
+
+TEST(Node, TheDialledNodeReachesTheDiallingOneToo) {
+  Site ledger("ledger");
+  Site house("house-1", {.listen = "", .peers = {{"ledger", ledger.node->address()}}});
+  EXPECT_EQ(house.node->address(), "");
+  house.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "house");
+  const absl::StatusOr<std::string> answer = Say(ledger.system, Find(ledger.system, "echo"), "hello");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(*answer, "house hello");
+}
+
+TEST(Node, NodesMeetOverAUnixSocket) {
+  std::string folder = "/tmp/understudy.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  {
+    Site ledger("ledger", {.listen = absl::StrCat("unix:", folder, "/node.sock")});
+    Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+    ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
+    EXPECT_TRUE(Say(house.system, Find(house.system, "echo"), "hello").ok());
+  }
+  EXPECT_EQ(rmdir(folder.c_str()), 0) << "the socket is left behind";
+}
+
+TEST(Node, AMonitorTellsWhyAnActorOfAnotherNodeEnded) {
+  Site ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "echo");
+  const auto down = Watch(house.system, echo.pid());
+  EchoActor::Text text;
+  text.set_value("page 7 is torn");
+  echo.fail().Tell(text);
+  EXPECT_EQ(down->Wait(), ExitReason::Failed(absl::DataLossError("page 7 is torn")));
+}
+
+TEST(Node, WhenANodeLeavesItsPeersLearnNoConnection) {
+  auto ledger = std::make_unique<Site>("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger->node->address()}}});
+  house.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "house");
+  const EchoRef echo = Find(ledger->system, "echo");
+  EXPECT_TRUE(Say(ledger->system, echo, "hello").ok());
+  EXPECT_EQ(house.node->Drain(absl::Seconds(10)), 0);
+  ledger->log.WaitFor(PeerEvent::Kind::kEnded);
+  const auto down = Watch(ledger->system, echo.pid());
+  EXPECT_EQ(down->Wait()->kind(), ExitReason::Kind::kNoConnection);
+  EXPECT_TRUE(IsNoConnection(Say(ledger->system, echo, "hello").status()));
+  ledger.reset();
+}
+
+TEST(Node, TheSessionSurvivesACutStream) {
+  Site ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "echo");
+  const auto down = Watch(house.system, echo.pid());
+  size_t seen = 0;
+  for (int i = 0; i < 5; ++i) {
+    // Either may have dialled.
+    house.cutter.CutAll();
+    ledger.cutter.CutAll();
+    // Accepted while no stream is there, or just before: it arrives all the same.
+    const absl::StatusOr<std::string> answer = Say(house.system, echo, absl::StrCat(i));
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(*answer, absl::StrCat("ledger ", i));
+    seen = house.log.WaitFor(PeerEvent::Kind::kResumed, seen);
+  }
+  EXPECT_FALSE(house.log.Has(PeerEvent::Kind::kEnded));
+  EXPECT_FALSE(down->is_set());
+}
+
+TEST(Node, OffLoopbackIsRefused) {
+  ActorSystem system({.name = "ledger"});
+  const auto listening = Node::Start(system, {.listen = "0.0.0.0:0"});
+  EXPECT_EQ(listening.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(listening.status().message()), HasSubstr("cannot listen on 0.0.0.0:0"));
+  EXPECT_THAT(std::string(listening.status().message()), HasSubstr("TLS is required"));
+  const auto dialling = Node::Start(system, {.peers = {{"house-1", "house-1.example:7000"}}});
+  EXPECT_EQ(dialling.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(dialling.status().message()), HasSubstr("cannot dial house-1.example:7000"));
+}
+
+TEST(Node, BadOptionsEachHaveTheirError) {
+  {
+    ActorSystem system({.name = "Not a label"});
+    const absl::Status status = Node::Start(system).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("Not a label"));
+  }
+  ActorSystem system({.name = "ledger"});
+  EXPECT_EQ(Node::Start(system, {.listen = "nowhere"}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Node::Start(system, {.peers = {{"ledger", "127.0.0.1:1"}}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Node::Start(system, {.peers = {{"House", "127.0.0.1:1"}}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Node, AProcessThatNoNodeStartedHasNoParent) {
+  ActorSystem system({.name = "ledger"});
+  EXPECT_FALSE(Node::HasParent());
+  EXPECT_EQ(Node::GivenName("ledger"), "ledger");
+  EXPECT_EQ(Node::FromParent(system).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(Node, ASecondLiveNodeOfTheSameNameIsRefused) {
+  Site ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  house.log.WaitFor(PeerEvent::Kind::kUp);
+  Site impostor("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  impostor.log.WaitFor(PeerEvent::Kind::kRefused);
+  EXPECT_FALSE(ledger.log.Has(PeerEvent::Kind::kEnded));
+}
+
+// A node in a process of its own.
+class RemoteNode {
+ public:
+  explicit RemoteNode(const std::string& name) {
+    std::array<int, 2> ends;
+    EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+    absl::StatusOr<std::unique_ptr<OsProcess>> process =
+        OsProcess::Start({.binary = "test_node", .arguments = {"standalone", name}, .descriptors = {ends[1]}},
+                         [end = end_](const ExitReason& reason) { end->Set(reason); });
+    EXPECT_TRUE(process.ok()) << process.status();
+    if (process.ok()) process_ = *std::move(process);
+    close(ends[1]);
+    std::array<char, 256> line;
+    pollfd wait = {.fd = ends[0], .events = POLLIN, .revents = 0};
+    EXPECT_EQ(poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(kDeadline))), 1);
+    const ssize_t bytes = read(ends[0], line.data(), line.size());
+    EXPECT_GT(bytes, 0);
+    if (bytes > 0) address_ = std::string(line.data(), static_cast<size_t>(bytes - 1));
+    close(ends[0]);
+  }
+  const std::string& address() const { return address_; }
+  OsProcess& process() { return *process_; }
+  ExitReason WaitForEnd() { return end_->Wait().value_or(ExitReason::Stuck()); }
+
+ private:
+  const std::shared_ptr<Latch<ExitReason>> end_ = std::make_shared<Latch<ExitReason>>();
+  std::unique_ptr<OsProcess> process_;
+  std::string address_;
+};
+
+TEST(NodeProcess, SigkillOfANodeEndsMonitorsOnItWithNoConnection) {
+  RemoteNode ledger("ledger");
+  NodeOptions options = {.peers = {{"ledger", ledger.address()}}};
+  options.times.grace_period = absl::Milliseconds(200);
+  Site house("house-1", std::move(options));
+  const EchoRef echo = Find(house.system, "echo");
+  EXPECT_TRUE(Say(house.system, echo, "hello").ok());
+  const auto down = Watch(house.system, echo.pid());
+  ledger.process().Kill();
+  EXPECT_EQ(down->Wait()->kind(), ExitReason::Kind::kNoConnection);
+  EXPECT_EQ(ledger.WaitForEnd(), ExitReason::OsSignal(SIGKILL));
+}
+
+TEST(NodeProcess, ANewIncarnationReplacesADeadOneWithoutGrace) {
+  auto ledger = std::make_unique<RemoteNode>("ledger");
+  NodeOptions options = {.peers = {{"ledger", ledger->address()}}};
+  options.times.grace_period = absl::Hours(1);
+  Site house("house-1", std::move(options));
+  const EchoRef echo = Find(house.system, "echo");
+  const auto down = Watch(house.system, echo.pid());
+  ledger->process().Kill();
+  EXPECT_EQ(ledger->WaitForEnd(), ExitReason::OsSignal(SIGKILL));
+  RemoteNode next("ledger");
+  ASSERT_TRUE(house.node->AddPeer("ledger", next.address()).ok());
+  EXPECT_EQ(down->Wait()->kind(), ExitReason::Kind::kNoConnection);
+  const EchoRef again = Find(house.system, "echo");
+  EXPECT_NE(again.pid(), echo.pid());
+  EXPECT_TRUE(Say(house.system, again, "hello").ok());
+}
+
+TEST(NodeProcess, SigtermDrainsAndExitsCleanly) {
+  RemoteNode ledger("ledger");
+  ledger.process().Terminate();
+  EXPECT_EQ(ledger.WaitForEnd(), ExitReason::Normal());
+}
+
+TEST(NodeProcess, ItExitsWithAFailureWhenItsTreeFails) {
+  RemoteNode ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.address()}}});
+  Find(house.system, "echo").fail().Tell(EchoActor::Text());
+  EXPECT_EQ(ledger.WaitForEnd(), ExitReason::OsExit(1));
+}
+
+}  // namespace
+}  // namespace understudy

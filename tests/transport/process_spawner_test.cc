@@ -1,0 +1,356 @@
+#include "understudy/transport/process_spawner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/os_process.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/process_actors.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kDeadline = absl::Seconds(30);
+
+// What happened to one process child, in order.
+class Story {
+ public:
+  void Add(std::string event) {
+    absl::MutexLock lock(&mu_);
+    events_.push_back(std::move(event));
+  }
+  std::vector<std::string> WaitFor(size_t count) {
+    absl::MutexLock lock(&mu_);
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return events_.size() >= count; };
+    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "it did not happen in time";
+    return events_;
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mu_);
+};
+
+// The parent of one process child; tells what happens to it.
+class Parent final : public Actor {
+ public:
+  Parent(ProcessChild child, std::shared_ptr<Story> story) : child_(std::move(child)), story_(std::move(story)) {}
+
+  Next Start() override {
+    context().TrapExits([](const ExitEvent&) {});
+    auto make = context().Spawner()->ForProcess(child_);
+    if (!make.ok()) return make.status();
+    const Pid stand_in = context().SpawnMade(SpawnOptions().OnOutcome(&Parent::Outcome), *make);
+    monitor_ = context().Monitor(stand_in, &Parent::Ended);
+    stand_in_ = stand_in;
+    return managing_;
+  }
+
+  struct KillIt {};
+  struct StopIt {};
+  Mailbox<"Kill", KillIt> kill{this};
+  Mailbox<"Stop", StopIt> stop{this};
+
+ private:
+  void Outcome(const SpawnOutcome& outcome) {
+    switch (outcome.kind) {
+      case SpawnOutcome::Kind::kStarted:
+        return story_->Add("started");
+      case SpawnOutcome::Kind::kIgnored:
+        return story_->Add("ignored");
+      case SpawnOutcome::Kind::kFailed:
+        return story_->Add(absl::StrCat("failed: ", outcome.reason.ToString()));
+    }
+  }
+  void Ended(const Down& down) { story_->Add(absl::StrCat("down: ", down.reason.ToString())); }
+
+  const ProcessChild child_;
+  const std::shared_ptr<Story> story_;
+  Pid stand_in_;
+  MonitorHandle monitor_;
+  Behavior managing_{"managing", On(kill, [this](const KillIt&) { context().Kill(stand_in_); }),
+                     On(stop, [this](const StopIt&) { context().RequestStop(stand_in_); })};
+};
+
+// Looks a name up for a test.
+class Finder final : public Actor {
+ public:
+  struct Found {
+    absl::Mutex mu;
+    absl::optional<absl::StatusOr<EchoRef>> ref ABSL_GUARDED_BY(mu);
+  };
+  Finder(std::string name, std::shared_ptr<Found> found) : name_(std::move(name)), found_(std::move(found)) {}
+  Next Start() override { return Find(); }
+
+ private:
+  Task<> Find() {
+    const auto looking = context().Lookup<EchoRef>(name_, kDeadline);
+    absl::StatusOr<EchoRef> ref = co_await looking;
+    absl::MutexLock lock(&found_->mu);
+    found_->ref = std::move(ref);
+  }
+  const std::string name_;
+  const std::shared_ptr<Found> found_;
+};
+
+class ProcessSpawnerTest : public ::testing::Test {
+ protected:
+  ProcessSpawnerTest() : system_({.name = "launcher"}) {
+    absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_);
+    EXPECT_TRUE(node.ok()) << node.status();
+    node_ = *std::move(node);
+  }
+
+  static ProcessChild TestNode(const std::string& node, std::vector<std::string> arguments) {
+    ProcessChild child;
+    child.binary = "test_node";
+    child.arguments = std::move(arguments);
+    child.node_name = node;
+    child.stop_within = absl::Seconds(20);
+    return child;
+  }
+  Ref<Parent> Launch(const ProcessChild& child, const std::shared_ptr<Story>& story) {
+    return system_.Spawn<Parent>(child, story);
+  }
+  EchoRef Find(const std::string& name) {
+    auto found = std::make_shared<Finder::Found>();
+    system_.Spawn<Finder>(name, found);
+    absl::MutexLock lock(&found->mu);
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(found->mu) { return found->ref.has_value(); };
+    EXPECT_TRUE(found->mu.AwaitWithTimeout(absl::Condition(&there), kDeadline + kDeadline));
+    EXPECT_TRUE(found->ref.has_value() && found->ref->ok()) << (found->ref ? found->ref->status().ToString() : "");
+    return found->ref.has_value() && found->ref->ok() ? **found->ref : EchoRef();
+  }
+  static void Die(EchoRef echo, int how) {
+    google::protobuf::Int32Value message;
+    message.set_value(how);
+    echo.die().Tell(message);
+  }
+
+  ActorSystem system_;
+  std::unique_ptr<Node> node_;
+};
+
+TEST_F(ProcessSpawnerTest, AChildIsStartedWhenItsNodeSaysSoAndCanBeAsked) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  EXPECT_EQ(story->WaitFor(1), std::vector<std::string>{"started"});
+  // What it published before it was started is here already.
+  EXPECT_TRUE(system_.WhereIs("echo/house-1").has_value());
+  EchoActor::Text text;
+  text.set_value("hello");
+  const auto answer = system_.Ask(Find("echo/house-1").say(), text, kDeadline);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->value(), "house-1 hello");
+}
+
+TEST_F(ProcessSpawnerTest, ItsExitCodeIsItsReason) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  Die(Find("echo/house-1"), 7);
+  EXPECT_EQ(story->WaitFor(2)[1], absl::StrCat("down: ", ExitReason::OsExit(7).ToString()));
+}
+
+TEST_F(ProcessSpawnerTest, ItsSignalIsItsReason) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  Die(Find("echo/house-1"), -SIGABRT);
+  EXPECT_EQ(story->WaitFor(2)[1], absl::StrCat("down: ", ExitReason::OsSignal(SIGABRT).ToString()));
+}
+
+TEST_F(ProcessSpawnerTest, AskedToStopItDrainsAndExitsNormally) {
+  auto story = std::make_shared<Story>();
+  const Ref<Parent> parent = Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  parent[&Parent::stop].Tell({});
+  EXPECT_EQ(story->WaitFor(2)[1], "down: Normal");
+}
+
+TEST_F(ProcessSpawnerTest, ItsParentsExitStopsIt) {
+  auto story = std::make_shared<Story>();
+  const Ref<Parent> parent = Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  const EchoRef echo = Find("echo/house-1");
+  system_.Exit(parent.pid(), ExitReason::Shutdown());
+  const absl::StatusOr<ExitReason> end = system_.AwaitEnd(echo.pid(), kDeadline);
+  ASSERT_TRUE(end.ok()) << end.status();
+}
+
+TEST_F(ProcessSpawnerTest, AChildThatEndsItselfIsNotKilledForIt) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  // Its tree fails, so it leaves in order and exits with 1.
+  Find("echo/house-1").fail().Tell(EchoActor::Text());
+  EXPECT_EQ(story->WaitFor(2)[1], absl::StrCat("down: ", ExitReason::OsExit(1).ToString()));
+}
+
+TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
+  auto story = std::make_shared<Story>();
+  const Ref<Parent> parent = Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  const EchoRef echo = Find("echo/house-1");
+  parent[&Parent::kill].Tell({});
+  EXPECT_EQ(story->WaitFor(2)[1], "down: Killed");
+  const absl::StatusOr<ExitReason> end = system_.AwaitEnd(echo.pid(), kDeadline);
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_EQ(end->kind(), ExitReason::Kind::kNoConnection);
+}
+
+TEST_F(ProcessSpawnerTest, OneThatHearsNothingIsKilledWhenItsTimeIsOver) {
+  auto story = std::make_shared<Story>();
+  ProcessChild deaf = TestNode("house-1", {"deaf"});
+  deaf.stop_within = absl::Milliseconds(50);
+  const Ref<Parent> parent = Launch(deaf, story);
+  EXPECT_EQ(story->WaitFor(1)[0], "started");
+  parent[&Parent::stop].Tell({});
+  EXPECT_EQ(story->WaitFor(2)[1], absl::StrCat("down: ", ExitReason::OsSignal(SIGKILL).ToString()));
+}
+
+TEST_F(ProcessSpawnerTest, AProcessThatEndsBeforeItIsStartedIsAFailedStart) {
+  auto story = std::make_shared<Story>();
+  ProcessChild child = TestNode("house-1", {"-c", "exit 3"});
+  child.binary = "/bin/sh";
+  Launch(child, story);
+  const std::vector<std::string> events = story->WaitFor(2);
+  EXPECT_EQ(events[0], absl::StrCat("failed: ", ExitReason::OsExit(3).ToString()));
+  EXPECT_EQ(events[1], absl::StrCat("down: ", ExitReason::OsExit(3).ToString()));
+}
+
+TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
+  auto story_1 = std::make_shared<Story>();
+  auto story_2 = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story_1);
+  Launch(TestNode("house-2", {"relay", "echo/house-1"}), story_2);
+  story_1->WaitFor(1);
+  story_2->WaitFor(1);
+  EchoActor::Text text;
+  text.set_value("hello");
+  auto answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->value(), "house-2 house-1 hello");
+  // Another incarnation, at another address.
+  Die(Find("echo/house-1"), 1);
+  story_1->WaitFor(2);
+  Launch(TestNode("house-1", {"child"}), story_1);
+  EXPECT_EQ(story_1->WaitFor(3)[2], "started");
+  // Until house-2 meets the new one it may find the name of the old one.
+  do {
+    answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
+  } while (IsNoConnection(answer.status()));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->value(), "house-2 house-1 hello");
+}
+
+TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
+  internal::ProcessSpawner spawner("launcher", [](std::unique_ptr<FrameStream>) { return nullptr; });
+  ProcessChild child = TestNode("house-1", {});
+  child.binary = "/no/such/binary";
+  EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("/no/such/binary"));
+  EXPECT_EQ(spawner.ForProcess(TestNode("House 1", {})).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(spawner.ForProcess(TestNode("launcher", {})).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ParentInvitation, IsReadAsItWasWrittenAndNonsenseIsRefused) {
+  const internal::ParentInvitation written = {
+      .descriptor = 3, .parent = "launcher", .node = "house-1", .listen = "unix:/tmp/with space"};
+  const auto read = internal::ParentInvitation::Parse(written.ToString());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->ToString(), written.ToString());
+  for (const absl::string_view text : {"", "3", "x launcher house-1 127.0.0.1:0", "3 Launcher house-1 127.0.0.1:0",
+                                       "-1 launcher house-1 127.0.0.1:0", "3 launcher  127.0.0.1:0"}) {
+    EXPECT_EQ(internal::ParentInvitation::Parse(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+// A FIFO that a process holds open: end of file is the end of the process.
+class Fifo {
+ public:
+  Fifo() {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    path_ = absl::StrCat(folder_, "/fifo");
+    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
+    reading_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  }
+  ~Fifo() {
+    close(reading_);
+    unlink(path_.c_str());
+    rmdir(folder_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  bool WaitForLine() { return WaitFor(POLLIN); }
+  bool WaitForEnd() {
+    std::array<char, 64> line;
+    EXPECT_GT(read(reading_, line.data(), line.size()), 0);
+    return WaitFor(POLLHUP);
+  }
+
+ private:
+  bool WaitFor(short events) {
+    pollfd wait = {.fd = reading_, .events = POLLIN, .revents = 0};
+    return poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(kDeadline))) == 1 && (wait.revents & events) != 0;
+  }
+  std::string folder_ = "/tmp/understudy.XXXXXX";
+  std::string path_;
+  int reading_ = -1;
+};
+
+TEST(ProcessOrphans, SigkillOfTheParentLeavesNoChildAlive) {
+  Fifo fifo;
+  auto ended = std::make_shared<Story>();
+  auto launcher = OsProcess::Start({.binary = "test_node", .arguments = {"launcher", fifo.path()}},
+                                   [ended](const ExitReason& reason) { ended->Add(reason.ToString()); });
+  ASSERT_TRUE(launcher.ok()) << launcher.status();
+  ASSERT_TRUE(fifo.WaitForLine()) << "the child did not come up";
+  (*launcher)->Kill();
+  EXPECT_EQ(ended->WaitFor(1)[0], ExitReason::OsSignal(SIGKILL).ToString());
+  EXPECT_TRUE(fifo.WaitForEnd()) << "the child outlives its parent";
+}
+
+TEST(ProcessOrphans, SigtermOfTheParentStopsItsChildInOrder) {
+  Fifo fifo;
+  auto ended = std::make_shared<Story>();
+  auto launcher = OsProcess::Start({.binary = "test_node", .arguments = {"launcher", fifo.path()}},
+                                   [ended](const ExitReason& reason) { ended->Add(reason.ToString()); });
+  ASSERT_TRUE(launcher.ok()) << launcher.status();
+  ASSERT_TRUE(fifo.WaitForLine()) << "the child did not come up";
+  (*launcher)->Terminate();
+  EXPECT_EQ(ended->WaitFor(1)[0], "Normal");
+  EXPECT_TRUE(fifo.WaitForEnd()) << "the child outlives its parent";
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,190 @@
+#include "understudy/transport/session_ties.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/transport/frame_codec.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Verdict = SessionTies::Verdict;
+
+constexpr Pid kHere(1, 1, 1);
+constexpr Pid kAlsoHere(1, 2, 2);
+constexpr Pid kThere(2, 1, 1);
+constexpr Pid kAlsoThere(2, 2, 2);
+
+Signal Out(SignalKind kind, uint64_t id = 0) { return {.kind = kind, .from = kHere, .to = kThere, .id = id}; }
+Signal In(SignalKind kind, uint64_t id = 0) { return {.kind = kind, .from = kThere, .to = kHere, .id = id}; }
+Signal LinkExit(const Signal& addressed) {
+  Signal exit{.kind = SignalKind::kExit, .from = addressed.from, .to = addressed.to, .is_link = true};
+  return exit;
+}
+
+class SessionTiesTest : public ::testing::Test {
+ protected:
+  Verdict Granted(const Signal& signal) { return ties_.OnArrived(signal, true); }
+  Verdict Ungranted(const Signal& signal) { return ties_.OnArrived(signal, false); }
+  // "down 1", "reply 2 Unavailable"
+  std::vector<std::string> End() {
+    std::vector<std::string> told;
+    for (const Signal& signal : ties_.End("over")) {
+      told.push_back(absl::StrCat(SignalKindName(signal.kind), " ", signal.id));
+      if (signal.kind == SignalKind::kReply) {
+        EXPECT_TRUE(IsNoConnection(signal.status));
+      } else if (signal.kind == SignalKind::kDown || signal.kind == SignalKind::kExit) {
+        EXPECT_EQ(signal.reason.kind(), ExitReason::Kind::kNoConnection);
+      }
+    }
+    return told;
+  }
+
+  SessionTies ties_;
+};
+
+TEST_F(SessionTiesTest, AnAnsweredAskIsNotToldOfTheEnd) {
+  ties_.OnSent(kHere, kThere, 1, 7);
+  ties_.OnSent(kHere, kThere, 1, 8);
+  EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDrop);  // once
+  EXPECT_EQ(Ungranted(In(SignalKind::kReply, 9)), Verdict::kDrop);  // never asked
+  EXPECT_THAT(End(), ElementsAre("reply 8"));
+  EXPECT_THAT(End(), IsEmpty());
+}
+
+TEST_F(SessionTiesTest, ACancelledAskIsDoneWith) {
+  ties_.OnSent(kHere, kThere, 1, 7);
+  ties_.OnPosted(Out(SignalKind::kCancel, 7));
+  EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDrop);
+  EXPECT_THAT(End(), IsEmpty());
+}
+
+TEST_F(SessionTiesTest, ARefusedCallIsAnsweredAndARefusedTellIsNot) {
+  ties_.OnSent(kHere, kThere, 1, 7);
+  ties_.OnSent(kHere, kThere, 1, 0);
+  const absl::Status full = MakeError(ErrorKind::kFull, "full");
+  const absl::optional<Signal> reply =
+      ties_.OnRefused({.from = kHere, .to = kThere, .mailbox = 1, .ask = 7, .status = full});
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->to, kHere);
+  EXPECT_EQ(reply->id, 7U);
+  EXPECT_TRUE(IsFull(reply->status));
+  EXPECT_FALSE(ties_.OnRefused({.from = kHere, .to = kThere, .mailbox = 1, .ask = 0, .status = full}).has_value());
+}
+
+TEST_F(SessionTiesTest, AMonitorFiresOnceOrIsRemoved) {
+  ties_.OnPosted(Out(SignalKind::kMonitor, 1));
+  ties_.OnPosted(Out(SignalKind::kMonitor, 2));
+  ties_.OnPosted(Out(SignalKind::kMonitor, 3));
+  ties_.OnPosted(Out(SignalKind::kDemonitor, 2));
+  EXPECT_EQ(Ungranted(In(SignalKind::kDown, 1)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kDown, 1)), Verdict::kDrop);
+  EXPECT_EQ(Ungranted(In(SignalKind::kDown, 2)), Verdict::kDrop);
+  Signal forged = In(SignalKind::kDown, 3);
+  forged.from = kAlsoThere;
+  EXPECT_EQ(Ungranted(forged), Verdict::kDrop);  // of another actor than the one monitored
+  EXPECT_THAT(End(), ElementsAre("down 3"));
+}
+
+TEST_F(SessionTiesTest, AWatcherThereIsDemonitoredAtTheEnd) {
+  EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 1)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 2)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 3)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kDemonitor, 1)), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(In(SignalKind::kDemonitor, 1)), Verdict::kDrop);
+  ties_.OnPosted(Out(SignalKind::kDown, 2));
+  EXPECT_THAT(End(), ElementsAre("demonitor 3"));
+}
+
+TEST_F(SessionTiesTest, ALinkEndsWithTheExitOfEitherSideAndElseWithTheSession) {
+  ties_.OnPosted(Out(SignalKind::kLink));
+  EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDeliver);
+  EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDrop);
+  EXPECT_EQ(Granted(In(SignalKind::kLink)), Verdict::kDeliver);
+  ties_.OnPosted(LinkExit(Out(SignalKind::kExit)));
+  EXPECT_THAT(End(), IsEmpty());
+  EXPECT_EQ(Granted(In(SignalKind::kLink)), Verdict::kDeliver);
+  EXPECT_THAT(End(), ElementsAre("exit 0"));
+}
+
+TEST_F(SessionTiesTest, AnUnlinkIsAcknowledgedByThePeerOrByTheEnd) {
+  ties_.OnPosted(Out(SignalKind::kLink));
+  ties_.OnPosted(Out(SignalKind::kUnlink, 5));
+  EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDrop);
+  EXPECT_EQ(Ungranted(In(SignalKind::kUnlinkAck, 4)), Verdict::kDrop);
+  EXPECT_EQ(Ungranted(In(SignalKind::kUnlinkAck, 5)), Verdict::kDeliver);
+  ties_.OnPosted(Out(SignalKind::kUnlink, 6));
+  EXPECT_THAT(End(), ElementsAre("unlink_ack 6"));
+}
+
+TEST_F(SessionTiesTest, AnUnlinkOfWhatIsNotLinkedIsOnlyAcknowledged) {
+  EXPECT_EQ(Ungranted(In(SignalKind::kUnlink, 5)), Verdict::kRefuse);
+  const absl::optional<Signal> answer = SessionTies::AnswerTo(In(SignalKind::kUnlink, 5), ExitReason::NotPermitted());
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->kind, SignalKind::kUnlinkAck);
+  EXPECT_EQ(answer->id, 5U);
+  EXPECT_EQ(answer->to, kThere);
+}
+
+TEST_F(SessionTiesTest, WhatNeedsAGrantIsRefusedWithoutOne) {
+  for (const SignalKind kind : {SignalKind::kExit, SignalKind::kKill, SignalKind::kRequestStop, SignalKind::kLink}) {
+    EXPECT_EQ(Ungranted(In(kind)), Verdict::kRefuse) << SignalKindName(kind);
+    EXPECT_EQ(Granted(In(kind)), Verdict::kDeliver) << SignalKindName(kind);
+  }
+}
+
+TEST_F(SessionTiesTest, AWindowFillsAndCreditOpensItAgain) {
+  for (int64_t i = 0; i < limits::kChannelWindowMessages; ++i) {
+    ASSERT_TRUE(ties_.HasCredit(kThere, 1));
+    ties_.OnSent(kHere, kThere, 1, 0);
+  }
+  EXPECT_FALSE(ties_.HasCredit(kThere, 1));
+  EXPECT_TRUE(ties_.HasCredit(kThere, 2));
+  EXPECT_TRUE(ties_.HasCredit(kAlsoThere, 1));
+  EXPECT_TRUE(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 10}).ok());
+  EXPECT_TRUE(ties_.HasCredit(kThere, 1));
+}
+
+TEST_F(SessionTiesTest, CreditForWhatWasNeverSentIsAnError) {
+  EXPECT_TRUE(absl::IsInvalidArgument(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 1})));
+  ties_.OnSent(kHere, kThere, 1, 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 2})));
+  EXPECT_TRUE(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 1}).ok());
+}
+
+TEST_F(SessionTiesTest, APeerBeyondItsWindowIsNoticed) {
+  for (int64_t i = 0; i < limits::kChannelWindowMessages; ++i) ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
+  EXPECT_FALSE(ties_.OnMessageArrived(kHere, 1));
+  EXPECT_TRUE(ties_.OnMessageArrived(kAlsoHere, 1));
+}
+
+TEST_F(SessionTiesTest, CreditIsOwedForWhatThisSessionBroughtAndNoMore) {
+  ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
+  ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
+  ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
+  ties_.OnMessageRefused(kHere, 1);
+  ties_.OnReleased(kHere, 1, 5);  // three are of an earlier session
+  ASSERT_TRUE(ties_.owes_credit());
+  const std::vector<ReleasedCredit> credits = ties_.TakeOwedCredit();
+  ASSERT_EQ(credits.size(), 1U);
+  EXPECT_EQ(credits[0].to, kHere);
+  EXPECT_EQ(credits[0].count, 2);
+  EXPECT_FALSE(ties_.owes_credit());
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,99 @@
+#include "understudy/transport/credentials.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace understudy {
+namespace {
+
+constexpr int kPortMax = 65535;
+constexpr size_t kHostBytesMax = 253;  // RFC 1035
+
+absl::Status Malformed(absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not an address of a node: ", why,
+                   "; write 127.0.0.1:7000, [::1]:7000, localhost:7000, host:7000 or unix:/path/to/socket"));
+}
+
+absl::StatusOr<NodeAddress> ParseUnix(absl::string_view text, absl::string_view path) {
+  if (path.empty()) return Malformed(text, "the path of the socket is missing");
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Malformed(text, absl::StrCat("the path of a socket is at most ", sizeof(sockaddr_un::sun_path) - 1,
+                                        " bytes, this one has ", path.size()));
+  }
+  if (absl::StrContains(path, '\0')) return Malformed(text, "the path of the socket contains a NUL");
+  NodeAddress address;
+  address.reach = NodeAddress::Reach::kUnixSocket;
+  address.path = std::string(path);
+  return address;
+}
+
+bool IsLoopback(const std::string& host) {
+  in_addr v4;
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6;
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+// Letters, digits, '.', '-', '_', or a v6 address.
+bool IsHost(const std::string& host, bool bracketed) {
+  in6_addr v6;
+  if (bracketed) return inet_pton(AF_INET6, host.c_str(), &v6) == 1;
+  if (host.empty() || host.size() > kHostBytesMax) return false;
+  for (const char c : host) {
+    const bool ok =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    if (!ok) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<NodeAddress> NodeAddress::Parse(absl::string_view text) {
+  absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "unix:")) return ParseUnix(text, rest);
+  const size_t colon = rest.rfind(':');
+  if (colon == absl::string_view::npos) return Malformed(text, "the port is missing");
+  int port = 0;
+  if (!absl::SimpleAtoi(rest.substr(colon + 1), &port) || port < 0 || port > kPortMax) {
+    return Malformed(text, absl::StrCat("'", rest.substr(colon + 1), "' is not a port (0 to 65535)"));
+  }
+  absl::string_view host = rest.substr(0, colon);
+  const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  NodeAddress address;
+  address.host = host == "localhost" ? "127.0.0.1" : std::string(host);
+  address.port = port;
+  if (!IsHost(address.host, bracketed)) return Malformed(text, absl::StrCat("'", host, "' is not a host"));
+  address.reach = IsLoopback(address.host) ? Reach::kLoopback : Reach::kNetwork;
+  return address;
+}
+
+std::string NodeAddress::ToString() const {
+  if (reach == Reach::kUnixSocket) return absl::StrCat("unix:", path);
+  if (absl::StrContains(host, ':')) return absl::StrCat("[", host, "]:", port);
+  return absl::StrCat(host, ":", port);
+}
+
+absl::Status CheckAllowed(const Credentials&, const NodeAddress& address, absl::string_view use) {
+  if (address.reach != NodeAddress::Reach::kNetwork) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("cannot ", use, " ", address.ToString(),
+                   ": it is off loopback, where mutual TLS is required, and this node has no TLS credentials; use "
+                   "127.0.0.1, [::1] or unix:/path, or give the node TLS credentials"));
+}
+
+}  // namespace understudy

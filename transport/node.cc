@@ -1,0 +1,381 @@
+#include "understudy/transport/node.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/pid.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/process_child.h"
+#include "understudy/transport/process_spawner.h"
+#include "understudy/transport/stop_signals.h"
+#include "understudy/transport/ticker.h"
+#include "understudy/transport/tree_watch.h"
+#include "understudy/transport/unix_socket.h"
+
+namespace understudy {
+namespace {
+
+// What a handler that does not return gets beyond the time that was given.
+constexpr absl::Duration kStuckAfter = absl::Seconds(1);
+constexpr int kFailedExitStatus = 1;
+
+absl::Status CheckAddress(const Credentials& credentials, absl::string_view address, absl::string_view use) {
+  const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
+  return parsed.ok() ? CheckAllowed(credentials, *parsed, use) : parsed.status();
+}
+
+}  // namespace
+
+class Node::Parts {
+ public:
+  Parts(ActorSystem& system, NodeOptions options, const internal::ParentInvitation* invitation)
+      : system_(system), options_(std::move(options)), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
+    if (invitation != nullptr) invitation_ = *invitation;
+  }
+  ~Parts();
+
+  absl::Status Start();
+  const std::string& name() const { return system_.name(); }
+  const std::string& address() const { return address_; }
+  absl::Status AddPeer(absl::string_view node, absl::string_view address);
+  void Ready() {
+    if (link_.ready != nullptr) link_.ready();
+  }
+  void RequestStop() { eventfd_write(stop_event_, 1); }
+  int Drain(absl::Duration within);
+  int RunUntilSignal(Pid tree);
+
+ private:
+  NodeCoreOptions CoreOptions();
+  SessionTimes TimesFor(absl::string_view peer);
+  absl::Status Listen();
+  absl::Status JoinParent();
+  void OnPeer(const PeerEvent& event);
+  void OnParentGone();
+  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream);
+  bool ShutDownSystem(absl::Duration within);
+  void Leave();
+
+  // Constant after Start.
+  ActorSystem& system_;
+  const NodeOptions options_;
+  absl::optional<internal::ParentInvitation> invitation_;
+  std::string address_;
+  internal::ProcessLinkCalls link_;  // null calls without a parent
+
+  const int stop_event_;  // readable when it is time to end
+  // Streams are taken when what they are told is known.
+  std::atomic<bool> accepting_{false};
+  std::atomic<bool> parent_gone_{false};
+  std::atomic<bool> leaving_{false};
+
+  internal::Ticker ticker_;
+  std::unique_ptr<Dialer> dialer_;
+  std::unique_ptr<NodeCore> core_;
+  std::unique_ptr<internal::ProcessSpawner> spawner_;
+  std::unique_ptr<GrpcListener> listener_;
+  std::unique_ptr<internal::ParentWatch> parent_watch_;
+
+  absl::Mutex drain_mu_;
+  absl::optional<int> drained_ ABSL_GUARDED_BY(drain_mu_);
+  std::thread shutting_down_ ABSL_GUARDED_BY(drain_mu_);
+  std::atomic<bool> is_stuck_{false};
+  absl::Mutex peers_mu_;
+  uint64_t peer_events_ ABSL_GUARDED_BY(peers_mu_) = 0;
+};
+
+absl::Status Node::Parts::Start() {
+  if (absl::Status named = ValidateNodeName(name()); !named.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(named.message(), "; it comes from ActorSystemOptions::name, and the node takes it"));
+  }
+  std::unique_ptr<Dialer> dialer = NewGrpcDialer(options_.credentials);
+  if (options_.wrap_dialer != nullptr) dialer = options_.wrap_dialer(std::move(dialer));
+  if (invitation_.has_value()) {
+    if (absl::Status adopted = internal::Adopt(invitation_->descriptor); !adopted.ok()) return adopted;
+    dialer = std::make_unique<internal::ParentDialer>(invitation_->descriptor, std::move(dialer));
+  }
+  dialer_ = std::move(dialer);
+  spawner_ = std::make_unique<internal::ProcessSpawner>(
+      name(), [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
+  core_ = std::make_unique<NodeCore>(CoreOptions());
+  if (absl::Status listening = Listen(); !listening.ok()) return listening;
+  core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
+  for (const auto& [node, address] : options_.peers) {
+    if (absl::Status added = AddPeer(node, address); !added.ok()) return added;
+  }
+  system_.InstallRouter(core_.get());
+  system_.InstallPublisher(core_.get());
+  system_.InstallSpawner(spawner_.get());
+  accepting_.store(true, std::memory_order_release);  // pairs with Accept's load
+  return invitation_.has_value() ? JoinParent() : absl::OkStatus();
+}
+
+NodeCoreOptions Node::Parts::CoreOptions() {
+  NodeCoreOptions core;
+  core.node = name();
+  core.incarnation = system_.incarnation();
+  core.node_index = system_.node();
+  core.intern_peer = [this](absl::string_view node, NodeIncarnation incarnation) {
+    return system_.InternPeer(node, incarnation);
+  };
+  core.clock = &Clock::Real();
+  core.inbound = &system_;
+  core.registry = &system_.registry();
+  core.dialer = dialer_.get();
+  core.run_at = [this](MonotonicTime time, absl::AnyInvocable<void()> callback) {
+    ticker_.RunAt(time, std::move(callback));
+  };
+  core.seed = system_.NewSeed();
+  core.times = options_.times;
+  core.times_for = [this](absl::string_view peer) { return TimesFor(peer); };
+  core.insecure_loopback_grants = options_.insecure_loopback_grants;
+  core.on_peer = [this](const PeerEvent& event) { OnPeer(event); };
+  return core;
+}
+
+// A session with a parent or a process child has one stream, ever: there is
+// nothing to wait for when it has ended, and all the more while it begins.
+SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
+  SessionTimes times = options_.times;
+  const bool is_parent = invitation_.has_value() && invitation_->parent == peer;
+  if (!is_parent && !spawner_->IsChild(peer)) return times;
+  times.grace_period = absl::ZeroDuration();
+  times.handshake_timeout = limits::kParentAnswersWithin;
+  times.silence_timeout = limits::kProcessChildSilence;
+  return times;
+}
+
+absl::Status Node::Parts::Listen() {
+  const std::string& where = invitation_.has_value() ? invitation_->listen : options_.listen;
+  if (where.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::Listen(
+      where, options_.credentials, [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
+  if (!listener.ok()) return listener.status();
+  listener_ = *std::move(listener);
+  address_ = listener_->address();
+  return absl::OkStatus();
+}
+
+absl::Status Node::Parts::JoinParent() {
+  absl::StatusOr<std::unique_ptr<internal::ParentWatch>> watch =
+      internal::ParentWatch::Start(invitation_->descriptor, [this] { OnParentGone(); });
+  if (!watch.ok()) return watch.status();
+  parent_watch_ = *std::move(watch);
+  if (absl::Status parent = core_->SetPeer(invitation_->parent, internal::ParentDialer::kAddress); !parent.ok()) {
+    return parent;
+  }
+  internal::ProcessLinkOptions link;
+  link.node = name();
+  link.address = options_.advertise.empty() ? address_ : options_.advertise;
+  link.on_stop = [this] { RequestStop(); };
+  link.on_peer = [this](absl::string_view node, absl::string_view address) {
+    const absl::Status added = AddPeer(node, address);
+    if (!added.ok()) system_.log().Write(LogSeverity::kError, added.message());
+  };
+  link.on_lost = [this](absl::Status why) {
+    system_.log().Write(LogSeverity::kError, absl::StrCat("no answer from the parent: ", why.message()));
+    parent_watch_->ParentIsGone();
+  };
+  link_ = internal::StartProcessLink(system_, std::move(link));
+  return absl::OkStatus();
+}
+
+absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view address) {
+  if (absl::Status allowed = CheckAddress(options_.credentials, address, "dial"); !allowed.ok()) return allowed;
+  return core_->SetPeer(node, address);
+}
+
+FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream) {
+  if (!accepting_.load(std::memory_order_acquire)) return nullptr;
+  return core_->Accept(std::move(stream));
+}
+
+void Node::Parts::OnPeer(const PeerEvent& event) {
+  system_.log().Write(LogSeverity::kInfo, absl::StrCat("node ", name(), ": ", event.ToString()));
+  if (options_.on_peer != nullptr) options_.on_peer(event);
+  const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
+  if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
+    parent_watch_->ParentIsGone();
+  }
+  absl::MutexLock lock(&peers_mu_);
+  ++peer_events_;  // wakes Leave
+}
+
+void Node::Parts::OnParentGone() {
+  parent_gone_.store(true, std::memory_order_release);  // pairs with RunUntilSignal's load
+  RequestStop();
+}
+
+bool Node::Parts::ShutDownSystem(absl::Duration within) {
+  auto ended = std::make_shared<internal::Handover<bool>>();
+  {
+    absl::MutexLock lock(&drain_mu_);
+    shutting_down_ = std::thread([this, within, ended] { ended->Give(system_.Shutdown(within)); });
+  }
+  const auto is_there = [&ended]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ended->mu) { return ended->value.has_value(); };
+  absl::MutexLock lock(&ended->mu);
+  if (!ended->mu.AwaitWithTimeout(absl::Condition(&is_there), within + kStuckAfter)) {
+    // The system says which.
+    is_stuck_.store(true, std::memory_order_release);
+    return false;
+  }
+  return *ended->value;
+}
+
+void Node::Parts::Leave() {
+  core_->Leave("the node drained");
+  const absl::Time deadline = absl::Now() + options_.times.leave_timeout + kStuckAfter;
+  while (!core_->has_left() && absl::Now() < deadline) {
+    absl::MutexLock lock(&peers_mu_);
+    const uint64_t before = peer_events_;
+    if (core_->has_left()) break;
+    const auto more = [this, before]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(peers_mu_) { return peer_events_ != before; };
+    peers_mu_.AwaitWithDeadline(absl::Condition(&more), deadline);
+  }
+}
+
+int Node::Parts::Drain(absl::Duration within) {
+  {
+    absl::MutexLock lock(&drain_mu_);
+    if (drained_.has_value()) return *drained_;
+    drained_ = kFailedExitStatus;  // until it is known better
+  }
+  const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
+  if (parent_lives) {
+    leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
+    parent_watch_->Leaving(within + options_.drain_within);
+    link_.leaving();
+  }
+  const bool in_order = ShutDownSystem(within);
+  if (!parent_gone_.load(std::memory_order_acquire)) Leave();
+  accepting_.store(false, std::memory_order_release);
+  if (listener_ != nullptr) listener_->Stop();
+  absl::MutexLock lock(&drain_mu_);
+  drained_ = in_order ? 0 : kFailedExitStatus;
+  return *drained_;
+}
+
+int Node::Parts::RunUntilSignal(Pid tree) {
+  internal::StopSignals signals;
+  Ready();
+  auto tree_failed = std::make_shared<std::atomic<bool>>(false);
+  if (!tree.is_null()) {
+    internal::WatchTree(system_, tree, [this, tree_failed](const ExitReason& reason) {
+      if (reason.is_abnormal()) {
+        tree_failed->store(true, std::memory_order_release);  // pairs with the load below
+        system_.log().Write(LogSeverity::kError,
+                            absl::StrCat("node ", name(), " ends, because its tree did: ", reason.ToString()));
+      }
+      RequestStop();
+    });
+  }
+  std::array<pollfd, 2> wait = {{{.fd = stop_event_, .events = POLLIN, .revents = 0},
+                                 {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}}};
+  while (poll(wait.data(), wait.size(), -1) <= 0) {
+  }
+  const bool failed = tree_failed->load(std::memory_order_acquire);
+  const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
+  const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
+  if (is_stuck_.load(std::memory_order_acquire)) {
+    fflush(nullptr);
+    _exit(kFailedExitStatus);
+  }
+  return failed ? kFailedExitStatus : status;
+}
+
+Node::Parts::~Parts() {
+  if (core_ != nullptr && spawner_ != nullptr) Drain(options_.drain_within);
+  {
+    absl::MutexLock lock(&drain_mu_);
+    if (shutting_down_.joinable()) shutting_down_.join();
+  }
+  system_.InstallRouter(nullptr);
+  system_.InstallPublisher(nullptr);
+  system_.InstallSpawner(nullptr);
+  listener_.reset();
+  parent_watch_.reset();
+  core_.reset();
+  close(stop_event_);
+}
+
+Node::Node(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Node::~Node() = default;
+
+absl::StatusOr<std::unique_ptr<Node>> Node::Start(ActorSystem& system, NodeOptions options) {
+  auto parts = std::make_unique<Parts>(system, std::move(options), nullptr);
+  if (absl::Status started = parts->Start(); !started.ok()) return started;
+  return std::unique_ptr<Node>(new Node(std::move(parts)));
+}
+
+absl::StatusOr<std::unique_ptr<Node>> Node::FromParent(ActorSystem& system, NodeOptions options) {
+  const absl::StatusOr<internal::ParentInvitation>* const invitation = internal::ReceivedInvitation();
+  if (invitation == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this process was not started by a node (", internal::ParentInvitation::kVariable, " is not set); use Start"));
+  }
+  if (!invitation->ok()) return invitation->status();
+  if (system.name() != (*invitation)->node) {
+    return absl::InvalidArgumentError(absl::StrCat("the parent calls this node '", (*invitation)->node,
+                                                   "', and its system is named '", system.name(),
+                                                   "'; give ActorSystemOptions::name Node::GivenName"));
+  }
+  auto parts = std::make_unique<Parts>(system, std::move(options), &**invitation);
+  if (absl::Status started = parts->Start(); !started.ok()) return started;
+  return std::unique_ptr<Node>(new Node(std::move(parts)));
+}
+
+bool Node::HasParent() { return internal::ReceivedInvitation() != nullptr; }
+
+std::string Node::GivenName(absl::string_view otherwise) {
+  const absl::StatusOr<internal::ParentInvitation>* const invitation = internal::ReceivedInvitation();
+  return invitation != nullptr && invitation->ok() ? (*invitation)->node : std::string(otherwise);
+}
+
+const std::string& Node::name() const { return parts_->name(); }
+
+const std::string& Node::address() const { return parts_->address(); }
+
+absl::Status Node::AddPeer(absl::string_view node, absl::string_view address) { return parts_->AddPeer(node, address); }
+
+void Node::Ready() { parts_->Ready(); }
+
+void Node::RequestStop() { parts_->RequestStop(); }
+
+int Node::Drain(absl::Duration within) { return parts_->Drain(within); }
+
+int Node::RunUntilSignal(Pid tree) { return parts_->RunUntilSignal(tree); }
+
+}  // namespace understudy

@@ -1,0 +1,131 @@
+// Node: joins an ActorSystem with the systems of other processes.
+//
+//   int main() {
+//     ActorSystem system({.name = "ledger"});
+//     absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = "127.0.0.1:7000"});
+//     if (!node.ok()) { … }
+//     Pid tree = system.Spawn(house).pid();
+//     return (*node)->RunUntilSignal(tree);
+//   }
+//
+// Requires: the system's name is the node's, a DNS label that no other live
+// node of the cluster has; one node for each system.
+// Guarantees: names that the system's actors publish are known to every peer;
+// sends, asks, links and monitors reach the peers' actors; a process child of
+// this node (context().Spawner()) does not outlive it.
+// Security: loopback and Unix sockets only, until there is TLS; there a peer may
+// send to, ask and monitor what is exported, and no more (see
+// insecure_loopback_grants).
+// Threads: any, but not an actor's turn for Drain and RunUntilSignal.
+// Lifetime: the node adopts the system: destroying it first ends the system's
+// actors, as Drain does. It is destroyed before the system.
+// Failure: Start answers a status; what happens to a peer later shows in the
+// log, in on_peer, and to those who have links, monitors and asks there.
+#ifndef UNDERSTUDY_TRANSPORT_NODE_H_
+#define UNDERSTUDY_TRANSPORT_NODE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/pid.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/peer_session.h"
+
+namespace understudy {
+
+struct PeerEvent;  // node_core.h
+
+struct NodeOptions {
+  // Where other nodes dial this one; see NodeAddress. Port 0 is a free one.
+  // Empty: nowhere, this node only dials.
+  std::string listen = "127.0.0.1:0";
+  // Told to peers instead of the listening address, where that cannot be dialled.
+  std::string advertise;
+  // Nodes to be dialled, and where: node name to address.
+  std::map<std::string, std::string> peers;
+  Credentials credentials;
+  // Peers may exit, kill, stop and link actors here. On loopback without TLS a
+  // peer's name is self-declared, so this trusts every process of the machine.
+  bool insecure_loopback_grants = false;
+  SessionTimes times;
+  // What Drain gives the actors when the node is destroyed or RunUntilSignal
+  // ends.
+  absl::Duration drain_within = absl::Seconds(10);
+  // Told what becomes of peers, on a thread of the transport; must not wait.
+  std::function<void(const PeerEvent&)> on_peer;
+  // Puts faults between nodes, in tests: wraps what dials.
+  std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> wrap_dialer;
+};
+
+class Node {
+ public:
+  // InvalidArgument: the system's name is no DNS label, or an address is none.
+  // FailedPrecondition: an address needs TLS. Unavailable, AlreadyExists: the
+  // listening address cannot be had.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> Start(ActorSystem& system, NodeOptions options = {});
+
+  // In a process that a node started as its child (ProcessSpawner): joins the
+  // parent over the inherited socketpair, and listens where the parent says
+  // (`options.listen` is not used). The system's name is the one that the
+  // parent chose, GivenName. When the connection to the parent ends, the node
+  // drains for limits::kParentGoneDrain and the process exits, whatever it is
+  // doing. FailedPrecondition in any other process.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> FromParent(ActorSystem& system, NodeOptions options = {});
+  // Whether a parent node started this process.
+  static bool HasParent();
+  // The name that the parent chose for this process's node, else `otherwise`.
+  static std::string GivenName(absl::string_view otherwise);
+
+  // Drains, if that has not been done, and leaves.
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const std::string& name() const;
+  // Where it listens, with the real port; empty when nowhere.
+  const std::string& address() const;
+
+  // Dials that node there from now on, replacing an earlier address.
+  // InvalidArgument, FailedPrecondition (it needs TLS).
+  [[nodiscard]] absl::Status AddPeer(absl::string_view node, absl::string_view address);
+
+  // The parent's supervisor may go on: this process child is started. Without a
+  // parent it does nothing. RunUntilSignal implies it.
+  void Ready();
+
+  // Makes RunUntilSignal return, as SIGTERM does. Any thread, an actor's turn
+  // too.
+  void RequestStop();
+
+  // Stops the system's actors in order, giving them `within`, ends each session
+  // with a leave, and listens no more. Returns the exit status for main: 0, or 1
+  // when an actor had to be killed. Once; later calls return the same.
+  int Drain(absl::Duration within);
+
+  // Blocks until SIGTERM, SIGINT, RequestStop, the parent's wish, or the end of
+  // `tree` (if it is an actor); then drains. Returns the exit status for main: 1
+  // also when `tree` ended with an abnormal reason. A second signal, or a
+  // handler that does not return, ends the process by _exit. At most one node of
+  // a process runs so. Before it is called signals do what they did: a program
+  // that must drain then too blocks both at the start of main; this unblocks them.
+  int RunUntilSignal(Pid tree = Pid());
+
+ private:
+  class Parts;
+  explicit Node(std::unique_ptr<Parts> parts);
+
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_NODE_H_

@@ -1,0 +1,444 @@
+#include "understudy/transport/node_core.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core_state.h"
+#include "understudy/transport/peer_session.h"
+
+namespace understudy {
+
+std::string PeerEvent::ToString() const {
+  switch (kind) {
+    case Kind::kUp:
+      return absl::StrCat("up ", node, " epoch ", epoch);
+    case Kind::kSuspect:
+      return absl::StrCat("suspect ", node, ": ", detail);
+    case Kind::kResumed:
+      return absl::StrCat("resumed ", node);
+    case Kind::kEnded:
+      return absl::StrCat("ended ", node, " epoch ", epoch, ": ", detail);
+    case Kind::kRefused:
+      return absl::StrCat("refused by ", node, ": ", detail);
+  }
+  return "?";
+}
+
+NodeCore::NodeCore(NodeCoreOptions options)
+    : options_(std::move(options)), door_(std::make_shared<Door>(this)), random_(options_.seed), names_(options_.node) {
+  const absl::Status named = ValidateNodeName(options_.node);
+  UNDERSTUDY_CHECK(named.ok(), named.message());
+}
+
+NodeCore::~NodeCore() {
+  door_->Close();
+  absl::MutexLock lock(&mu_);  // nobody else is there; it is for the analysis
+  for (const auto& [number, link] : links_) {
+    if (link->stream != nullptr) link->stream->Close();
+  }
+}
+
+// ---- Peers ----
+
+void NodeCore::SetAdvertise(absl::string_view address) {
+  absl::MutexLock lock(&mu_);
+  advertise_ = std::string(address);
+}
+
+NodeCore::Peer* NodeCore::FindPeer(absl::string_view node) {
+  const auto peer = peers_.find(node);
+  return peer == peers_.end() ? nullptr : peer->second.get();
+}
+
+NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
+  if (Peer* known = FindPeer(node); known != nullptr) return known;
+  if (peers_.size() >= limits::kPeersMax) return nullptr;
+  SessionConfig config;
+  config.node = options_.node;
+  config.incarnation = options_.incarnation;
+  config.peer = std::string(node);
+  config.advertise = advertise_;
+  config.local_index = options_.node_index;
+  config.peer_index = [this, name = std::string(node)](NodeIncarnation incarnation) {
+    return options_.intern_peer(name, incarnation);
+  };
+  config.times = options_.times_for != nullptr ? options_.times_for(node) : options_.times;
+  config.bounds = options_.bounds;
+  config.seed = random_.Next();
+  return peers_.emplace(std::string(node), std::make_unique<Peer>(std::move(config))).first->second.get();
+}
+
+absl::StatusOr<NodeCore::Peer*> NodeCore::AddValidPeer(absl::string_view node) {
+  absl::Status valid = ValidateNodeName(node);
+  if (!valid.ok()) return valid;
+  if (node == options_.node) return absl::InvalidArgumentError(absl::StrCat("node ", node, " is this node itself"));
+  Peer* peer = AddPeer(node);
+  if (peer == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("a node has at most ", limits::kPeersMax, " peers"));
+  }
+  return peer;
+}
+
+absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
+  {
+    absl::MutexLock lock(&mu_);
+    absl::StatusOr<Peer*> peer = AddValidPeer(node);
+    if (!peer.ok()) return peer.status();
+    (*peer)->configured_address = std::string(address);
+    UpdateDialable(**peer);
+    CarryOut(**peer);
+  }
+  FinishCall();
+  return absl::OkStatus();
+}
+
+absl::Status NodeCore::SetGracePeriod(absl::string_view node, absl::Duration grace_period) {
+  absl::MutexLock lock(&mu_);
+  absl::StatusOr<Peer*> peer = AddValidPeer(node);
+  if (peer.ok()) (*peer)->session.SetGracePeriod(grace_period);
+  return peer.status();
+}
+
+void NodeCore::ForgetPeer(absl::string_view node) {
+  {
+    absl::MutexLock lock(&mu_);
+    Peer* peer = FindPeer(node);
+    if (peer == nullptr) return;
+    peer->configured_address.clear();
+    UpdateDialable(*peer);
+    CarryOut(*peer);
+  }
+  FinishCall();
+}
+
+void NodeCore::UpdateDialable(Peer& peer) {
+  std::string address = peer.configured_address;
+  if (address.empty() && peer.session.is_live()) address = peer.learned_address;
+  if (address == peer.dialled_address) return;
+  peer.dialled_address = address;
+  peer.session.SetDialable(!address.empty(), options_.clock->Now());
+}
+
+void NodeCore::Leave(absl::string_view why) {
+  {
+    absl::MutexLock lock(&mu_);
+    leaving_ = true;
+    for (auto& [name, peer] : peers_) {
+      ReturnCredit(*peer);
+      peer->session.Leave(why, options_.clock->Now());
+      CarryOut(*peer);
+    }
+  }
+  FinishCall();
+}
+
+bool NodeCore::has_left() {
+  absl::MutexLock lock(&mu_);
+  return leaving_ &&
+         std::none_of(peers_.begin(), peers_.end(), [](const auto& p) { return p.second->session.is_live(); });
+}
+
+std::vector<NodeCore::PeerInfo> NodeCore::Peers() {
+  absl::MutexLock lock(&mu_);
+  std::vector<PeerInfo> infos;
+  for (const auto& [name, peer] : peers_) {
+    infos.push_back({.node = name,
+                     .address = peer->dialled_address,
+                     .is_live = peer->session.is_live(),
+                     .is_up = peer->session.is_up(),
+                     .epoch = peer->session.epoch(),
+                     .ledger = peer->session.ledger()});
+  }
+  return infos;
+}
+
+SessionLedger NodeCore::Ledger() {
+  absl::MutexLock lock(&mu_);
+  SessionLedger total;
+  for (const auto& [name, peer] : peers_) total += peer->session.ledger();
+  return total;
+}
+
+NodeCore::Counters NodeCore::counters() {
+  absl::MutexLock lock(&mu_);
+  return counters_;
+}
+
+// ---- Streams ----
+
+std::shared_ptr<NodeCore::Link> NodeCore::NewLink() {
+  auto link = std::make_shared<Link>(door_, ++last_link_);
+  links_[link->number] = link;
+  return link;
+}
+
+FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream) {
+  std::shared_ptr<Link> link;
+  {
+    absl::MutexLock lock(&mu_);
+    if (leaving_ || strangers_.size() >= limits::kPeersMax) {
+      ++counters_.streams_refused;
+      return nullptr;
+    }
+    link = NewLink();
+    link->stream = std::move(stream);
+    link->Open();
+    const MonotonicTime deadline = options_.clock->Now() + options_.times.handshake_timeout;
+    strangers_[link->number] = deadline;
+    WakeAt(deadline);
+  }
+  Wake();
+  return link.get();
+}
+
+void NodeCore::CloseStranger(const std::shared_ptr<Link>& link) {
+  ++counters_.streams_refused;
+  strangers_.erase(link->number);
+  stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = link});
+}
+
+void NodeCore::BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) {
+  const absl::StatusOr<proto::Frame> decoded = DecodeFrame(frame);
+  const bool is_usable = decoded.ok() && decoded->has_hello() && decoded->hello().from_node() != options_.node;
+  Peer* peer = is_usable && !leaving_ ? AddPeer(decoded->hello().from_node()) : nullptr;
+  if (peer == nullptr) {
+    CloseStranger(link);
+    return;
+  }
+  strangers_.erase(link->number);
+  const uint64_t stream = peer->session.OnAccepted(decoded->hello(), options_.clock->Now());
+  link->peer = peer;
+  link->stream_of_peer = stream;
+  peer->streams[stream] = link;
+  CarryOut(*peer);
+}
+
+void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, std::string frame) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (link->peer != nullptr) {
+      link->peer->session.OnStreamFrame(link->stream_of_peer, frame, options_.clock->Now());
+      CarryOut(*link->peer);
+    } else if (strangers_.contains(link->number)) {
+      BindAccepted(link, frame);
+    }
+  }
+  FinishEvent();
+}
+
+void NodeCore::OnLinkWritten(const std::shared_ptr<Link>& link) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (link->peer != nullptr) {
+      link->peer->session.OnStreamWritten(link->stream_of_peer, options_.clock->Now());
+      CarryOut(*link->peer);
+    }
+  }
+  FinishEvent();
+}
+
+void NodeCore::OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mu_);
+    links_.erase(link->number);
+    strangers_.erase(link->number);
+    if (Peer* peer = std::exchange(link->peer, nullptr); peer != nullptr) {
+      peer->streams.erase(link->stream_of_peer);
+      peer->session.OnStreamClosed(link->stream_of_peer, why, options_.clock->Now());
+      CarryOut(*peer);
+    }
+  }
+  FinishEvent();
+}
+
+void NodeCore::CarryOut(Peer& peer) {
+  if (peer.carrying_out) return;  // what is new comes after what is under way
+  peer.carrying_out = true;
+  std::vector<SessionAction> actions;
+  while (!(actions = peer.session.TakeActions()).empty()) {
+    for (SessionAction& action : actions) {
+      if (auto* dial = std::get_if<DialStream>(&action)) {
+        const std::shared_ptr<Link> link = NewLink();
+        link->peer = &peer;
+        link->stream_of_peer = dial->stream;
+        peer.streams[dial->stream] = link;
+        stream_work_.push_back({.kind = StreamWork::Kind::kDial, .link = link, .text = peer.dialled_address});
+      } else if (auto* write = std::get_if<WriteFrame>(&action)) {
+        const auto stream = peer.streams.find(write->stream);
+        if (stream == peer.streams.end()) continue;
+        stream_work_.push_back(
+            {.kind = StreamWork::Kind::kWrite, .link = stream->second, .text = std::move(write->bytes)});
+      } else if (auto* close = std::get_if<CloseStream>(&action)) {
+        const auto stream = peer.streams.find(close->stream);
+        if (stream == peer.streams.end()) continue;
+        stream->second->peer = nullptr;
+        stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = stream->second});
+        peer.streams.erase(stream);
+      } else if (auto* begun = std::get_if<SessionBegun>(&action)) {
+        OnBegun(peer, *begun);
+      } else if (auto* suspect = std::get_if<SessionSuspect>(&action)) {
+        Report(peer, PeerEvent::Kind::kSuspect, suspect->why);
+      } else if (std::holds_alternative<SessionResumed>(action)) {
+        Report(peer, PeerEvent::Kind::kResumed, "");
+      } else if (auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
+        OnEnvelope(peer, std::move(*arrived));
+      } else if (auto* ended = std::get_if<SessionEnded>(&action)) {
+        OnEnded(peer, *ended);
+      } else if (auto* refused = std::get_if<DialRefused>(&action)) {
+        deliveries_.push_back(
+            PeerEvent{.kind = PeerEvent::Kind::kRefused,
+                      .node = peer.name,
+                      .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
+      }
+    }
+  }
+  peer.carrying_out = false;
+  WakeAt(peer.session.NextDeadline());
+}
+
+void NodeCore::Report(Peer& peer, PeerEvent::Kind kind, absl::string_view detail) {
+  PeerEvent event{.kind = kind, .node = peer.name, .detail = std::string(detail)};
+  if (peer.session.is_live()) {
+    event.incarnation = peer.session.nodes().peer;
+    event.epoch = peer.session.epoch();
+  }
+  deliveries_.push_back(std::move(event));
+}
+
+void NodeCore::OnBegun(Peer& peer, const SessionBegun& begun) {
+  deliveries_.push_back(PeerEvent{
+      .kind = PeerEvent::Kind::kUp, .node = peer.name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
+  // It may have ended again in the same step.
+  if (peer.session.epoch() != begun.epoch || peer.session.nodes().peer != begun.nodes.peer) return;
+  peer.learned_address = begun.advertise;
+  UpdateDialable(peer);
+  for (const proto::NameChanges& part : names_.Snapshot()) AppendSignal(peer, EncodeNames(part));
+}
+
+void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
+  const std::string why = absl::StrCat("the session with node ", peer.name, " ended: ", SessionEndName(ended.why),
+                                       ended.detail.empty() ? "" : ", ", ended.detail);
+  peer.credit_at = MonotonicTime::InfiniteFuture();
+  deliveries_.push_back(
+      PeerEvent{.kind = PeerEvent::Kind::kEnded,
+                .node = peer.name,
+                .incarnation = ended.nodes.peer,
+                .epoch = ended.epoch,
+                .detail = absl::StrCat(SessionEndName(ended.why), ended.detail.empty() ? "" : ", ", ended.detail)});
+  // Names are released before exits and Downs go out.
+  names_.OnSessionEnded(peer.name);
+  TakeNameChanges();
+  for (Signal& signal : peer.ties.End(why)) deliveries_.push_back(std::move(signal));
+  if (!peer.session.is_live()) {
+    peer.learned_address.clear();
+    UpdateDialable(peer);
+  }
+}
+
+// ---- Time ----
+
+void NodeCore::WakeAt(MonotonicTime time) { wake_wanted_ = std::min(wake_wanted_, time); }
+
+void NodeCore::Wake() {
+  MonotonicTime time;
+  {
+    absl::MutexLock lock(&mu_);
+    time = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
+    if (time >= wake_at_) return;
+    wake_at_ = time;
+  }
+  options_.run_at(time, [door = door_, time] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
+}
+
+void NodeCore::Tick(MonotonicTime scheduled) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (scheduled != wake_at_) return;  // an earlier one was asked for since
+    wake_at_ = MonotonicTime::InfiniteFuture();
+    const MonotonicTime now = options_.clock->Now();
+    for (auto& [name, peer] : peers_) {
+      if (peer->credit_at <= now) ReturnCredit(*peer);
+      if (peer->session.NextDeadline() <= now) peer->session.Tick(now);
+      CarryOut(*peer);
+      WakeAt(peer->credit_at);
+    }
+    const std::map<uint64_t, MonotonicTime> strangers = strangers_;
+    for (const auto& [number, deadline] : strangers) {
+      if (deadline <= now) {
+        CloseStranger(links_.at(number));
+      } else {
+        WakeAt(deadline);
+      }
+    }
+  }
+  FinishEvent();
+}
+
+void NodeCore::FinishCall() {
+  WorkOnStreams();
+  {
+    absl::MutexLock lock(&mu_);
+    if (!deliveries_.empty() && !delivering_) WakeAt(options_.clock->Now());
+  }
+  Wake();
+}
+
+void NodeCore::FinishEvent() {
+  WorkOnStreams();
+  Deliver();
+  WorkOnStreams();
+  Wake();
+}
+
+void NodeCore::WorkOnStreams() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (working_on_streams_) return;  // whoever works takes this too
+    working_on_streams_ = true;
+  }
+  while (true) {
+    StreamWork work;
+    {
+      absl::MutexLock lock(&mu_);
+      if (stream_work_.empty()) {
+        working_on_streams_ = false;
+        return;
+      }
+      work = std::move(stream_work_.front());
+      stream_work_.pop_front();
+    }
+    Link& link = *work.link;
+    switch (work.kind) {
+      case StreamWork::Kind::kDial:
+        link.Open();
+        link.stream = options_.dialer->Dial(work.text, &link);
+        break;
+      case StreamWork::Kind::kWrite:
+        if (link.stream != nullptr) link.stream->Write(std::move(work.text));
+        break;
+      case StreamWork::Kind::kClose:
+        if (link.stream != nullptr) link.stream->Close();
+        break;
+    }
+  }
+}
+
+}  // namespace understudy

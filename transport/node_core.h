@@ -1,0 +1,261 @@
+// NodeCore: a node without its sockets: it routes what the actors of one system
+// send to other nodes, delivers what comes from them, and keeps the cluster's
+// names. Streams come through Dialer and Accept; gRPC and the simulated network
+// both fit.
+//
+// Guarantees. Per peer there is at most one live session (peer_session.h). When
+// it ends, once: the peer's names go, then every ask, link and monitor over it
+// ends with NoConnection. A send accepted here was accepted by a session. A
+// message that the receiving system refuses is answered to its asker, and
+// counted for a tell. A channel has a window of limits::kChannelWindowMessages;
+// beyond it sends are refused with Full until credit comes back. A peer may do
+// what session_ties.h says; the rest is refused, and answered by signal.
+//
+// Threads: any. One mutex guards the state; it is never held while a stream, the
+// system or the registry is called. What goes out is written by whichever thread
+// is there; deliveries, registry changes and on_peer are called, in order, on
+// threads of the transport only (those of streams and of run_at), never in a
+// call of Router or NamePublisher: an actor may call those with its own lock
+// held.
+//
+// Lifetime: the objects in the options outlive it. It is destroyed when no actor
+// calls it any more, that is after its system's Shutdown (or, on one thread,
+// when it is uninstalled), and not by its own callbacks. Streams may be open
+// then: they are closed, and late events find nobody.
+#ifndef UNDERSTUDY_TRANSPORT_NODE_CORE_H_
+#define UNDERSTUDY_TRANSPORT_NODE_CORE_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/router.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/name_table.h"
+#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session_ties.h"
+
+namespace understudy {
+
+// What a node says of a peer.
+struct PeerEvent {
+  enum class Kind {
+    kUp,       // a session began
+    kSuspect,  // no stream carries it
+    kResumed,  // one does again
+    kEnded,    // for good
+    kRefused,  // the peer refused our stream; `detail` says why
+  };
+  Kind kind;
+  std::string node;
+  NodeIncarnation incarnation;
+  uint64_t epoch = 0;
+  std::string detail;
+
+  // "up house-1 epoch 1"
+  std::string ToString() const;
+};
+
+struct NodeCoreOptions {
+  std::string node;  // a DNS label
+  NodeIncarnation incarnation;
+  uint16_t node_index = 0;  // NodeTable's, of the system itself
+  // The index under which the system knows that peer (ActorSystem::InternPeer).
+  std::function<uint16_t(absl::string_view node, NodeIncarnation)> intern_peer;
+  Clock* clock = nullptr;
+  Inbound* inbound = nullptr;
+  Registry* registry = nullptr;
+  Dialer* dialer = nullptr;
+  // Calls `callback` once at or soon after `time`, never before it returns
+  // (Executor::RunAt does). It may be called when the core is gone.
+  std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
+  uint64_t seed = 0;
+  SessionTimes times;
+  // The times of the session with that peer, where they are not `times`; may be
+  // null. Called with the core's lock held.
+  std::function<SessionTimes(absl::string_view peer)> times_for;
+  Sequence::Bounds bounds;
+  // A credit waits so long for others to travel with it.
+  absl::Duration credit_delay = absl::Milliseconds(5);
+  // Peers may exit, kill, stop and link actors here. Only for tests and
+  // loopback without TLS, where a peer's name is self-declared.
+  bool insecure_loopback_grants = false;
+  // On a thread of the transport, in order, without locks; may be null.
+  std::function<void(const PeerEvent&)> on_peer;
+};
+
+class NodeCore final : public Router, public NamePublisher {
+ public:
+  explicit NodeCore(NodeCoreOptions options);
+  ~NodeCore() override;
+
+  // ---- Peers ----
+
+  // Where others can dial this node, told to peers that are met later.
+  void SetAdvertise(absl::string_view address);
+  // Dials the node there from now on, whenever it has no stream; replaces an
+  // earlier address. InvalidArgument for a name that is none, or our own.
+  absl::Status SetPeer(absl::string_view node, absl::string_view address);
+  // How long sessions with that node live without a stream, when not as
+  // SessionTimes says: zero for a child over a socketpair, which has nothing to
+  // reconnect to. InvalidArgument as above.
+  absl::Status SetGracePeriod(absl::string_view node, absl::Duration grace_period);
+  // Dials it no more. A live session stays.
+  void ForgetPeer(absl::string_view node);
+  // For GrpcListener and the like: another node opened a stream.
+  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream);
+
+  // Ends every session when what it accepted is acknowledged, at the latest
+  // after SessionTimes::leave_timeout; accepts no stream and no send any more.
+  void Leave(absl::string_view why);
+  // Left, and every session has ended.
+  bool has_left();
+
+  // ---- Router ----
+  absl::Status Send(const OutboundMessage& message) override;
+  void Post(Signal signal) override;
+  void Released(Pid sender, Pid receiver, uint32_t mailbox, int64_t count) override;
+
+  // ---- NamePublisher ----
+  void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override;
+  void Withdraw(absl::string_view name, Pid owner) override;
+
+  // ---- Observers ----
+
+  struct PeerInfo {
+    std::string node;
+    std::string address;  // may be empty
+    bool is_live = false;
+    bool is_up = false;
+    uint64_t epoch = 0;
+    SessionLedger ledger;
+  };
+  std::vector<PeerInfo> Peers();
+  // Of all sessions that there ever were.
+  SessionLedger Ledger();
+
+  struct Counters {
+    int64_t refused_tells = 0;    // told, and refused by the peer's system
+    int64_t forbidden = 0;        // signals of peers without a grant
+    int64_t late = 0;             // replies and signals that nobody waited for
+    int64_t streams_refused = 0;  // accepted, and closed without a Hello
+  };
+  Counters counters();
+
+ private:
+  // node_core_state.h
+  struct Peer;
+  class Link;
+  class Door;
+
+  // What must be done to a stream, without mu_.
+  struct StreamWork {
+    enum class Kind { kDial, kWrite, kClose } kind;
+    std::shared_ptr<Link> link;
+    std::string text;  // the address or the frame
+  };
+  struct MessageDelivery {
+    std::string peer;
+    uint64_t epoch;
+    internal::Message message;
+  };
+  // What must be told to the system, without mu_.
+  using Delivery = std::variant<MessageDelivery, Signal, NameTable::Change, PeerEvent>;
+
+  // node_core.cc: streams and sessions.
+  Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<Peer*> AddValidPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Peer* AddPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnLinkFrame(const std::shared_ptr<Link>& link, std::string frame);
+  void OnLinkWritten(const std::shared_ptr<Link>& link);
+  void OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Status& why);
+  void BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Tick(MonotonicTime scheduled);
+  void CarryOut(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnBegun(Peer& peer, const SessionBegun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnEnded(Peer& peer, const SessionEnded& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Report(Peer& peer, PeerEvent::Kind kind, absl::string_view detail) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void UpdateDialable(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<Link> NewLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CloseStranger(const std::shared_ptr<Link>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WakeAt(MonotonicTime time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // After each change of the state, without mu_: in calls of actors, and on
+  // threads of the transport.
+  void FinishCall() ABSL_LOCKS_EXCLUDED(mu_);
+  void FinishEvent() ABSL_LOCKS_EXCLUDED(mu_);
+  void WorkOnStreams() ABSL_LOCKS_EXCLUDED(mu_);
+  void Wake() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // node_core_delivery.cc: what arrives.
+  void OnEnvelope(Peer& peer, EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnSignal(Peer& peer, Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnNames(Peer& peer, const proto::NameChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeNameChanges() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellOwnNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RefuseMessage(Peer& peer, const RefusedMessage& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AppendSignal(Peer& peer, std::string bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReturnCredit(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Deliver() ABSL_LOCKS_EXCLUDED(mu_);
+  void Carry(MessageDelivery delivery);
+  void Carry(Signal signal);
+  void Carry(NameTable::Change change);
+  void Carry(PeerEvent event);
+
+  // node_core_routing.cc: what actors send.
+  // The peer of that pid, when a session with its incarnation is live; else
+  // null and the reason.
+  Peer* PeerOf(Pid pid, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const NodeCoreOptions options_;
+  const std::shared_ptr<Door> door_;
+
+  absl::Mutex mu_;
+  std::string advertise_ ABSL_GUARDED_BY(mu_);
+  Random random_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, std::unique_ptr<Peer>, std::less<>> peers_ ABSL_GUARDED_BY(mu_);
+  // Every stream that has not closed, by its number here.
+  std::map<uint64_t, std::shared_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_link_ ABSL_GUARDED_BY(mu_) = 0;
+  // Accepted, and waiting for their Hello until then.
+  std::map<uint64_t, MonotonicTime> strangers_ ABSL_GUARDED_BY(mu_);
+  NameTable names_ ABSL_GUARDED_BY(mu_);
+  Counters counters_ ABSL_GUARDED_BY(mu_);
+  bool leaving_ ABSL_GUARDED_BY(mu_) = false;
+
+  std::deque<StreamWork> stream_work_ ABSL_GUARDED_BY(mu_);
+  bool working_on_streams_ ABSL_GUARDED_BY(mu_) = false;
+  std::deque<Delivery> deliveries_ ABSL_GUARDED_BY(mu_);
+  bool delivering_ ABSL_GUARDED_BY(mu_) = false;
+  MonotonicTime wake_wanted_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();
+  MonotonicTime wake_at_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();
+
+  // The registry's owner of each cluster name, as this node put it there.
+  // Touched only while delivering_ is ours.
+  std::map<std::string, Pid> shown_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_NODE_CORE_H_

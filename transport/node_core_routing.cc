@@ -1,0 +1,174 @@
+// NodeCore as Router and NamePublisher: what this system's actors send.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/router.h"
+#include "understudy/proto/names.pb.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/node_core_state.h"
+#include "understudy/transport/session_ties.h"
+
+namespace understudy {
+namespace {
+
+// Credit for so many messages is returned without delay.
+constexpr int64_t kCreditBatch = limits::kChannelWindowMessages / 4;
+
+// The message's bytes, or why it cannot travel.
+absl::StatusOr<std::string> Serialize(const OutboundMessage& message) {
+  if (message.type == nullptr || !message.type->is_wire) {
+    return absl::InvalidArgumentError(absl::StrCat("a ", message.type == nullptr ? "nothing" : message.type->name,
+                                                   " is not a wire message: it cannot be sent to another node"));
+  }
+  const absl::string_view mailbox = internal::MailboxNames::Find(message.mailbox);
+  if (mailbox.empty() || mailbox.size() > limits::kMailboxNameBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a mailbox's name has ", mailbox.size(),
+                                                   " bytes; between nodes 1 to ", limits::kMailboxNameBytesMax,
+                                                   " are allowed"));
+  }
+  std::string bytes;
+  if (!message.type->serialize(message.value, &bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("a ", message.type->name, " does not serialise"));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+NodeCore::Peer* NodeCore::PeerOf(Pid pid, ExitReason& unreachable) {
+  const internal::NodeEntry* entry = internal::NodeTable::Find(pid.node());
+  if (entry == nullptr || entry->is_local) {
+    unreachable = ExitReason::NoProcess();
+    return nullptr;
+  }
+  Peer* peer = FindPeer(entry->name);
+  if (peer == nullptr || !peer->session.is_live()) {
+    unreachable = ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry->name));
+    return nullptr;
+  }
+  if (peer->session.nodes().peer != entry->incarnation) {
+    unreachable = ExitReason::NoProcess();  // of an incarnation that is gone
+    return nullptr;
+  }
+  return peer;
+}
+
+absl::Status NodeCore::Send(const OutboundMessage& message) {
+  absl::StatusOr<std::string> payload = Serialize(message);
+  if (!payload.ok()) return payload.status();
+  absl::Status accepted;
+  {
+    absl::MutexLock lock(&mu_);
+    ExitReason unreachable;
+    Peer* peer = PeerOf(message.to, unreachable);
+    if (peer == nullptr) {
+      return unreachable.kind() == ExitReason::Kind::kNoProcess
+                 ? MakeError(ErrorKind::kNoProcess,
+                             absl::StrCat(message.to.ToString(), " is of an incarnation that is gone"))
+                 : MakeError(ErrorKind::kNoConnection, unreachable.detail());
+    }
+    if (!peer->ties.HasCredit(message.to, message.mailbox)) {
+      return MakeError(ErrorKind::kFull,
+                       absl::StrCat(limits::kChannelWindowMessages, " messages of this node wait in that mailbox of ",
+                                    message.to.ToString(), "; no more are sent"));
+    }
+    absl::StatusOr<std::string> bytes = EncodeMessage(peer->session.nodes(), message.from, message.to, message.mailbox,
+                                                      message.ask, *std::move(payload));
+    if (!bytes.ok()) return bytes.status();
+    accepted = peer->session.Append(
+        {.bytes = *std::move(bytes), .mailbox = message.mailbox, .deadline = message.deadline}, options_.clock->Now());
+    if (accepted.ok()) peer->ties.OnSent(message.from, message.to, message.mailbox, message.ask);
+    CarryOut(*peer);
+  }
+  FinishCall();
+  return accepted;
+}
+
+void NodeCore::Post(Signal signal) {
+  if (signal.payload.is_typed() && signal.payload.type()->is_wire) {
+    std::string bytes;  // serialised here, not under the lock
+    if (signal.payload.type()->serialize(signal.payload.value(), &bytes)) {
+      signal.payload = internal::Payload::OfWireBytes(std::move(bytes));
+    }
+  }
+  {
+    absl::MutexLock lock(&mu_);
+    ExitReason unreachable;
+    Peer* peer = PeerOf(signal.to, unreachable);
+    if (peer != nullptr) {
+      peer->ties.OnPosted(signal);
+      AppendSignal(*peer, EncodeSignal(peer->session.nodes(), signal));
+      CarryOut(*peer);
+    } else if (absl::optional<Signal> answer = SessionTies::AnswerTo(signal, unreachable); answer.has_value()) {
+      deliveries_.push_back(*std::move(answer));
+    }
+  }
+  FinishCall();
+}
+
+void NodeCore::Released(Pid sender, Pid receiver, uint32_t mailbox, int64_t count) {
+  {
+    absl::MutexLock lock(&mu_);
+    ExitReason unreachable;
+    Peer* peer = PeerOf(sender, unreachable);
+    if (peer == nullptr) return;
+    peer->ties.OnReleased(receiver, mailbox, count);
+    if (peer->ties.owed_total() >= kCreditBatch) {
+      ReturnCredit(*peer);
+      CarryOut(*peer);
+    } else if (peer->ties.owes_credit() && peer->credit_at.is_infinite()) {
+      peer->credit_at = options_.clock->Now() + options_.credit_delay;
+      WakeAt(peer->credit_at);
+    }
+  }
+  FinishCall();
+}
+
+void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) {
+  std::vector<proto::MailboxSignature> mailboxes;
+  for (const MailboxSignature& signature : record.mailboxes) {
+    proto::MailboxSignature& mailbox = mailboxes.emplace_back();
+    mailbox.set_name(signature.name);
+    mailbox.set_is_call(signature.is_call);
+    mailbox.set_request(signature.request);
+    mailbox.set_reply(signature.reply);
+  }
+  absl::Status status = ValidateName(record.name);
+  if (status.ok()) {
+    absl::MutexLock lock(&mu_);
+    status = leaving_ ? MakeError(ErrorKind::kStopping, "this node is leaving")
+                      : names_.Claim(record.name, record.pid, record.claimed, std::move(mailboxes));
+    TakeNameChanges();
+    TellOwnNames();
+  }
+  done(std::move(status));
+  FinishCall();
+}
+
+void NodeCore::Withdraw(absl::string_view name, Pid owner) {
+  {
+    absl::MutexLock lock(&mu_);
+    names_.Release(name, owner);
+    TakeNameChanges();
+    TellOwnNames();
+  }
+  FinishCall();
+}
+
+}  // namespace understudy

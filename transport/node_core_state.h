@@ -1,0 +1,105 @@
+// NodeCore's parts. Only its own sources include this.
+#ifndef UNDERSTUDY_TRANSPORT_NODE_CORE_STATE_H_
+#define UNDERSTUDY_TRANSPORT_NODE_CORE_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/clock.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session_ties.h"
+
+namespace understudy {
+
+// Guarded by NodeCore::mu_.
+struct NodeCore::Peer {
+  explicit Peer(SessionConfig config) : name(config.peer), session(std::move(config)) {}
+
+  const std::string name;
+  PeerSession session;
+  SessionTies ties;  // of the live session
+  std::map<uint64_t, std::shared_ptr<Link>> streams;
+  std::string configured_address;
+  std::string learned_address;  // told by the peer; good while its session lives
+  std::string dialled_address;  // what the session was last told to dial
+  MonotonicTime credit_at = MonotonicTime::InfiniteFuture();
+  bool carrying_out = false;  // its session's actions
+};
+
+// How streams and timers, which may outlive the core, find it.
+class NodeCore::Door {
+ public:
+  explicit Door(NodeCore* core) : core_(core) {}
+
+  // Calls `event` with the core, unless that is gone.
+  template <class F>
+  void Enter(F event) {
+    NodeCore* core = nullptr;
+    {
+      absl::MutexLock lock(&mu_);
+      if (core_ == nullptr) return;
+      core = core_;
+      ++inside_;
+    }
+    event(*core);
+    absl::MutexLock lock(&mu_);
+    --inside_;
+  }
+  // Nobody is inside when it returns, and nobody enters after that.
+  void Close() {
+    absl::MutexLock lock(&mu_);
+    core_ = nullptr;
+    mu_.Await(absl::Condition(+[](int* inside) { return *inside == 0; }, &inside_));
+  }
+
+ private:
+  absl::Mutex mu_;
+  NodeCore* core_ ABSL_GUARDED_BY(mu_);
+  int inside_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// Hears one stream. Lives until OnClosed, whatever became of its core.
+class NodeCore::Link final : public FrameStream::Events, public std::enable_shared_from_this<Link> {
+ public:
+  Link(std::shared_ptr<Door> door, uint64_t number) : number(number), door_(std::move(door)) {}
+
+  const uint64_t number;
+
+  // Guarded by the core's mu_: whose stream it is; null for a stranger and for
+  // one that its session has closed.
+  Peer* peer = nullptr;
+  uint64_t stream_of_peer = 0;
+
+  // Touched only by whoever works on streams.
+  std::unique_ptr<FrameStream> stream;
+
+  // From now on OnClosed will come; the link keeps itself until then.
+  void Open() { self_ = shared_from_this(); }
+
+  void OnFrame(std::string frame) override {
+    door_->Enter([&](NodeCore& core) { core.OnLinkFrame(shared_from_this(), std::move(frame)); });
+  }
+  void OnWritten() override {
+    door_->Enter([&](NodeCore& core) { core.OnLinkWritten(shared_from_this()); });
+  }
+  void OnClosed(absl::Status why) override {
+    const std::shared_ptr<Link> keep = std::move(self_);
+    door_->Enter([&](NodeCore& core) { core.OnLinkClosed(keep, why); });
+  }
+
+ private:
+  const std::shared_ptr<Door> door_;
+  std::shared_ptr<Link> self_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_NODE_CORE_STATE_H_

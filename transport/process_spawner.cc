@@ -1,0 +1,326 @@
+#include "understudy/transport/process_spawner.h"
+
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/os_process.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/actors/task.h"
+#include "understudy/proto/process.pb.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/process_actors.h"
+#include "understudy/transport/ref_proto.h"
+#include "understudy/transport/unix_socket.h"
+
+namespace understudy::internal {
+namespace {
+
+// Local messages to the stand-in, from threads of the library.
+struct ProcessEnded {
+  ExitReason reason;
+};
+struct StreamGone {
+  absl::Status why;
+};
+
+// How threads of the library reach a stand-in that may be gone, and its system
+// with it.
+class StandInAddress {
+ public:
+  explicit StandInAddress(Pid stand_in) : stand_in_(stand_in) {}
+  // The stand-in ends; waits for a Send that is under way.
+  void Forget() {
+    absl::MutexLock lock(&mu_);
+    stand_in_ = Pid();
+  }
+  template <class Mailbox, class M>
+  void Send(Mailbox mailbox, M message) {
+    absl::MutexLock lock(&mu_);
+    if (stand_in_.is_null()) return;
+    // It may be ending just now: then it needs to know no more.
+    RefOfMailbox(mailbox, stand_in_)[mailbox].Send(std::move(message)).IgnoreError();
+  }
+
+ private:
+  template <class A, class MailboxOfA>
+  static Ref<A> RefOfMailbox(MailboxOfA A::* /*mailbox*/, Pid pid) {
+    return Ref<A>(pid);
+  }
+
+  absl::Mutex mu_;
+  Pid stand_in_ ABSL_GUARDED_BY(mu_);
+};
+
+// Passes a stream's events on, and tells of its end. Destroys itself after it.
+class WatchedEvents final : public FrameStream::Events {
+ public:
+  explicit WatchedEvents(std::function<void(absl::Status)> on_closed) : on_closed_(std::move(on_closed)) {}
+  void SetInner(FrameStream::Events* inner) { inner_ = inner; }
+
+  void OnFrame(std::string frame) override { inner_->OnFrame(std::move(frame)); }
+  void OnWritten() override { inner_->OnWritten(); }
+  void OnClosed(absl::Status why) override {
+    inner_->OnClosed(why);
+    on_closed_(std::move(why));
+    delete this;
+  }
+
+ private:
+  const std::function<void(absl::Status)> on_closed_;
+  FrameStream::Events* inner_ = nullptr;
+};
+
+// Accepts one stream, the child's.
+AcceptStream AcceptOnce(AcceptStream accept, std::function<void(absl::Status)> on_closed) {
+  return [accept = std::move(accept), on_closed = std::move(on_closed),
+          accepted = false](std::unique_ptr<FrameStream> stream) mutable -> FrameStream::Events* {
+    if (std::exchange(accepted, true)) return nullptr;
+    auto watched = std::make_unique<WatchedEvents>(on_closed);
+    FrameStream::Events* const inner = accept(std::move(stream));
+    if (inner == nullptr) return nullptr;
+    watched->SetInner(inner);
+    return watched.release();
+  };
+}
+
+class ProcessStandIn final : public ProcessParentActor {
+ public:
+  ProcessStandIn(std::string parent_node, ProcessChild child, AcceptStream accept,
+                 std::shared_ptr<ProcessDirectory> directory)
+      : parent_node_(std::move(parent_node)),
+        child_(std::move(child)),
+        accept_(std::move(accept)),
+        directory_(std::move(directory)) {}
+  ~ProcessStandIn() override {
+    if (address_ != nullptr) address_->Forget();
+    directory_->Remove(child_.node_name, self_);
+  }
+
+  Next Start() override {
+    self_ = context().Self();
+    address_ = std::make_shared<StandInAddress>(self_);
+    context().TrapExits(&ProcessStandIn::LinkedExit, &ProcessStandIn::ParentExit);
+    context().TrapStops(&ProcessStandIn::StopRequested);
+    return Begin();
+  }
+
+ private:
+  Task<Next> Begin() {
+    const auto publishing = context().Publish(ProcessParentName(child_.node_name));
+    absl::Status begun = co_await publishing;
+    if (begun.ok()) begun = StartProcess();
+    if (!begun.ok()) co_return Next(std::move(begun));
+    co_return Next::Starting(running_);
+  }
+  absl::Status StartProcess();
+
+  void Attached(const proto::ProcessAttached& message);
+  void PeerChanged(const proto::PeerAddress& peer) {
+    if (process_child_.has_value()) process_child_->meet_peer().Tell(peer);
+  }
+  void Ended(const ProcessEnded& end) { context().Stop(end.reason); }
+  void Gone(const StreamGone& gone) {
+    if (stopping_ || leaving_) return;  // it is ending, as it should
+    // The end of a process shows here first: its wait status is on the way.
+    why_gone_ = std::string(gone.why.message());
+    if (!context().StartTimer("gone", limits::kProcessEndsWithin, &ProcessStandIn::LivesWithoutStream).ok()) {
+      process_->Kill();
+    }
+  }
+  void LivesWithoutStream(const TimerEvent&) {
+    context().Log().Write(LogSeverity::kError,
+                          absl::StrCat("the process of node '", child_.node_name,
+                                       "' lives, but its stream is gone; it is killed: ", why_gone_));
+    process_->Kill();
+  }
+  // It ends by itself, and is not asked; but it must end.
+  void Leaving(const proto::ProcessLeaving&) {
+    leaving_ = true;
+    if (!stopping_) StartTerminateTimer();
+  }
+
+  static void TellPeerChanged(Pid stand_in, const proto::PeerAddress& peer) {
+    // One that has ended in the meantime needs it no more.
+    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::peer_changed_].Send(peer).IgnoreError();
+  }
+
+  // What ends the stand-in of an actor elsewhere ends the actor.
+  void LinkedExit(const ExitEvent& exit) {
+    if (!exit.reason.is_normal()) BeginStop();
+  }
+  void ParentExit(const ExitEvent&) { BeginStop(); }
+  void StopRequested(const StopRequest&) { BeginStop(); }
+  // Asks over the session, then by SIGTERM, then kills.
+  void BeginStop();
+  void StartTerminateTimer();
+  void Terminate(const TimerEvent&);
+  void KillProcess(const TimerEvent&) { process_->Kill(); }
+
+  const std::string parent_node_;
+  const ProcessChild child_;
+  const AcceptStream accept_;
+  const std::shared_ptr<ProcessDirectory> directory_;
+  Pid self_;
+  std::shared_ptr<StandInAddress> address_;
+
+  Mailbox<"Ended", ProcessEnded> ended_{this};
+  Mailbox<"Gone", StreamGone> gone_{this};
+  Mailbox<"PeerChanged", proto::PeerAddress> peer_changed_{this};
+
+  std::unique_ptr<GrpcListener> listener_;  // of the child's stream only
+  std::unique_ptr<OsProcess> process_;
+  absl::optional<ProcessChildRef> process_child_;  // once attached
+  bool stopping_ = false;
+  bool leaving_ = false;
+  std::string why_gone_;
+
+  Behavior running_{"running",
+                    On(attached, &ProcessStandIn::Attached),
+                    On(started, [this](const proto::ProcessStarted&) { context().FinishStart(); }),
+                    On(leaving, &ProcessStandIn::Leaving),
+                    On(ended_, &ProcessStandIn::Ended),
+                    On(gone_, &ProcessStandIn::Gone),
+                    On(peer_changed_, &ProcessStandIn::PeerChanged)};
+};
+
+absl::Status ProcessStandIn::StartProcess() {
+  absl::StatusOr<std::pair<int, int>> ends = SocketPair();
+  if (!ends.ok()) return ends.status();
+  const auto [ours, theirs] = *ends;
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
+      GrpcListener::WithoutAddress(AcceptOnce(accept_, [address = address_](absl::Status why) {
+        address->Send(&ProcessStandIn::gone_, StreamGone{std::move(why)});
+      }));
+  absl::Status status = listener.status();
+  if (status.ok()) {
+    listener_ = *std::move(listener);
+    status = listener_->AcceptOver(ours);
+  } else {
+    close(ours);
+  }
+  if (status.ok()) {
+    const ParentInvitation invitation = {
+        .descriptor = 3, .parent = parent_node_, .node = child_.node_name, .listen = "127.0.0.1:0"};
+    OsProcessSpec spec = {.binary = child_.binary,
+                          .arguments = child_.arguments,
+                          .environment = child_.environment,
+                          .descriptors = {theirs}};
+    spec.environment.emplace_back(ParentInvitation::kVariable, invitation.ToString());
+    absl::StatusOr<std::unique_ptr<OsProcess>> process =
+        OsProcess::Start(spec, [address = address_](const ExitReason& reason) {
+          address->Send(&ProcessStandIn::ended_, ProcessEnded{reason});
+        });
+    status = process.status();
+    if (process.ok()) process_ = *std::move(process);
+  }
+  // The child's copy is now the only one: its end is our end of file.
+  close(theirs);
+  return status;
+}
+
+void ProcessStandIn::Attached(const proto::ProcessAttached& message) {
+  const absl::StatusOr<Pid> pid = PidFromProto(message.child(), context().Self());
+  if (!pid.ok() || pid->is_null()) {
+    context().Log().Write(LogSeverity::kError, absl::StrCat("the process of node '", child_.node_name,
+                                                            "' says that it is nobody; it is killed"));
+    process_->Kill();
+    return;
+  }
+  process_child_ = ProcessChildRef(*pid);
+  if (stopping_) process_child_->stop().Tell(proto::ProcessStop());
+  if (message.address().empty()) return;
+  const ProcessDirectory::Others others = directory_->Enter(child_.node_name, message.address(), context().Self());
+  for (const proto::PeerAddress& other : others.addresses) process_child_->meet_peer().Tell(other);
+  proto::PeerAddress self;
+  self.set_node(child_.node_name);
+  self.set_address(message.address());
+  for (const Pid stand_in : others.stand_ins) TellPeerChanged(stand_in, self);
+}
+
+void ProcessStandIn::BeginStop() {
+  if (std::exchange(stopping_, true)) return;
+  if (process_child_.has_value()) process_child_->stop().Tell(proto::ProcessStop());
+  // One that has no node yet cannot be asked.
+  if (!process_child_.has_value()) process_->Terminate();
+  StartTerminateTimer();
+}
+
+void ProcessStandIn::StartTerminateTimer() {
+  if (!context().StartTimer("terminate", child_.stop_within, &ProcessStandIn::Terminate).ok()) process_->Kill();
+}
+
+void ProcessStandIn::Terminate(const TimerEvent&) {
+  process_->Terminate();
+  if (!context().StartTimer("kill", child_.stop_within, &ProcessStandIn::KillProcess).ok()) process_->Kill();
+}
+
+}  // namespace
+
+ProcessDirectory::Others ProcessDirectory::Enter(const std::string& node, const std::string& address, Pid stand_in) {
+  absl::MutexLock lock(&mu_);
+  entries_[node] = {.address = address, .stand_in = stand_in};
+  Others others;
+  for (const auto& [name, entry] : entries_) {
+    if (name == node) continue;
+    proto::PeerAddress& other = others.addresses.emplace_back();
+    other.set_node(name);
+    other.set_address(entry.address);
+    others.stand_ins.push_back(entry.stand_in);
+  }
+  return others;
+}
+
+void ProcessDirectory::Remove(const std::string& node, Pid stand_in) {
+  absl::MutexLock lock(&mu_);
+  const auto found = entries_.find(node);
+  if (found != entries_.end() && found->second.stand_in == stand_in) entries_.erase(found);
+}
+
+absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProcess(const ProcessChild& child) {
+  if (absl::Status valid = ValidateNodeName(child.node_name); !valid.ok()) return valid;
+  if (child.node_name == node_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the process child '", child.node_name, "' has the name of its parent's node; give it another"));
+  }
+  const absl::StatusOr<std::string> binary = FindBinary(child.binary);
+  if (!binary.ok()) return absl::FailedPreconditionError(binary.status().message());
+  if (access(binary->c_str(), X_OK) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot start '", *binary, "' for node '", child.node_name, "': it is no executable file"));
+  }
+  {
+    absl::MutexLock lock(&mu_);
+    children_.insert(child.node_name);
+  }
+  return [node = node_, child, accept = accept_, directory = directory_]() -> std::unique_ptr<Actor> {
+    return std::make_unique<ProcessStandIn>(node, child, accept, directory);
+  };
+}
+
+bool ProcessSpawner::IsChild(absl::string_view node) {
+  absl::MutexLock lock(&mu_);
+  return children_.contains(node);
+}
+
+}  // namespace understudy::internal

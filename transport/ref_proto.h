@@ -1,0 +1,36 @@
+// Refs in users' messages: proto::Ref to Pid and back.
+//
+//   message WatchRequest { understudy.proto.Ref watcher = 1; }
+//
+//   *request.mutable_watcher() = ToProto(context().Self());
+//   absl::StatusOr<Pid> watcher = PidFromProto(request.watcher(), context().Self());
+//
+// A Ref may name an actor of any node, a third one's too. Any thread.
+#ifndef UNDERSTUDY_TRANSPORT_REF_PROTO_H_
+#define UNDERSTUDY_TRANSPORT_REF_PROTO_H_
+
+#include "absl/status/statusor.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/ref.pb.h"
+
+namespace understudy {
+
+// A null pid gives an empty Ref.
+proto::Ref ToProto(Pid pid);
+
+// Every typed ref has a pid().
+template <class RefT>
+  requires requires(const RefT& ref) { ref.pid(); }
+proto::Ref ToProto(const RefT& ref) {
+  return ToProto(ref.pid());
+}
+
+// The pid behind a Ref, for the actor system that `local` (any of its pids)
+// belongs to. An empty Ref gives a null pid. InvalidArgument when the Ref is
+// not possible; ResourceExhausted when refs have named more than
+// limits::kNodesLearnedFromRefsMax incarnations.
+absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local);
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_REF_PROTO_H_

@@ -1,0 +1,121 @@
+#include "understudy/transport/testing/simulated_cluster.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/testing/simulated_network.h"
+
+namespace understudy {
+
+SimulatedCluster::SimulatedCluster(Options options)
+    : options_(std::move(options)), executor_(options_.seed), random_(options_.seed) {
+  network_ = std::make_unique<SimulatedNetwork>(SimulatedNetwork::Options{
+      .seed = random_.Next(),
+      .clock = &executor_.clock(),
+      .run_at = [this](MonotonicTime time,
+                       absl::AnyInvocable<void()> callback) { executor_.RunAt(time, std::move(callback)); },
+      .latency_max = options_.latency_max,
+      .trace = [this](absl::string_view line) { Trace(line); }});
+  for (const std::string& node : options_.nodes) Start(node);
+}
+
+SimulatedCluster::~SimulatedCluster() {
+  for (const std::string& node : options_.nodes) {
+    if (nodes_.contains(node)) Crash(node);
+  }
+}
+
+void SimulatedCluster::Trace(absl::string_view line) {
+  trace_.push_back(absl::StrCat(executor_.clock().Now().nanos(), " ", line));
+}
+
+TestSystem& SimulatedCluster::system(absl::string_view node) {
+  const auto found = nodes_.find(node);
+  UNDERSTUDY_CHECK(found != nodes_.end(), "node ", node, " does not run");
+  return *found->second.system;
+}
+
+NodeCore& SimulatedCluster::core(absl::string_view node) {
+  const auto found = nodes_.find(node);
+  UNDERSTUDY_CHECK(found != nodes_.end(), "node ", node, " does not run");
+  return *found->second.core;
+}
+
+void SimulatedCluster::Start(absl::string_view name) {
+  UNDERSTUDY_CHECK(!nodes_.contains(name), "node ", name, " runs already");
+  Node& node = nodes_[std::string(name)];
+  node.system = std::make_unique<TestSystem>(executor_, random_.Next() >> 1, std::string(name));
+  node.system->StartTrace(&trace_);
+  TestSystem* system = node.system.get();
+
+  NodeCoreOptions options;
+  options.node = std::string(name);
+  options.incarnation = system->incarnation();
+  options.node_index = system->node();
+  options.intern_peer = [system](absl::string_view peer, NodeIncarnation incarnation) {
+    return system->InternPeer(peer, incarnation);
+  };
+  options.clock = &executor_.clock();
+  options.inbound = system;
+  options.registry = &system->registry();
+  options.dialer = network_->DialerFor(name);
+  options.run_at = [this](MonotonicTime time, absl::AnyInvocable<void()> callback) {
+    executor_.RunAt(time, std::move(callback));
+  };
+  options.seed = random_.Next();
+  options.times = options_.times;
+  options.insecure_loopback_grants = options_.insecure_loopback_grants;
+  options.on_peer = [this, who = std::string(name)](const PeerEvent& event) {
+    events_[who].push_back(event.ToString());
+    Trace(absl::StrCat(who, ": ", event.ToString()));
+  };
+  node.core = std::make_unique<NodeCore>(std::move(options));
+  system->InstallRouter(node.core.get());
+  system->InstallPublisher(node.core.get());
+  network_->Listen(
+      name, [core = node.core.get()](std::unique_ptr<FrameStream> stream) { return core->Accept(std::move(stream)); });
+  for (const std::string& peer : options_.nodes) {
+    if (peer == name) continue;
+    const absl::Status set = node.core->SetPeer(peer, peer);
+    UNDERSTUDY_CHECK(set.ok(), set.message());
+  }
+}
+
+void SimulatedCluster::Crash(absl::string_view name) {
+  UNDERSTUDY_CHECK(nodes_.contains(name), "node ", name, " does not run");
+  Trace(absl::StrCat("crash ", name));
+  Node node = std::move(nodes_.extract(std::string(name)).mapped());
+  network_->Silence(name);
+  node.system->InstallRouter(nullptr);
+  node.system->InstallPublisher(nullptr);
+  node.core.reset();
+  node.system.reset();
+}
+
+bool SimulatedCluster::RunUntil(const std::function<bool()>& done, absl::Duration within) {
+  return executor_.BlockUntil(done, executor_.clock().Now() + within);
+}
+
+bool SimulatedCluster::IsJoined() {
+  return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& entry) {
+    const auto peers = entry.second.core->Peers();
+    return static_cast<size_t>(std::count_if(peers.begin(), peers.end(),
+                                             [](const auto& peer) { return peer.is_up; })) == nodes_.size() - 1;
+  });
+}
+
+}  // namespace understudy

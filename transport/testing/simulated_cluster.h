@@ -1,0 +1,92 @@
+// SimulatedCluster: several nodes in one process and one thread, on virtual
+// time, joined by a simulated network; one seed replays them all.
+//
+//   SimulatedCluster cluster({.seed = 7, .nodes = {"a", "b"}});
+//   cluster.RunFor(absl::Seconds(1));
+//   cluster.system("a").Spawn<EnglishAuction>(...);
+//   cluster.network().Cut("a", "b");
+//   cluster.Crash("b");
+//   cluster.Start("b");                   // a new incarnation
+//   EXPECT_THAT(cluster.trace(), ...);    // every step of every actor, every frame, byte for byte
+//
+// Every node dials every other. Threads: one. Lifetime: a system or core of a
+// node is valid until its Crash.
+#ifndef UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_
+#define UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/peer_session.h"
+#include "understudy/transport/testing/simulated_network.h"
+
+namespace understudy {
+
+class SimulatedCluster {
+ public:
+  struct Options {
+    uint64_t seed = 1;
+    std::vector<std::string> nodes;
+    SessionTimes times;
+    absl::Duration latency_max = absl::Milliseconds(2);
+    bool insecure_loopback_grants = true;
+  };
+
+  // Starts the nodes; their sessions begin when time passes.
+  explicit SimulatedCluster(Options options);
+  ~SimulatedCluster();
+  SimulatedCluster(const SimulatedCluster&) = delete;
+  SimulatedCluster& operator=(const SimulatedCluster&) = delete;
+
+  // CHECK when the node does not run.
+  TestSystem& system(absl::string_view node);
+  NodeCore& core(absl::string_view node);
+  SimulatedNetwork& network() { return *network_; }
+  SeededExecutor& executor() { return executor_; }
+
+  // The node's process is gone from one moment to the next: its streams close,
+  // its actors tell nobody.
+  void Crash(absl::string_view node);
+  // Starts it again, as a new incarnation.
+  void Start(absl::string_view node);
+
+  void RunFor(absl::Duration duration) { executor_.Advance(duration); }
+  // Runs until `done`, at most `within`. The last answer of `done`.
+  bool RunUntil(const std::function<bool()>& done, absl::Duration within);
+  // All pairs have a session that a stream carries.
+  bool IsJoined();
+
+  const std::vector<std::string>& trace() const { return trace_; }
+  // What a node's core said of its peers, in order, over all incarnations.
+  const std::vector<std::string>& peer_events(absl::string_view node) { return events_[std::string(node)]; }
+
+ private:
+  struct Node {
+    std::unique_ptr<TestSystem> system;
+    std::unique_ptr<NodeCore> core;
+  };
+
+  void Trace(absl::string_view line);
+
+  const Options options_;
+  SeededExecutor executor_;
+  Random random_;
+  std::vector<std::string> trace_;
+  std::map<std::string, std::vector<std::string>, std::less<>> events_;
+  std::unique_ptr<SimulatedNetwork> network_;
+  std::map<std::string, Node, std::less<>> nodes_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_

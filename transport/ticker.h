@@ -1,0 +1,46 @@
+// Ticker: a thread that calls back at times of the monotonic clock. A node's
+// heartbeats run on it, so that no actor's handler is ever before them.
+//
+// Any thread. Callbacks come one at a time, in the order of their times, and
+// must not wait. Lifetime: callbacks that are not yet due when it is destroyed
+// never run; the destructor waits for one that runs.
+#ifndef UNDERSTUDY_TRANSPORT_TICKER_H_
+#define UNDERSTUDY_TRANSPORT_TICKER_H_
+
+#include <cstdint>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/clock.h"
+
+namespace understudy::internal {
+
+class Ticker {
+ public:
+  // By the machine's clock.
+  Ticker();
+  ~Ticker();
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+  // Calls `callback` once at or soon after `time`, never before this returns.
+  void RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback);
+
+ private:
+  void Run();
+
+  const int wake_;  // an eventfd
+  absl::Mutex mu_;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::pair<MonotonicTime, uint64_t>, absl::AnyInvocable<void()>> due_ ABSL_GUARDED_BY(mu_);
+  std::thread thread_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_TICKER_H_
