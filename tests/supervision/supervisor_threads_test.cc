@@ -1,4 +1,5 @@
 // The supervisor on real threads.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,8 +15,10 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/workers.h"
@@ -25,13 +28,13 @@ namespace {
 
 constexpr absl::Duration kDeadline = absl::Seconds(60);
 
-// Counts the starts of children, and gives the last one's pid.
+// Keeps the starts of children, and counts their exits.
 class Starts {
  public:
   void Hear(const SupervisionEvent& event) {
-    if (event.kind != SupervisionEvent::Kind::kStarted) return;
     absl::MutexLock lock(&mu_);
-    pids_.push_back(event.pid);
+    if (event.kind == SupervisionEvent::Kind::kStarted) pids_.push_back(event.pid);
+    if (event.kind == SupervisionEvent::Kind::kExited) ++exits_;
   }
   // The pid of start number `n`, from 1 on; null when it has not come in time.
   Pid Await(int n) {
@@ -42,10 +45,24 @@ class Starts {
     };
     return mu_.AwaitWithTimeout(absl::Condition(&is_there), kDeadline) ? pids_[static_cast<size_t>(n - 1)] : Pid();
   }
+  bool AwaitExits(int n) {
+    absl::MutexLock lock(&mu_);
+    const auto is_there = [&] {
+      mu_.AssertReaderHeld();
+      return exits_ >= n;
+    };
+    return mu_.AwaitWithTimeout(absl::Condition(&is_there), kDeadline);
+  }
+  // The pid of the `age`th last start.
+  Pid Latest(uint64_t age) {
+    absl::MutexLock lock(&mu_);
+    return age < pids_.size() ? pids_[pids_.size() - 1 - age] : Pid();
+  }
 
  private:
   absl::Mutex mu_;
   std::vector<Pid> pids_ ABSL_GUARDED_BY(mu_);
+  int exits_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 class SupervisorThreadsTest : public testing::Test {
@@ -126,6 +143,62 @@ TEST_F(SupervisorThreadsTest, RequestsFromManyThreadsAreEachAnswered) {
   ASSERT_TRUE(counts.ok()) << counts.status();
   EXPECT_EQ(counts->active, kThreads * (kEach / 2));
   EXPECT_TRUE(system_.Shutdown(kDeadline));
+}
+
+TEST_F(SupervisorThreadsTest, AnyoneMayBeKilledAtAnyTimeAndNobodyIsLeft) {
+  const auto tree = [&](RestartStrategy strategy) {
+    SupervisorBuilder builder(strategy);
+    builder.Intensity(limits::kRestartIntensityMax, absl::Hours(1));
+    for (const std::string name : {"x", "y", "z"}) builder.Child(name, Permanent<Worker>(name, journal_));
+    return builder;
+  };
+  SupervisorBuilder root = tree(RestartStrategy::kOneForOne);
+  root.OnEvent([starts = starts_](const SupervisionEvent& e) { starts->Hear(e); })
+      .Child("rest", Permanent(tree(RestartStrategy::kRestForOne)))
+      .Child("all", Permanent(tree(RestartStrategy::kOneForAll)));
+  system_.Spawn(root);
+  ASSERT_FALSE(starts_->Await(11).is_null());
+  std::vector<std::thread> killers;
+  for (uint64_t t = 0; t < 3; ++t) {
+    killers.emplace_back([&, t] {
+      Random random(t);
+      for (int i = 0; i < 300; ++i) {
+        const Pid pid = starts_->Latest(random.Below(12));
+        if (random.Below(2) == 0) {
+          system_.Kill(pid);
+          (void)system_.AwaitEnd(pid, kDeadline);  // others get on meanwhile
+        } else {
+          Ref<Worker>(pid)[&Worker::crash].Tell(Crash());
+        }
+      }
+    });
+  }
+  for (std::thread& killer : killers) killer.join();
+  EXPECT_TRUE(system_.Shutdown(kDeadline));
+  EXPECT_EQ(system_.live_actors(), 0);
+}
+
+// OTP SUP-52
+TEST_F(SupervisorThreadsTest, CountsOfThousandsOfChildrenAreExact) {
+  const SupervisorRef root =
+      system_.Spawn(OneForOne().OnEvent([starts = starts_](const SupervisionEvent& e) { starts->Hear(e); }));
+  const auto add = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      const std::string id = absl::StrCat(i);
+      ASSERT_TRUE(
+          system_.Ask(root.start_child(), StartChild{Temporary<Worker>(id, journal_).Spec(id)}, kDeadline).ok());
+    }
+  };
+  const auto count = [&] { return system_.Ask(root.count_children(), CountChildren(), kDeadline).value(); };
+  add(0, 1000);
+  EXPECT_EQ(count().active, 1000);
+  add(1000, 2000);
+  EXPECT_EQ(count().active, 2000);
+  EXPECT_EQ(count().specs, 2000);
+  const Children children = system_.Ask(root.which_children(), WhichChildren(), kDeadline).value();
+  for (const ChildInfo& child : children.children) system_.Kill(child.pid);
+  ASSERT_TRUE(starts_->AwaitExits(2000));
+  EXPECT_EQ(count().specs, 0);
 }
 
 }  // namespace

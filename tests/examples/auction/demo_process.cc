@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -27,12 +29,16 @@ namespace auction {
 namespace {
 
 constexpr char kBinary[] = "examples/auction/demo";
-// How often the state of another process is looked at; there is no event for it.
-constexpr int kLookMilliseconds = 20;
-
 std::string NewToken() {
   static int count = 0;
   return absl::StrCat("AUCTION_TEST_TOKEN=", getpid(), "-", ++count, "-", absl::ToUnixNanos(absl::Now()));
+}
+
+// A descriptor that is readable when the process has ended; -1 when it has gone.
+int OpenPid(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+int MillisecondsUntil(absl::Time deadline) {
+  return std::max(0, static_cast<int>(absl::ToInt64Milliseconds(deadline - absl::Now() + absl::Milliseconds(1))));
 }
 
 bool HasInEnvironment(const std::string& pid, const std::string& entry) {
@@ -67,6 +73,7 @@ DemoProcess::DemoProcess(std::vector<std::string> arguments, std::string folder)
     output_ = absl::StrCat("cannot start ", kBinary);
     ended_ = true;
   }
+  pid_fd_ = ended_ ? -1 : OpenPid(pid_);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_fds[1]);
 }
@@ -74,25 +81,37 @@ DemoProcess::DemoProcess(std::vector<std::string> arguments, std::string folder)
 DemoProcess::~DemoProcess() {
   for (pid_t pid : Processes()) kill(pid, SIGKILL);
   if (!ended_) waitpid(pid_, &wait_status_, 0);
-  close(output_fd_);
+  if (output_fd_ >= 0) close(output_fd_);
+  if (pid_fd_ >= 0) close(pid_fd_);
 }
 
-void DemoProcess::Read(absl::Duration patience) {
-  pollfd readable = {.fd = output_fd_, .events = POLLIN, .revents = 0};
-  if (poll(&readable, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) <= 0) return;
+void DemoProcess::ReadOutput() {
   char buffer[4096];
   const ssize_t bytes = read(output_fd_, buffer, sizeof(buffer));
-  if (bytes > 0) output_.append(buffer, static_cast<size_t>(bytes));
-  // At the end of the file poll returns at once: wait for the process instead.
-  if (bytes == 0) poll(nullptr, 0, kLookMilliseconds);
+  if (bytes > 0) {
+    output_.append(buffer, static_cast<size_t>(bytes));
+  } else if (bytes == 0) {
+    close(std::exchange(output_fd_, -1));
+  }
+}
+
+bool DemoProcess::AwaitEvent(absl::Time deadline) {
+  pollfd watched[] = {{.fd = output_fd_, .events = POLLIN, .revents = 0},  // poll passes over a -1
+                      {.fd = pid_fd_, .events = POLLIN, .revents = 0}};
+  if (poll(watched, 2, MillisecondsUntil(deadline)) <= 0) return absl::Now() < deadline;
+  if (watched[0].revents != 0) {
+    ReadOutput();
+  } else if (waitpid(pid_, &wait_status_, WNOHANG) == pid_) {  // all of its output is read
+    ended_ = true;
+    close(std::exchange(pid_fd_, -1));
+  }
+  return true;
 }
 
 bool DemoProcess::AwaitOutput(const std::string& text, absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   while (!absl::StrContains(output_, text)) {
-    if (absl::Now() > deadline || ended_) return false;
-    Read(absl::Milliseconds(kLookMilliseconds));
-    AwaitEnd(absl::ZeroDuration());
+    if (ended_ || !AwaitEvent(deadline)) return false;
   }
   return true;
 }
@@ -100,18 +119,7 @@ bool DemoProcess::AwaitOutput(const std::string& text, absl::Duration patience) 
 int DemoProcess::AwaitEnd(absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   while (!ended_) {
-    if (waitpid(pid_, &wait_status_, WNOHANG) == pid_) {
-      ended_ = true;
-      while (true) {  // what is still in the pipe
-        const size_t before = output_.size();
-        Read(absl::ZeroDuration());
-        if (output_.size() == before) break;
-      }
-    } else if (absl::Now() >= deadline) {
-      return -1;
-    } else {
-      Read(absl::Milliseconds(kLookMilliseconds));
-    }
+    if (!AwaitEvent(deadline)) return -1;
   }
   return wait_status_;
 }
@@ -132,12 +140,16 @@ std::vector<pid_t> DemoProcess::Processes() const {
 
 bool DemoProcess::AwaitNoneLeft(absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
-  while (!Processes().empty()) {
-    if (absl::Now() > deadline) return false;
-    AwaitEnd(absl::ZeroDuration());  // reaps it: a zombie still has its place in /proc
-    poll(nullptr, 0, kLookMilliseconds);
+  AwaitEnd(patience);
+  while (true) {
+    const std::vector<pid_t> left = Processes();
+    if (left.empty()) return true;
+    pollfd watched = {.fd = OpenPid(left.front()), .events = POLLIN, .revents = 0};
+    if (watched.fd < 0) continue;  // gone meanwhile
+    const int ready = poll(&watched, 1, MillisecondsUntil(deadline));
+    close(watched.fd);
+    if (ready <= 0 && absl::Now() >= deadline) return false;
   }
-  return true;
 }
 
 }  // namespace auction

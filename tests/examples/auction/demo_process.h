@@ -38,12 +38,15 @@ class DemoProcess {
   const std::string& output() const { return output_; }
 
  private:
-  // Reads what there is, waiting at most `patience` for it.
-  void Read(absl::Duration patience);
+  // Waits for output or the end, whichever is first, and takes it in. False
+  // when `deadline` was first.
+  bool AwaitEvent(absl::Time deadline);
+  void ReadOutput();
 
   const std::string token_;
   pid_t pid_ = -1;
-  int output_fd_ = -1;
+  int pid_fd_ = -1;     // readable when it has ended
+  int output_fd_ = -1;  // -1 after its end
   bool ended_ = false;
   int wait_status_ = -1;
   std::string output_;
