@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -123,7 +124,6 @@ TEST_F(ActorSystemTest, AwaitEndGivesTheReasonOrExpires) {
 TEST_F(ActorSystemTest, PidsAreNeverReused) {
   // semantics 5.1
   std::vector<Pid> pids;
-  Ref<Script> first = system().Spawn<Script>(nullptr, nullptr, &notes_);
   for (int i = 0; i < 1000; ++i) {
     Ref<Script> next = system().Spawn<Script>(nullptr, nullptr, &notes_);
     pids.push_back(next.pid());
@@ -155,14 +155,17 @@ TEST(ActorSystemThreadsTest, AnAskThatShutdownCutsOffReturns) {
 }
 
 TEST(ActorSystemThreadsTest, SpawnsThatRaceWithShutdownEndToo) {
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 50; ++round) {
     ActorSystem system;
-    std::atomic<bool> stop{false};
+    absl::Notification spawning;
     std::thread spawner([&] {
-      while (!stop.load()) system.Spawn<Script>();
+      for (int i = 0; i < 100; ++i) {
+        system.Spawn<Script>();
+        if (i == round) spawning.Notify();
+      }
     });
-    EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
-    stop.store(true);
+    spawning.WaitForNotification();
+    EXPECT_TRUE(system.Shutdown(absl::Seconds(30))) << "a root that Shutdown missed had to be killed";
     spawner.join();
     EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
     EXPECT_EQ(system.live_actors(), 0);
