@@ -41,6 +41,7 @@ class Script final : public Actor {
   using Actor::Fail;
 
   void Note(std::string what) { notes_->push_back(std::move(what)); }
+  std::vector<std::string>* notes() { return notes_; }
   std::vector<MonitorHandle> monitors;
   std::vector<Replier<int>> repliers;
 

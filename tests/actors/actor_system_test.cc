@@ -1,0 +1,233 @@
+#include "understudy/actors/actor_system.h"
+
+#include <algorithm>
+#include <atomic>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/seeds.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class ActorSystemTest : public ActorTest {
+ protected:
+  std::vector<std::string> notes_;
+};
+
+TEST_F(ActorSystemTest, DeadLettersSayWhoWhereWhatAndWhy) {
+  Ref<Script> script = system().Spawn<Script>(nullptr, nullptr, &notes_);
+  system().RunUntilIdle();
+  script[&Script::note].Tell("behind the exit");
+  system().Exit(script.pid(), ExitReason::Shutdown());
+  system().RunUntilIdle();
+  script[&Script::note].Tell("too late");
+  ASSERT_EQ(dead_letters().size(), 2U);
+  EXPECT_TRUE(IsCalleeExited(dead_letters()[0].why)) << dead_letters()[0].why;
+  EXPECT_TRUE(IsNoProcess(dead_letters()[1].why)) << dead_letters()[1].why;
+  for (const DeadLetter& letter : dead_letters()) {
+    EXPECT_EQ(letter.to, script.pid());
+    EXPECT_TRUE(letter.from.is_null());
+    EXPECT_EQ(letter.mailbox, "note");
+    EXPECT_EQ(letter.type, internal::TypeOf<std::string>().name);
+  }
+  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1) << "a refused tell was never accepted";
+  EXPECT_EQ(Ledger().refused, 1);
+}
+
+TEST_F(ActorSystemTest, ARefusedSendIsNoDeadLetter) {
+  EXPECT_FALSE(Ref<Script>()[&Script::note].Send("x").ok());
+  EXPECT_THAT(dead_letters(), IsEmpty());
+}
+
+// A tree of traps: each notes its exit, and passes time before it ends.
+Script::Step Node(std::string name, int children) {
+  return [name, children](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {},
+                             [&self, name](const ExitEvent& event) {
+                               self.Note(name);
+                               self.context().Stop(event.reason);
+                             });
+    for (int i = 0; i < children; ++i) {
+      self.context().Spawn<Script>(Node(absl::StrCat(name, i), 0), nullptr, self.notes());
+    }
+  };
+}
+
+TEST_F(ActorSystemTest, ShutdownEndsRootsAndTheyTheirChildren) {
+  ForEachSeed(50, [](uint64_t seed) {
+    std::vector<std::string> notes;
+    TestSystem system(seed);
+    system.Spawn<Script>(Node("a", 2), nullptr, &notes);
+    system.Spawn<Script>(Node("b", 0), nullptr, &notes);
+    system.RunUntilIdle();
+    EXPECT_TRUE(system.Shutdown(absl::Seconds(1)));
+    EXPECT_THAT(notes, UnorderedElementsAre("a", "a0", "a1", "b"));
+    const auto place = [&](const char* name) { return std::find(notes.begin(), notes.end(), name); };
+    EXPECT_LT(place("a"), place("a0")) << "a parent first, then what it is linked to";
+    EXPECT_LT(place("a"), place("a1"));
+    EXPECT_EQ(system.live_actors(), 0);
+  });
+}
+
+TEST_F(ActorSystemTest, ShutdownKillsWhatDoesNotEndInTime) {
+  TestSystem system;
+  system.Spawn<Script>(
+      [](Script& self) { self.context().TrapExits([](const ExitEvent&) {}, [](const ExitEvent&) {}); });
+  system.Spawn<Script>(SpawnOptions{.shutdown_within = absl::InfiniteDuration()}, [](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {}, [](const ExitEvent&) {});
+  });
+  system.RunUntilIdle();
+  const MonotonicTime before = system.Now();
+  EXPECT_FALSE(system.Shutdown(absl::Seconds(9)));
+  EXPECT_EQ(system.live_actors(), 0);
+  EXPECT_EQ(system.Now() - before, absl::Seconds(9));
+}
+
+TEST_F(ActorSystemTest, WhatIsSpawnedAfterShutdownEndsAtOnce) {
+  TestSystem system;
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(1)));
+  Ref<Script> late = system.Spawn<Script>();
+  system.RunUntilIdle();
+  EXPECT_EQ(system.live_actors(), 0);
+  EXPECT_TRUE(IsNoProcess(late[&Script::note].Send("x")));
+  EXPECT_TRUE(understudy::IsCancelled(system.Ask(late[&Script::ask], 1, absl::Seconds(1)).status()) ||
+              system.live_actors() == 0);
+}
+
+TEST_F(ActorSystemTest, AwaitEndGivesTheReasonOrExpires) {
+  Ref<Script> script = system().Spawn<Script>();
+  EXPECT_TRUE(IsExpired(system().AwaitEnd(script.pid(), absl::Seconds(3)).status()));
+  system().seeded_executor().RunAt(system().Now() + absl::Seconds(1),
+                                   [&] { system().Exit(script.pid(), ExitReason::OsExit(3)); });
+  EXPECT_EQ(*system().AwaitEnd(script.pid(), absl::Seconds(3)), ExitReason::OsExit(3));
+  EXPECT_EQ(*system().AwaitEnd(script.pid(), absl::Seconds(3)), ExitReason::NoProcess());
+}
+
+TEST_F(ActorSystemTest, PidsAreNeverReused) {
+  // semantics 5.1
+  std::vector<Pid> pids;
+  for (int i = 0; i < 1000; ++i) {
+    Ref<Script> next = system().Spawn<Script>(nullptr, nullptr, &notes_);
+    pids.push_back(next.pid());
+    system().Kill(next.pid());
+    system().RunUntilIdle();
+    ASSERT_TRUE(IsNoProcess(next[&Script::note].Send("x")));
+  }
+  std::sort(pids.begin(), pids.end());
+  EXPECT_EQ(std::unique(pids.begin(), pids.end()), pids.end());
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+// On real threads.
+
+TEST(ActorSystemThreadsTest, AnAskThatShutdownCutsOffReturns) {
+  for (int round = 0; round < 20; ++round) {
+    ActorSystem system;
+    Ref<Script> script = system.Spawn<Script>();
+    absl::Notification asking;
+    std::thread asker([&] {
+      asking.Notify();
+      const absl::Status status = system.Ask(script[&Script::ask], 1, absl::Hours(1)).status();
+      EXPECT_FALSE(status.ok());
+    });
+    asking.WaitForNotification();
+    EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
+    asker.join();
+  }
+}
+
+TEST(ActorSystemThreadsTest, SpawnsThatRaceWithShutdownEndToo) {
+  for (int round = 0; round < 50; ++round) {
+    ActorSystem system;
+    absl::Notification spawning;
+    std::thread spawner([&] {
+      for (int i = 0; i < 100; ++i) {
+        system.Spawn<Script>();
+        if (i == round) spawning.Notify();
+      }
+    });
+    spawning.WaitForNotification();
+    EXPECT_TRUE(system.Shutdown(absl::Seconds(30))) << "a root that Shutdown missed had to be killed";
+    spawner.join();
+    EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
+    EXPECT_EQ(system.live_actors(), 0);
+  }
+}
+
+TEST(ActorSystemThreadsTest, NothingIsLostWhenActorsDieUnderLoad) {
+  ActorSystemOptions options;
+  options.threads.threads = 4;
+  options.seed = 7;
+  ActorSystem system(options);
+  constexpr int kSenders = 3;
+  constexpr int kActors = 50;
+  std::vector<std::vector<std::string>> notes(kActors);
+  std::vector<Ref<Script>> actors;
+  for (int i = 0; i < kActors; ++i) {
+    actors.push_back(system.Spawn<Script>(nullptr, nullptr, &notes[static_cast<size_t>(i)]));
+  }
+  std::atomic<int64_t> accepted{0};
+  std::atomic<int64_t> refused{0};
+  std::vector<std::thread> senders;
+  for (int s = 0; s < kSenders; ++s) {
+    senders.emplace_back([&, s] {
+      Random random(static_cast<uint64_t>(s) + 1);
+      for (int i = 0; i < 5000; ++i) {
+        const Ref<Script> target = actors[random.Below(kActors)];
+        if (random.Below(500) == 0) system.Kill(target.pid());
+        ++(target[&Script::note].Send("x").ok() ? accepted : refused);
+      }
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
+  const MessageLedger ledger = system.Ledger();
+  EXPECT_TRUE(ledger.balances()) << ledger.ToString();
+  EXPECT_EQ(ledger.accepted, accepted.load());
+  EXPECT_EQ(ledger.refused, refused.load());
+  int64_t handled = 0;
+  for (const auto& some : notes) handled += static_cast<int64_t>(some.size());
+  EXPECT_EQ(ledger.of(Fate::kHandled), handled);
+}
+
+TEST(ActorSystemThreadsTest, TimersRunInRealTime) {
+  ActorSystem system;
+  absl::Notification rung;
+  Ref<Script> script = system.Spawn<Script>();
+  Do(script, [&](Script& self) {
+    EXPECT_TRUE(self.context().StartTimer("ring", absl::Milliseconds(5), [&rung] { rung.Notify(); }).ok());
+  });
+  rung.WaitForNotification();
+}
+
+TEST(ActorSystemDeathTest, AnActorThatShutsItsOwnSystemDownIsACheck) {
+  EXPECT_DEATH(
+      {
+        TestSystem system;
+        Ref<Script> script = system.Spawn<Script>();
+        Do(script, [&](Script&) { system.Shutdown(absl::Seconds(1)); });
+        system.RunUntilIdle();
+      },
+      "cannot shut its own system down");
+}
+
+}  // namespace
+}  // namespace understudy

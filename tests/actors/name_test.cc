@@ -1,0 +1,256 @@
+// Names: register, publish, look up, watch, resolve at each use (semantics 8).
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/named.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Book final : public Actor {
+ public:
+  Mailbox<"load", Call<int, int>> load{this};
+  Mailbox<"extra", int> extra{this};
+  Next Start() override { return open_; }
+
+ private:
+  Behavior open_{"open", On(load, [](int n) { return n + 1; }), On(extra, [] {})};
+};
+
+// What uses a book's `load` only.
+class BookRef : public Ref<Book> {
+ public:
+  using Ref<Book>::Ref;
+  Channel<Call<int, int>> load() const { return (*this)[&Book::load]; }
+  static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&Book::load)}; }
+};
+
+// What uses a mailbox that a book lacks.
+class Lacking final : public Actor {
+ public:
+  Mailbox<"missing", int> missing{this};
+  Next Start() override { return Next::Ignore(); }
+};
+class LackingRef : public Ref<Lacking> {
+ public:
+  using Ref<Lacking>::Ref;
+  static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&Lacking::missing)}; }
+};
+
+class NameTest : public ActorTest {
+ protected:
+  template <class R>
+  void Lookup(const char* name, absl::Duration timeout) {
+    RunTask(script_, [this, name = std::string(name), timeout](Script& self) -> Task<> {
+      auto looking = self.context().Lookup<R>(name, timeout);
+      absl::StatusOr<R> found = co_await looking;
+      status_ = found.status();
+      found_ = found.ok() ? found->pid() : Pid();
+      is_over_ = true;
+    });
+    is_over_ = false;
+    system().RunUntilIdle();
+  }
+  Ref<Book> NewBook() { return system().Spawn<Book>(SpawnOptions{.registered_as = "book"}); }
+
+  std::vector<std::string> notes_;
+  Ref<Script> script_ = system().Spawn<Script>(nullptr, nullptr, &notes_);
+  absl::Status status_;
+  Pid found_;
+  bool is_over_ = false;
+};
+
+TEST_F(NameTest, LookupGivesARefBoundToTheOwner) {
+  // semantics 8.4
+  Ref<Book> book = NewBook();
+  system().RunUntilIdle();
+  Lookup<BookRef>("book", absl::ZeroDuration());
+  EXPECT_EQ(found_, book.pid()) << status_;
+}
+
+TEST_F(NameTest, LookupWaitsForTheName) {
+  Lookup<BookRef>("book", absl::Seconds(5));
+  system().Advance(absl::Seconds(4));
+  EXPECT_FALSE(is_over_);
+  Ref<Book> book = NewBook();
+  system().RunUntilIdle();
+  EXPECT_TRUE(is_over_);
+  EXPECT_EQ(found_, book.pid()) << status_;
+}
+
+TEST_F(NameTest, ANameThatDoesNotComeAnswersNoName) {
+  Lookup<BookRef>("book", absl::ZeroDuration());
+  EXPECT_TRUE(is_over_);
+  EXPECT_TRUE(IsNoName(status_)) << status_;
+  Lookup<BookRef>("book", absl::Seconds(5));
+  system().Advance(absl::Seconds(5));
+  EXPECT_TRUE(is_over_);
+  EXPECT_TRUE(IsNoName(status_)) << status_;
+}
+
+TEST_F(NameTest, LookupComparesTheMailboxesThatTheRefUses) {
+  // semantics 8.5
+  NewBook();
+  system().RunUntilIdle();
+  Lookup<LackingRef>("book", absl::Seconds(1));
+  EXPECT_EQ(status_.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status_.message()), HasSubstr("no mailbox missing"));
+}
+
+TEST_F(NameTest, ANamedRefIsResolvedAtEachUse) {
+  // semantics 8.4
+  Named<BookRef> book(system(), "book");
+  EXPECT_TRUE(IsNoName(Ask(book->load(), 1).status()));
+  EXPECT_TRUE(book.Resolve().pid().is_unnamed());
+  Ref<Book> first = NewBook();
+  system().RunUntilIdle();
+  EXPECT_EQ(*Ask(book->load(), 1), 2);
+  system().Kill(first.pid());
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoName(Ask(book->load(), 1).status()));
+  Ref<Book> second = NewBook();
+  system().RunUntilIdle();
+  EXPECT_EQ(book.Resolve().pid(), second.pid());
+  EXPECT_EQ(*Ask(book->load(), 1), 2);
+}
+
+TEST_F(NameTest, ATellThroughAFreeNameIsADeadLetter) {
+  class Writer final : public Actor {
+   public:
+    Mailbox<"write", int> write{this};
+    Next Start() override {
+      return Behavior("writing", On(write, [](int n) { Named<Ref<Book>>("book").Resolve()[&Book::extra].Tell(n); }));
+    }
+  };
+  Ref<Writer> writer = system().Spawn<Writer>();
+  writer[&Writer::write].Tell(1);
+  system().RunUntilIdle();
+  ASSERT_EQ(dead_letters().size(), 1U);
+  EXPECT_TRUE(IsNoName(dead_letters()[0].why)) << dead_letters()[0].why;
+  EXPECT_EQ(dead_letters()[0].from, writer.pid());
+  EXPECT_EQ(Ledger().refused, 1);
+}
+
+TEST_F(NameTest, RegisterTakesANameAndUnregisterGivesItUp) {
+  Do(script_, [](Script& self) {
+    EXPECT_TRUE(self.context().Register("mine").ok());
+    EXPECT_TRUE(self.context().Register("mine").ok());
+    EXPECT_EQ(self.context().Register("").code(), absl::StatusCode::kInvalidArgument);
+  });
+  system().RunUntilIdle();
+  EXPECT_EQ(system().WhereIs("mine"), script_.pid());
+  Ref<Script> other = system().Spawn<Script>();
+  Do(other, [](Script& self) {
+    EXPECT_EQ(self.context().Register("mine").code(), absl::StatusCode::kAlreadyExists);
+    self.context().Unregister("mine");
+  });
+  system().RunUntilIdle();
+  EXPECT_EQ(system().WhereIs("mine"), script_.pid()) << "another's is not one's to give up";
+  Do(script_, [](Script& self) { self.context().Unregister("mine"); });
+  system().RunUntilIdle();
+  EXPECT_EQ(system().WhereIs("mine"), absl::nullopt);
+}
+
+TEST_F(NameTest, AWatchTellsEachOwnerAsAnEvent) {
+  Do(script_, [](Script& self) {
+    self.context().WatchName("book", [&self](const NameChange& change) {
+      self.Note(absl::StrCat(change.name, change.pid.is_null() ? " free" : " taken"));
+    });
+  });
+  Ref<Book> book = NewBook();
+  system().RunUntilIdle();
+  system().Kill(book.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("book taken", "book free"));
+}
+
+// Publishes when the test lets it.
+class SlowPublisher final : public NamePublisher {
+ public:
+  void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override {
+    published.push_back(record.name);
+    waiting = std::move(done);
+  }
+  void Withdraw(absl::string_view name, Pid /*owner*/) override { withdrawn.emplace_back(name); }
+
+  std::vector<std::string> published;
+  std::vector<std::string> withdrawn;
+  absl::AnyInvocable<void(absl::Status)> waiting;
+};
+
+class PublishTest : public NameTest {
+ protected:
+  PublishTest() { system().InstallPublisher(&publisher_); }
+  void Publish(const char* name) {
+    RunTask(script_, [this, name = std::string(name)](Script& self) -> Task<> {
+      auto publishing = self.context().Publish(name);
+      status_ = co_await publishing;
+      is_over_ = true;
+    });
+    system().RunUntilIdle();
+  }
+  void TearDown() override {
+    NameTest::TearDown();
+    system().InstallPublisher(nullptr);
+  }
+  SlowPublisher publisher_;
+};
+
+TEST_F(PublishTest, IsOverWhenThePublisherSaysSoAndIsWithdrawnAtTheEnd) {
+  Publish("cluster/book");
+  EXPECT_FALSE(is_over_);
+  std::move(publisher_.waiting)(absl::OkStatus());
+  system().RunUntilIdle();
+  EXPECT_TRUE(is_over_);
+  EXPECT_TRUE(status_.ok()) << status_;
+  system().Kill(script_.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(publisher_.published, ElementsAre("cluster/book"));
+  EXPECT_THAT(publisher_.withdrawn, ElementsAre("cluster/book"));
+}
+
+TEST_F(PublishTest, ANameThatTheClusterRefusesIsNotKnownHereEither) {
+  Publish("cluster/book");
+  std::move(publisher_.waiting)(absl::AlreadyExistsError("taken"));
+  system().RunUntilIdle();
+  EXPECT_EQ(status_, absl::AlreadyExistsError("taken"));
+  EXPECT_EQ(system().WhereIs("cluster/book"), absl::nullopt);
+}
+
+TEST_F(PublishTest, AnActorIsStartedWhenItsNameIsPublished) {
+  Ref<Book> book = system().Spawn<Book>(SpawnOptions{.published_as = "cluster/book"});
+  bool is_answered = false;
+  RunTask(script_, [&](Script&) -> Task<> {
+    auto asked = book[&Book::load].Ask(1, absl::Seconds(9));
+    is_answered = (co_await asked).ok();
+  });
+  system().RunUntilIdle();
+  EXPECT_FALSE(is_answered);
+  std::move(publisher_.waiting)(absl::OkStatus());
+  system().RunUntilIdle();
+  EXPECT_TRUE(is_answered);
+}
+
+TEST(NamedDeathTest, APlainThreadOfSeveralSystemsMustSayWhich) {
+  TestSystem one;
+  TestSystem other;
+  EXPECT_DEATH((void)Named<BookRef>("book").Resolve(), "give Named its system");
+}
+
+}  // namespace
+}  // namespace understudy

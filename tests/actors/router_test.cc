@@ -1,0 +1,256 @@
+// What leaves the node goes through the Router, what comes in through Inbound
+// (semantics 7.4, 7.5, 7.14).
+#include "understudy/actors/router.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// What a generated protobuf class looks like to this library.
+class Letter {
+ public:
+  struct Descriptor {
+    std::string full_name() const { return "post.Letter"; }
+  };
+  static const Descriptor* descriptor() {
+    static const Descriptor descriptor;
+    return &descriptor;
+  }
+  bool SerializeToString(std::string* out) const {
+    *out = "L" + text;
+    return true;
+  }
+  bool ParseFromArray(const void* data, int size) {
+    const auto* bytes = static_cast<const char*>(data);
+    if (size < 1 || bytes[0] != 'L') return false;
+    text.assign(bytes + 1, static_cast<size_t>(size) - 1);
+    return true;
+  }
+  size_t ByteSizeLong() const { return text.size() + 1; }
+
+  std::string text;
+};
+
+// Notes what it is given; accepts all but what is too long.
+class NotingRouter final : public Router {
+ public:
+  absl::Status Send(const OutboundMessage& message) override {
+    if (!message.type->is_wire) return absl::InvalidArgumentError("does not cross nodes");
+    std::string bytes;
+    (void)message.type->serialize(message.value, &bytes);
+    if (bytes.size() > 10) return MakeError(ErrorKind::kFull, "too long");
+    notes.push_back(absl::StrCat("send ", bytes, message.ask == 0 ? "" : " asked"));
+    last_ask = message.ask;
+    return absl::OkStatus();
+  }
+  void Post(Signal signal) override {
+    notes.push_back(absl::StrCat(SignalKindName(signal.kind)));
+    last = std::move(signal);
+  }
+  void Released(Pid /*sender*/, Pid /*receiver*/, uint32_t /*mailbox*/, int64_t count) override { released += count; }
+
+  std::vector<std::string> notes;
+  Signal last;
+  uint64_t last_ask = 0;
+  int64_t released = 0;
+};
+
+class Office final : public Actor {
+ public:
+  Mailbox<"letter", Letter> letter{this, {.capacity_messages = 2}};
+  Mailbox<"query", Call<Letter, Letter>> query{this};
+  Mailbox<"local", int> local{this};
+  Mailbox<"open", int> open{this};
+  explicit Office(Channel<std::string> out) : out_(out) {}
+  Next Start() override { return closed_; }
+
+ private:
+  void Later(const Letter&) { context().Postpone(); }
+  void Take(const Letter& taken) { out_.Tell(taken.text); }
+  Letter Answer(const Letter& asked) {
+    Letter answer;
+    answer.text = asked.text + "!";
+    return answer;
+  }
+  Behavior Open(int n) { return n == 0 ? postponing_ : open_; }
+  Channel<std::string> out_;
+  Behavior closed_{"closed", On(open, &Office::Open)};
+  Behavior postponing_{"postponing", On(open, &Office::Open), On(letter, &Office::Later)};
+  Behavior open_{"open", On(letter, &Office::Take), On(query, &Office::Answer), On(local, [] {})};
+};
+
+class RouterTest : public ActorTest {
+ protected:
+  RouterTest() {
+    system().InstallRouter(&router_);
+    system().RunUntilIdle();
+  }
+  void TearDown() override {
+    (void)out_.ReceiveAll();
+    ActorTest::TearDown();
+    system().InstallRouter(nullptr);
+  }
+  template <class M>
+  absl::Status Deliver(const Channel<M>& channel, std::string bytes, uint64_t ask = 0) {
+    internal::Message message;
+    message.from = stranger_;
+    message.to = channel.pid();
+    message.mailbox = channel.mailbox();
+    message.ask = ask;
+    message.payload = internal::Payload::OfWireBytes(std::move(bytes));
+    return system().Deliver(std::move(message));
+  }
+
+  NotingRouter router_;
+  const uint16_t peer_ = system().InternPeer("far", NodeIncarnation{99});
+  const Pid stranger_{peer_, 3, 5};
+  Probe<std::string> out_{system()};
+  Ref<Office> office_ = system().Spawn<Office>(out_.channel());
+};
+
+TEST_F(RouterTest, ARemoteSendIsSerialisedOnTheSendersTurnOrRefused) {
+  const Channel<Letter> far(stranger_, office_[&Office::letter].mailbox());
+  Letter letter;
+  letter.text = "short";
+  EXPECT_TRUE(far.Send(letter).ok());
+  letter.text = "much too long";
+  EXPECT_TRUE(IsFull(far.Send(std::move(letter))));
+  EXPECT_EQ(letter.text, "much too long");  // NOLINT: refused, and so unchanged
+  EXPECT_EQ(Channel<int>(stranger_, 1).Send(1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(router_.notes, ElementsAre("send Lshort"));
+}
+
+TEST_F(RouterTest, WithoutARouterEveryRemoteTargetAnswersNoConnection) {
+  system().InstallRouter(nullptr);
+  EXPECT_TRUE(IsNoConnection(Channel<Letter>(stranger_, 1).Send(Letter())));
+  std::vector<std::string> notes;
+  Ref<Script> script = system().Spawn<Script>(nullptr, nullptr, &notes);
+  Do(script, [&](Script& self) {
+    self.context().TrapExits([&](const ExitEvent& event) { self.Note(event.reason.ToString()); });
+    self.context().Link(stranger_);
+    self.monitors.push_back(
+        self.context().Monitor(stranger_, [&](const Down& down) { self.Note(down.reason.ToString()); }));
+  });
+  system().RunUntilIdle();
+  EXPECT_THAT(notes, ElementsAre("NoConnection(this system has no node)", "NoConnection(this system has no node)"));
+  system().Kill(script.pid());
+  system().RunUntilIdle();
+}
+
+TEST_F(RouterTest, SignalsToOtherNodesGoThroughIt) {
+  Ref<Script> script = system().Spawn<Script>();
+  Do(script, [&](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {});
+    self.context().Link(stranger_);
+    self.monitors.push_back(self.context().Monitor(stranger_, [](const Down&) {}));
+    self.monitors.clear();
+    self.context().Unlink(stranger_);
+    self.context().Exit(stranger_, ExitReason::Shutdown());
+    self.context().Kill(stranger_);
+    self.context().RequestStop(stranger_);
+  });
+  system().RunUntilIdle();
+  EXPECT_THAT(router_.notes, ElementsAre("link", "monitor", "demonitor", "unlink", "exit", "kill", "request_stop"));
+}
+
+TEST_F(RouterTest, AnActorsEndIsToldToItsRemoteLinksAndWatchers) {
+  Ref<Script> script = system().Spawn<Script>();
+  system().RunUntilIdle();
+  system().Deliver(Signal{.kind = SignalKind::kLink, .from = stranger_, .to = script.pid()});
+  system().Deliver(Signal{.kind = SignalKind::kMonitor, .from = stranger_, .to = script.pid(), .id = 8});
+  system().Exit(script.pid(), ExitReason::OsExit(1));
+  system().RunUntilIdle();
+  EXPECT_THAT(router_.notes, ElementsAre("exit", "down"));
+  EXPECT_EQ(router_.last.id, 8U);
+  EXPECT_EQ(router_.last.reason, ExitReason::OsExit(1));
+  system().Deliver(Signal{.kind = SignalKind::kMonitor, .from = stranger_, .to = script.pid(), .id = 9});
+  EXPECT_EQ(router_.last.reason, ExitReason::NoProcess());
+}
+
+TEST_F(RouterTest, AMessageFromAnotherNodeIsParsedOnTheReceiversTurn) {
+  office_[&Office::open].Tell(1);
+  system().RunUntilIdle();
+  EXPECT_TRUE(Deliver(office_[&Office::letter], "Lhello").ok());
+  out_.Expect("hello");
+  EXPECT_TRUE(Deliver(office_[&Office::query], "Lwhy", 77).ok());
+  system().RunUntilIdle();
+  EXPECT_THAT(router_.notes, ElementsAre("reply"));
+  EXPECT_EQ(router_.last.id, 77U);
+  EXPECT_EQ(router_.last.payload.As<Letter>().text, "why!");
+}
+
+TEST_F(RouterTest, ABadPayloadIsDroppedCountedAndAnswered) {
+  // semantics 7.4
+  office_[&Office::open].Tell(1);
+  system().RunUntilIdle();
+  EXPECT_TRUE(Deliver(office_[&Office::letter], "junk").ok());
+  EXPECT_TRUE(Deliver(office_[&Office::query], "junk", 78).ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(router_.last.status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(IsNoMailbox(Deliver(office_[&Office::local], "L"))) << "no message of the wire";
+  EXPECT_TRUE(IsNoMailbox(Deliver(Channel<Letter>(office_.pid(), 12345), "L")));
+  EXPECT_TRUE(IsNoProcess(Deliver(Channel<Letter>(Pid(system().node(), 0xffffffff, 1), 1), "L")));
+}
+
+TEST_F(RouterTest, CreditComesBackOnceWhenAMessageLeavesItsMailbox) {
+  // semantics 7.5
+  EXPECT_TRUE(Deliver(office_[&Office::letter], "La").ok());
+  EXPECT_TRUE(Deliver(office_[&Office::letter], "Lb").ok());
+  EXPECT_TRUE(IsFull(Deliver(office_[&Office::letter], "Lc")));
+  system().RunUntilIdle();
+  EXPECT_EQ(router_.released, 0);
+  office_[&Office::open].Tell(0);  // takes each, and postpones it
+  system().RunUntilIdle();
+  EXPECT_EQ(router_.released, 2);
+  EXPECT_EQ(Ledger().waiting, 2);
+  office_[&Office::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "b"));
+  EXPECT_EQ(router_.released, 2);
+}
+
+TEST_F(RouterTest, ARemoteAskIsAnsweredByAReplySignalAndCancelledAtItsDeadline) {
+  std::vector<std::string> notes;
+  Ref<Script> script = system().Spawn<Script>(nullptr, nullptr, &notes);
+  const Channel<Call<Letter, Letter>> far(stranger_, office_[&Office::query].mailbox());
+  const auto ask = [&] {
+    RunTask(script, [far](Script& self) -> Task<> {
+      auto asked = far.Ask(Letter(), absl::Seconds(1));
+      absl::StatusOr<Letter> answer = co_await asked;
+      self.Note(answer.ok() ? answer->text : std::string(answer.status().message()));
+    });
+    system().RunUntilIdle();
+  };
+  ask();
+  Signal reply{.kind = SignalKind::kReply, .from = stranger_, .to = script.pid(), .id = router_.last_ask};
+  reply.payload = internal::Payload::OfWireBytes("Lfine");
+  system().Deliver(std::move(reply));
+  system().RunUntilIdle();
+  EXPECT_THAT(notes, ElementsAre("fine"));
+  ask();
+  system().Advance(absl::Seconds(1));
+  EXPECT_EQ(router_.last.kind, SignalKind::kCancel);
+  EXPECT_EQ(router_.last.id, router_.last_ask);
+  system().Kill(script.pid());
+  system().RunUntilIdle();
+}
+
+}  // namespace
+}  // namespace understudy
