@@ -395,7 +395,9 @@ TEST_F(PeerSessionTest, DialsBackOffWithJitterUpToABound) {
   for (size_t i = 2; i < dials.size(); ++i) {  // the first dial was lost, not refused
     const absl::Duration gap = dials[i] - dials[i - 1];
     EXPECT_LE(gap, absl::Seconds(2) + absl::Milliseconds(10));
-    if (i > 10) EXPECT_GE(gap, absl::Seconds(1));
+    if (i > 10) {
+      EXPECT_GE(gap, absl::Seconds(1));
+    }
     if (i > 10 && gap != dials[i - 1] - dials[i - 2]) jitters = true;
   }
   EXPECT_TRUE(jitters);
