@@ -77,17 +77,16 @@ class MailboxHost {
   ~MailboxHost() = default;
 };
 
+// kService may be any string: std::string_view is not Abseil's on every system.
 template <class A>
-concept HasService = requires {
-  { A::kService } -> std::convertible_to<absl::string_view>;
-};
+concept HasService = requires { A::kService; };
 
 // The wire name, made once for each class and name.
 template <class A, FixedString kName>
 const std::string& WireName() {
   static const std::string* const name = [] {
     if constexpr (HasService<A>) {
-      return new std::string(absl::StrCat(A::kService, "/", kName.view()));
+      return new std::string(absl::StrCat(std::string(A::kService), "/", kName.view()));
     } else {
       return new std::string(kName.view());
     }

@@ -25,6 +25,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
@@ -75,8 +77,12 @@ class Node::Parts {
   void RequestStop() { eventfd_write(stop_event_, 1); }
   int Drain(absl::Duration within);
   int RunUntilSignal(Pid tree);
+  int RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make);
 
  private:
+  // Waits for the time to end, then drains.
+  int Run(const std::function<void()>& begin);
+  void TreeEnded(const ExitReason& reason);
   NodeCoreOptions CoreOptions();
   SessionTimes TimesFor(absl::string_view peer);
   absl::Status Listen();
@@ -99,6 +105,7 @@ class Node::Parts {
   std::atomic<bool> accepting_{false};
   std::atomic<bool> parent_gone_{false};
   std::atomic<bool> leaving_{false};
+  std::atomic<bool> tree_failed_{false};
 
   internal::Ticker ticker_;
   std::unique_ptr<Dialer> dialer_;
@@ -256,13 +263,14 @@ bool Node::Parts::ShutDownSystem(absl::Duration within) {
 
 void Node::Parts::Leave() {
   core_->Leave("the node drained");
-  const absl::Time deadline = absl::Now() + options_.times.leave_timeout + kStuckAfter;
-  while (!core_->has_left() && absl::Now() < deadline) {
+  const MonotonicTime deadline = Clock::Real().Now() + options_.times.leave_timeout + kStuckAfter;
+  while (true) {
     absl::MutexLock lock(&peers_mu_);
-    const uint64_t before = peer_events_;
-    if (core_->has_left()) break;
+    const uint64_t before = peer_events_;  // one that comes after the question wakes us
+    const absl::Duration left = deadline - Clock::Real().Now();
+    if (core_->has_left() || left <= absl::ZeroDuration()) return;
     const auto more = [this, before]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(peers_mu_) { return peer_events_ != before; };
-    peers_mu_.AwaitWithDeadline(absl::Condition(&more), deadline);
+    peers_mu_.AwaitWithTimeout(absl::Condition(&more), left);
   }
 }
 
@@ -287,25 +295,23 @@ int Node::Parts::Drain(absl::Duration within) {
   return *drained_;
 }
 
-int Node::Parts::RunUntilSignal(Pid tree) {
-  internal::StopSignals signals;
-  Ready();
-  auto tree_failed = std::make_shared<std::atomic<bool>>(false);
-  if (!tree.is_null()) {
-    internal::WatchTree(system_, tree, [this, tree_failed](const ExitReason& reason) {
-      if (reason.is_abnormal()) {
-        tree_failed->store(true, std::memory_order_release);  // pairs with the load below
-        system_.log().Write(LogSeverity::kError,
-                            absl::StrCat("node ", name(), " ends, because its tree did: ", reason.ToString()));
-      }
-      RequestStop();
-    });
+void Node::Parts::TreeEnded(const ExitReason& reason) {
+  if (reason.is_abnormal()) {
+    tree_failed_.store(true, std::memory_order_release);  // pairs with Run's load
+    system_.log().Write(LogSeverity::kError,
+                        absl::StrCat("node ", name(), " ends, because its tree did: ", reason.ToString()));
   }
+  RequestStop();
+}
+
+int Node::Parts::Run(const std::function<void()>& begin) {
+  internal::StopSignals signals;
+  begin();
   std::array<pollfd, 2> wait = {{{.fd = stop_event_, .events = POLLIN, .revents = 0},
                                  {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}}};
   while (poll(wait.data(), wait.size(), -1) <= 0) {
   }
-  const bool failed = tree_failed->load(std::memory_order_acquire);
+  const bool failed = tree_failed_.load(std::memory_order_acquire);
   const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
   const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
   if (is_stuck_.load(std::memory_order_acquire)) {
@@ -313,6 +319,26 @@ int Node::Parts::RunUntilSignal(Pid tree) {
     _exit(kFailedExitStatus);
   }
   return failed ? kFailedExitStatus : status;
+}
+
+int Node::Parts::RunUntilSignal(Pid tree) {
+  return Run([this, tree] {
+    Ready();
+    if (tree.is_null()) return;
+    system_.Spawn<internal::TreeWatch>(tree, [this](const ExitReason& reason) { TreeEnded(reason); });
+  });
+}
+
+int Node::Parts::RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make) {
+  return Run([&] {
+    internal::TreeRoot::Calls calls;
+    calls.on_started = [this] { Ready(); };
+    calls.on_end = [this](const ExitReason& reason) { TreeEnded(reason); };
+    system_.SpawnMade(SpawnOptions{.label = "tree"}, [options = std::move(options), make = std::move(make),
+                                                      calls = std::move(calls)]() mutable {
+      return std::make_unique<internal::TreeRoot>(std::move(options), std::move(make), std::move(calls));
+    });
+  });
 }
 
 Node::Parts::~Parts() {
@@ -325,8 +351,8 @@ Node::Parts::~Parts() {
   system_.InstallPublisher(nullptr);
   system_.InstallSpawner(nullptr);
   listener_.reset();
+  core_.reset();  // and with it OnPeer, which uses the watch
   parent_watch_.reset();
-  core_.reset();
   close(stop_event_);
 }
 
@@ -375,6 +401,10 @@ void Node::Ready() { parts_->Ready(); }
 void Node::RequestStop() { parts_->RequestStop(); }
 
 int Node::Drain(absl::Duration within) { return parts_->Drain(within); }
+
+int Node::RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make) {
+  return parts_->RunMade(std::move(options), std::move(make));
+}
 
 int Node::RunUntilSignal(Pid tree) { return parts_->RunUntilSignal(tree); }
 

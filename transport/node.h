@@ -4,8 +4,7 @@
 //     ActorSystem system({.name = "ledger"});
 //     absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = "127.0.0.1:7000"});
 //     if (!node.ok()) { … }
-//     Pid tree = system.Spawn(house).pid();
-//     return (*node)->RunUntilSignal(tree);
+//     return (*node)->RunTree(house);          // a supervisor's builder, or any ActorSpec
 //   }
 //
 // Requires: the system's name is the node's, a DNS label that no other live
@@ -34,6 +33,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
@@ -99,7 +100,7 @@ class Node {
   [[nodiscard]] absl::Status AddPeer(absl::string_view node, absl::string_view address);
 
   // The parent's supervisor may go on: this process child is started. Without a
-  // parent it does nothing. RunUntilSignal implies it.
+  // parent it does nothing. RunTree and RunUntilSignal call it.
   void Ready();
 
   // Makes RunUntilSignal return, as SIGTERM does. Any thread, an actor's turn
@@ -119,9 +120,18 @@ class Node {
   // that must drain then too blocks both at the start of main; this unblocks them.
   int RunUntilSignal(Pid tree = Pid());
 
+  // Spawns the tree and runs as RunUntilSignal does; Ready is when the tree has
+  // started, names published and all. A tree that does not start has ended.
+  template <Spawnable S>
+  int RunTree(const S& tree) {
+    const ActorSpec<typename S::RefType> made = tree;
+    return RunMade(made.options, made.make);
+  }
+
  private:
   class Parts;
   explicit Node(std::unique_ptr<Parts> parts);
+  int RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make);
 
   const std::unique_ptr<Parts> parts_;
 };

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
@@ -51,9 +50,7 @@ NodeCore::NodeCore(NodeCoreOptions options)
 NodeCore::~NodeCore() {
   door_->Close();
   absl::MutexLock lock(&mu_);  // nobody else is there; it is for the analysis
-  for (const auto& [number, link] : links_) {
-    if (link->stream != nullptr) link->stream->Close();
-  }
+  for (const auto& [number, link] : links_) link->stream = nullptr;
 }
 
 // ---- Peers ----
@@ -108,13 +105,6 @@ absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address
   }
   FinishCall();
   return absl::OkStatus();
-}
-
-absl::Status NodeCore::SetGracePeriod(absl::string_view node, absl::Duration grace_period) {
-  absl::MutexLock lock(&mu_);
-  absl::StatusOr<Peer*> peer = AddValidPeer(node);
-  if (peer.ok()) (*peer)->session.SetGracePeriod(grace_period);
-  return peer.status();
 }
 
 void NodeCore::ForgetPeer(absl::string_view node) {
@@ -260,6 +250,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Statu
     absl::MutexLock lock(&mu_);
     links_.erase(link->number);
     strangers_.erase(link->number);
+    stream_work_.push_back({.kind = StreamWork::Kind::kDestroy, .link = link});
     if (Peer* peer = std::exchange(link->peer, nullptr); peer != nullptr) {
       peer->streams.erase(link->stream_of_peer);
       peer->session.OnStreamClosed(link->stream_of_peer, why, options_.clock->Now());
@@ -436,6 +427,9 @@ void NodeCore::WorkOnStreams() {
         break;
       case StreamWork::Kind::kClose:
         if (link.stream != nullptr) link.stream->Close();
+        break;
+      case StreamWork::Kind::kDestroy:
+        link.stream = nullptr;
         break;
     }
   }

@@ -21,7 +21,7 @@
 // Lifetime: the objects in the options outlive it. It is destroyed when no actor
 // calls it any more, that is after its system's Shutdown (or, on one thread,
 // when it is uninstalled), and not by its own callbacks. Streams may be open
-// then: they are closed, and late events find nobody.
+// then: they are destroyed, and late events find nobody.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 #define UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 
@@ -116,10 +116,6 @@ class NodeCore final : public Router, public NamePublisher {
   // Dials the node there from now on, whenever it has no stream; replaces an
   // earlier address. InvalidArgument for a name that is none, or our own.
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
-  // How long sessions with that node live without a stream, when not as
-  // SessionTimes says: zero for a child over a socketpair, which has nothing to
-  // reconnect to. InvalidArgument as above.
-  absl::Status SetGracePeriod(absl::string_view node, absl::Duration grace_period);
   // Dials it no more. A live session stays.
   void ForgetPeer(absl::string_view node);
   // For GrpcListener and the like: another node opened a stream.
@@ -170,7 +166,7 @@ class NodeCore final : public Router, public NamePublisher {
 
   // What must be done to a stream, without mu_.
   struct StreamWork {
-    enum class Kind { kDial, kWrite, kClose } kind;
+    enum class Kind { kDial, kWrite, kClose, kDestroy } kind;
     std::shared_ptr<Link> link;
     std::string text;  // the address or the frame
   };

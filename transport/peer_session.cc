@@ -47,10 +47,7 @@ absl::string_view SessionEndName(SessionEnd end) {
 }
 
 PeerSession::PeerSession(SessionConfig config)
-    : config_(std::move(config)),
-      random_(config_.seed),
-      backoff_(config_.times.backoff_min),
-      grace_period_(config_.times.grace_period) {
+    : config_(std::move(config)), random_(config_.seed), backoff_(config_.times.backoff_min) {
   UNDERSTUDY_CHECK(config_.node != config_.peer, "a node is not its own peer: ", config_.node);
   UNDERSTUDY_CHECK(config_.advertise.size() <= limits::kMailboxNameBytesMax, "the advertised address is too long");
 }
@@ -318,12 +315,12 @@ void PeerSession::LoseStream(absl::string_view why, MonotonicTime now) {
   carrier_.reset();
   backoff_ = config_.times.backoff_min;
   dial_at_ = now + backoff_ * (1 - random_.Fraction() / 2);
-  if (grace_period_ <= absl::ZeroDuration()) {
+  if (config_.times.grace_period <= absl::ZeroDuration()) {
     End(SessionEnd::kGraceOver, why, now);
     return;
   }
   live_->sequence.Rewind();
-  live_->grace_over = now + grace_period_;
+  live_->grace_over = now + config_.times.grace_period;
   actions_.push_back(SessionSuspect{.why = std::string(why)});
 }
 

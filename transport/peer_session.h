@@ -157,8 +157,6 @@ class PeerSession {
 
   // Whether there is an address to dial. A new one resets the backoff.
   void SetDialable(bool dialable, MonotonicTime now);
-  // Replaces SessionTimes::grace_period, from the next lost stream on.
-  void SetGracePeriod(absl::Duration grace_period) { grace_period_ = grace_period; }
   // Another node opened a stream, and its Hello claims to be our peer. Gives
   // the stream's number.
   uint64_t OnAccepted(const proto::Hello& hello, MonotonicTime now);
@@ -285,7 +283,6 @@ class PeerSession {
   uint64_t last_epoch_ = 0;
   uint64_t peer_dials_void_ = 0;
 
-  absl::Duration grace_period_;
   bool leaving_ = false;
   MonotonicTime leave_at_ = MonotonicTime::InfiniteFuture();
   SessionLedger ended_;

@@ -1,19 +1,23 @@
-// Tells a plain object of an actor's end.
+// Two actors that tell a node of its tree: one that watches a tree which is
+// there, and one that starts it.
 #ifndef UNDERSTUDY_TRANSPORT_TREE_WATCH_H_
 #define UNDERSTUDY_TRANSPORT_TREE_WATCH_H_
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/actor_system.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {
 
+// Calls `on_end` once, in a turn, when `tree` has ended; not when the system is
+// shut down before.
 class TreeWatch final : public Actor {
  public:
   TreeWatch(Pid tree, std::function<void(const ExitReason&)> on_end) : tree_(tree), on_end_(std::move(on_end)) {}
@@ -34,11 +38,43 @@ class TreeWatch final : public Actor {
   MonitorHandle monitor_;
 };
 
-// Calls `on_end` once, in a turn, when `tree` has ended; not when `system` is
-// shut down before.
-inline void WatchTree(ActorSystem& system, Pid tree, std::function<void(const ExitReason&)> on_end) {
-  system.Spawn<TreeWatch>(tree, std::move(on_end));
-}
+// The parent of the tree. Calls `on_started` once when the tree has started, and
+// `on_end` once when it has ended or did not start.
+class TreeRoot final : public Actor {
+ public:
+  struct Calls {
+    std::function<void()> on_started;
+    std::function<void(const ExitReason&)> on_end;
+  };
+  TreeRoot(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make, Calls calls)
+      : options_(std::move(options)), make_(std::move(make)), calls_(std::move(calls)) {}
+
+  Next Start() override {
+    context().TrapExits(&TreeRoot::TreeExited);
+    context().SpawnMade(std::move(options_).OnOutcome(&TreeRoot::Outcome), make_);
+    return Behavior("rooted", After(absl::InfiniteDuration(), [] {}));
+  }
+
+ private:
+  void Outcome(const SpawnOutcome& outcome) {
+    if (outcome.kind == SpawnOutcome::Kind::kStarted) {
+      calls_.on_started();
+    } else {
+      End(outcome.reason);
+    }
+  }
+  void TreeExited(const ExitEvent& exit) { End(exit.reason); }
+  void End(const ExitReason& reason) {
+    if (std::exchange(ended_, true)) return;
+    calls_.on_end(reason);
+    context().Stop();
+  }
+
+  SpawnOptions options_;
+  const std::function<std::unique_ptr<Actor>()> make_;
+  const Calls calls_;
+  bool ended_ = false;
+};
 
 }  // namespace understudy::internal
 

@@ -238,7 +238,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   bool Construct();
   void AdmitEarly(std::deque<Envelope> early);
   RootTask StartSequence(Activation& activation);
-  Task<absl::Status> TakeNames();
+  Task<absl::optional<ExitReason>> TakeNames();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
   void End();
   void DropHandlers();

@@ -17,6 +17,17 @@
 
 namespace understudy::internal {
 
+namespace {
+
+// A name that another actor has is told from other failures of a start: a
+// supervisor waits for it.
+ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
+  ExitReason failed = ExitReason::Failed(why);
+  return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
+}
+
+}  // namespace
+
 // Runs the constructor and begins Start. False when the constructor failed.
 bool ActorCore::Construct() {
   absl::optional<ExitReason> thrown;
@@ -82,23 +93,25 @@ void ActorCore::AdmitEarly(std::deque<Envelope> early) {
   }
 }
 
-Task<absl::Status> ActorCore::TakeNames() {
+Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
   if (!options_.registered_as.empty()) {
-    if (absl::Status taken = Register(options_.registered_as); !taken.ok()) co_return taken;
+    if (absl::Status taken = Register(options_.registered_as); !taken.ok()) {
+      co_return NotTaken(options_.registered_as, taken);
+    }
   }
   if (!options_.published_as.empty()) {
     const Pending<void> publishing(Publish(options_.published_as));
     absl::Status taken = co_await publishing;
-    if (!taken.ok()) co_return taken;
+    if (!taken.ok()) co_return NotTaken(options_.published_as, taken);
   }
-  co_return absl::OkStatus();
+  co_return absl::nullopt;
 }
 
 // Names, then Start, then what it decided; the root of the first activation.
 RootTask ActorCore::StartSequence(Activation& /*activation*/) {
   auto names = TakeNames();
-  if (absl::Status taken = co_await names; !taken.ok()) {
-    SetExit(ExitReason::Failed(std::move(taken)), /*is_kill=*/false);
+  if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
+    SetExit(*std::move(not_taken), /*is_kill=*/false);
     co_return;
   }
   Next next = actor_->Start();

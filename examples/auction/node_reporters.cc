@@ -52,7 +52,6 @@ NodeReport NodeSteward::MakeReport(const ReportRequest&) {
   NodeReport report = totals_();
   report.set_node(node_);
   report.set_os_pid(getpid());
-  report.set_waiting(report.waiting() + 1);  // this request, which has no fate yet
   return report;
 }
 

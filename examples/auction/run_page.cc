@@ -1,6 +1,7 @@
 #include "understudy/examples/auction/run_page.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,9 @@ std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotRes
   return text;
 }
 
-bool IsBalanced(const NodeReport& report) {
-  return report.accepted() == report.handled() + report.rejected() + report.failed() + report.expired() +
-                                  report.cancelled() + report.dropped() + report.dead_letters() + report.passed_on() +
-                                  report.waiting();
+int64_t Imbalance(const NodeReport& report) {
+  return report.accepted() - report.handled() - report.rejected() - report.failed() - report.expired() -
+         report.cancelled() - report.dropped() - report.dead_letters() - report.passed_on() - report.waiting();
 }
 
 std::string FormatMessageLedgers(const std::vector<NodeReport>& reports) {
@@ -36,7 +36,7 @@ std::string FormatMessageLedgers(const std::vector<NodeReport>& reports) {
                           absl::StrCat(report.expired()), absl::StrCat(report.cancelled()),
                           absl::StrCat(report.dropped()), absl::StrCat(report.dead_letters()),
                           absl::StrCat(report.passed_on()), absl::StrCat(report.waiting()),
-                          IsBalanced(report) ? "balances" : "DOES NOT BALANCE");
+                          Imbalance(report) == 0 ? "balances" : absl::StrCat("off by ", Imbalance(report)));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_PAGE_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_RUN_PAGE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,12 @@ namespace auction {
 std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotResult>& results);
 
 // A line for each node: what its mailboxes accepted, and what became of it.
+// What is in hand when a node reports is still waiting: its request at least.
 std::string FormatMessageLedgers(const std::vector<NodeReport>& reports);
 
-// Whether accepted is the sum of the fates.
-bool IsBalanced(const NodeReport& report);
+// What was accepted and is neither waiting nor has a fate: 0 unless a turn ran
+// while it was counted.
+int64_t Imbalance(const NodeReport& report);
 
 // "  ok      every winner …" and "  FAILED  …".
 std::string FormatChecks(const std::vector<Check>& checks);

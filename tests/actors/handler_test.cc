@@ -1,4 +1,4 @@
-// Every form of handler that design.md section 2 names, for tells and calls,
+// Every form of handler there is, for tells and calls,
 // and what each result does to its message.
 #include "understudy/actors/internal/handler.h"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -360,7 +361,7 @@ TEST(MailboxDeathTest, AProgrammersErrorsAreChecks) {
 
 class Post : public Actor {
  public:
-  static constexpr absl::string_view kService = "city.Post";
+  static constexpr std::string_view kService = "city.Post";  // not Abseil's own type
   Mailbox<"Deliver", int> deliver{this};
   Next Start() override {
     return Behavior("x", On(deliver, [] {}));

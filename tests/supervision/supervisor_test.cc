@@ -329,6 +329,17 @@ TEST_P(SupervisorTest, AChildThatLostItsNameIsStartedAgainWhenTheOtherOwnerEnds)
   EXPECT_NE(PidOf(root, "a"), before.pid());
 }
 
+TEST_P(SupervisorTest, AChildThatFindsItsNameTakenWaitsForItAndIsNoFailure) {
+  const Ref<Worker> rival = system_.Spawn<Worker>(SpawnOptions{.registered_as = "book"}, "rival", journal_);
+  system_.RunUntilIdle();
+  const SupervisorRef root = Spawn(OneForOne().Intensity(0, kSoon).Child("a", Perm("a").RegisteredAs("book")));
+  EXPECT_EQ(StatesOf(root), "a parked");
+  rival[&Worker::end].Tell(End());
+  system_.RunUntilIdle();
+  EXPECT_EQ(StatesOf(root), "a running");
+  EXPECT_EQ(system_.WhereIs("book"), PidOf(root, "a"));
+}
+
 TEST_P(SupervisorTest, AStartThatTakesTooLongFails) {
   ManOf("a")->start_hangs = true;
   Spawn(OneForOne().Child("a", Perm("a").StartWithin(absl::Seconds(2))));

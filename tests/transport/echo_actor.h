@@ -3,6 +3,7 @@
 #define UNDERSTUDY_TESTS_TRANSPORT_ECHO_ACTOR_H_
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <string>
@@ -43,7 +44,8 @@ class EchoRef : public Ref<EchoActor> {
   Channel<Call<EchoActor::Text, EchoActor::Text>> say() const { return (*this)[&EchoActor::say]; }
   // The actor fails with that text.
   Channel<EchoActor::Text> fail() const { return (*this)[&EchoActor::fail]; }
-  // The process exits with that code; by that signal, when it is negative.
+  // The process exits with that code; gets that signal, when it is negative. For
+  // SIGSTOP it cuts the connection to its parent first.
   Channel<google::protobuf::Int32Value> die() const { return (*this)[&EchoActor::die]; }
   static std::vector<MailboxSignature> Mailboxes() {
     return {SignatureOf(&EchoActor::say), SignatureOf(&EchoActor::fail), SignatureOf(&EchoActor::die)};
@@ -64,6 +66,7 @@ class Echo final : public EchoActor {
   absl::Status FailAs(const Text& text) { return Fail(absl::DataLossError(text.value())); }
   void DieBy(const google::protobuf::Int32Value& how) {
     if (how.value() >= 0) _exit(how.value());
+    if (how.value() == -SIGSTOP) shutdown(3, SHUT_RDWR);
     kill(getpid(), -how.value());
     pause();
   }

@@ -22,6 +22,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/transport/frame_codec.h"
@@ -33,59 +34,13 @@
 namespace understudy {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-testing::Note NoteOf(int64_t number) {
-  testing::Note note;
-  note.set_number(number);
-  return note;
-}
-
-class NodeCoreTest : public ::testing::Test {
- protected:
-  void Join(SimulatedCluster::Options options = {}) {
-    if (options.nodes.empty()) options.nodes = {"a", "b"};
-    cluster_ = std::make_unique<SimulatedCluster>(std::move(options));
-    ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->IsJoined(); }, absl::Seconds(5)));
-  }
-
-  struct Puppeteer {
-    Ref<Puppet> ref;
-    std::shared_ptr<Diary> diary;
-  };
-  // A puppet on `node`, published as `name` unless that is empty.
-  Puppeteer Make(absl::string_view node, absl::string_view name = "") {
-    auto diary = std::make_shared<Diary>();
-    SpawnOptions options;
-    options.published_as = std::string(name);
-    const Ref<Puppet> ref = cluster().system(node).Spawn<Puppet>(std::move(options), diary);
-    Run();
-    return {ref, diary};
-  }
-  // The pid of `puppet` as actors of `node` know it.
-  Pid Seen(absl::string_view node, const Puppeteer& puppet, absl::string_view home) {
-    TestSystem& system = cluster().system(node);
-    const uint16_t index = system.InternPeer(home, cluster().system(home).incarnation());
-    return Pid(index, puppet.ref.pid().cell(), puppet.ref.pid().serial());
-  }
-  void Do(const Puppeteer& puppet, Puppet::Script script) {
-    ASSERT_TRUE(puppet.ref[&Puppet::run].Send(std::move(script)).ok());
-    Run();
-  }
-  void Ask(const Puppeteer& puppet, Pid callee, int64_t number) {
-    ASSERT_TRUE(puppet.ref[&Puppet::go_ask].Send({.callee = callee, .number = number}).ok());
-    Run();
-  }
-  void Run(absl::Duration duration = absl::Milliseconds(50)) { cluster_->RunFor(duration); }
-  SimulatedCluster& cluster() { return *cluster_; }
-
-  std::unique_ptr<SimulatedCluster> cluster_;
-};
+class NodeCoreTest : public ClusterTest {};
 
 // ---- Messages ----
 
@@ -369,171 +324,6 @@ TEST_F(NodeCoreTest, WithAGrantAKillEndsAnActorOfAnotherNode) {
     p.context().Kill(seen);
   });
   EXPECT_THAT(*a.diary, ElementsAre("down Killed"));
-}
-
-// ---- Names ----
-
-TEST_F(NodeCoreTest, APublishedNameIsFoundOnEveryNodeAndGoesBeforeItsOwnersDown) {
-  Join({.nodes = {"a", "b", "c"}});
-  const Puppeteer b = Make("b", "lot");
-  for (const char* node : {"a", "b", "c"}) {
-    const absl::optional<Pid> found = cluster().system(node).WhereIs("lot");
-    ASSERT_TRUE(found.has_value()) << node;
-    EXPECT_EQ(found->serial(), b.ref.pid().serial());
-  }
-  const Puppeteer a = Make("a");
-  TestSystem& system = cluster().system("a");
-  Do(a, [&system, pid = *system.WhereIs("lot")](Puppet& p) {
-    p.monitors_.push_back(p.context().Monitor(pid, [&system, &p](const Down&) {
-      p.Write(system.WhereIs("lot").has_value() ? "still named" : "name is free");
-    }));
-  });
-  Do(b, [](Puppet& p) { p.context().Stop(); });
-  EXPECT_THAT(*a.diary, ElementsAre("name is free"));
-  EXPECT_FALSE(cluster().system("c").WhereIs("lot").has_value());
-}
-
-TEST_F(NodeCoreTest, ANameTakenOnAnotherNodeIsRefused) {
-  Join();
-  Make("b", "lot");
-  const Puppeteer late = Make("a", "lot");
-  EXPECT_THAT(*late.diary, ElementsAre(AllOf(HasSubstr("exit Failed(ALREADY_EXISTS"), HasSubstr("lot"))));
-}
-
-TEST_F(NodeCoreTest, OfTwoOwnersOfOneNameTheLaterExitsNameConflictWhenTheNodesMeet) {
-  Join();
-  cluster().network().Partition("a", "b");
-  Run(absl::Minutes(1));
-  const Puppeteer first = Make("b", "lot");
-  const Puppeteer second = Make("a", "lot");
-  cluster().network().Heal("a", "b");
-  Run(absl::Seconds(10));
-  EXPECT_THAT(*first.diary, IsEmpty());
-  EXPECT_THAT(*second.diary, ElementsAre("exit NameConflict(lot)"));
-  for (const char* node : {"a", "b"}) {
-    ASSERT_TRUE(cluster().system(node).WhereIs("lot").has_value()) << node;
-    EXPECT_EQ(cluster().system(node).WhereIs("lot")->serial(), first.ref.pid().serial()) << node;
-  }
-}
-
-TEST_F(NodeCoreTest, APeersNamesGoWithItsSession) {
-  Join();
-  Make("b", "lot");
-  ASSERT_TRUE(cluster().system("a").WhereIs("lot").has_value());
-  cluster().network().Partition("a", "b");
-  Run(absl::Minutes(1));
-  EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
-  EXPECT_TRUE(cluster().system("b").WhereIs("lot").has_value());
-}
-
-// ---- Nodes ----
-
-TEST_F(NodeCoreTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace) {
-  Join();
-  const Puppeteer a = Make("a");
-  const Puppeteer b = Make("b", "lot");
-  Do(a, [pid = Seen("a", b, "b")](Puppet& p) { p.Watch(pid); });
-  cluster().Crash("b");
-  cluster().Start("b");
-  ASSERT_TRUE(cluster().RunUntil([&] { return cluster().IsJoined(); }, absl::Seconds(2)));
-  Run();
-  EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
-  EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
-}
-
-TEST_F(NodeCoreTest, AGracePeriodOfZeroEndsASessionWithItsStream) {
-  Join();
-  const Puppeteer a = Make("a");
-  const Puppeteer b = Make("b");
-  Do(a, [pid = Seen("a", b, "b")](Puppet& p) { p.Watch(pid); });
-  ASSERT_TRUE(cluster().core("a").SetGracePeriod("b", absl::ZeroDuration()).ok());
-  cluster().network().Cut("a", "b");
-  Run(absl::Milliseconds(5));
-  EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
-}
-
-TEST_F(NodeCoreTest, LeavingDeliversWhatWasAcceptedAndEndsEverySession) {
-  Join();
-  const Puppeteer b = Make("b");
-  const Ref<Puppet> seen(Seen("a", b, "b"));
-  for (int i = 1; i <= 100; ++i) ASSERT_TRUE(seen[&Puppet::note].Send(NoteOf(i)).ok());
-  cluster().core("a").Leave("done");
-  EXPECT_TRUE(IsStopping(seen[&Puppet::note].Send(NoteOf(101))));
-  Run();
-  EXPECT_TRUE(cluster().core("a").has_left());
-  EXPECT_THAT(*b.diary, SizeIs(100));
-  EXPECT_THAT(cluster().peer_events("b"), Contains("ended a epoch 1: the peer left, done"));
-  EXPECT_EQ(cluster().core("a").Ledger().unconfirmed, 0);
-}
-
-TEST_F(NodeCoreTest, ANodeIsNotItsOwnPeerAndItsNameIsADnsLabel) {
-  Join();
-  EXPECT_TRUE(absl::IsInvalidArgument(cluster().core("a").SetPeer("a", "a")));
-  EXPECT_TRUE(absl::IsInvalidArgument(cluster().core("a").SetPeer("No Label", "x")));
-}
-
-// A stream that a test speaks into by hand.
-class Visitor : public FrameStream::Events {
- public:
-  void OnFrame(std::string frame) override { frames.push_back(std::move(frame)); }
-  void OnWritten() override {}
-  void OnClosed(absl::Status) override { closed = true; }
-
-  std::vector<std::string> frames;
-  bool closed = false;
-};
-
-TEST_F(NodeCoreTest, AStreamWithoutAHelloIsClosedAfterTheHandshakesTimeout) {
-  Join();
-  Visitor visitor;
-  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor);
-  Run(absl::Seconds(1));
-  EXPECT_FALSE(visitor.closed);
-  Run(absl::Seconds(1.5));
-  EXPECT_TRUE(visitor.closed);
-  EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
-}
-
-TEST_F(NodeCoreTest, AStreamThatBeginsWithAnythingElseIsClosedAtOnce) {
-  Join();
-  Visitor visitor;
-  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor);
-  stream->Write("GET / HTTP/1.1");
-  Run();
-  EXPECT_TRUE(visitor.closed);
-}
-
-TEST_F(NodeCoreTest, APeerThatExceedsItsWindowEndsItsSession) {
-  Join();
-  const Puppeteer a = Make("a");
-  Visitor visitor;
-  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor);
-  FramePacker hello(0, 0);
-  hello.frame().mutable_hello()->set_version(kWireVersion);
-  hello.frame().mutable_hello()->set_from_node("stranger");
-  hello.frame().mutable_hello()->set_incarnation(77);
-  hello.frame().mutable_hello()->set_to_node("a");
-  hello.frame().mutable_hello()->set_new_epoch(1);
-  hello.frame().mutable_hello()->set_dial(1);
-  stream->Write(hello.Encode());
-  Run();
-  const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
-  proto::MailboxDefinition definition;
-  definition.set_name("puppet/closed");
-  definition.set_hash(internal::Fnv1a(definition.name()));
-  uint64_t number = 0;
-  for (int frame = 0; frame < 2; ++frame) {
-    FramePacker packer(1, 0);
-    for (int64_t i = 0; i < limits::kChannelWindowMessages / 2 + 1; ++i) {
-      ++number;
-      ASSERT_TRUE(packer.Add(number, *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), definition.hash(), 0, ""), false,
-                             absl::nullopt, i == 0 ? &definition : nullptr));
-    }
-    stream->Write(packer.Encode());
-    Run();
-  }
-  EXPECT_THAT(cluster().peer_events("a"), Contains(AllOf(HasSubstr("ended stranger"), HasSubstr("window"))));
-  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("up b")));
 }
 
 }  // namespace

@@ -217,6 +217,14 @@ TEST_F(ProcessSpawnerTest, AChildThatEndsItselfIsNotKilledForIt) {
   EXPECT_EQ(story->WaitFor(2)[1], absl::StrCat("down: ", ExitReason::OsExit(1).ToString()));
 }
 
+TEST_F(ProcessSpawnerTest, OneThatLivesWithoutItsStreamIsKilled) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  Die(Find("echo/house-1"), -SIGSTOP);  // it is cut off, and cannot end itself
+  EXPECT_EQ(story->WaitFor(2)[1], absl::StrCat("down: ", ExitReason::OsSignal(SIGKILL).ToString()));
+}
+
 TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
   auto story = std::make_shared<Story>();
   const Ref<Parent> parent = Launch(TestNode("house-1", {"child"}), story);

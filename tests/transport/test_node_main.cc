@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/tests/transport/echo_actor.h"
@@ -55,8 +56,9 @@ int RunChild() {
   ActorSystem system({.name = name});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
   if (!node.ok()) return Complain(node.status());
-  const EchoRef echo = system.Spawn<Echo>(SpawnOptions{.published_as = absl::StrCat("echo/", name)}, name);
-  return (*node)->RunUntilSignal(echo.pid());
+  ActorSpec<EchoRef> echo = MakeActorSpec<Echo>(name);
+  echo.options.published_as = absl::StrCat("echo/", name);
+  return (*node)->RunTree(echo);
 }
 
 // Asks the Echo of that name, and answers with what it says.
@@ -87,8 +89,9 @@ int RunRelay(const std::string& other) {
   ActorSystem system({.name = name});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
   if (!node.ok()) return Complain(node.status());
-  system.Spawn<Relay>(SpawnOptions{.published_as = absl::StrCat("echo/", name)}, name, other);
-  return (*node)->RunUntilSignal();
+  ActorSpec<EchoRef> relay = MakeActorSpec<Relay>(name, other);
+  relay.options.published_as = absl::StrCat("echo/", name);
+  return (*node)->RunTree(relay);
 }
 
 int RunHolder(const char* fifo) {

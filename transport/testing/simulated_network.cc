@@ -64,6 +64,15 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
     }
   }
 
+  // Ends every stream at once.
+  void End() {
+    for (const auto& [number, pipe] : std::map<int64_t, std::shared_ptr<Pipe>>(pipes_)) Close(pipe, "no network");
+    for (const auto& [number, pipe] : std::map<int64_t, std::shared_ptr<Pipe>>(closing_)) {
+      TellClosed(pipe, 0, "no network");
+      TellClosed(pipe, 1, "no network");
+    }
+  }
+
   void Trace(absl::string_view line) {
     if (options_.trace) options_.trace(line);
   }
@@ -80,6 +89,7 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
  private:
   void Accept(const std::shared_ptr<Pipe>& pipe);
   void Arrive(const std::shared_ptr<Pipe>& pipe, int end, std::string frame);
+  void TellClosed(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why);
 
   absl::Duration Latency() {
     return options_.latency_min + (options_.latency_max - options_.latency_min) * random_.Fraction();
@@ -97,7 +107,8 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
 
   const Options options_;
   Random random_;
-  std::map<int64_t, std::shared_ptr<Pipe>> pipes_;  // open ones
+  std::map<int64_t, std::shared_ptr<Pipe>> pipes_;    // open ones
+  std::map<int64_t, std::shared_ptr<Pipe>> closing_;  // those with an end that is not told yet
   int64_t last_pipe_ = 0;
 };
 
@@ -170,12 +181,17 @@ void SimulatedNetwork::State::Close(const std::shared_ptr<Pipe>& pipe, absl::str
   pipe->open = false;
   pipes_.erase(pipe->number);
   Trace(absl::StrCat("close #", pipe->number, ": ", why));
+  closing_[pipe->number] = pipe;
   for (int end = 0; end < 2; ++end) {
-    After(options_.clock->Now() + Latency(), [pipe, end, text = std::string(why)](State&) {
-      FrameStream::Events* events = std::exchange(pipe->events[end], nullptr);
-      if (events != nullptr) events->OnClosed(absl::UnavailableError(text));
-    });
+    After(options_.clock->Now() + Latency(),
+          [pipe, end, text = std::string(why)](State& state) { state.TellClosed(pipe, end, text); });
   }
+}
+
+void SimulatedNetwork::State::TellClosed(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why) {
+  FrameStream::Events* events = std::exchange(pipe->events[end], nullptr);
+  if (pipe->events[1 - end] == nullptr) closing_.erase(pipe->number);
+  if (events != nullptr) events->OnClosed(absl::UnavailableError(why));
 }
 
 class SimulatedNetwork::NodeDialer final : public Dialer {
@@ -191,7 +207,7 @@ class SimulatedNetwork::NodeDialer final : public Dialer {
 };
 
 SimulatedNetwork::SimulatedNetwork(Options options) : state_(std::make_shared<State>(std::move(options))) {}
-SimulatedNetwork::~SimulatedNetwork() = default;
+SimulatedNetwork::~SimulatedNetwork() { state_->End(); }
 
 Dialer* SimulatedNetwork::DialerFor(absl::string_view node) {
   std::unique_ptr<NodeDialer>& dialer = dialers_[std::string(node)];

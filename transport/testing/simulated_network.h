@@ -11,8 +11,8 @@
 // it and tells nobody: the peers see silence. Between partitioned nodes streams
 // stall and dials are lost.
 //
-// Threads: one, that of the seeded executor. Lifetime: callbacks that are due
-// later find nobody when it is gone; streams die before it.
+// Threads: one, that of the seeded executor. Lifetime: its destructor closes
+// every stream and says so; callbacks that are due later find nobody.
 #ifndef UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_NETWORK_H_
 #define UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_NETWORK_H_
 

@@ -1,5 +1,7 @@
 #include "understudy/examples/auction/sqlite_book.h"
 
+#include <sqlite3.h>
+
 #include <cstdint>
 #include <fstream>
 #include <memory>
@@ -109,6 +111,20 @@ TEST_F(SqliteBookTest, ARecordThatContradictsTheLedgerIsRefusedAlone) {
   absl::StatusOr<RecordReply> other = system_.Ask(book.record(), OfferRecord(1, "clock"), absl::Seconds(5));
   EXPECT_TRUE(absl::IsInvalidArgument(other.status())) << other.status();
   EXPECT_TRUE(system_.Ask(book.record(), OfferRecord(2, "clock"), absl::Seconds(5)).ok());
+}
+
+TEST_F(SqliteBookTest, ARecordThatCannotBeWrittenIsNotAcknowledgedAndTheBookFails) {
+  const BookRef book = SpawnBook();
+  ASSERT_TRUE(system_.Ask(book.record(), OfferRecord(1, "lamp"), absl::Seconds(5)).ok());
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "DROP TABLE offers", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  absl::StatusOr<RecordReply> reply = system_.Ask(book.record(), OfferRecord(2, "lamp"), absl::Seconds(5));
+  EXPECT_FALSE(reply.ok());
+  EXPECT_THAT(std::string(reply.status().message()), HasSubstr(path_));
+  reply = system_.Ask(book.record(), OfferRecord(3, "lamp"), absl::Seconds(5));
+  EXPECT_TRUE(understudy::IsNoProcess(reply.status())) << reply.status();
 }
 
 TEST_F(SqliteBookTest, AFileThatIsNoDatabaseFailsTheStartAndTheAskerHearsWhy) {

@@ -1,0 +1,187 @@
+// NodeCore: names, and nodes that come, go and misbehave.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/tests/transport/cluster_test.h"
+#include "understudy/tests/transport/puppet.h"
+#include "understudy/tests/transport/puppet.pb.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/peer_session.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+#include "understudy/transport/testing/simulated_network.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class NodeCorePeersTest : public ClusterTest {};
+
+// ---- Names ----
+
+TEST_F(NodeCorePeersTest, APublishedNameIsFoundOnEveryNodeAndGoesBeforeItsOwnersDown) {
+  Join({.nodes = {"a", "b", "c"}});
+  const Puppeteer b = Make("b", "lot");
+  for (const char* node : {"a", "b", "c"}) {
+    const absl::optional<Pid> found = cluster().system(node).WhereIs("lot");
+    ASSERT_TRUE(found.has_value()) << node;
+    EXPECT_EQ(found->serial(), b.ref.pid().serial());
+  }
+  const Puppeteer a = Make("a");
+  TestSystem& system = cluster().system("a");
+  Do(a, [&system, pid = *system.WhereIs("lot")](Puppet& p) {
+    p.monitors_.push_back(p.context().Monitor(pid, [&system, &p](const Down&) {
+      p.Write(system.WhereIs("lot").has_value() ? "still named" : "name is free");
+    }));
+  });
+  Do(b, [](Puppet& p) { p.context().Stop(); });
+  EXPECT_THAT(*a.diary, ElementsAre("name is free"));
+  EXPECT_FALSE(cluster().system("c").WhereIs("lot").has_value());
+}
+
+TEST_F(NodeCorePeersTest, ANameTakenOnAnotherNodeIsRefused) {
+  Join();
+  Make("b", "lot");
+  const Puppeteer late = Make("a", "lot");
+  EXPECT_THAT(*late.diary, ElementsAre(AllOf(HasSubstr("exit Failed(ALREADY_EXISTS"), HasSubstr("lot"))));
+}
+
+TEST_F(NodeCorePeersTest, OfTwoOwnersOfOneNameTheLaterExitsNameConflictWhenTheNodesMeet) {
+  Join();
+  cluster().network().Partition("a", "b");
+  Run(absl::Minutes(1));
+  const Puppeteer first = Make("b", "lot");
+  const Puppeteer second = Make("a", "lot");
+  cluster().network().Heal("a", "b");
+  Run(absl::Seconds(10));
+  EXPECT_THAT(*first.diary, IsEmpty());
+  EXPECT_THAT(*second.diary, ElementsAre("exit NameConflict(lot)"));
+  for (const char* node : {"a", "b"}) {
+    ASSERT_TRUE(cluster().system(node).WhereIs("lot").has_value()) << node;
+    EXPECT_EQ(cluster().system(node).WhereIs("lot")->serial(), first.ref.pid().serial()) << node;
+  }
+}
+
+TEST_F(NodeCorePeersTest, APeersNamesGoWithItsSession) {
+  Join();
+  Make("b", "lot");
+  ASSERT_TRUE(cluster().system("a").WhereIs("lot").has_value());
+  cluster().network().Partition("a", "b");
+  Run(absl::Minutes(1));
+  EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
+  EXPECT_TRUE(cluster().system("b").WhereIs("lot").has_value());
+}
+
+// ---- Nodes ----
+
+TEST_F(NodeCorePeersTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace) {
+  Join();
+  const Puppeteer a = Make("a");
+  const Puppeteer b = Make("b", "lot");
+  Do(a, [pid = Seen("a", b, "b")](Puppet& p) { p.Watch(pid); });
+  cluster().Crash("b");
+  cluster().Start("b");
+  ASSERT_TRUE(cluster().RunUntil([&] { return cluster().IsJoined(); }, absl::Seconds(2)));
+  Run();
+  EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
+  EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
+}
+
+TEST_F(NodeCorePeersTest, LeavingDeliversWhatWasAcceptedAndEndsEverySession) {
+  Join();
+  const Puppeteer b = Make("b");
+  const Ref<Puppet> seen(Seen("a", b, "b"));
+  for (int i = 1; i <= 100; ++i) ASSERT_TRUE(seen[&Puppet::note].Send(NoteOf(i)).ok());
+  cluster().core("a").Leave("done");
+  EXPECT_TRUE(IsStopping(seen[&Puppet::note].Send(NoteOf(101))));
+  Run();
+  EXPECT_TRUE(cluster().core("a").has_left());
+  EXPECT_THAT(*b.diary, SizeIs(100));
+  EXPECT_THAT(cluster().peer_events("b"), Contains("ended a epoch 1: the peer left, done"));
+  EXPECT_EQ(cluster().core("a").Ledger().unconfirmed, 0);
+}
+
+TEST_F(NodeCorePeersTest, ANodeIsNotItsOwnPeerAndItsNameIsADnsLabel) {
+  Join();
+  EXPECT_TRUE(absl::IsInvalidArgument(cluster().core("a").SetPeer("a", "a")));
+  EXPECT_TRUE(absl::IsInvalidArgument(cluster().core("a").SetPeer("No Label", "x")));
+}
+
+TEST_F(NodeCorePeersTest, AStreamWithoutAHelloIsClosedAfterTheHandshakesTimeout) {
+  Join();
+  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
+  Run(absl::Seconds(1));
+  EXPECT_FALSE(visitor_.closed);
+  Run(absl::Seconds(1.5));
+  EXPECT_TRUE(visitor_.closed);
+  EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
+}
+
+TEST_F(NodeCorePeersTest, AStreamThatBeginsWithAnythingElseIsClosedAtOnce) {
+  Join();
+  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
+  stream->Write("GET / HTTP/1.1");
+  Run();
+  EXPECT_TRUE(visitor_.closed);
+}
+
+TEST_F(NodeCorePeersTest, APeerThatExceedsItsWindowEndsItsSession) {
+  Join();
+  const Puppeteer a = Make("a");
+  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
+  FramePacker hello(0, 0);
+  hello.frame().mutable_hello()->set_version(kWireVersion);
+  hello.frame().mutable_hello()->set_from_node("stranger");
+  hello.frame().mutable_hello()->set_incarnation(77);
+  hello.frame().mutable_hello()->set_to_node("a");
+  hello.frame().mutable_hello()->set_new_epoch(1);
+  hello.frame().mutable_hello()->set_dial(1);
+  stream->Write(hello.Encode());
+  Run();
+  const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
+  proto::MailboxDefinition definition;
+  definition.set_name("puppet/closed");
+  definition.set_hash(internal::Fnv1a(definition.name()));
+  uint64_t number = 0;
+  for (int frame = 0; frame < 2; ++frame) {
+    FramePacker packer(1, 0);
+    for (int64_t i = 0; i < limits::kChannelWindowMessages / 2 + 1; ++i) {
+      ++number;
+      ASSERT_TRUE(packer.Add(number, *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), definition.hash(), 0, ""), false,
+                             absl::nullopt, i == 0 ? &definition : nullptr));
+    }
+    stream->Write(packer.Encode());
+    Run();
+  }
+  EXPECT_THAT(cluster().peer_events("a"), Contains(AllOf(HasSubstr("ended stranger"), HasSubstr("window"))));
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("up b")));
+}
+
+}  // namespace
+}  // namespace understudy

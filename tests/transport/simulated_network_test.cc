@@ -1,0 +1,134 @@
+#include "understudy/transport/testing/simulated_network.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/transport/frame_stream.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Writes down what one end of a stream hears.
+struct Hearer : FrameStream::Events {
+  void OnFrame(std::string frame) override { heard.push_back(std::move(frame)); }
+  void OnWritten() override { ++written; }
+  void OnClosed(absl::Status) override { heard.push_back("closed"); }
+
+  std::vector<std::string> heard;
+  int written = 0;
+};
+
+class SimulatedNetworkTest : public ::testing::Test {
+ protected:
+  SimulatedNetworkTest() {
+    network_.Listen("b", [this](std::unique_ptr<FrameStream> stream) {
+      accepted_ = std::move(stream);
+      return &b_;
+    });
+  }
+  std::unique_ptr<FrameStream> Dial(const std::string& to) { return network_.DialerFor("a")->Dial(to, &a_); }
+  void Run() { executor_.Advance(absl::Seconds(1)); }
+
+  Hearer a_;
+  Hearer b_;
+  SeededExecutor executor_{3};
+  SimulatedNetwork network_{{.seed = 3,
+                             .clock = &executor_.clock(),
+                             .run_at = [this](MonotonicTime time, absl::AnyInvocable<void()> callback) {
+                               executor_.RunAt(time, std::move(callback));
+                             }}};
+  std::unique_ptr<FrameStream> accepted_;
+};
+
+TEST_F(SimulatedNetworkTest, FramesArriveInOrderAtBothEnds) {
+  const auto stream = Dial("b");
+  std::vector<std::string> expected;
+  for (int i = 0; i < 50; ++i) {
+    expected.push_back(absl::StrCat(i));
+    stream->Write(expected.back());
+  }
+  Run();
+  EXPECT_EQ(b_.heard, expected);
+  EXPECT_EQ(a_.written, 50);
+  accepted_->Write("back");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("back"));
+}
+
+TEST_F(SimulatedNetworkTest, ADialToNobodyIsClosed) {
+  const auto stream = Dial("nobody");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+}
+
+TEST_F(SimulatedNetworkTest, ClosingTellsBothEndsOnce) {
+  const auto stream = Dial("b");
+  Run();
+  stream->Close();
+  stream->Close();
+  stream->Write("late");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+  EXPECT_THAT(b_.heard, ElementsAre("closed"));
+}
+
+TEST_F(SimulatedNetworkTest, ACutLosesWhatIsUnderWayAndTellsBothEnds) {
+  const auto stream = Dial("b");
+  Run();
+  stream->Write("lost");
+  network_.Cut("b", "a");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+  EXPECT_THAT(b_.heard, ElementsAre("closed"));
+  EXPECT_EQ(network_.streams("a", "b"), 0);
+}
+
+TEST_F(SimulatedNetworkTest, AStalledStreamLosesEverythingAndTellsNobody) {
+  const auto stream = Dial("b");
+  Run();
+  network_.Stall("a", "b");
+  stream->Write("lost");
+  Run();
+  EXPECT_THAT(a_.heard, IsEmpty());
+  EXPECT_THAT(b_.heard, IsEmpty());
+  EXPECT_EQ(network_.streams("a", "b"), 1);
+}
+
+TEST_F(SimulatedNetworkTest, APartitionLosesDialsUntilItHeals) {
+  network_.Partition("a", "b");
+  const auto lost = Dial("b");
+  Run();
+  EXPECT_EQ(accepted_, nullptr);
+  network_.Heal("a", "b");
+  const auto stream = Dial("b");
+  stream->Write("through");
+  Run();
+  EXPECT_THAT(b_.heard, ElementsAre("through"));
+}
+
+TEST_F(SimulatedNetworkTest, ASilencedNodesStreamsCloseAndItsAddressRefuses) {
+  const auto stream = Dial("b");
+  Run();
+  network_.Silence("b");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+  const auto again = Dial("b");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed", "closed"));
+}
+
+}  // namespace
+}  // namespace understudy
