@@ -13,7 +13,6 @@
 #include "understudy/examples/auction/input_files.h"
 #include "understudy/examples/auction/quiet_log.h"
 #include "understudy/examples/auction/run_plan.h"
-#include "understudy/supervision/supervisor.h"
 #include "understudy/transport/node.h"
 
 namespace auction {
@@ -36,8 +35,7 @@ int Main(const std::vector<std::string>& arguments) {
   understudy::ActorSystem system({.name = name, .log = &QuietLog()});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::FromParent(system);
   if (!node.ok()) return Refuse(node.status());
-  const understudy::SupervisorRef tree = system.Spawn(HouseTree(name, LotsOfHouse(*setup, lots), TotalsOf(system)));
-  return (*node)->RunUntilSignal(tree.pid());
+  return (*node)->RunTree(HouseTree(name, LotsOfHouse(*setup, lots), TotalsOf(system)));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/examples/auction/house_tree.h"
 #include "understudy/examples/auction/quiet_log.h"
-#include "understudy/supervision/supervisor.h"
 #include "understudy/transport/node.h"
 
 int main(int argc, char** argv) {
@@ -23,6 +22,5 @@ int main(int argc, char** argv) {
     std::cerr << "ledger_node: " << node.status() << "\n";
     return 2;
   }
-  const understudy::SupervisorRef tree = system.Spawn(auction::LedgerTree(name, argv[1], auction::TotalsOf(system)));
-  return (*node)->RunUntilSignal(tree.pid());
+  return (*node)->RunTree(auction::LedgerTree(name, argv[1], auction::TotalsOf(system)));
 }
