@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>

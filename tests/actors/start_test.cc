@@ -191,7 +191,8 @@ TEST_F(StartTest, NamesAreTakenBeforeStartAndFreedBeforeAFailureIsTold) {
   EXPECT_EQ(system().WhereIs("clerk"), owner.pid());
   Start("behave", {.registered_as = "clerk"});
   ASSERT_EQ(notes_.size(), 2U);
-  EXPECT_THAT(notes_[0], HasSubstr("failed NameConflict(clerk); because of Failed(ALREADY_EXISTS: the name clerk belongs to"));
+  EXPECT_THAT(notes_[0],
+              HasSubstr("failed NameConflict(clerk); because of Failed(ALREADY_EXISTS: the name clerk belongs to"));
   EXPECT_EQ(system().WhereIs("clerk"), owner.pid());
 
   Start("status", {.registered_as = "other", .published_as = "cluster/other"});

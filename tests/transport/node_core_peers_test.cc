@@ -69,7 +69,8 @@ TEST_F(NodeCorePeersTest, ANameTakenOnAnotherNodeIsRefused) {
   Join();
   Make("b", "lot");
   const Puppeteer late = Make("a", "lot");
-  EXPECT_THAT(*late.diary, ElementsAre(AllOf(HasSubstr("exit Failed(ALREADY_EXISTS"), HasSubstr("lot"))));
+  EXPECT_THAT(*late.diary, ElementsAre(AllOf(HasSubstr("exit NameConflict(lot); because of Failed(ALREADY_EXISTS"),
+                                             HasSubstr("lot"))));
 }
 
 TEST_F(NodeCorePeersTest, OfTwoOwnersOfOneNameTheLaterExitsNameConflictWhenTheNodesMeet) {
