@@ -30,10 +30,10 @@ absl::StatusOr<int64_t> ParseAmount(absl::string_view text) {
   }
   int64_t cents = 0;
   for (char digit : whole) {
-    cents = cents * 10 + (digit - '0') * 100;
+    cents = cents * 10 + int64_t{digit - '0'} * 100;
     if (cents > kAmountCentsMax) return BadAmount(text, absl::StrCat("is above ", FormatAmount(kAmountCentsMax)));
   }
-  cents += (places[0] - '0') * 10 + (places.size() == 2 ? places[1] - '0' : 0);
+  cents += int64_t{places[0] - '0'} * 10 + (places.size() == 2 ? places[1] - '0' : 0);
   if (cents == 0) return BadAmount(text, "is not above zero");
   if (cents > kAmountCentsMax) return BadAmount(text, absl::StrCat("is above ", FormatAmount(kAmountCentsMax)));
   return cents;
