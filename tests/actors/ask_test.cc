@@ -139,7 +139,9 @@ TEST_F(AskTest, InheritsTheSmallerDeadlineOfTheCallInHand) {
   system().RunUntilIdle();
   // Both are free again: their own asks ended with the caller's.
   AskAndNote(outer[&Middle::ask], 2, absl::Seconds(2));
-  EXPECT_EQ(oracle_.Receive()->request, 2);
+  asked = oracle_.Receive();
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->request, 2);
   system().Advance(absl::Seconds(2));
 }
 
