@@ -73,7 +73,7 @@ ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
   static_assert((std::is_copy_constructible_v<Args> && ...),
                 "the arguments of an actor that may start again are copied at each start; use a factory for others");
   ActorSpec<typename internal::RefOf<T>::type> spec;
-  spec.make = [args...]() -> std::unique_ptr<Actor> { return std::make_unique<T>(args...); };
+  spec.make = [... held = std::move(args)]() -> std::unique_ptr<Actor> { return std::make_unique<T>(held...); };
   spec.options.label = internal::DemangledName(typeid(T).name());
   return spec;
 }

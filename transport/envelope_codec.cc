@@ -61,7 +61,7 @@ absl::Status Addresses(const NodePair& nodes, const proto::Address& from, const 
 
 absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, proto::Message& in) {
   internal::Message message;
-  const absl::Status addressed = Addresses(nodes, in.from(), in.to(), message.from, message.to);
+  absl::Status addressed = Addresses(nodes, in.from(), in.to(), message.from, message.to);
   if (!addressed.ok()) return addressed;
   if (message.to.is_null()) return BadEnvelope("a message to no actor");
   message.mailbox = in.mailbox();
@@ -72,7 +72,7 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, proto::Message& in
 
 absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, proto::Signal& in) {
   Signal signal;
-  const absl::Status addressed = Addresses(nodes, in.from(), in.to(), signal.from, signal.to);
+  absl::Status addressed = Addresses(nodes, in.from(), in.to(), signal.from, signal.to);
   if (!addressed.ok()) return addressed;
   if (in.kind() < 1 || in.kind() > kSignalKindMax) return BadEnvelope(absl::StrCat("a signal of kind ", in.kind()));
   signal.kind = static_cast<SignalKind>(in.kind());

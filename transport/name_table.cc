@@ -135,7 +135,7 @@ absl::Status NameTable::OnChanges(absl::string_view peer, uint16_t peer_node, co
     Put(release.name(), peer, nullptr);
   }
   for (const proto::NameClaim& claim : changes.claims()) {
-    const absl::Status checked = CheckClaim(claim);
+    absl::Status checked = CheckClaim(claim);
     if (!checked.ok()) return checked;
     if (names_of_node_[std::string(peer)] >= limits::kNamesPerNodeMax) {
       return absl::InvalidArgumentError("bad frame: a node with too many names");

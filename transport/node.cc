@@ -211,7 +211,7 @@ absl::Status Node::Parts::JoinParent() {
     const absl::Status added = AddPeer(node, address);
     if (!added.ok()) system_.log().Write(LogSeverity::kError, added.message());
   };
-  link.on_lost = [this](absl::Status why) {
+  link.on_lost = [this](const absl::Status& why) {
     system_.log().Write(LogSeverity::kError, absl::StrCat("no answer from the parent: ", why.message()));
     parent_watch_->ParentIsGone();
   };

@@ -149,6 +149,7 @@ bool NodeCore::has_left() {
 std::vector<NodeCore::PeerInfo> NodeCore::Peers() {
   absl::MutexLock lock(&mu_);
   std::vector<PeerInfo> infos;
+  infos.reserve(peers_.size());
   for (const auto& [name, peer] : peers_) {
     infos.push_back({.node = name,
                      .address = peer->dialled_address,
@@ -221,7 +222,7 @@ void NodeCore::BindAccepted(const std::shared_ptr<Link>& link, absl::string_view
   CarryOut(*peer);
 }
 
-void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, std::string frame) {
+void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view frame) {
   {
     absl::MutexLock lock(&mu_);
     if (link->peer != nullptr) {

@@ -182,7 +182,7 @@ class NodeCore final : public Router, public NamePublisher {
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<Peer*> AddValidPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Peer* AddPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnLinkFrame(const std::shared_ptr<Link>& link, std::string frame);
+  void OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view frame);
   void OnLinkWritten(const std::shared_ptr<Link>& link);
   void OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Status& why);
   void BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -216,8 +216,8 @@ class NodeCore final : public Router, public NamePublisher {
   void Deliver() ABSL_LOCKS_EXCLUDED(mu_);
   void Carry(MessageDelivery delivery);
   void Carry(Signal signal);
-  void Carry(NameTable::Change change);
-  void Carry(PeerEvent event);
+  void Carry(const NameTable::Change& change);
+  void Carry(const PeerEvent& event);
 
   // node_core_routing.cc: what actors send.
   // The peer of that pid, when a session with its incarnation is live; else

@@ -160,7 +160,7 @@ void NodeCore::Carry(MessageDelivery delivery) {
 
 void NodeCore::Carry(Signal signal) { options_.inbound->Deliver(std::move(signal)); }
 
-void NodeCore::Carry(NameTable::Change change) {
+void NodeCore::Carry(const NameTable::Change& change) {
   const bool is_own = change.entry.node == options_.node;
   const auto shown = shown_.find(change.name);
   switch (change.kind) {
@@ -197,7 +197,7 @@ void NodeCore::Carry(NameTable::Change change) {
   }
 }
 
-void NodeCore::Carry(PeerEvent event) {
+void NodeCore::Carry(const PeerEvent& event) {
   if (options_.on_peer) options_.on_peer(event);
 }
 

@@ -85,7 +85,7 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
   void Open() { self_ = shared_from_this(); }
 
   void OnFrame(std::string frame) override {
-    door_->Enter([&](NodeCore& core) { core.OnLinkFrame(shared_from_this(), std::move(frame)); });
+    door_->Enter([&](NodeCore& core) { core.OnLinkFrame(shared_from_this(), frame); });
   }
   void OnWritten() override {
     door_->Enter([&](NodeCore& core) { core.OnLinkWritten(shared_from_this()); });

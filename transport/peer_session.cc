@@ -154,7 +154,7 @@ absl::Status PeerSession::Append(OutboundEnvelope envelope, MonotonicTime now) {
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
   }
   const bool is_signal = envelope.is_signal;
-  const absl::Status appended = live_->sequence.Append(std::move(envelope));
+  absl::Status appended = live_->sequence.Append(std::move(envelope));
   if (!appended.ok() && is_signal) {
     End(SessionEnd::kReserveSpent, appended.message(), now);
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", config_.peer, " ended"));

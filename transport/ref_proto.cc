@@ -54,7 +54,7 @@ absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local) {
     return absl::InvalidArgumentError(
         absl::StrCat("a Ref with incarnation ", ref.incarnation(), " and serial ", ref.serial(), " names no actor"));
   }
-  const absl::Status named = ValidateNodeName(ref.node());
+  absl::Status named = ValidateNodeName(ref.node());
   if (!named.ok()) return named;
   if (ref.incarnation() == own->incarnation.bits && own->is_local) return Pid(local.node(), ref.cell(), ref.serial());
 

@@ -185,6 +185,7 @@ std::vector<Signal> SessionTies::End(absl::string_view why) {
   const ExitReason reason = ExitReason::NoConnection(why);
   const absl::Status status = MakeError(ErrorKind::kNoConnection, why);
   std::vector<Signal> told;
+  told.reserve(asks_.size() + links_.size() + monitors_.size() + watched_.size() + unlinks_.size());
   for (const auto& [ask, callee] : asks_) {
     told.push_back({.kind = SignalKind::kReply, .from = callee, .to = ask.first, .id = ask.second, .status = status});
   }

@@ -74,7 +74,7 @@ absl::StatusOr<int> ListenUnix(const std::string& path) {
 absl::StatusOr<int> AcceptUnix(int listening) {
   const int accepted = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (accepted < 0) return absl::UnavailableError(absl::StrCat("accept: ", strerror(errno)));
-  const absl::Status same_user = CheckPeerUid(accepted, geteuid());
+  absl::Status same_user = CheckPeerUid(accepted, geteuid());
   if (same_user.ok()) return accepted;
   close(accepted);
   return absl::UnavailableError(same_user.message());
@@ -90,7 +90,7 @@ absl::StatusOr<int> ConnectUnix(const std::string& path) {
     close(*connected);
     return absl::UnavailableError(absl::StrCat("cannot connect to unix:", path, ": ", strerror(error)));
   }
-  const absl::Status same_user = CheckPeerUid(*connected, geteuid());
+  absl::Status same_user = CheckPeerUid(*connected, geteuid());
   if (same_user.ok()) return connected;
   close(*connected);
   return same_user;

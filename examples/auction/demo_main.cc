@@ -58,7 +58,7 @@ constexpr absl::Duration kInterruptedDrain = absl::Milliseconds(1200);
 constexpr absl::Duration kBeforeOpening = absl::Seconds(1);
 
 int Refuse(const absl::Status& status) {
-  std::cerr << "demo: " << status.message() << std::endl;
+  std::cerr << "demo: " << status.message() << '\n' << std::flush;
   return kExitRefused;
 }
 
@@ -80,7 +80,7 @@ void PrintInput(const RunInput& input, const RunPlan& plan) {
   if (!plan.crashed_lot.empty()) {
     std::cout << "; " << plan.crashed_lot << " is to crash at its offer number " << plan.crash_at_offer;
   }
-  std::cout << std::endl;
+  std::cout << '\n' << std::flush;
 }
 
 // The page at the end; true when all holds.
@@ -117,7 +117,7 @@ class Running {
   }
   void End(int signal) {
     absl::MutexLock lock(&mu_);
-    std::cout << "\ninterrupted: stopping" << std::endl;
+    std::cout << "\ninterrupted: stopping" << '\n' << std::flush;
     if (node_ != nullptr) node_->Drain(kInterruptedDrain);
     if (folder_ != nullptr) (void)folder_->Remove();
     _exit(128 + signal);
@@ -143,11 +143,12 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
                   .pace = pace,
                   .lots_path = folder.File("lots.textproto"),
                   .ledger_path = folder.File("ledger.db"),
-                  .progress = [](absl::string_view line) { std::cout << line << std::endl; }};
+                  .progress = [](absl::string_view line) { std::cout << line << '\n'
+                                                                     << std::flush; }};
   absl::StatusOr<DemoOutcome> outcome = DemoRun(system, std::move(setup)).Run();
   running.Set(static_cast<understudy::Node*>(nullptr));
   if (!outcome.ok()) {
-    std::cout << "\nFAILED: " << outcome.status() << std::endl;
+    std::cout << "\nFAILED: " << outcome.status() << '\n' << std::flush;
     return kExitFailed;
   }
   const bool all_hold = PrintOutcome(input, *outcome, start);

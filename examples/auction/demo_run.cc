@@ -149,6 +149,7 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   setup_.progress("the bidders are done; waiting for the last lot to close");
 
   std::vector<std::string> lots;
+  lots.reserve(setup_.lots.size());
   for (const Lot& lot : setup_.lots) lots.push_back(lot.id);
   const Ref<ClosingRound> round = system_.Spawn<ClosingRound>(lots, last_event + kRunPatience);
   auto closed = system_.Ask(round[&ClosingRound::result], WhenClosed(), patience + kRunPatience);

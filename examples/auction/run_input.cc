@@ -31,7 +31,7 @@ std::string UserPath(const std::string& path) {
 }
 
 std::string ShippedPath(absl::string_view shipped) {
-  const std::string here(shipped);
+  std::string here(shipped);
   if (std::filesystem::exists(here)) return here;
   std::error_code error;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
