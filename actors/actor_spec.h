@@ -85,6 +85,50 @@ concept Spawnable = requires(const S& spec) {
   { spec } -> std::convertible_to<ActorSpec<typename S::RefType>>;
 };
 
+// The forms of Spawn, for what has SpawnMade(SpawnOptions, MakeActor):
+// context() and ActorSystem.
+//
+//   AuctionRef lot = context().Spawn<EnglishAuction>(book, closes);    // moves or copies the arguments into it
+//   context().Spawn<Worker>(SpawnOptions{.registered_as = "worker"}, config);
+//   SupervisorRef root = system.Spawn(house);                          // a recipe
+template <class Derived>
+class SpawnsActors {
+ public:
+  template <class T, class... Args>
+    requires(!std::is_same_v<std::remove_cvref_t<Args>, SpawnOptions> && ...)
+  auto Spawn(Args&&... args) {
+    return Spawn<T>(SpawnOptions(), std::forward<Args>(args)...);
+  }
+  template <class T, class... Args>
+  auto Spawn(SpawnOptions options, Args&&... args) {
+    static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
+    if (options.label.empty()) options.label = internal::DemangledName(typeid(T).name());
+    return typename internal::RefOf<T>::type(
+        self().SpawnMade(std::move(options),
+                         [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {
+                           return std::make_unique<T>(std::move(held)...);
+                         }));
+  }
+  template <Spawnable S>
+  typename S::RefType Spawn(const S& spec) {
+    const ActorSpec<typename S::RefType> made = spec;
+    return typename S::RefType(self().SpawnMade(made.options, made.make));
+  }
+  // The same recipe with other options.
+  template <Spawnable S>
+  typename S::RefType Spawn(SpawnOptions options, const S& spec) {
+    const ActorSpec<typename S::RefType> made = spec;
+    return typename S::RefType(self().SpawnMade(std::move(options), made.make));
+  }
+
+ protected:
+  SpawnsActors() = default;
+  ~SpawnsActors() = default;
+
+ private:
+  Derived& self() { return static_cast<Derived&>(*this); }
+};
+
 }  // namespace understudy
 
 #endif  // UNDERSTUDY_ACTORS_ACTOR_SPEC_H_

@@ -56,35 +56,15 @@ struct ActorSystemOptions {
   absl::Duration shutdown_within = absl::Seconds(5);
 };
 
-class ActorSystem : public Inbound {
+class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  public:
   explicit ActorSystem(ActorSystemOptions options = {});
   ~ActorSystem() override;
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
 
-  // Starts an actor without a parent. Returns at once and never fails: a start
-  // that does is seen by monitors and asks. Arguments are moved into it.
-  template <class T, class... Args>
-    requires(!std::is_same_v<std::remove_cvref_t<Args>, SpawnOptions> && ...)
-  auto Spawn(Args&&... args) {
-    return Spawn<T>(SpawnOptions(), std::forward<Args>(args)...);
-  }
-  template <class T, class... Args>
-  auto Spawn(SpawnOptions options, Args&&... args) {
-    static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
-    if (options.label.empty()) options.label = internal::DemangledName(typeid(T).name());
-    return typename internal::RefOf<T>::type(
-        SpawnMade(std::move(options),
-                  [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {
-                    return std::make_unique<T>(std::move(held)...);
-                  }));
-  }
-  template <Spawnable S>
-  typename S::RefType Spawn(const S& spec) {
-    const ActorSpec<typename S::RefType> made = spec;
-    return typename S::RefType(SpawnMade(made.options, made.make));
-  }
+  // Spawn starts an actor without a parent. It returns at once and never fails:
+  // a start that does is seen by monitors and asks.
   // What Spawn does, for a factory.
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
 

@@ -112,7 +112,7 @@ concept HasPid = requires(const T& target) {
   { target.pid() } -> std::convertible_to<Pid>;
 };
 
-class Context {
+class Context : public SpawnsActors<Context> {
  public:
   explicit Context(internal::ActorCore& core) : core_(core) {}
   Context(const Context&) = delete;
@@ -128,35 +128,9 @@ class Context {
   understudy::Random& Random();
   LogSink& Log();
 
-  // Starts a new actor and links it, with this one as its parent. Returns at
-  // once and never fails: a start that does is told by SpawnOutcome, by the
-  // link and by monitors.
-  template <class T, class... Args>
-    requires(!std::is_same_v<std::remove_cvref_t<Args>, SpawnOptions> && ...)
-  auto Spawn(Args&&... args) {
-    return Spawn<T>(SpawnOptions(), std::forward<Args>(args)...);
-  }
-  template <class T, class... Args>
-  auto Spawn(SpawnOptions options, Args&&... args) {
-    static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
-    if (options.label.empty()) options.label = internal::DemangledName(typeid(T).name());
-    return typename internal::RefOf<T>::type(
-        SpawnMade(std::move(options),
-                  [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {
-                    return std::make_unique<T>(std::move(held)...);
-                  }));
-  }
-  template <Spawnable S>
-  typename S::RefType Spawn(const S& spec) {
-    const ActorSpec<typename S::RefType> made = spec;
-    return typename S::RefType(SpawnMade(made.options, made.make));
-  }
-  // The same recipe with other options.
-  template <Spawnable S>
-  typename S::RefType Spawn(SpawnOptions options, const S& spec) {
-    const ActorSpec<typename S::RefType> made = spec;
-    return typename S::RefType(SpawnMade(std::move(options), made.make));
-  }
+  // Spawn starts a new actor and links it, with this one as its parent. It
+  // returns at once and never fails: a start that does is told by SpawnOutcome,
+  // by the link and by monitors.
   // What Spawn does, for a factory.
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
   // Starts things elsewhere; null without a node.

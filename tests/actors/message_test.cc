@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/tests/actors/letter.h"
 
 namespace understudy {
 
@@ -20,31 +21,6 @@ size_t MessageBytes(const Parcel& parcel) { return parcel.content.size(); }
 namespace {
 
 using ::testing::HasSubstr;
-
-// What a generated protobuf class looks like to this library.
-class Letter {
- public:
-  struct Descriptor {
-    std::string full_name() const { return "post.Letter"; }
-  };
-  static const Descriptor* descriptor() {
-    static const Descriptor descriptor;
-    return &descriptor;
-  }
-  bool SerializeToString(std::string* out) const {
-    *out = "L" + text;
-    return true;
-  }
-  bool ParseFromArray(const void* data, int size) {
-    const auto* bytes = static_cast<const char*>(data);
-    if (size < 1 || bytes[0] != 'L') return false;
-    text.assign(bytes + 1, static_cast<size_t>(size) - 1);
-    return true;
-  }
-  size_t ByteSizeLong() const { return text.size() + 1; }
-
-  std::string text;
-};
 
 struct Counted {
   explicit Counted(int* count) : alive(count) { ++*alive; }

@@ -15,6 +15,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
+#include "understudy/tests/actors/letter.h"
 #include "understudy/tests/actors/script.h"
 
 namespace understudy {
@@ -22,31 +23,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-// What a generated protobuf class looks like to this library.
-class Letter {
- public:
-  struct Descriptor {
-    std::string full_name() const { return "post.Letter"; }
-  };
-  static const Descriptor* descriptor() {
-    static const Descriptor descriptor;
-    return &descriptor;
-  }
-  bool SerializeToString(std::string* out) const {
-    *out = "L" + text;
-    return true;
-  }
-  bool ParseFromArray(const void* data, int size) {
-    const auto* bytes = static_cast<const char*>(data);
-    if (size < 1 || bytes[0] != 'L') return false;
-    text.assign(bytes + 1, static_cast<size_t>(size) - 1);
-    return true;
-  }
-  size_t ByteSizeLong() const { return text.size() + 1; }
-
-  std::string text;
-};
 
 // Notes what it is given; accepts all but what is too long.
 class NotingRouter final : public Router {

@@ -39,6 +39,17 @@ inline SupervisorSpec Spec(RestartStrategy strategy, const std::vector<std::stri
   return spec;
 }
 
+inline constexpr RestartStrategy kOneForOne = RestartStrategy::kOneForOne;
+inline constexpr RestartStrategy kOneForAll = RestartStrategy::kOneForAll;
+inline constexpr RestartStrategy kRestForOne = RestartStrategy::kRestForOne;
+inline constexpr RestartStrategy kStrategies[] = {kOneForOne, kOneForAll, kRestForOne};
+
+// The same children, which may take any time to stop: no timers in the log.
+inline SupervisorSpec Patient(SupervisorSpec spec) {
+  for (ChildSpec& child : spec.children) child.shutdown = ChildShutdown::Infinity();
+  return spec;
+}
+
 class PlanDriver {
  public:
   using Action = RestartPlan::Action;

@@ -14,16 +14,6 @@
 namespace understudy {
 namespace {
 
-constexpr RestartStrategy kOneForOne = RestartStrategy::kOneForOne;
-constexpr RestartStrategy kOneForAll = RestartStrategy::kOneForAll;
-constexpr RestartStrategy kRestForOne = RestartStrategy::kRestForOne;
-constexpr RestartStrategy kStrategies[] = {kOneForOne, kOneForAll, kRestForOne};
-
-SupervisorSpec Patient(SupervisorSpec spec) {  // no timers in the log
-  for (ChildSpec& child : spec.children) child.shutdown = ChildShutdown::Infinity();
-  return spec;
-}
-
 TEST(RestartPlanRequests, TerminateStopsAChildAndRestartStartsItAgain) {
   for (const RestartStrategy strategy : kStrategies) {
     PlanDriver plan(Patient(Spec(strategy, {"a", "b"})));

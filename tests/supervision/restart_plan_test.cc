@@ -16,16 +16,6 @@
 namespace understudy {
 namespace {
 
-constexpr RestartStrategy kOneForOne = RestartStrategy::kOneForOne;
-constexpr RestartStrategy kOneForAll = RestartStrategy::kOneForAll;
-constexpr RestartStrategy kRestForOne = RestartStrategy::kRestForOne;
-constexpr RestartStrategy kStrategies[] = {kOneForOne, kOneForAll, kRestForOne};
-
-SupervisorSpec Brutal(SupervisorSpec spec) {  // no timers in the log
-  for (ChildSpec& child : spec.children) child.shutdown = ChildShutdown::Infinity();
-  return spec;
-}
-
 // OTP SUP-01
 TEST(RestartPlan, NoChildrenStartAndEndWithShutdown) {
   PlanDriver plan(Spec(kOneForOne, {}));
@@ -38,7 +28,7 @@ TEST(RestartPlan, NoChildrenStartAndEndWithShutdown) {
 // OTP SUP-67
 TEST(RestartPlan, StartsInOrderAndStopsInReverse) {
   for (const RestartStrategy strategy : kStrategies) {
-    PlanDriver plan(Brutal(Spec(strategy, {"a", "b", "c"})));
+    PlanDriver plan(Patient(Spec(strategy, {"a", "b", "c"})));
     plan.StartAll();
     EXPECT_EQ(plan.Log(), "start a, start b, start c, done");
     plan.Exit("b");
@@ -49,7 +39,7 @@ TEST(RestartPlan, StartsInOrderAndStopsInReverse) {
 }
 
 TEST(RestartPlan, TheNextChildStartsOnlyWhenTheOneBeforeHasStarted) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a", "b"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
   plan.slow_start = {"a"};
   plan.StartAll();
   EXPECT_EQ(plan.Log(), "start a");
@@ -60,7 +50,7 @@ TEST(RestartPlan, TheNextChildStartsOnlyWhenTheOneBeforeHasStarted) {
 
 TEST(RestartPlan, AFailedFirstStartStopsWhatWasStartedAndSaysWhichChildAndWhy) {
   for (const RestartStrategy strategy : kStrategies) {
-    PlanDriver plan(Brutal(Spec(strategy, {"a", "b", "c", "d"})));
+    PlanDriver plan(Patient(Spec(strategy, {"a", "b", "c", "d"})));
     plan.fail_start = {"c"};
     plan.StartAll();
     EXPECT_EQ(plan.Log(), "start a, start b, start c, stop b, stop a, finish Failed");
@@ -93,7 +83,7 @@ TEST(RestartPlan, OneForOneRestartsOnlyTheDeadChild) {
 
 // OTP SUP-28
 TEST(RestartPlan, OneForAllStopsTheOthersInReverseAndStartsAllInOrder) {
-  PlanDriver plan(Brutal(Spec(kOneForAll, {"a", "b", "c"})));
+  PlanDriver plan(Patient(Spec(kOneForAll, {"a", "b", "c"})));
   plan.StartAll();
   plan.Log();
   plan.Exit("b");
@@ -102,7 +92,7 @@ TEST(RestartPlan, OneForAllStopsTheOthersInReverseAndStartsAllInOrder) {
 
 // OTP SUP-36
 TEST(RestartPlan, RestForOneRestartsTheChildrenStartedAfterTheDeadOne) {
-  PlanDriver plan(Brutal(Spec(kRestForOne, {"a", "b", "c", "d"})));
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c", "d"})));
   plan.StartAll();
   plan.Log();
   plan.Exit("b");
@@ -139,7 +129,7 @@ TEST(RestartPlan, TheRestartTypeDecidesWhichExitsAreFollowedByARestart) {
   for (const RestartStrategy strategy : kStrategies) {
     for (const RestartCase& c : cases) {
       SCOPED_TRACE(testing::Message() << strategy << " " << c.type << " " << c.reason);
-      SupervisorSpec spec = Brutal(Spec(strategy, {"a", "b"}));
+      SupervisorSpec spec = Patient(Spec(strategy, {"a", "b"}));
       spec.children[1].restart = c.type;
       PlanDriver plan(spec);
       plan.StartAll();
@@ -154,7 +144,7 @@ TEST(RestartPlan, TheRestartTypeDecidesWhichExitsAreFollowedByARestart) {
 // OTP SUP-49
 TEST(RestartPlan, ATemporarySiblingIsStoppedForgottenAndNotCounted) {
   for (const RestartStrategy strategy : {kOneForAll, kRestForOne}) {
-    SupervisorSpec spec = Brutal(Spec(strategy, {"a", "b", "c"}));
+    SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c"}));
     spec.intensity = 1;
     spec.children[1].restart = RestartType::kTemporary;
     PlanDriver plan(spec);
@@ -167,7 +157,7 @@ TEST(RestartPlan, ATemporarySiblingIsStoppedForgottenAndNotCounted) {
 }
 
 TEST(RestartPlan, AGroupRestartStartsSiblingsThatWereStoppedToo) {
-  SupervisorSpec spec = Brutal(Spec(kOneForAll, {"a", "b"}));
+  SupervisorSpec spec = Patient(Spec(kOneForAll, {"a", "b"}));
   spec.children[1].restart = RestartType::kTransient;
   PlanDriver plan(spec);
   plan.StartAll();
@@ -179,7 +169,7 @@ TEST(RestartPlan, AGroupRestartStartsSiblingsThatWereStoppedToo) {
 
 // OTP SUP-26, SUP-28: passing the limit ends the supervisor.
 TEST(RestartPlan, MoreThanTheIntensityWithinThePeriodGivesUpWithTheCauseChain) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a", "b"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
   plan.StartAll();
   for (int i = 0; i < 3; ++i) plan.Exit("a");
   plan.Log();
@@ -201,7 +191,7 @@ TEST(RestartPlan, RestartsOutsideThePeriodAreNotCounted) {
 }
 
 TEST(RestartPlan, IntensityZeroGivesUpAtTheFirstCrash) {
-  SupervisorSpec spec = Brutal(Spec(kOneForOne, {"a"}));
+  SupervisorSpec spec = Patient(Spec(kOneForOne, {"a"}));
   spec.intensity = 0;
   PlanDriver plan(spec);
   plan.StartAll();
@@ -212,7 +202,7 @@ TEST(RestartPlan, IntensityZeroGivesUpAtTheFirstCrash) {
 // OTP SUP-27
 TEST(RestartPlan, AChildThatCanNoLongerStartSpendsTheWholeIntensity) {
   for (const RestartStrategy strategy : kStrategies) {
-    PlanDriver plan(Brutal(Spec(strategy, {"a", "b"})));
+    PlanDriver plan(Patient(Spec(strategy, {"a", "b"})));
     plan.StartAll();
     plan.Log();
     plan.fail_start = {"b"};
@@ -227,7 +217,7 @@ TEST(RestartPlan, AChildThatCanNoLongerStartSpendsTheWholeIntensity) {
 
 // OTP SUP-38
 TEST(RestartPlan, ASiblingThatFailsToRestartIsTriedAgain) {
-  PlanDriver plan(Brutal(Spec(kRestForOne, {"a", "b", "c"})));
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c"})));
   plan.StartAll();
   plan.slow_start = {"c"};
   plan.Exit("b");
@@ -240,7 +230,7 @@ TEST(RestartPlan, ASiblingThatFailsToRestartIsTriedAgain) {
 
 // OTP SUP-16
 TEST(RestartPlan, InfinityWaitsForTheChild) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a"})));
   plan.slow_stop = {"a"};
   plan.StartAll();
   plan.Log();
@@ -282,7 +272,7 @@ TEST(RestartPlan, BrutalKillAsksNobody) {
 }
 
 TEST(RestartPlan, AChildThatEndsWhileItIsToBeStoppedIsNotRestarted) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a", "b"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
   plan.slow_stop = {"b"};
   plan.StartAll();
   plan.Shutdown();
@@ -294,7 +284,7 @@ TEST(RestartPlan, AChildThatEndsWhileItIsToBeStoppedIsNotRestarted) {
 }
 
 TEST(RestartPlan, ShutdownCancelsAFirstStart) {
-  PlanDriver plan(Brutal(Spec(kRestForOne, {"a", "b", "c"})));
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c"})));
   plan.slow_start = {"b"};
   plan.StartAll();
   plan.Log();
@@ -303,7 +293,7 @@ TEST(RestartPlan, ShutdownCancelsAFirstStart) {
 }
 
 TEST(RestartPlan, AnExitOfAStoppedSiblingInsideAGroupRestartIsNotCounted) {
-  SupervisorSpec spec = Brutal(Spec(kOneForAll, {"a", "b", "c"}));
+  SupervisorSpec spec = Patient(Spec(kOneForAll, {"a", "b", "c"}));
   spec.intensity = 1;
   PlanDriver plan(spec);
   plan.slow_stop = {"c"};
@@ -316,7 +306,7 @@ TEST(RestartPlan, AnExitOfAStoppedSiblingInsideAGroupRestartIsNotCounted) {
 }
 
 TEST(RestartPlan, AnExitOfAChildThatThePlanHasStartedTurnsItBack) {
-  PlanDriver plan(Brutal(Spec(kRestForOne, {"a", "b", "c", "d"})));
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c", "d"})));
   plan.StartAll();
   plan.slow_start = {"d"};
   plan.Exit("a");
@@ -328,7 +318,7 @@ TEST(RestartPlan, AnExitOfAChildThatThePlanHasStartedTurnsItBack) {
 }
 
 TEST(RestartPlan, AnExitOutsideThePlanWaitsForItsEnd) {
-  PlanDriver plan(Brutal(Spec(kRestForOne, {"a", "b", "c"})));
+  PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b", "c"})));
   plan.StartAll();
   plan.slow_start = {"c"};
   plan.Exit("c");
@@ -342,7 +332,7 @@ TEST(RestartPlan, AnExitOutsideThePlanWaitsForItsEnd) {
 }
 
 TEST(RestartPlan, RestartsOfIndependentChildrenRunSideBySide) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a", "b"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
   plan.StartAll();
   plan.slow_start = {"a", "b"};
   plan.Exit("a");
@@ -353,7 +343,7 @@ TEST(RestartPlan, RestartsOfIndependentChildrenRunSideBySide) {
 }
 
 TEST(RestartPlan, AStartedChildOfOneForOneIsRestartedWhileTheFirstStartGoesOn) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a", "b", "c"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b", "c"})));
   plan.slow_start = {"b"};
   plan.StartAll();
   plan.Log();
@@ -364,7 +354,7 @@ TEST(RestartPlan, AStartedChildOfOneForOneIsRestartedWhileTheFirstStartGoesOn) {
 }
 
 TEST(RestartPlan, WhatIsToldOfAnEndedLifeIsIgnored) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a"})));
   plan.StartAll();
   const RestartPlan::LifeId first = plan.LifeOf("a");
   plan.Exit("a");
@@ -389,7 +379,7 @@ TEST(RestartPlan, ADownBeforeTheOutcomeIsAFailedStart) {
 // ---- Significant children.
 
 SupervisorSpec Significant(RestartStrategy strategy, AutoShutdown mode, RestartType type) {
-  SupervisorSpec spec = Brutal(Spec(strategy, {"a", "b", "c"}));
+  SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c"}));
   spec.auto_shutdown = mode;
   for (const size_t i : {size_t{0}, size_t{1}}) {
     spec.children[i].restart = type;
@@ -460,7 +450,7 @@ TEST(RestartPlan, AnAutoShutdownInTheFirstStartFollowsIt) {
 // ---- Reports.
 
 TEST(RestartPlan, EveryStepIsReported) {
-  PlanDriver plan(Brutal(Spec(kOneForOne, {"a"})));
+  PlanDriver plan(Patient(Spec(kOneForOne, {"a"})));
   plan.StartAll();
   plan.fail_start = {"a"};
   plan.Exit("a");
