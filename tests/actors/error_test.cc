@@ -96,7 +96,9 @@ TEST(ErrorTest, AReasonThatDoesNotDecodeIsNone) {
     cut.SetPayload(kUrl, absl::Cord(bytes.substr(0, size)));
     const absl::optional<ExitReason> reason = ExitReasonOf(cut);
     // A prefix that ends between two reasons is a shorter chain.
-    if (reason.has_value()) EXPECT_EQ(*reason, ExitReason::Stuck()) << size;
+    if (reason.has_value()) {
+      EXPECT_EQ(*reason, ExitReason::Stuck()) << size;
+    }
   }
   for (size_t i = 0; i < bytes.size(); ++i) {
     absl::Status changed = good;
