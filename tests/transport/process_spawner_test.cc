@@ -274,10 +274,11 @@ TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   story_1->WaitFor(2);
   Launch(TestNode("house-1", {"child"}), story_1);
   EXPECT_EQ(story_1->WaitFor(3)[2], "started");
-  // Until house-2 meets the new one it may find the name of the old one.
+  // Until house-2 meets the new one it may find the name of the old one, whose
+  // session, or whose incarnation, is gone.
   do {
     answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
-  } while (IsNoConnection(answer.status()));
+  } while (IsNoConnection(answer.status()) || IsNoProcess(answer.status()));
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->value(), "house-2 house-1 hello");
 }
