@@ -70,7 +70,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // Asks and blocks this plain thread for the answer, at most `timeout`.
   template <class Q, class R>
-  absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, Q request, absl::Duration timeout);
+  absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout);
 
   // As in Context, from a plain thread. An exit from here is a parent's to an
   // actor without a parent.
@@ -199,7 +199,8 @@ class ThreadAsker final : public Actor {
 }  // namespace internal
 
 template <class Q, class R>
-absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, Q request, absl::Duration timeout) {
+absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request,
+                                   absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().actor == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
