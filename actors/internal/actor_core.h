@@ -200,7 +200,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   uint64_t HoldingGuards(BehaviorTable& table);
   void HandleMessage(const Choice& choice);
   void HandleEvent();
-  bool IsExpired(const Waiting& waiting, absl::Status& why);
+  bool IsExpired(int mailbox, const Waiting& waiting, absl::Status& why);
   void PutBack(Activation& activation);
   bool IsStale(const Event& event) const;
   void RunHandler(std::unique_ptr<Activation> activation, MessageHandler& handler);

@@ -131,19 +131,13 @@ bool ActorCore::HandleOne() {
   return true;
 }
 
-bool ActorCore::IsExpired(const Waiting& waiting, absl::Status& why) {
+bool ActorCore::IsExpired(int mailbox, const Waiting& waiting, absl::Status& why) {
   const MonotonicTime now = system_.clock().Now();
   if (waiting.message.deadline <= now) {
     why = MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox");
     return true;
   }
-  const MailboxDeclaration& declaration =
-      mailboxes_[static_cast<size_t>(std::find_if(mailboxes_.begin(), mailboxes_.end(),
-                                                  [&](const MailboxState& m) {
-                                                    return m.declaration.hash == waiting.message.mailbox;
-                                                  }) -
-                                     mailboxes_.begin())]
-          .declaration;
+  const MailboxDeclaration& declaration = mailboxes_[static_cast<size_t>(mailbox)].declaration;
   const absl::Duration ttl = declaration.options.time_to_live;
   if (ttl == absl::InfiniteDuration() || now - waiting.message.accepted < ttl) return false;
   why = MakeError(ErrorKind::kExpired, absl::StrCat("the message waited in mailbox ", declaration.wire_name,
@@ -157,7 +151,7 @@ void ActorCore::HandleMessage(const Choice& choice) {
   state.queue.erase(state.queue.begin() + static_cast<std::ptrdiff_t>(choice.position));
   Leave(choice.mailbox, waiting);
   absl::Status expired;
-  if (IsExpired(waiting, expired)) {
+  if (IsExpired(choice.mailbox, waiting, expired)) {
     Dispose(waiting.message, choice.mailbox, Fate::kExpired, expired);
     return;
   }
