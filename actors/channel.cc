@@ -6,12 +6,14 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
+#include "understudy/actors/pending_group.h"
 #include "understudy/actors/replier.h"
 
 namespace understudy::internal {
@@ -67,30 +69,48 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
-  const uint64_t id = core.NewAsk(to, deadline);
-  if (id == 0) return {core.self(), id};
+  const PendingId pending = core.NewAsk(to, deadline);
+  if (pending.id == 0) return pending;
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,
                                                          .mailbox = mailbox,
-                                                         .ask = id,
+                                                         .ask = pending.id,
                                                          .deadline = deadline,
                                                          .type = &type,
                                                          .value = value},
                                                         take);
   if (!sent.ok()) {
     core.system().CountRefused();
-    core.Answered(id, std::move(sent), {});
+    core.Answered(pending.id, std::move(sent), {});
   }
-  return {core.self(), id};
+  return pending;
 }
 
 bool IsAnswered(PendingId pending) { return OwnerOf(pending).IsAnswered(pending.id); }
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
   OwnerOf(pending).AwaitAnswer(pending.id, waiter);
 }
-Answer TakeAnswer(PendingId pending) { return OwnerOf(pending).TakeAnswer(pending.id); }
+Answer TakeAnswer(PendingId pending) { return OwnerOf(pending).TakeAnswer(pending); }
 void CancelPending(PendingId pending) { OwnerOf(pending).CancelAsk(pending.id); }
+
+bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
+  for (const PendingId& pending : pendings) {
+    ActorCore& core = OwnerOf(pending);
+    if (core.IsAnswered(pending.id)) wait.Count(core.HasGoodAnswer(pending.id));
+    if (wait.is_over()) return true;
+  }
+  return wait.is_over();
+}
+void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
+  OwnerOf(pendings.front()).AwaitGroup(pendings, wait, waiter);
+}
+void StopWaiting(PendingId pending) {
+  // Not its actor's turn: then that has ended, and its table with it.
+  if (ActorCore* core = ActorCore::OfThisTurn(pending.asker); core != nullptr) core->StopWaiting(pending.id);
+}
+uint64_t AnsweredAs(PendingId pending) { return OwnerOf(pending).AnsweredAs(pending.id); }
+Pid CalleeOf(PendingId pending) { return OwnerOf(pending).CalleeOf(pending.id); }
 
 Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();

@@ -31,7 +31,9 @@ void MonitorHandle::End() {
 void Lease::End() {
   const int mailbox = std::exchange(mailbox_, -1);
   if (mailbox < 0) return;
-  if (internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_); core != nullptr) core->EndLease(mailbox);
+  if (internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_); core != nullptr) {
+    ask_ == 0 ? core->EndLease(mailbox) : core->EndAskLease(mailbox, ask_);
+  }
 }
 
 Pid Context::Self() const { return core_.self(); }
@@ -85,6 +87,13 @@ Lease Context::Close(const internal::MailboxBase& mailbox) {
   CheckOwner(core_);
   core_.CloseMailbox(mailbox.index());
   return Lease(core_.self(), mailbox.index());
+}
+Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
+  CheckOwner(core_);
+  UNDERSTUDY_CHECK(pending.asker == core_.self(), "a lease of ", core_.self().ToString(), " until an ask of ",
+                   pending.asker.ToString(), " is over; only its own asks end it");
+  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return Lease();
+  return Lease(core_.self(), mailbox.index(), pending.id);
 }
 void Context::Postpone() {
   CheckOwner(core_);

@@ -18,102 +18,135 @@ MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
   return current_ == nullptr ? deadline : std::min(deadline, current_->message.deadline);
 }
 
-uint64_t ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
-  if (asks_.size() >= limits::kAsksPerActorMax) return 0;
-  const uint64_t id = ++last_ask_;
-  Ask& ask = asks_[id];
-  ask.callee = callee;
-  ask.timer = AddTimer(deadline, {.kind = Timer::Kind::kAsk, .ask = id});
-  return id;
+PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
+  if (asks_ == nullptr) asks_ = std::make_unique<AskTable>();
+  return {.asker = self_, .id = asks_->Add(callee, deadline), .deadline = deadline};
 }
 
-void ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
-  const auto found = asks_.find(id);
-  if (found == asks_.end() || found->second.is_answered) return;  // too late
-  Ask& ask = found->second;
-  ask.is_answered = true;
+bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
+  if (asks_ == nullptr) return false;
+  const bool is_good = status.ok();
+  const absl::optional<Waiter> waiter =
+      asks_->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
+  if (!waiter) return false;
+  SettleNotes(id, is_good);
+  if (waiter->handle != nullptr) resumable_.push_back(*waiter);
+  return true;
+}
+
+void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
+  AskNotes* notes = asks_->FindNotes(id);
+  if (notes == nullptr) return;
+  if (notes->name_watch != 0) system_.registry().Unwatch(std::exchange(notes->name_watch, 0));
   // Not taken after all: then this node does not know the name either.
-  if (!status.ok() && !ask.publishes.empty()) Unregister(ask.publishes);
-  ask.answer = {.status = std::move(status), .payload = std::move(payload)};
-  if (ask.name_watch != 0) system_.registry().Unwatch(std::exchange(ask.name_watch, 0));
-  if (ask.waiter == nullptr) return;
-  timers_.Remove(std::exchange(ask.timer, 0));
-  resumable_.push_back({std::exchange(ask.waiter, nullptr), ask.activation});
+  if (!has_good_answer && !notes->publishes.empty()) Unregister(notes->publishes);
+  for (const int mailbox : std::exchange(notes->leases, {})) EndLease(mailbox);
+}
+
+void ActorCore::TellCallee(uint64_t id) {
+  const Pid callee = asks_->CalleeOf(id);
+  if (asks_->IsAnswered(id) || callee.is_null()) return;
+  system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = callee, .id = id});
+}
+
+void ActorCore::ExpireAsks(MonotonicTime now) {
+  if (asks_ == nullptr) return;
+  while (const uint64_t id = asks_->PopDue(now)) ExpireAsk(id);
 }
 
 // Its time is over. Awaited later, it says so.
-void ActorCore::ExpireAsk(uint64_t id, absl::string_view name) {
-  const auto found = asks_.find(id);
-  if (found == asks_.end()) return;
-  Ask& ask = found->second;
-  if (!ask.is_answered && !ask.callee.is_null()) {
-    system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = ask.callee, .id = id});
-  }
-  if (ask.waiter == nullptr) {
-    if (ask.name_watch != 0) system_.registry().Unwatch(ask.name_watch);
-    asks_.erase(found);
+void ActorCore::ExpireAsk(uint64_t id) {
+  TellCallee(id);
+  if (!asks_->IsAwaited(id)) {
+    SettleNotes(id, asks_->HasGoodAnswer(id));
+    (void)asks_->Take(id);
     return;
   }
+  const AskNotes* notes = asks_->FindNotes(id);
+  const bool looks_up = notes != nullptr && !notes->looks_up.empty();
   Answered(id,
-           name.empty() ? MakeError(ErrorKind::kExpired, "no answer within the deadline")
-                        : MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", name, " in time")),
+           looks_up
+               ? MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", notes->looks_up, " in time"))
+               : MakeError(ErrorKind::kExpired, "no answer within the deadline"),
            {});
 }
 
 void ActorCore::CancelAsk(uint64_t id) {
-  const auto found = asks_.find(id);
-  if (found == asks_.end() || found->second.is_answered) return;
-  if (const Pid callee = found->second.callee; !callee.is_null()) {
-    system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = callee, .id = id});
-  }
+  if (IsAnswered(id)) return;
+  TellCallee(id);
   Answered(id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"), {});
 }
 
-bool ActorCore::IsAnswered(uint64_t id) {
-  const auto found = asks_.find(id);
-  return found == asks_.end() || found->second.is_answered;
-}
+bool ActorCore::IsAnswered(uint64_t id) const { return asks_ == nullptr || !asks_->Has(id) || asks_->IsAnswered(id); }
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
-  Ask& ask = asks_.at(id);
-  UNDERSTUDY_CHECK(ask.waiter == nullptr, "a Pending is awaited twice");
-  ask.waiter = waiter;
-  ask.activation = current_;
+  asks_->Await(id, {.handle = waiter, .activation = current_});
 }
 
-Answer ActorCore::TakeAnswer(uint64_t id) {
-  const auto found = asks_.find(id);
-  if (id == 0) {
+void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
+  wait.waiter = {.handle = waiter, .activation = current_};
+  for (const PendingId& pending : pendings) {
+    if (!IsAnswered(pending.id)) asks_->Join(pending.id, &wait);
+  }
+}
+
+void ActorCore::StopWaiting(uint64_t id) {
+  if (asks_ != nullptr) asks_->StopWaiting(id);
+}
+
+Answer ActorCore::TakeAnswer(const PendingId& pending) {
+  if (pending.id == 0) {
     return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
                                                                " asks under way; await some first"))};
   }
-  if (found == asks_.end()) {
-    return {.status =
-                MakeError(ErrorKind::kExpired, "it was awaited after its deadline, or given up, or awaited before")};
+  absl::optional<Answer> answer = asks_->Take(pending.id);
+  if (answer) return *std::move(answer);
+  UNDERSTUDY_CHECK(system_.clock().Now() >= pending.deadline, "a Pending of ", self_.ToString(),
+                   " is awaited a second time; await each once, and keep the answer");
+  return {.status = MakeError(ErrorKind::kExpired, "it was awaited after its deadline")};
+}
+
+bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
+  if (IsAnswered(id)) return false;
+  asks_->NotesOf(id).leases.push_back(mailbox);
+  CloseMailbox(mailbox);
+  return true;
+}
+
+void ActorCore::EndAskLease(int mailbox, uint64_t id) {
+  AskNotes* notes = asks_ == nullptr ? nullptr : asks_->FindNotes(id);
+  if (notes == nullptr) return;
+  const auto lease = std::find(notes->leases.begin(), notes->leases.end(), mailbox);
+  if (lease == notes->leases.end()) return;
+  notes->leases.erase(lease);
+  EndLease(mailbox);
+}
+
+// At the end of the life: the callees are told, and nothing is left behind.
+void ActorCore::DropAsks() {
+  if (asks_ == nullptr) return;
+  for (const uint64_t id : asks_->All()) {
+    TellCallee(id);
+    const AskNotes* notes = asks_->FindNotes(id);
+    if (notes != nullptr && notes->name_watch != 0) system_.registry().Unwatch(notes->name_watch);
   }
-  Answer answer = std::move(found->second.answer);
-  if (found->second.timer != 0) timers_.Remove(found->second.timer);
-  asks_.erase(found);
-  return answer;
 }
 
 PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout) {
-  const uint64_t id = NewAsk(Pid(), MonotonicTime::InfiniteFuture());
-  if (id == 0) return {self_, id};
-  const auto no_name = [name = std::string(name)] {
-    return MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name));
-  };
+  PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
+  if (pending.id == 0) return pending;
+  const uint64_t id = pending.id;
   if (absl::optional<NameRecord> record = system_.registry().Find(name)) {
     Answered(id, absl::OkStatus(), Payload::Of(*std::move(record)));
-    return {self_, id};
+    return pending;
   }
   if (timeout <= absl::ZeroDuration()) {
-    Answered(id, no_name(), {});
-    return {self_, id};
+    Answered(id, MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)), {});
+    return pending;
   }
-  Ask& ask = asks_.at(id);
-  timers_.Remove(ask.timer);
-  ask.timer = AddTimer(DeadlineWithin(timeout), {.kind = Timer::Kind::kAsk, .ask = id, .name = std::string(name)});
+  pending.deadline = DeadlineWithin(timeout);
+  asks_->SetDeadline(id, pending.deadline);
+  asks_->NotesOf(id).looks_up = std::string(name);
   // A change comes back as a reply to this ask: the first one answers it.
   const uint64_t watch = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view,
                                                                                          const NameRecord* record) {
@@ -121,13 +154,14 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
     cell->Post(LifeOf(self),
                Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)});
   });
-  asks_.at(id).name_watch = watch;
-  return {self_, id};
+  asks_->NotesOf(id).name_watch = watch;
+  return pending;
 }
 
 PendingId ActorCore::Publish(absl::string_view name) {
-  const uint64_t id = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
-  if (id == 0) return {self_, id};
+  const PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
+  if (pending.id == 0) return pending;
+  const uint64_t id = pending.id;
   const NameRecord record{.name = std::string(name),
                           .pid = self_,
                           .scope = NameScope::kCluster,
@@ -138,14 +172,14 @@ PendingId ActorCore::Publish(absl::string_view name) {
   NamePublisher* publisher = system_.publisher();
   if (!taken.ok() || publisher == nullptr) {
     Answered(id, std::move(taken), {});
-    return {self_, id};
+    return pending;
   }
-  asks_.at(id).publishes = std::string(name);
+  asks_->NotesOf(id).publishes = std::string(name);
   publisher->Publish(record, [cell = cell_, self = self_, id](absl::Status published) {
     cell->Post(LifeOf(self),
                Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)});
   });
-  return {self_, id};
+  return pending;
 }
 
 absl::Status ActorCore::Register(absl::string_view name) {

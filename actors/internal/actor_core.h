@@ -25,9 +25,11 @@
 
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/timer_queue.h"
@@ -79,17 +81,30 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void EndLease(int mailbox) { --mailboxes_[static_cast<size_t>(mailbox)].leases; }
   void Postpone();
 
-  // A new entry of the table of asks, to be answered by Answered or a reply. 0
-  // when there is no room: awaiting it answers Full.
-  uint64_t NewAsk(Pid callee, MonotonicTime deadline);
-  void Answered(uint64_t id, absl::Status status, Payload payload);
+  // A new entry of the table of asks, to be answered by Answered or a reply. Its
+  // id is 0 when there is no room: awaiting it answers Full.
+  PendingId NewAsk(Pid callee, MonotonicTime deadline);
+  // False when it comes too late.
+  bool Answered(uint64_t id, absl::Status status, Payload payload);
   // The smaller of `timeout` from now and the deadline of the call in hand.
   MonotonicTime DeadlineWithin(absl::Duration timeout);
-  bool IsAnswered(uint64_t id);
+  // It need not be waited for: it has an answer, or is gone.
+  bool IsAnswered(uint64_t id) const;
+  bool HasGoodAnswer(uint64_t id) const { return asks_ != nullptr && asks_->HasGoodAnswer(id); }
+  uint64_t AnsweredAs(uint64_t id) const { return asks_ == nullptr ? 0 : asks_->AnsweredAs(id); }
+  Pid CalleeOf(uint64_t id) const { return asks_ == nullptr ? Pid() : asks_->CalleeOf(id); }
   void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
-  Answer TakeAnswer(uint64_t id);
+  void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
+  void StopWaiting(uint64_t id);
+  Answer TakeAnswer(const PendingId& pending);
+  // Entries that are not free, for tests and introspection.
+  size_t asks_under_way() const { return asks_ == nullptr ? 0 : asks_->size(); }
   // The asker gives it up; its answer is Cancelled.
   void CancelAsk(uint64_t id);
+  // A lease on `mailbox` that ends with the answer, at the latest. False when
+  // there is nothing to wait for.
+  bool CloseUntilAnswered(int mailbox, uint64_t id);
+  void EndAskLease(int mailbox, uint64_t id);
 
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   PendingId Publish(absl::string_view name);
@@ -137,30 +152,16 @@ class ActorCore final : public CellOwner, public MailboxHost {
     std::shared_ptr<MessageHandler> handler;  // null: it ends the actor
   };
   struct Timer {
-    enum class Kind { kBehavior, kIdle, kNamed, kAsk, kStartTimeout, kParentExit };
+    enum class Kind { kBehavior, kIdle, kNamed, kStartTimeout, kParentExit };
     Kind kind = Kind::kBehavior;
     uint64_t epoch = 0;    // kBehavior, kIdle
-    uint64_t ask = 0;      // kAsk
-    std::string name;      // kNamed; of a lookup's kAsk
+    std::string name;      // kNamed
     absl::Duration quiet;  // kIdle
     MonotonicTime since;   // kIdle: armed or fired last
     size_t place = 0;      // kIdle: in behavior_timers_
     std::shared_ptr<MessageHandler> handler;
   };
-  struct Ask {
-    Pid callee;
-    bool is_answered = false;
-    Answer answer;
-    uint64_t timer = 0;
-    uint64_t name_watch = 0;  // of a Lookup
-    std::string publishes;    // of a Publish under way
-    std::coroutine_handle<> waiter;
-    Activation* activation = nullptr;
-  };
-  struct Resumable {
-    std::coroutine_handle<> handle;
-    Activation* activation = nullptr;
-  };
+  using Resumable = Waiter;
   // What to handle next.
   struct Choice {
     int mailbox = -1;
@@ -226,7 +227,12 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void SetExit(ExitReason reason, bool is_kill);
 
   // actor_asks.cc.
-  void ExpireAsk(uint64_t id, absl::string_view name);
+  void ExpireAsks(MonotonicTime now);
+  void ExpireAsk(uint64_t id);
+  // Ends what hangs on an ask besides its answer.
+  void SettleNotes(uint64_t id, bool has_good_answer);
+  void TellCallee(uint64_t id);
+  void DropAsks();
 
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
@@ -301,8 +307,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   uint64_t executor_timer_ = 0;
   MonotonicTime executor_time_ = MonotonicTime::InfiniteFuture();
 
-  std::map<uint64_t, Ask> asks_;
-  uint64_t last_ask_ = 0;
+  std::unique_ptr<AskTable> asks_;  // made at the first ask
 };
 
 }  // namespace understudy::internal

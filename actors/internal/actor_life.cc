@@ -186,9 +186,6 @@ void ActorCore::End() {
   DropHandlers();
   actor_ = nullptr;
   for (const auto& [id, watch] : name_watches_) system_.registry().Unwatch(watch.registry_id);
-  for (const auto& [id, ask] : asks_) {
-    if (ask.name_watch != 0) system_.registry().Unwatch(ask.name_watch);
-  }
   system_.registry().RemoveAll(self_);
   BuryWaiting(reason);
   BuryRest(cell_->Close(), reason);
@@ -215,7 +212,7 @@ void ActorCore::DropHandlers() {
   (void)std::exchange(monitor_handlers_, {});
   (void)std::exchange(outcome_handlers_, {});
   for (auto& [id, watch] : name_watches_) watch.handler = nullptr;
-  for (auto& [id, ask] : asks_) ask.answer = {};
+  if (asks_ != nullptr) asks_->DropAnswers();
 }
 
 void ActorCore::BuryWaiting(const ExitReason& reason) {
@@ -261,11 +258,7 @@ void ActorCore::BuryRest(std::deque<Envelope> rest, const ExitReason& reason) {
 
 void ActorCore::TellOfEnd(const ExitReason& reason) {
   TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
-  for (const auto& [id, ask] : asks_) {
-    if (!ask.is_answered && !ask.callee.is_null()) {
-      system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = ask.callee, .id = id});
-    }
-  }
+  DropAsks();
   for (const auto& [id, target] : links_.monitored()) {
     system_.Post({.kind = SignalKind::kDemonitor, .from = self_, .to = target, .id = id});
   }

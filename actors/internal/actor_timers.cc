@@ -17,7 +17,8 @@ uint64_t ActorCore::AddTimer(MonotonicTime time, Timer timer) { return timers_.A
 
 // Before the actor goes idle: the executor calls when the earliest is due.
 void ActorCore::ArmExecutor() {
-  const MonotonicTime next = timers_.Next();
+  MonotonicTime next = timers_.Next();
+  if (asks_ != nullptr) next = std::min(next, asks_->NextDeadline());
   if (next.is_infinite() || next >= executor_time_) return;
   if (executor_timer_ != 0) system_.executor().Cancel(executor_timer_);
   executor_time_ = next;
@@ -29,6 +30,7 @@ void ActorCore::FireTimers() {
   executor_timer_ = 0;
   executor_time_ = MonotonicTime::InfiniteFuture();
   const MonotonicTime now = system_.clock().Now();
+  ExpireAsks(now);
   while (absl::optional<Timer> timer = timers_.PopDue(now)) {
     switch (timer->kind) {
       case Timer::Kind::kIdle: {
@@ -61,9 +63,6 @@ void ActorCore::FireTimers() {
                   .handler = std::move(timer->handler)});
         break;
       }
-      case Timer::Kind::kAsk:
-        ExpireAsk(timer->ask, timer->name);
-        break;
       case Timer::Kind::kStartTimeout:
         if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), /*is_kill=*/false);
         break;

@@ -93,6 +93,9 @@ class SystemCore {
   void CountAccepted() { accepted_.fetch_add(1, std::memory_order_relaxed); }
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   MessageLedger Ledger() const;
+  // A reply that came after its ask's end, and was dropped.
+  void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
   void OnDeadLetter(const DeadLetter& letter);
   void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
@@ -134,6 +137,7 @@ class SystemCore {
   Registry* registry_ = nullptr;  // constant after construction of the system
   std::atomic<int64_t> accepted_{0};
   std::atomic<int64_t> refused_{0};
+  std::atomic<int64_t> late_replies_{0};
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
   absl::Mutex mu_;
   Random random_ ABSL_GUARDED_BY(mu_);
