@@ -87,6 +87,48 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
   return pending;
 }
 
+bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, const void* value, absl::FunctionRef<Payload()> take,
+                absl::Duration timeout, PendingId& waits, absl::Status& outcome) {
+  UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
+  ActorCore& core = *ThisTurn().actor;
+  SystemCore& system = core.system();
+  ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
+  if (cell == nullptr) {
+    outcome = SendTell(to, mailbox, type, value, take);
+    if (IsFull(outcome)) {
+      outcome = absl::UnimplementedError(absl::StrCat(
+          to.ToString(), " is on another node, and waiting for its room is not there yet; Send again later (",
+          outcome.message(), ")"));
+    }
+    return false;
+  }
+  const size_t bytes = type.bytes(value);
+  // Not before those that wait.
+  if (!cell->has_room_waiters()) {
+    outcome = cell->Accept({.life = LifeOf(to), .mailbox = mailbox, .type = &type, .bytes = bytes, .waits = true}, [&] {
+      return Message{.from = core.self(), .to = to, .mailbox = mailbox, .payload = take()};
+    });
+    if (!IsFull(outcome)) {
+      if (!outcome.ok()) system.CountRefused();
+      return false;
+    }
+  }
+  waits = core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  if (waits.id == 0) {
+    outcome = core.TakeAnswer(waits).status;
+    return false;
+  }
+  core.NoteWaitForRoom(waits.id, to);
+  system.room_waiters().Add(*cell, {.from = core.self(),
+                                    .to = to,
+                                    .ask = waits.id,
+                                    .mailbox = mailbox,
+                                    .type = &type,
+                                    .bytes = bytes,
+                                    .payload = take()});
+  return true;
+}
+
 bool IsAnswered(PendingId pending) { return OwnerOf(pending).IsAnswered(pending.id); }
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
   OwnerOf(pending).AwaitAnswer(pending.id, waiter);

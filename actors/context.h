@@ -162,6 +162,13 @@ class Context : public SpawnsActors<Context> {
   [[nodiscard]] MonitorHandle Monitor(const T& target, F handler) {
     return MonitorPid(PidOf(target), internal::MakeHandler<Down>(std::move(handler)));
   }
+  // For the process style, as are the other forms without a handler: a Receive
+  // takes the Down, by On(handle, …) or On<Down>(…). In another actor it CHECKs
+  // when the event comes.
+  template <class T>
+  [[nodiscard]] MonitorHandle Monitor(const T& target) {
+    return MonitorPid(PidOf(target), nullptr);
+  }
 
   // An exit signal: ends an actor that does not trap, at once; Normal ends
   // only oneself.
@@ -193,6 +200,9 @@ class Context : public SpawnsActors<Context> {
     SetTraps(internal::MakeHandler<ExitEvent>(std::move(handler)),
              internal::MakeHandler<ExitEvent>(std::move(parent_handler)));
   }
+  // A Receive takes them (On<ExitEvent>); a parent's that none takes ends the
+  // actor.
+  void TrapExits() { SetTraps(nullptr, nullptr); }
   // RequestStop calls `handler` (const StopRequest&) and does not end the actor.
   template <class F>
   void TrapStops(F handler) {
@@ -226,6 +236,10 @@ class Context : public SpawnsActors<Context> {
   absl::Status StartTimer(absl::string_view name, absl::Duration delay, F handler) {
     return StartNamedTimer(name, delay, internal::MakeHandler<TimerEvent>(std::move(handler)));
   }
+  // A Receive takes it (On<TimerEvent>).
+  absl::Status StartTimer(absl::string_view name, absl::Duration delay) {
+    return StartNamedTimer(name, delay, nullptr);
+  }
   // After it the timer's event does not come. False when none of that name ran.
   bool CancelTimer(absl::string_view name);
 
@@ -249,6 +263,9 @@ class Context : public SpawnsActors<Context> {
   void WatchName(absl::string_view name, F handler) {
     StartNameWatch(name, internal::MakeHandler<NameChange>(std::move(handler)));
   }
+
+  // A Receive takes them (On<NameChange>).
+  void WatchName(absl::string_view name) { StartNameWatch(name, nullptr); }
 
   // The mailboxes of this actor as others see them.
   std::vector<MailboxSignature> Mailboxes() const;

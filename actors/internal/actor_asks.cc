@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
@@ -63,6 +64,12 @@ void ActorCore::ExpireAsk(uint64_t id) {
     return;
   }
   const AskNotes* notes = asks_->FindNotes(id);
+  if (notes != nullptr && !notes->waits_for_room.is_null()) {
+    absl::optional<Payload> unsent = system_.room_waiters().TakeBack(notes->waits_for_room, self_, id);
+    if (!unsent) return;  // it was sent, or cannot be: the reply is on its way
+    Answered(id, MakeError(ErrorKind::kExpired, "there was no room in the mailbox in time"), *std::move(unsent));
+    return;
+  }
   const bool looks_up = notes != nullptr && !notes->looks_up.empty();
   Answered(id,
            looks_up
@@ -85,8 +92,9 @@ void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
 
 void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
   wait.waiter = {.handle = waiter, .activation = current_};
+  // Those that are answered too: they are kept until the group has gone on.
   for (const PendingId& pending : pendings) {
-    if (!IsAnswered(pending.id)) asks_->Join(pending.id, &wait);
+    if (asks_->Has(pending.id)) asks_->Join(pending.id, &wait);
   }
 }
 
@@ -128,7 +136,9 @@ void ActorCore::DropAsks() {
   for (const uint64_t id : asks_->All()) {
     TellCallee(id);
     const AskNotes* notes = asks_->FindNotes(id);
-    if (notes != nullptr && notes->name_watch != 0) system_.registry().Unwatch(notes->name_watch);
+    if (notes == nullptr) continue;
+    if (notes->name_watch != 0) system_.registry().Unwatch(notes->name_watch);
+    if (!notes->waits_for_room.is_null()) (void)system_.room_waiters().TakeBack(notes->waits_for_room, self_, id);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/limits.h"
 
@@ -70,6 +71,8 @@ absl::Status ActorCell::AcceptLocked(const Offer& offer, bool& wake, absl::Funct
     return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
   }
   if (state_ == State::kStarting) {
+    // It need not be held: its room is known soon.
+    if (offer.waits) return MakeError(ErrorKind::kFull, "the actor has not started yet");
     if (held_ >= limits::kStartingMessagesMax) {
       return MakeError(ErrorKind::kFull, absl::StrCat("the actor has not started yet and already holds ", held_,
                                                       " messages, the most it may"));
@@ -89,6 +92,7 @@ absl::Status ActorCell::AcceptLocked(const Offer& offer, bool& wake, absl::Funct
   }
   Gate& gate = gates_[place];
   if (absl::Status room = CheckRoom(gate, offer.bytes); !room.ok()) {
+    if (offer.waits) return room;
     ++gate.refused;
     if (declaration->options.overflow == Overflow::kFailActor) {
       gate.fail_on_turn = true;
@@ -212,6 +216,17 @@ size_t ActorCell::GateOf(uint32_t mailbox) const {
 }
 
 void ActorCell::EndTurn(uint64_t open, bool has_more) {
+  // The room that this turn made is there (Released): now read the mark.
+  if (has_room_waiters()) {
+    uint64_t life = 0;
+    SystemCore* whose = nullptr;
+    {
+      absl::MutexLock lock(&mu_);
+      life = life_;
+      whose = system_;
+    }
+    whose->room_waiters().Admit(*this, life);
+  }
   SystemCore* system = nullptr;
   {
     absl::MutexLock lock(&mu_);
@@ -232,14 +247,20 @@ void ActorCell::BeginStop() {
 }
 
 std::deque<Envelope> ActorCell::Close() {
-  absl::MutexLock lock(&mu_);
-  state_ = State::kClosed;
-  life_ = 0;
-  is_scheduled_ = false;
-  owner_ = nullptr;
-  gates_.clear();
+  uint64_t life = 0;
+  SystemCore* system = nullptr;
   std::deque<Envelope> rest;
-  rest.swap(inbound_);
+  {
+    absl::MutexLock lock(&mu_);
+    life = std::exchange(life_, 0);
+    system = system_;
+    state_ = State::kClosed;
+    is_scheduled_ = false;
+    owner_ = nullptr;
+    gates_.clear();
+    rest.swap(inbound_);
+  }
+  if (has_room_waiters()) system->room_waiters().Admit(*this, life);
   return rest;
 }
 

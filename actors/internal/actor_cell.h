@@ -13,6 +13,7 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CELL_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -88,6 +89,8 @@ class ActorCell final : public Runnable {
     const MessageType* type = nullptr;  // null for bytes of the wire
     bool is_call = false;
     size_t bytes = 0;
+    // Its sender awaits room: none is no refusal, and no overflow.
+    bool waits = false;
   };
   // Accepts a message, or refuses it with NoProcess, Stopping, NoMailbox or
   // Full. `take` gives the message, and is called only when it is accepted,
@@ -133,6 +136,11 @@ class ActorCell final : public Runnable {
   // Runs the owner's turn.
   void Run() override;
 
+  // Messages wait outside its mailboxes for room (RoomWaiters). A mark: it may
+  // stay when there are none any more.
+  bool has_room_waiters() const { return has_room_waiters_.load(std::memory_order_seq_cst); }
+  void set_has_room_waiters(bool has) { has_room_waiters_.store(has, std::memory_order_seq_cst); }
+
   // Its place in its arena. Constant while it is used.
   uint32_t index() const { return index_; }
 
@@ -150,6 +158,8 @@ class ActorCell final : public Runnable {
   size_t GateOf(uint32_t mailbox) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   uint32_t index_ = 0;
+  // Written by RoomWaiters; read by the owner after it has made room.
+  std::atomic<bool> has_room_waiters_{false};
   mutable absl::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kClosed;
   bool is_scheduled_ ABSL_GUARDED_BY(mu_) = false;

@@ -7,7 +7,7 @@
 // life.
 //
 // Sources: actor_core.cc (turn), actor_handling.cc (choice and handlers),
-// actor_signals.cc (links, exits, monitors), actor_asks.cc, actor_life.cc
+// actor_receive.cc, actor_signals.cc (links, exits, monitors), actor_asks.cc, actor_life.cc
 // (start and end), actor_timers.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
@@ -101,6 +101,8 @@ class ActorCore final : public CellOwner, public MailboxHost {
   size_t asks_under_way() const { return asks_ == nullptr ? 0 : asks_->size(); }
   // The asker gives it up; its answer is Cancelled.
   void CancelAsk(uint64_t id);
+  // The ask waits until a message to `to` has been sent.
+  void NoteWaitForRoom(uint64_t id, Pid to) { asks_->NotesOf(id).waits_for_room = to; }
   // A lease on `mailbox` that ends with the answer, at the latest. False when
   // there is nothing to wait for.
   bool CloseUntilAnswered(int mailbox, uint64_t id);
@@ -169,6 +171,12 @@ class ActorCore final : public CellOwner, public MailboxHost {
     ClauseEntry* clause = nullptr;
     uint64_t stamp = UINT64_MAX;
   };
+  struct ReceiveUnderWay {
+    std::shared_ptr<BehaviorTable> table;
+    Resumable receiver;
+    std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
+    bool is_taken = false;                        // what it waited for is in hand
+  };
   struct NameWatch {
     uint64_t registry_id = 0;
     std::string name;
@@ -209,13 +217,22 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void AfterStep(Activation& activation);
   void Finish(Activation& activation);
   void SettleMessage(Activation& activation);
-  void SettleRound(const Activation& activation);
+  void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   void RemoveBehaviorTimers();
   void Trace(absl::string_view what, const Activation& activation);
   void ApplyBecome();
   void EnterBehavior(std::shared_ptr<BehaviorTable> table);
   void ReturnPostponed();
   void Dispose(const Message& message, int mailbox, Fate fate, const absl::Status& why);
+
+  // actor_receive.cc.
+  bool ReceiveOne(BehaviorTable& table);
+  bool TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout);
+  const EventEntry* ClauseFor(const BehaviorTable& table, const Event& event);
+  void TakeTimeout();
+  bool IsReceiver(const Activation& activation) const;
+  void BeginRound(Activation& activation);
+  void SettleRound(const Activation& activation);
 
   // actor_signals.cc.
   void Act(Signal signal);
@@ -287,9 +304,10 @@ class ActorCore final : public CellOwner, public MailboxHost {
   std::list<std::unique_ptr<Activation>> activations_;  // suspended, oldest first
   Activation* current_ = nullptr;
   std::deque<Resumable> resumable_;
-  // The process style: the Receive that waits.
-  std::shared_ptr<BehaviorTable> receive_;
-  Resumable receiver_;
+  // The process style: Receives, each but the last of which has a handler that
+  // receives in its turn.
+  std::vector<ReceiveUnderWay> receives_;
+  bool is_process_ = false;  // Start gave a body
 
   LinkTable links_;
   std::map<uint64_t, std::shared_ptr<MessageHandler>> monitor_handlers_;

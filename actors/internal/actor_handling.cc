@@ -20,12 +20,12 @@ absl::Status UnansweredError(Pid callee) {
 
 bool ActorCore::IsHeld() const {
   return std::any_of(activations_.begin(), activations_.end(), [&](const std::unique_ptr<Activation>& activation) {
-    return !activation->is_interleaved && !(receive_ != nullptr && activation.get() == receiver_.activation);
+    return !activation->is_interleaved && !IsReceiver(*activation);
   });
 }
 
 BehaviorTable* ActorCore::Effective() {
-  if (receive_ != nullptr) return receive_.get();
+  if (!receives_.empty()) return receives_.back().is_taken ? nullptr : receives_.back().table.get();
   return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
 }
 
@@ -107,12 +107,14 @@ ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const std:
 bool ActorCore::HasEligible() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
-  return !events_.empty() || !Candidates(*table).empty();
+  // A Receive may find that nothing is for it: then the next turn ends at once.
+  return !events_.empty() || !receives_.empty() || !Candidates(*table).empty();
 }
 
 bool ActorCore::HandleOne() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
+  if (!receives_.empty()) return ReceiveOne(*table);
   while (!events_.empty() && IsStale(events_.front())) events_.pop_front();
   const std::vector<Choice> candidates = Candidates(*table);
   if (exit_) return false;
@@ -170,8 +172,8 @@ void ActorCore::HandleMessage(const Choice& choice) {
   activation->stamp = waiting.stamp;
   activation->mailbox = choice.mailbox;
   activation->is_interleaved = choice.clause->is_interleaved;
-  activation->behavior = receive_ != nullptr ? receive_ : behavior_;
-  activation->ends_receive = receive_ != nullptr;
+  activation->behavior = behavior_;
+  if (!receives_.empty()) BeginRound(*activation);
   last_message_ = system_.clock().Now();
   MessageHandler& handler = *choice.clause->handler;
   // It has no fate yet: while its handler awaits, it waits in every ledger.
@@ -184,21 +186,29 @@ bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && e
 void ActorCore::HandleEvent() {
   Event event = std::move(events_.front());
   events_.pop_front();
+  std::shared_ptr<MessageHandler> handler = event.handler;
+  RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
+}
+
+// A null handler: it ends the actor.
+void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
   if (event.kind == Event::Kind::kTimer && event.id != 0) {
     const auto named = named_timers_.find(event.payload.As<TimerEvent>().name);
     if (named != named_timers_.end() && named->second == event.id) named_timers_.erase(named);
   }
-  if (event.handler == nullptr) {
+  if (handler == nullptr) {
+    UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
+                     event.payload.type()->name, " of ", self_.ToString(),
+                     " has no handler; only the process style goes without, and takes it by Receive(On<Event>(…))");
     SetExit(std::move(event.reason), /*is_kill=*/false);
     return;
   }
   auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
   activation->message.payload = std::move(event.payload);
-  activation->handler = event.handler;
-  activation->behavior = receive_ != nullptr ? receive_ : behavior_;
-  // A timeout of a Receive ends it; other events come between.
-  activation->ends_receive = receive_ != nullptr && event.epoch != 0;
-  RunHandler(std::move(activation), *event.handler);
+  activation->handler = handler;
+  activation->behavior = behavior_;
+  if (ends_receive) BeginRound(*activation);
+  RunHandler(std::move(activation), *handler);
 }
 
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
@@ -310,24 +320,6 @@ void ActorCore::ReturnPostponed() {
   for (MailboxState& mailbox : mailboxes_) {
     for (Waiting& waiting : mailbox.queue) waiting.is_postponed = false;
   }
-}
-
-// In the process style: what the Receive waited for has been handled.
-void ActorCore::SettleRound(const Activation& activation) {
-  if (!activation.ends_receive || receive_ == nullptr) return;
-  receive_ = nullptr;
-  RemoveBehaviorTimers();
-  resumable_.push_back(std::exchange(receiver_, {}));
-}
-
-void ActorCore::BeginReceive(std::shared_ptr<BehaviorTable> table, std::coroutine_handle<> waiter) {
-  UNDERSTUDY_CHECK(receive_ == nullptr, "a Receive is under way already");
-  if (stage_ == Stage::kStarting) FinishStart();
-  receive_ = std::move(table);
-  receiver_ = {waiter, current_};
-  ++epoch_;
-  ReturnPostponed();
-  AddBehaviorTimers(*receive_);
 }
 
 void ActorCore::Become(std::shared_ptr<BehaviorTable> table) {

@@ -135,6 +135,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/) {
     if (!become_) become_ = behavior->table();
   } else {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
+    is_process_ = true;
     co_await body;
     if (exit_) co_return;
     FinishStart();
@@ -203,7 +204,7 @@ void ActorCore::End() {
 // it may be a Replier or a MonitorHandle, which come back here.
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
-  receive_ = nullptr;
+  receives_.clear();
   exit_handler_ = nullptr;
   parent_exit_handler_ = nullptr;
   stop_handler_ = nullptr;

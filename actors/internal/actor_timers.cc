@@ -85,6 +85,10 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
         break;
       }
       case TimerEntry::Kind::kAfter:
+        if (!receives_.empty() && entry.after <= absl::ZeroDuration()) {
+          receives_.back().timeout_now = entry.handler;
+          break;
+        }
         behavior_timers_.push_back(
             AddTimer(now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = epoch_, .handler = entry.handler}));
         break;

@@ -91,6 +91,7 @@ class AskTable {
 
   // Requires an entry without an answer; CHECKs that nobody awaits it.
   void Await(uint64_t id, Waiter waiter);
+  // The same, for an entry that may have an answer, which `group` has counted.
   void Join(uint64_t id, GroupWait* group);
   // Ends Await or Join; nothing when there is no entry.
   void StopWaiting(uint64_t id);

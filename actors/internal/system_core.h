@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -76,6 +77,7 @@ class SystemCore {
   Clock& clock() { return executor_.clock(); }
   LogSink& log() { return log_; }
   CellArena& cells() { return cells_; }
+  RoomWaiters& room_waiters() { return room_waiters_; }
 
   bool IsLocal(Pid pid) const { return pid.node() == node_; }
   // The cell of a pid of this system, or null. Its life may have ended.
@@ -129,6 +131,7 @@ class SystemCore {
   LogSink& log_;
   uint16_t node_;
   CellArena cells_;
+  RoomWaiters room_waiters_{*this};
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};

@@ -75,6 +75,7 @@ TEST_F(PendingGroupTest, AllGivesATupleOfAnswersInTheirPlaces) {
 
 TEST_F(PendingGroupTest, AllWaitsForTheLastWhateverTheAnswersAre) {
   system().Kill(a_.pid());
+  system().RunUntilIdle();
   Run([&](Script& self) -> Task<> {
     auto asked = AskAll(Oracles(), 7, absl::Seconds(1));
     auto all = All(asked);
@@ -183,6 +184,7 @@ TEST_F(PendingGroupTest, FirstGoodCancelsTheRest) {
 TEST_F(PendingGroupTest, WhenAllFailTheStatusNamesThem) {
   absl::Status status;
   system().Kill(b_.pid());
+  system().RunUntilIdle();
   Run([&](Script& self) -> Task<> {
     auto asked = AskAll(Oracles(), 1, absl::Seconds(5));
     auto good = FirstGood(asked);
