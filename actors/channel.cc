@@ -6,10 +6,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
@@ -71,6 +73,9 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const PendingId pending = core.NewAsk(to, deadline);
   if (pending.id == 0) return pending;
+  if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
+    watch->Asked(core.self(), pending.id, to, std::string(MailboxNames::Find(mailbox)));
+  }
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,
@@ -106,6 +111,8 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, const void* v
   // Not before those that wait.
   if (!cell->has_room_waiters()) {
     outcome = cell->Accept({.life = LifeOf(to), .mailbox = mailbox, .type = &type, .bytes = bytes, .waits = true}, [&] {
+      absl::optional<CallWatch::Handing> handing;
+      if (system.call_watch() != nullptr) handing.emplace(to);
       return Message{.from = core.self(), .to = to, .mailbox = mailbox, .payload = take()};
     });
     if (!IsFull(outcome)) {
@@ -119,6 +126,11 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, const void* v
     return false;
   }
   core.NoteWaitForRoom(waits.id, to);
+  absl::optional<CallWatch::Handing> handing;
+  if (CallWatch* watch = system.call_watch(); watch != nullptr) {
+    watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(mailbox)));
+    handing.emplace(to);
+  }
   system.room_waiters().Add(*cell, {.from = core.self(),
                                     .to = to,
                                     .ask = waits.id,
@@ -165,7 +177,14 @@ ReplierBase::ReplierBase(Activation& activation)
       callee_(activation.core().self()),
       asker_(activation.message.from),
       ask_(activation.message.ask) {
+  is_watched_ = system_->call_watch() != nullptr;
   activation.GiveAwayAnswer();
+}
+
+void ReplierBase::TellOfMove() const {
+  if (system_ == nullptr) return;
+  const Pid* to = CallWatch::Handing::Current();
+  system_->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
 }
 
 void ReplierBase::Post(absl::Status status, Payload payload) {

@@ -10,6 +10,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -30,6 +31,7 @@ bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
   const absl::optional<Waiter> waiter =
       asks_->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
   if (!waiter) return false;
+  if (CallWatch* watch = system_.call_watch(); watch != nullptr) watch->Forget(self_, id);
   SettleNotes(id, is_good);
   if (waiter->handle != nullptr) resumable_.push_back(*waiter);
   return true;
@@ -61,6 +63,7 @@ void ActorCore::ExpireAsk(uint64_t id) {
   if (!asks_->IsAwaited(id)) {
     SettleNotes(id, asks_->HasGoodAnswer(id));
     (void)asks_->Take(id);
+    if (CallWatch* watch = system_.call_watch(); watch != nullptr) watch->Forget(self_, id);
     return;
   }
   const AskNotes* notes = asks_->FindNotes(id);
@@ -88,6 +91,17 @@ bool ActorCore::IsAnswered(uint64_t id) const { return asks_ == nullptr || !asks
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
   asks_->Await(id, {.handle = waiter, .activation = current_});
+  TellOfWait(id);
+}
+
+// To the search for call cycles: the handler in hand waits, and nothing else
+// runs meanwhile.
+void ActorCore::TellOfWait(uint64_t id) {
+  CallWatch* watch = system_.call_watch();
+  if (watch == nullptr || current_->is_interleaved) return;
+  std::string handler = current_->source() == Activation::Source::kStart ? "Start" : "an event";
+  if (current_->mailbox >= 0) handler = mailboxes_[static_cast<size_t>(current_->mailbox)].declaration.wire_name;
+  watch->Awaits(self_, id, std::move(handler));
 }
 
 void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
@@ -95,6 +109,15 @@ void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait
   // Those that are answered too: they are kept until the group has gone on.
   for (const PendingId& pending : pendings) {
     if (asks_->Has(pending.id)) asks_->Join(pending.id, &wait);
+  }
+  // Where fewer would do, one that does not come holds nobody up.
+  const bool needs_all =
+      wait.good_left > pendings.size() && wait.bad_left > pendings.size() &&
+      wait.answers_left == static_cast<size_t>(std::count_if(pendings.begin(), pendings.end(),
+                                                             [this](const PendingId& p) { return !IsAnswered(p.id); }));
+  if (!needs_all) return;
+  for (const PendingId& pending : pendings) {
+    if (!IsAnswered(pending.id)) TellOfWait(pending.id);
   }
 }
 
@@ -133,6 +156,7 @@ void ActorCore::EndAskLease(int mailbox, uint64_t id) {
 // At the end of the life: the callees are told, and nothing is left behind.
 void ActorCore::DropAsks() {
   if (asks_ == nullptr) return;
+  if (CallWatch* watch = system_.call_watch(); watch != nullptr) watch->ForgetAll(self_);
   for (const uint64_t id : asks_->All()) {
     TellCallee(id);
     const AskNotes* notes = asks_->FindNotes(id);

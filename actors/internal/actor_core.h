@@ -249,6 +249,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   // Ends what hangs on an ask besides its answer.
   void SettleNotes(uint64_t id, bool has_good_answer);
   void TellCallee(uint64_t id);
+  void TellOfWait(uint64_t id);
   void DropAsks();
 
   // actor_timers.cc.

@@ -10,6 +10,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/exceptions.h"
 
 namespace understudy::internal {
@@ -174,6 +175,10 @@ void ActorCore::HandleMessage(const Choice& choice) {
   activation->is_interleaved = choice.clause->is_interleaved;
   activation->behavior = behavior_;
   if (!receives_.empty()) BeginRound(*activation);
+  if (activation->is_interleaved && activation->is_call()) {
+    CallWatch* watch = system_.call_watch();
+    if (watch != nullptr) watch->Forget(activation->message.from, activation->message.ask);
+  }
   last_message_ = system_.clock().Now();
   MessageHandler& handler = *choice.clause->handler;
   // It has no fate yet: while its handler awaits, it waits in every ledger.

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 
@@ -126,6 +127,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
 }
 
 void SystemCore::Post(Signal signal) {
+  if (call_watch_ != nullptr && signal.kind == SignalKind::kReply) call_watch_->Forget(signal.to, signal.id);
   if (signal.to.is_null()) {
     if (!signal.from.is_null()) AnswerForDead(signal);
     return;
@@ -171,6 +173,8 @@ absl::Status SystemCore::Send(const OutboundMessage& message, absl::FunctionRef<
                        .is_call = message.ask != 0,
                        .bytes = message.type->bytes(message.value)},
                       [&] {
+                        absl::optional<CallWatch::Handing> handing;
+                        if (call_watch_ != nullptr) handing.emplace(message.to);
                         return Message{.from = message.from,
                                        .to = message.to,
                                        .mailbox = message.mailbox,
