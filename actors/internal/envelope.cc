@@ -3,17 +3,17 @@
 #include <cstddef>
 #include <new>
 
-#include "understudy/actors/check.h"
 #include "understudy/actors/message.h"
 
 namespace understudy::internal {
 namespace {
 
 constexpr size_t kValueAlignment = 16;
+constexpr size_t kValueBytesMax = size_t{8} << 10;  // larger ones are boxed
 
 size_t HeaderBytes(bool has_call_part) { return sizeof(Envelope) + (has_call_part ? sizeof(CallPart) : 0); }
 
-bool IsBoxed(const MessageType& type) { return type.alignment > kValueAlignment; }
+bool IsBoxed(const MessageType& type) { return type.alignment > kValueAlignment || type.size > kValueBytesMax; }
 
 size_t ValueBytes(const MessageType& type) { return IsBoxed(type) ? sizeof(void*) : type.size; }
 
@@ -21,13 +21,18 @@ void* NewBox(const MessageType& type) { return ::operator new(type.size, std::al
 
 }  // namespace
 
+Envelope* Envelope::Make(EnvelopeKind kind) {
+  auto* envelope = new (AllocateBlock(1)) Envelope;
+  envelope->kind = kind;
+  return envelope;
+}
+
 Envelope* Envelope::Make(EnvelopeKind kind, const MessageType& type, bool has_call_part) {
   const size_t bytes = HeaderBytes(has_call_part) + ValueBytes(type);
   const size_t units = (bytes + kBlockUnit - 1) / kBlockUnit;
-  UNDERSTUDY_CHECK(units <= UINT16_MAX, "a ", type.name(), " is ", type.size, " bytes itself; keep large parts behind pointers");
   auto* envelope = new (AllocateBlock(units)) Envelope;
   envelope->kind = kind;
-  envelope->units = static_cast<uint16_t>(units);
+  envelope->units = static_cast<uint8_t>(units);
   envelope->type = &type;
   if (has_call_part) {
     envelope->set(kHasCallPart);

@@ -21,7 +21,7 @@ struct MessageType;
 // Blocks lie at multiples of it, and are multiples of it long.
 inline constexpr size_t kBlockUnit = 64;
 
-// A block of `units` * kBlockUnit bytes; at most 65535 units. Any thread.
+// A block of `units` * kBlockUnit bytes; at most 255 units. Any thread.
 void* AllocateBlock(size_t units);
 void FreeBlock(void* block, size_t units);
 
@@ -32,21 +32,22 @@ struct CallPart {
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
   // When it was accepted, where its mailbox has a time to live.
   MonotonicTime accepted;
-  uint64_t unused = 0;  // values lie at multiples of 16
+  uint64_t bytes = 0;  // counted by a mailbox that is bounded in bytes
 };
 
 enum class EnvelopeKind : uint8_t {
   kMessage,
   kReply,       // to an ask, often in the call's own block
   kSignal,      // the value is a Signal
-  kTick,        // a time of the actor's own timers has come
+  kTick,        // a time of the actor's own timers has come; no value
+  kOverflow,    // a mailbox overflowed that fails its actor; no value
   kOutcome,     // the value is a SpawnReport
   kNameChange,  // the value is a NameReport
 };
 
 struct Envelope {
   static constexpr uint8_t kHasCallPart = 1;
-  static constexpr uint8_t kIsBoxed = 2;      // the value lies elsewhere: it is over-aligned
+  static constexpr uint8_t kIsBoxed = 2;      // the value lies elsewhere: it is large or over-aligned
   static constexpr uint8_t kIsEarly = 4;      // accepted before the mailboxes were known
   static constexpr uint8_t kIsPostponed = 8;  // waits for another behaviour
   static constexpr uint8_t kWasInHand = 16;   // and was put back
@@ -58,12 +59,15 @@ struct Envelope {
   uint32_t sender_cell = 0;
   EnvelopeKind kind = EnvelopeKind::kMessage;
   uint8_t flags = 0;
-  uint16_t units = 1;
+  uint8_t units = 1;    // of the block
+  uint8_t mailbox = 0;  // its place among those of its actor
   // Until it is sorted: where its acceptance was counted, or, for early mail,
   // the hash of its mailbox. Then its place in the order of arrival.
   uint64_t stamp = 0;
   const MessageType* type = nullptr;  // of the value
 
+  // Without a value.
+  static Envelope* Make(EnvelopeKind kind);
   // Room for a value of `type`, which is not made yet: SetMade says when it is.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part);
   // Destroys the value, if any, and frees the block.
