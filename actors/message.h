@@ -156,6 +156,7 @@ const MessageType& TypeOf() {
 struct WireBytes {
   std::string bytes;
 };
+inline size_t MessageBytes(const WireBytes& value) { return value.bytes.size(); }
 
 // Nothing, a typed value, or the bytes of one that has not been parsed yet; in
 // a block of its own.

@@ -80,7 +80,9 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
   // acquire: pairs with SetLayout's release, for the gates.
   const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
-  if (ABSL_PREDICT_FALSE(layout == nullptr)) return AcceptEarly(system, message, handing);
+  // relaxed: BeginStop comes before everything that the end of the actor does to the gates.
+  const Stage stage = stage_.load(std::memory_order_relaxed);
+  if (ABSL_PREDICT_FALSE(stage != Stage::kOpen || layout == nullptr)) return AcceptEarly(system, message, handing);
   const int found = layout->Find(message.mailbox);
   if (ABSL_PREDICT_FALSE(found < 0 || !Takes((*layout)[static_cast<size_t>(found)], message))) {
     return NoMailboxError(message);
@@ -261,6 +263,7 @@ void ActorCell::SetLayout(const MailboxLayout& layout) {
     if (layout[i].has_bytes()) byte_gate(i).limit.store(layout[i].room_bytes(), std::memory_order_relaxed);
   }
   in_use_.store(static_cast<uint32_t>(layout.size()), std::memory_order_relaxed);
+  stage_.store(Stage::kOpen, std::memory_order_relaxed);
   // release: pairs with the acquire of senders, for the gates.
   layout_.store(&layout, std::memory_order_release);
 }
@@ -284,8 +287,6 @@ bool ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, 
 
 void ActorCell::BeginStop() {
   stage_.store(Stage::kStopping, std::memory_order_relaxed);
-  // release: a sender that finds no layout finds the stage.
-  layout_.store(nullptr, std::memory_order_release);
 }
 
 Envelope* ActorCell::Close() {

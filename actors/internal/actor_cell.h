@@ -115,6 +115,9 @@ class alignas(64) ActorCell {
   };
   Counts counts() const;
 
+  // Null until the constructor has run.
+  const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
+
   // Where the owner's object is to be made, before Open.
   void* owner_memory() { return owner_memory_.data(); }
   CellOwner* owner() { return std::launder(reinterpret_cast<CellOwner*>(owner_memory_.data())); }
@@ -124,6 +127,7 @@ class alignas(64) ActorCell {
 
   // The rest is the owner's.
 
+  uint64_t owners_life() const { return life_.load(std::memory_order_relaxed); }
   // Begins a life, not idle: the caller schedules its first turn.
   void Open(uint64_t life);
   // The constructor has run: from now on the gates decide.
@@ -181,7 +185,7 @@ class alignas(64) ActorCell {
   Inbound<Envelope> inbound_;
   std::atomic<uint64_t> life_{0};
   std::atomic<uint64_t> open_{0};
-  std::atomic<const MailboxLayout*> layout_{nullptr};  // null unless the gates decide
+  std::atomic<const MailboxLayout*> layout_{nullptr};  // null until the constructor has run
   std::atomic<Gate*> gates_{gates_inside_.data()};
   std::array<Gate, kGatesInside> gates_inside_;
   uint32_t index_ = 0;
@@ -197,6 +201,19 @@ class alignas(64) ActorCell {
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
 };
 static_assert(sizeof(ActorCell) == 192);
+
+// What is not a message, with its value.
+template <class T>
+Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
+  Envelope* envelope = Envelope::Make(kind, TypeOf<T>(), /*has_call_part=*/false);
+  new (envelope->value()) T(std::move(value));
+  envelope->SetMade();
+  return envelope;
+}
+// Posts it, or destroys it when that life has ended.
+inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
+  if (!cell.Post(system, life, envelope)) Envelope::Delete(envelope);
+}
 
 // One system's cells. Memory comes from a process-wide pool and goes back to
 // it, closed, with the system; it is never unmapped. Any thread.

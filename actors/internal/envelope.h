@@ -88,6 +88,11 @@ struct Envelope {
   // 0 for a tell.
   uint64_t ask() const { return has(kHasCallPart) ? call().ask : 0; }
 
+  // The asker's deadline, or infinity.
+  MonotonicTime deadline() const { return has(kHasCallPart) ? call().deadline : MonotonicTime::InfiniteFuture(); }
+  // Counted by a mailbox bounded in bytes.
+  uint64_t counted_bytes() const { return has(kHasCallPart) ? call().bytes : 0; }
+
   // Where the value is, or is to be made.
   void* value() {
     void* const place = reinterpret_cast<unsigned char*>(this + 1) + (has(kHasCallPart) ? sizeof(CallPart) : 0);
