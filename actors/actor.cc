@@ -14,7 +14,9 @@ namespace understudy {
 namespace internal {
 
 void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter) {
-  ActorCore::OfThisTurn().BeginReceive(receive.table(), waiter);
+  ActorCore& core = ActorCore::OfThisTurn();
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) core.BeginReceive(receive.table(), waiter);
 }
 
 }  // namespace internal
@@ -23,11 +25,13 @@ Actor::Actor() : context_(internal::MailboxHost::Constructing().core()) {}
 
 void Actor::Become(const Behavior& behavior) {
   UNDERSTUDY_CHECK(behavior.table() != nullptr, "Become of a behavior that was never built");
-  context_.core().Become(behavior.table());
+  const internal::KernelCode kernel;
+  if (!kernel.is_fenced()) context_.core().Become(behavior.table());
 }
 
 Failure Actor::Fail(absl::Status status) {
-  context_.core().Fail(status);
+  const internal::KernelCode kernel;
+  if (!kernel.is_fenced()) context_.core().Fail(status);
   return Failure(std::move(status));
 }
 

@@ -23,6 +23,10 @@ inline constexpr int64_t kMailboxCapacityMessages = 1000;
 inline constexpr size_t kMailboxLayoutsMax = 65536;
 // Actors that live in one system at once; their cells alone take 3 GiB.
 inline constexpr size_t kActorsPerSystemMax = size_t{1} << 24;
+// From a Kill to the fence around a handler that has not returned, and from
+// there between attempts while it is in the kernel.
+inline constexpr absl::Duration kFenceAfterKill = absl::Milliseconds(100);
+inline constexpr absl::Duration kFenceRetry = absl::Milliseconds(5);
 // Messages accepted before the constructor has run and said which mailboxes
 // there are; more are refused.
 inline constexpr int64_t kStartingMessagesMax = 10000;

@@ -66,7 +66,8 @@ class RootTask {
    public:
     template <class... Args>
     explicit promise_type(Activation& activation, Args&&... /*args*/) : activation_(activation) {}
-    promise_type(ActorCore& /*self*/, Activation& activation) : activation_(activation) {}
+    template <class... Args>
+    promise_type(ActorCore& /*self*/, Activation& activation, Args&&... /*args*/) : activation_(activation) {}
     RootTask get_return_object() { return RootTask(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept;

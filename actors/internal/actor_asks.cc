@@ -132,6 +132,7 @@ PendingId ActorCore::Publish(absl::string_view name) {
                           .claimed = system().clock().WallNow(),
                           .mailboxes = Signatures()};
   absl::Status taken = ValidateName(name);
+  has_names_ = true;
   if (taken.ok()) taken = system().registry().Insert(record);
   NamePublisher* publisher = system().publisher();
   if (!taken.ok() || publisher == nullptr) {
@@ -146,6 +147,7 @@ PendingId ActorCore::Publish(absl::string_view name) {
 }
 
 absl::Status ActorCore::Register(absl::string_view name) {
+  has_names_ = true;
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
   return system().registry().Insert({.name = std::string(name),
                                     .pid = self(),

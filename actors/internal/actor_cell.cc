@@ -175,7 +175,7 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
   if (overflowed_.exchange(true, std::memory_order_relaxed)) return;  // it is told already
   Envelope* told = Envelope::Make(EnvelopeKind::kOverflow);
   told->mailbox = static_cast<uint8_t>(place);
-  if (!Post(system, life, told)) Envelope::Delete(told);
+  if (Post(system, life, told) == Pushed::kClosed) Envelope::Delete(told);
 }
 
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
@@ -190,14 +190,14 @@ bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bit
   }
 }
 
-bool ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
+Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
   // acquire: pairs with Open's release.
-  if (life_.load(std::memory_order_acquire) != life) return false;
+  if (life_.load(std::memory_order_acquire) != life) return Pushed::kClosed;
   envelope->life = life;
   // A signal wakes whatever is open.
   const Pushed pushed = inbound_.Push(envelope, /*wakes=*/true);
   if (pushed == Pushed::kMustSchedule) system.executor().Schedule(owner());
-  return pushed != Pushed::kClosed;
+  return pushed;
 }
 
 ActorCell::Counts ActorCell::counts() const {

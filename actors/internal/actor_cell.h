@@ -80,11 +80,13 @@ struct Queue {
 // The owner's object, which lies in the cell.
 class CellOwner : public Runnable {
  public:
-  virtual ~CellOwner() = default;
-};
+  // Under a seizure of the thread that is in its user code (Executor::
+  // WhileInUserCode): its life ends, Killed, though its handler has not returned.
+  virtual void Fence() = 0;
 
-// How a value gets into an envelope.
-enum class Handing { kMove, kCopy };
+ protected:
+  ~CellOwner() = default;
+};
 
 class alignas(64) ActorCell {
  public:
@@ -97,9 +99,10 @@ class alignas(64) ActorCell {
   // Accepts a message, or refuses it with NoProcess, Stopping, NoMailbox or
   // Full; only an accepted one is moved from. `system` is the cell's.
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing);
-  // Pushes what is not a message, and wakes the actor. False, and the envelope
-  // is still the caller's, when that life has ended.
-  bool Post(SystemCore& system, uint64_t life, Envelope* envelope);
+  // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
+  // is still the caller's, when that life has ended; kMustSchedule when it was
+  // idle, and has been scheduled.
+  Pushed Post(SystemCore& system, uint64_t life, Envelope* envelope);
 
   bool IsAlive(uint64_t life) const { return life_.load(std::memory_order_acquire) == life && inbound_.IsLive(); }
   // The life that the cell has now, or 0.
@@ -186,8 +189,8 @@ class alignas(64) ActorCell {
   std::atomic<uint64_t> life_{0};
   std::atomic<uint64_t> open_{0};
   std::atomic<const MailboxLayout*> layout_{nullptr};  // null until the constructor has run
-  std::atomic<Gate*> gates_{gates_inside_.data()};
   std::array<Gate, kGatesInside> gates_inside_;
+  std::atomic<Gate*> gates_{gates_inside_.data()};
   uint32_t index_ = 0;
   std::atomic<uint16_t> early_{0};  // accepted early, and not sorted yet
   std::atomic<Stage> stage_{Stage::kStarting};
@@ -212,7 +215,7 @@ Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
 }
 // Posts it, or destroys it when that life has ended.
 inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
-  if (!cell.Post(system, life, envelope)) Envelope::Delete(envelope);
+  if (cell.Post(system, life, envelope) == Pushed::kClosed) Envelope::Delete(envelope);
 }
 
 // One system's cells. Memory comes from a process-wide pool and goes back to

@@ -69,7 +69,7 @@ Rare& ActorCore::rare() {
 
 Random& ActorCore::random() {
   absl::optional<Random>& random = rare().random;
-  if (!random) random.emplace(system().SeedFor(life()));
+  if (!random) random.emplace(system().SeedFor(self().serial()));
   return *random;
 }
 

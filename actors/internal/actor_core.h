@@ -47,8 +47,8 @@ class ActorCore final : public CellOwner {
   // Runnable.
   void Run() override;
   std::string Describe() override;
-  // Under a seizure: the life ends, Killed, though its handler has not returned.
-  void Fence();
+  // CellOwner.
+  void Fence() override;
 
   // For Actor, Context and the awaitables.
   static ActorCore& OfThisTurn();
@@ -125,8 +125,6 @@ class ActorCore final : public CellOwner {
   uint64_t life() const { return const_cast<ActorCore*>(this)->cell().owners_life(); }
   const MailboxLayout& layout() { return *cell().layout(); }
   Rare& rare();
-  bool has_exit() const { return has_exit_; }
-  Activation* current() const { return current_; }
 
   // actor_core.cc: the turn.
   bool TurnLoop(int& budget);
@@ -220,6 +218,9 @@ class ActorCore final : public CellOwner {
   void LeaveRegistry();
   void BuryWaiting(const ExitReason& reason);
   void Bury(Envelope* rest, const ExitReason& reason);
+  void BuryEnded(Signal signal);
+  void SettleFenced(Activation* activation, const ExitReason& reason);
+  void CountEnd();
   void TellOfEnd(const ExitReason& reason);
   void Free();
 
@@ -243,6 +244,7 @@ class ActorCore final : public CellOwner {
   bool is_fenced_ : 1 = false;    // its life is over, its handler runs on
   bool is_ignored_ : 1 = false;   // Start declined
   bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
+  bool has_names_ : 1 = false;
   bool has_postponed_ : 1 = false;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);

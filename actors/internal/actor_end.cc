@@ -45,7 +45,10 @@ void ActorCore::End() {
   }
   LeaveRegistry();
   BuryWaiting(reason);
+  // Before others can be told that it is gone.
+  TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason);
+  CountEnd();
   TellOfEnd(reason);
   Free();
 }
@@ -151,7 +154,6 @@ void ActorCore::BuryEnded(Signal signal) {
 }
 
 void ActorCore::TellOfEnd(const ExitReason& reason) {
-  TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   if (rare_ != nullptr) {
     for (const auto& [id, ask] : rare_->asks) {
       if (!ask.is_answered && !ask.callee.is_null()) {
@@ -173,14 +175,18 @@ void ActorCore::TellOfEnd(const ExitReason& reason) {
   }
 }
 
+// The life's counts go to the system's, for the ledger.
+void ActorCore::CountEnd() {
+  system().AddEnded(cell().counts());
+  cell().ResetCounts();
+}
+
 // The last use of this object.
 void ActorCore::Free() {
   SystemCore& core = system();
   ActorCell& own = cell();
   if (rare_ != nullptr && rare_->executor_timer != 0) core.executor().Cancel(rare_->executor_timer);
-  core.executor().EndOwnThread(own_thread());
-  core.AddEnded(own.counts());
-  own.ResetCounts();
+  if (own_thread() != 0) core.executor().EndOwnThread(own_thread());
   this->~ActorCore();
   core.cells().Free(&own);
   // The system may be destroyed as soon as its last actor has ended.
@@ -200,7 +206,7 @@ void ActorCore::Fence() {
   is_killed_ = true;
   is_ending_ = true;
   is_fenced_ = true;
-  rare().exit = ExitReason::KilledWhileRunning();
+  rare().exit = ExitReason::KilledHandlerRunning();
   const ExitReason reason = this->reason();
   cell().BeginStop();
   rare_->resumable.clear();
@@ -211,7 +217,9 @@ void ActorCore::Fence() {
   }
   LeaveRegistry();
   BuryWaiting(reason);
+  TellOutcome(SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason);
+  CountEnd();
   TellOfEnd(reason);
   if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
   system->CountFenced(1);

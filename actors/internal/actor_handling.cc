@@ -261,7 +261,7 @@ void ActorCore::SendReply(Pid asker, Envelope* block) {
   block->kind = EnvelopeKind::kReply;
   block->flags = static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
   block->set_sender(self());
-  if (!to->Post(system(), asker.life(), block)) Envelope::Delete(block);
+  PostOrDrop(*to, system(), asker.life(), block);
 }
 
 void Activation::FinishTell(BehaviorPtr become) {

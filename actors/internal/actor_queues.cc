@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
@@ -176,6 +177,19 @@ void ActorCore::ReturnPostponed() {
       envelope = envelope->next;
     } while (envelope != newest);
   }
+}
+
+void ActorCore::CloseMailbox(int mailbox) {
+  const auto place = static_cast<size_t>(mailbox);
+  std::vector<uint32_t>& leases = rare().leases;
+  leases.resize(std::max(leases.size(), place + 1));
+  ++leases[place];
+  rare_->leased |= uint64_t{1} << place;
+}
+
+void ActorCore::EndLease(int mailbox) {
+  const auto place = static_cast<size_t>(mailbox);
+  if (--rare().leases[place] == 0) rare_->leased &= ~(uint64_t{1} << place);
 }
 
 void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {

@@ -24,8 +24,7 @@ void ActorCore::ArmExecutor() {
   rare().executor_time = next;
   rare().executor_timer =
       system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
-    Envelope* tick = Envelope::Make(EnvelopeKind::kTick);
-    if (!cell->Post(*core, life, tick)) Envelope::Delete(tick);
+    PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
   });
 }
 
@@ -133,9 +132,9 @@ bool ActorCore::CancelTimer(absl::string_view name) {
   rare().named_timers.erase(named);
   if (rare().timers.Remove(id)) return true;
   const auto waits = [id](const Event& event) { return event.kind == Event::Kind::kTimer && event.id == id; };
-  const auto place = std::find_if(events_.begin(), events_.end(), waits);
-  if (place == events_.end()) return false;
-  events_.erase(place);
+  const auto place = std::find_if(rare().events.begin(), rare().events.end(), waits);
+  if (place == rare().events.end()) return false;
+  rare().events.erase(place);
   return true;
 }
 

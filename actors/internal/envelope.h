@@ -25,6 +25,9 @@ inline constexpr size_t kBlockUnit = 64;
 void* AllocateBlock(size_t units);
 void FreeBlock(void* block, size_t units);
 
+// How a sender's value gets into an envelope.
+enum class Handing { kMove, kCopy };
+
 // What a call carries besides its value, and a tell that may expire.
 struct CallPart {
   uint64_t ask = 0;  // the asker's id of this call; 0 for a tell

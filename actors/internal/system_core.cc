@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 
@@ -96,8 +97,8 @@ Pid SystemCore::NewPid(const ActorCell& cell) {
 }
 
 // SplitMix64 (Steele, Lea, Flood 2014) of both.
-uint64_t SystemCore::SeedFor(uint64_t life) const {
-  uint64_t z = seed_ + (life >> 16) * 0x9e3779b97f4a7c15U;
+uint64_t SystemCore::SeedFor(uint64_t serial) const {
+  uint64_t z = seed_ + serial * 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31);
@@ -147,9 +148,25 @@ void SystemCore::Post(Signal signal) {
   const uint64_t life = signal.to.life();
   auto* posted = new (envelope->value()) Signal(std::move(signal));
   envelope->SetMade();
-  if (cell != nullptr && cell->Post(*this, life, envelope)) return;
-  AnswerForDead(*posted);
-  Envelope::Delete(envelope);
+  const bool is_kill = posted->kind == SignalKind::kKill;
+  const Pushed pushed = cell == nullptr ? Pushed::kClosed : cell->Post(*this, life, envelope);
+  if (pushed == Pushed::kClosed) {
+    AnswerForDead(*posted);
+    Envelope::Delete(envelope);
+  } else if (is_kill && pushed != Pushed::kMustSchedule) {
+    FenceAfter(limits::kFenceAfterKill, cell, life);
+  }
+}
+
+// It runs, or will: if its handler has not returned by then, it is fenced.
+void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
+  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
+    if (!cell->IsAlive(life)) return;
+    (void)executor_.WhileInUserCode(cell->owner(), [&] {
+      if (cell->IsAlive(life)) cell->owner()->Fence();
+    });
+    if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
+  });
 }
 
 void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, absl::Status status) {

@@ -100,6 +100,9 @@ class SystemCore {
   // Messages that have left their mailbox and have no fate yet: their handlers
   // await.
   void CountInHand(int64_t n) { in_hand_.fetch_add(n, std::memory_order_relaxed); }
+  // Fenced actors whose handlers have not returned.
+  void CountFenced(int64_t n) { fenced_.fetch_add(n, std::memory_order_relaxed); }
+  int64_t fenced_actors() const { return fenced_.load(std::memory_order_relaxed); }
   // What a life counted that has ended.
   void AddEnded(const ActorCell::Counts& counts);
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
@@ -117,8 +120,10 @@ class SystemCore {
   Registry& registry() { return *registry_; }
   void set_registry(Registry* registry) { registry_ = registry; }
 
-  // For the generator of the actor of that life; equal seeds give equal ones.
-  uint64_t SeedFor(uint64_t life) const;
+  // For the generator of the actor with that serial; equal seeds of the system
+  // give equal ones.
+  uint64_t SeedFor(uint64_t serial) const;
+  uint64_t NewSeed() { return SeedFor(~last_seed_.fetch_add(1, std::memory_order_relaxed)); }
 
   // Told of each step of each actor, one line each. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
@@ -133,6 +138,7 @@ class SystemCore {
   void AnswerForDead(const Signal& signal);
 
  private:
+  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life);
 
   const std::string name_;
   const NodeIncarnation incarnation_;
@@ -149,9 +155,11 @@ class SystemCore {
   std::atomic<int64_t> ended_accepted_{0};
   std::atomic<int64_t> ended_handled_{0};
   std::atomic<int64_t> in_hand_{0};
+  std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
   const uint64_t seed_;
+  std::atomic<uint64_t> last_seed_{0};
   absl::Mutex mu_;
   std::vector<absl::AnyInvocable<void(const DeadLetter&)>> dead_letter_listeners_ ABSL_GUARDED_BY(mu_);
 };
