@@ -301,6 +301,12 @@ void ActorCell::ResetCounts() {
     Queue& own = queue(i);
     gate(i).limit.store(0, std::memory_order_relaxed);
     gate(i).accepted.fetch_sub(own.left.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const MailboxDeclaration& declaration = (*layout())[i];
+    if (declaration.has_bytes()) {
+      ByteGate& bytes = byte_gate(i);
+      const uint64_t left = bytes.limit.exchange(0, std::memory_order_relaxed) - declaration.room_bytes();
+      bytes.accepted.fetch_sub(left, std::memory_order_relaxed);
+    }
     own.left.store(0, std::memory_order_relaxed);
     own.handled.store(0, std::memory_order_relaxed);
   }
