@@ -26,7 +26,9 @@
 
 namespace understudy::internal {
 
-template <class Value, class Atomics = StdAtomics>
+// kEntriesMax and kFirstChunk are parameters for the model's sake.
+template <class Value, class Atomics = StdAtomics, uint32_t kEntriesMax = limits::kTimersPerExecutorMax,
+          uint32_t kFirstChunk = 64>
 class TimerTable {
   template <class U>
   using Atomic = typename Atomics::template Atomic<U>;
@@ -55,7 +57,7 @@ class TimerTable {
   TimerTable(const TimerTable&) = delete;
   TimerTable& operator=(const TimerTable&) = delete;
 
-  // Any thread. Its id, never 0. CHECKs beyond limits::kTimersPerExecutorMax.
+  // Any thread. Its id, never 0. CHECKs beyond kEntriesMax.
   uint64_t Arm(MonotonicTime time, Value value) {
     Entry& entry = NewEntry();
     entry.time = time;
@@ -133,11 +135,10 @@ class TimerTable {
   static constexpr uint64_t kStateMask = 3;
   static constexpr int kIndexBits = 27;  // of index + 1
   static constexpr uint64_t kIndexMask = (uint64_t{1} << kIndexBits) - 1;
-  static_assert(limits::kTimersPerExecutorMax < kIndexMask);
+  static_assert(kEntriesMax < kIndexMask);
   // Chunk k holds kFirstChunk << k entries.
-  static constexpr uint32_t kFirstChunk = 64;
-  static constexpr size_t kChunks = 21;
-  static_assert((uint64_t{kFirstChunk} << kChunks) - kFirstChunk >= limits::kTimersPerExecutorMax);
+  static constexpr size_t kChunks = std::bit_width(kEntriesMax / kFirstChunk);
+  static_assert((uint64_t{kFirstChunk} << kChunks) - kFirstChunk >= kEntriesMax);
 
   static uint64_t IdOf(const Entry& entry, uint64_t generation) { return generation << kIndexBits | (entry.index + 1); }
   // The upper bits change with each exchange, so that one that slept does not mistake a later list for its own.
@@ -164,8 +165,7 @@ class TimerTable {
       }
     }
     const uint32_t index = used_.fetch_add(1, std::memory_order_acq_rel);
-    UNDERSTUDY_CHECK(index < limits::kTimersPerExecutorMax, "an executor has at most ", limits::kTimersPerExecutorMax,
-                     " timers");
+    UNDERSTUDY_CHECK(index < kEntriesMax, "an executor has at most ", kEntriesMax, " timers");
     const size_t chunk = ChunkOf(index);
     if (chunks_[chunk].load(std::memory_order_acquire) == nullptr) AddChunk(chunk);
     return *At(index);
