@@ -38,7 +38,7 @@ class Worker {
   // Own thread, kernel code. Runs a turn of `runnable`.
   void RunTurn(Runnable& runnable) {
     current.store(&runnable, std::memory_order_relaxed);
-    is_fenced = false;
+    is_fenced.store(false, std::memory_order_relaxed);
     runnable.Run();
   }
 
@@ -73,7 +73,7 @@ class Worker {
     const bool is_here = current.load(std::memory_order_relaxed) == turn && !is_fenced;
     if (is_here) {
       action();
-      is_fenced = true;
+      is_fenced.store(true, std::memory_order_relaxed);
     }
     EndSeizure();
     return is_here;
@@ -85,8 +85,9 @@ class Worker {
   // The turn that runs, or the last one. Written in kernel code; what another
   // thread reads is certain only under a seizure.
   std::atomic<Runnable*> current{nullptr};
-  // `current` was fenced in the user code it is in, or was in. Guarded by lock.
-  bool is_fenced = false;
+  // `current` was fenced in the user code it is in, or was in. Written under a
+  // seizure; a send reads it from user code, where it may be old.
+  std::atomic<bool> is_fenced{false};
   // Sections of user code entered so far. Written by the own thread.
   std::atomic<uint64_t> handlers{0};
 
@@ -151,7 +152,7 @@ class KernelCode {
   KernelCode& operator=(const KernelCode&) = delete;
 
   // The turn's actor was declared dead while its handler ran.
-  bool is_fenced() const { return worker_ != nullptr && worker_->is_fenced; }
+  bool is_fenced() const { return worker_ != nullptr && worker_->is_fenced.load(std::memory_order_relaxed); }
 
  private:
   Worker* const worker_;
