@@ -83,9 +83,9 @@ class BehaviorTable {
   std::vector<int> ranks;  // from the top, each once
 
   // What follows from the clauses.
-  uint64_t mailboxes = 0;   // that they name
+  uint64_t mailboxes = 0;  // that they name
   bool has_guards = false;
-  bool is_simple = false;   // one rank, no guards, no predicates
+  bool is_simple = false;  // one rank, no guards, no predicates
   bool has_idle = false;
 
   // The first clause of that mailbox; there is one.
@@ -181,8 +181,7 @@ class Behavior {
   // At least one clause; `name` is for people.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(absl::string_view name, Clauses&&... clauses)
-      : table_(new internal::BehaviorTable) {
+  explicit Behavior(absl::string_view name, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
     table_->name = std::string(name);
     (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
     Finish();

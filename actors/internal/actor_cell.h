@@ -200,7 +200,7 @@ class alignas(64) ActorCell {
   std::array<Queue, kGatesInside> queues_inside_;
   std::atomic<Queue*> queues_{queues_inside_.data()};
   uint32_t room_for_ = kGatesInside;  // mailboxes, outside the cell if more
-  std::atomic<uint32_t> in_use_{0};  // of the queues, for whoever reads counts
+  std::atomic<uint32_t> in_use_{0};   // of the queues, for whoever reads counts
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
 };
 static_assert(sizeof(ActorCell) == 192);

@@ -11,10 +11,11 @@ namespace understudy::internal {
 
 bool ActorCore::IsHeld() const {
   if (rare_ == nullptr || rare_->activations.empty()) return false;
-  return std::any_of(
-      rare_->activations.begin(), rare_->activations.end(), [&](const std::unique_ptr<Activation>& activation) {
-        return !activation->is_interleaved && !(rare_->receive != nullptr && activation.get() == rare_->receiver.activation);
-      });
+  return std::any_of(rare_->activations.begin(), rare_->activations.end(),
+                     [&](const std::unique_ptr<Activation>& activation) {
+                       return !activation->is_interleaved &&
+                              !(rare_->receive != nullptr && activation.get() == rare_->receiver.activation);
+                     });
 }
 
 BehaviorTable* ActorCore::Effective() {

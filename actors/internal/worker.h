@@ -140,7 +140,10 @@ class UserCode {
 // runs as long as one that does not.
 class KernelCode {
  public:
-  KernelCode() : worker_(ThisWorker()), has_entered_(worker_ != nullptr && !worker_->lock.IsHeldByOwner()) {
+  KernelCode() : KernelCode(ThisWorker()) {}
+  // `worker` is this thread's.
+  explicit KernelCode(Worker* worker)
+      : worker_(worker), has_entered_(worker != nullptr && !worker->lock.IsHeldByOwner()) {
     if (has_entered_) worker_->lock.Acquire();
   }
   ~KernelCode() {
