@@ -32,6 +32,7 @@ struct Choice {
   size_t thread = 0;
   size_t read = 0, reads = 1;  // which of the stores it may read
   int preemptions = 0;         // up to this step, with it
+  int old_reads = 0;           // likewise
   std::array<Operation, kThreadsMax> next;
 };
 
@@ -101,15 +102,17 @@ class Explorer {
   }
 
   void Step() {
+    const int old_reads = step_ == 0 ? 0 : path_[step_ - 1].old_reads;
     Choice& choice = path_[step_++];
     UNDERSTUDY_CHECK((execution_.Enabled() & Bit(choice.thread)) != 0, "the run depends on more than its schedule");
     bool chose = false;
     execution_.Step(choice.thread, [&](size_t count) {
       UNDERSTUDY_CHECK(!chose && choice.read < count, "the run depends on more than its schedule");
       chose = true;
-      choice.reads = count;
+      choice.reads = old_reads < bounds_.old_reads_max ? count : choice.read + 1;
       return choice.read;
     });
+    choice.old_reads = old_reads + (choice.read > 0 ? 1 : 0);
     if (static_cast<int>(step_) >= bounds_.steps_max && execution_.failure().empty()) {
       execution_.Fail("too many steps: does a loop wait without WaitWhile?");
     }

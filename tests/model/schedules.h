@@ -20,7 +20,7 @@
 // out). Without a bound on preemptions all schedules are covered: of those that
 // differ only in the order of independent operations one is run to its end
 // (sleep sets). With a bound, all that change from a thread that could go on at
-// most that often.
+// most that often. Reads of old stores can be bounded too.
 //
 // A failing schedule is printed step by step, with a text that replays it: see
 // README.md.
@@ -29,7 +29,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -64,6 +66,8 @@ void Expect(bool condition, absl::string_view what);
 struct Bounds {
   static constexpr int kUnbounded = -1;
   int preemptions_max = kUnbounded;
+  // Loads, of a run, that read another store than the newest.
+  int old_reads_max = std::numeric_limits<int>::max();
   int64_t runs_max = 5'000'000;
   int steps_max = 1000;
 };
