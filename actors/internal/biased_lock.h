@@ -76,8 +76,8 @@ class BiasedLock {
     Atomics::WakeAll(seizer_);
   }
 
-  // Owner: whether it holds the lock. Others: what they learn may be old.
-  bool is_held() const { return owner_.load(std::memory_order_relaxed) == kInside; }
+  // Any thread; what another thread learns may be old.
+  bool IsHeldByOwner() const { return owner_.load(std::memory_order_relaxed) == kInside; }
 
  private:
   static constexpr uint32_t kOutside = 0;
