@@ -27,9 +27,14 @@ class Actor;
 // Whether the new actor and its parent die together.
 enum class SpawnLink { kLinked, kUnlinked };
 
+// Where its turns run. With a thread of its own an actor may block in a handler
+// as long as it likes: it holds up nobody. The thread lives as long as the actor.
+enum class SpawnThread { kShared, kOwn };
+
 struct SpawnOptions {
   // Plain threads are no actors: what they spawn is never linked.
   SpawnLink link = SpawnLink::kLinked;
+  SpawnThread thread = SpawnThread::kShared;
   // Names to take before Start; one that is taken fails the start.
   std::string registered_as;  // of this node
   std::string published_as;   // of the cluster

@@ -22,7 +22,7 @@ struct Here {
 };
 
 // Which pool's worker this thread is.
-Here& ThisWorker() {
+Here& ThisPlace() {
   static thread_local Here here;
   return here;
 }
@@ -41,8 +41,9 @@ constexpr uint64_t kSharedFirstEvery = 61;
 }  // namespace
 
 ThreadPool::ThreadPool(ThreadPoolOptions options) {
+  internal::StdAtomics::PrepareBarriers();
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(*this, this));
   for (size_t i = 0; i < workers_.size(); ++i) workers_[i]->thread = std::thread([this, i] { Work(i); });
   timer_thread_ = std::thread([this] { RunTimers(); });
 }
@@ -62,7 +63,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Schedule(Runnable* runnable) {
-  const Here& here = ThisWorker();
+  const Here& here = ThisPlace();
   if (here.pool == this) {
     Worker& worker = *workers_[here.worker];
     absl::MutexLock lock(&worker.mu);
@@ -81,12 +82,13 @@ void ThreadPool::Schedule(Runnable* runnable) {
 }
 
 void ThreadPool::Work(size_t index) {
-  ThisWorker() = {.pool = this, .worker = index};
+  ThisPlace() = {.pool = this, .worker = index};
+  internal::WorkerScope scope(*workers_[index]);
   for (uint64_t round = 1;; ++round) {
     Runnable* runnable = Take(index, round);
     if (runnable != nullptr) {
       queued_.fetch_sub(1, std::memory_order_relaxed);
-      runnable->Run();
+      workers_[index]->RunTurn(*runnable);
     } else if (stopping_.load(std::memory_order_seq_cst)) {
       return;
     } else {
@@ -183,8 +185,15 @@ void ThreadPool::RunTimers() {
   }
 }
 
+bool ThreadPool::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) {
+  for (const auto& worker : workers_) {
+    if (worker->WhileInUserCode(turn, action)) return true;
+  }
+  return false;
+}
+
 bool ThreadPool::BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) {
-  UNDERSTUDY_CHECK(ThisWorker().pool != this, "a worker of the pool would wait for the pool");
+  UNDERSTUDY_CHECK(ThisPlace().pool != this, "a worker of the pool would wait for the pool");
   blocked_.fetch_add(1, std::memory_order_seq_cst);
   bool answer = false;
   {

@@ -19,8 +19,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/internal/worker.h"
 #include "understudy/actors/timer_queue.h"
 
 namespace understudy {
@@ -39,13 +41,17 @@ class ThreadPool final : public Executor {
   void Schedule(Runnable* runnable) override;
   uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) override;
   bool Cancel(uint64_t timer) override;
+  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) override;
+  absl::StatusOr<uint32_t> NewOwnThread() override { return 0; }
+  void EndOwnThread(uint32_t) override {}
   bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) override;
   void Notify() override;
 
   int thread_count() const { return static_cast<int>(workers_.size()); }
 
  private:
-  struct Worker {
+  struct Worker final : internal::Worker {
+    using internal::Worker::Worker;
     absl::Mutex mu;
     std::deque<Runnable*> queue ABSL_GUARDED_BY(mu);
     std::thread thread;
