@@ -142,6 +142,7 @@ void Execution::Step(size_t thread, absl::FunctionRef<size_t(size_t)> choose) {
   choose_ = &choose;
   running_ = static_cast<int>(thread);
   threads_[thread].fiber.Resume();
+  if (threads_[thread].fiber.is_done()) threads_[thread].pending = Operation();
   running_ = -1;
   choose_ = nullptr;
 }

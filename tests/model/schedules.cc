@@ -1,5 +1,6 @@
 #include "understudy/tests/model/schedules.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ Mask Bit(size_t thread) { return Mask{1} << thread; }
 // One step of the present run, with what there is still to be tried in its place.
 struct Choice {
   Mask enabled = 0;
+  Mask wanted = 0;  // to be tried here, as far as is known
   Mask asleep = 0;  // what they would do next was tried before, and nothing since depends on it
   Mask done = 0;    // tried here
   size_t thread = 0;
@@ -34,6 +36,10 @@ struct Choice {
   int preemptions = 0;         // up to this step, with it
   int old_reads = 0;           // likewise
   std::array<Operation, kThreadsMax> next;
+  // For each thread its last step, counted from 1, that happens before this one or is it.
+  std::array<int, kThreadsMax> clock = {};
+
+  const Operation& operation() const { return next[thread]; }
 };
 
 class Explorer {
@@ -79,6 +85,7 @@ class Explorer {
     Program program(execution_);
     set_up_(program);
     step_ = 0;
+    known_ = path_.empty() ? 0 : path_.size() - 1;  // up to there it is as in the run before
     execution_.Start();
     bool is_cut = false;
     while (execution_.failure().empty() && !is_cut) {
@@ -113,6 +120,7 @@ class Explorer {
       return choice.read;
     });
     choice.old_reads = old_reads + (choice.read > 0 ? 1 : 0);
+    if (IsReduced() && step_ > known_) SetClock(step_ - 1);
     if (static_cast<int>(step_) >= bounds_.steps_max && execution_.failure().empty()) {
       execution_.Fail("too many steps: does a loop wait without WaitWhile?");
     }
@@ -132,17 +140,86 @@ class Explorer {
         }
       }
     }
+    const bool is_by_need = IsReduced() && bounds_.reduction == Reduction::kSourceSets;
+    if (is_by_need) {
+      for (size_t i = 0; i < execution_.thread_count(); ++i) {
+        if ((enabled & Bit(i)) != 0) WantBefore(i, choice.next[i]);
+      }
+    }
+    choice.wanted = enabled;
     path_.push_back(choice);
-    if (Choose()) return true;
-    path_.pop_back();
-    return false;
+    const bool goes_on = Choose();
+    if (goes_on && is_by_need) path_.back().wanted = Bit(path_.back().thread);
+    if (!goes_on) path_.pop_back();
+    return goes_on;
+  }
+
+  // `thread` is about to do `operation`, which depends on steps that nothing orders before it. For each of these, that
+  // it comes first is to be tried too (dynamic partial order reduction with source sets: Abdulla, Aronis, Jonsson,
+  // Sagonas, 2014).
+  void WantBefore(size_t thread, const Operation& operation) {
+    std::array<int, kThreadsMax> clock = {};  // what happens before the operation, of the steps looked at
+    for (size_t i = path_.size(); i-- > 0;) {
+      Choice& choice = path_[i];
+      const bool is_before = choice.thread == thread || clock[choice.thread] > static_cast<int>(i);
+      if (!is_before) {
+        if (AreIndependent(choice.operation(), operation)) continue;
+        // Unless this step woke it.
+        if ((choice.enabled & Bit(thread)) != 0) Reverse(i, thread, clock);
+      }
+      Join(clock, choice.clock);
+    }
+  }
+
+  // Wants a run in which `thread`'s operation, with `clock`, comes before step `i`: it may begin, in that step's place,
+  // with any thread whose next step there needs no other step of those that then come first.
+  void Reverse(size_t i, size_t thread, const std::array<int, kThreadsMax>& clock) {
+    const size_t end = path_.size();
+    std::array<int, kThreadsMax> first;  // of the steps that do not happen after i: each thread's first, counted from 1
+    first.fill(0);
+    Mask initial = 0;
+    const auto begins = [&](size_t who, const std::array<int, kThreadsMax>& before) {
+      if (first[who] != 0) return;
+      for (size_t t = 0; t < kThreadsMax; ++t) {
+        if (t != who && first[t] != 0 && before[t] >= first[t]) return;
+      }
+      initial |= Bit(who);
+    };
+    for (size_t k = i + 1; k < end; ++k) {
+      const Choice& step = path_[k];
+      if (step.clock[path_[i].thread] > static_cast<int>(i)) continue;
+      begins(step.thread, step.clock);
+      if (first[step.thread] == 0) first[step.thread] = static_cast<int>(k) + 1;
+    }
+    begins(thread, clock);
+    Choice& choice = path_[i];
+    initial &= choice.enabled;
+    UNDERSTUDY_CHECK(initial != 0, "somebody comes first");
+    if ((initial & choice.wanted) != 0) return;
+    choice.wanted |= (initial & Bit(thread)) != 0 ? Bit(thread) : initial & -initial;
+  }
+
+  static void Join(std::array<int, kThreadsMax>& clock, const std::array<int, kThreadsMax>& other) {
+    for (size_t t = 0; t < kThreadsMax; ++t) clock[t] = std::max(clock[t], other[t]);
+  }
+
+  void SetClock(size_t step) {
+    Choice& choice = path_[step];
+    choice.clock = {};
+    for (size_t i = step; i-- > 0;) {
+      const Choice& before = path_[i];
+      if (choice.clock[before.thread] > static_cast<int>(i)) continue;
+      if (before.thread != choice.thread && AreIndependent(before.operation(), choice.operation())) continue;
+      Join(choice.clock, before.clock);
+    }
+    choice.clock[choice.thread] = static_cast<int>(step) + 1;
   }
 
   // The next thread for the last step, the one that ran before it first.
   bool Choose() {
     Choice& choice = path_.back();
     const Choice* const last = path_.size() > 1 ? &path_[path_.size() - 2] : nullptr;
-    const Mask left = choice.enabled & ~choice.asleep & ~choice.done;
+    const Mask left = choice.wanted & ~choice.asleep & ~choice.done;
     const bool could_go_on = last != nullptr && (choice.enabled & Bit(last->thread)) != 0;
     const int before = last == nullptr ? 0 : last->preemptions;
     for (size_t n = 0; n <= kThreadsMax; ++n) {
@@ -201,6 +278,7 @@ class Explorer {
   Execution execution_;
   std::vector<Choice> path_;
   size_t step_ = 0;
+  size_t known_ = 0;  // steps that need no clock
 };
 
 }  // namespace

@@ -63,11 +63,19 @@ class Program {
 // In a thread of the run or in its check: the run fails if this does not hold.
 void Expect(bool condition, absl::string_view what);
 
+// How schedules are left out that differ from another one only in the order of
+// independent operations.
+enum class Reduction {
+  kSourceSets,  // a thread is tried only where something depends on it, and as kSleepSets
+  kSleepSets,   // every thread is tried, and left when found to be like one before
+};
+
 struct Bounds {
   static constexpr int kUnbounded = -1;
   int preemptions_max = kUnbounded;
   // Loads, of a run, that read another store than the newest.
   int old_reads_max = std::numeric_limits<int>::max();
+  Reduction reduction = Reduction::kSourceSets;  // without a bound on preemptions
   int64_t runs_max = 5'000'000;
   int steps_max = 1000;
 };
