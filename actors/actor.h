@@ -148,7 +148,6 @@ class Actor {
     return TimerClause(std::move(entry));
   }
 
-  internal::ActorCore& core_;
   Context context_;
 };
 

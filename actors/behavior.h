@@ -12,6 +12,7 @@
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -80,7 +81,31 @@ class BehaviorTable {
   std::vector<ClauseEntry> clauses;
   std::vector<TimerEntry> timers;
   std::vector<int> ranks;  // from the top, each once
+
+  // What follows from the clauses.
+  uint64_t mailboxes = 0;   // that they name
+  bool has_guards = false;
+  bool is_simple = false;   // one rank, no guards, no predicates
+  bool has_idle = false;
+
+  // The first clause of that mailbox; there is one.
+  ClauseEntry* ClauseFor(int mailbox) {
+    ClauseEntry* clause = clauses.data();
+    while (clause->mailbox != mailbox) ++clause;
+    return clause;
+  }
+
+ private:
+  friend class BehaviorPtr;
+  uint32_t users_ = 0;
 };
+
+inline void BehaviorPtr::Share() {
+  if (table_ != nullptr) ++table_->users_;
+}
+inline void BehaviorPtr::Drop() {
+  if (--table_->users_ == 0) delete table_;
+}
 
 }  // namespace internal
 
@@ -157,16 +182,16 @@ class Behavior {
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
   explicit Behavior(absl::string_view name, Clauses&&... clauses)
-      : table_(std::make_shared<internal::BehaviorTable>()) {
+      : table_(new internal::BehaviorTable) {
     table_->name = std::string(name);
     (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
-    SortRanks();
+    Finish();
   }
   // No change of behaviour: the actor has failed.
   Behavior(const Failure& /*failed*/) {}  // NOLINT: `return Fail(status);`
 
   absl::string_view name() const { return table_ == nullptr ? absl::string_view() : absl::string_view(table_->name); }
-  const std::shared_ptr<internal::BehaviorTable>& table() const { return table_; }
+  const internal::BehaviorPtr& table() const { return table_; }
 
   // The same table, not an equal one.
   friend bool operator==(const Behavior&, const Behavior&) = default;
@@ -174,9 +199,9 @@ class Behavior {
  private:
   void Add(internal::ClauseEntry entry) { table_->clauses.push_back(std::move(entry)); }
   void Add(internal::TimerEntry entry) { table_->timers.push_back(std::move(entry)); }
-  void SortRanks();
+  void Finish();
 
-  std::shared_ptr<internal::BehaviorTable> table_;
+  internal::BehaviorPtr table_;
 };
 
 // What Start decides.

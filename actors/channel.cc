@@ -3,13 +3,14 @@
 #include <string>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/replier.h"
@@ -31,6 +32,16 @@ absl::Status NobodyError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
+// The turn's actor was killed, and its handler runs on. Read from its code: one
+// send may still get through.
+bool IsFenced(const CurrentTurn& turn) {
+  return turn.worker != nullptr && turn.worker->is_fenced.load(std::memory_order_relaxed);
+}
+
+absl::Status FencedError() {
+  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
+}
+
 ActorCore& OwnerOf(PendingId pending) {
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
   UNDERSTUDY_CHECK(core != nullptr, "a Pending of ", pending.asker.ToString(), " is used by another actor or thread");
@@ -39,32 +50,33 @@ ActorCore& OwnerOf(PendingId pending) {
 
 }  // namespace
 
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                      absl::FunctionRef<Payload()> take) {
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+  const CurrentTurn& turn = ThisTurn();
+  if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return NobodyError(to);
   absl::Status sent =
-      system->Send({.from = ThisTurn().self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, take);
-  if (!sent.ok()) system->CountRefused();
+      system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
+  if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
   return sent;
 }
 
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                absl::FunctionRef<Payload()> take) {
-  absl::Status sent = SendTell(to, mailbox, type, value, take);
-  if (sent.ok()) return;
+void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+  absl::Status sent = SendTell(to, mailbox, type, value, handing);
+  if (ABSL_PREDICT_TRUE(sent.ok())) return;
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return;
   system->OnDeadLetter({.why = std::move(sent),
                         .from = ThisTurn().self,
                         .to = to,
                         .mailbox = std::string(MailboxNames::Find(mailbox)),
-                        .type = type.name});
+                        .type = type.name()});
 }
 
-PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                   absl::FunctionRef<Payload()> take, absl::Duration timeout) {
+PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
+  const KernelCode kernel;
+  if (ABSL_PREDICT_FALSE(kernel.is_fenced())) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const uint64_t id = core.NewAsk(to, deadline);
@@ -77,7 +89,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
                                                          .deadline = deadline,
                                                          .type = &type,
                                                          .value = value},
-                                                        take);
+                                                        Handing::kMove);
   if (!sent.ok()) {
     core.system().CountRefused();
     core.Answered(id, std::move(sent), {});
@@ -85,12 +97,25 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void
   return {core.self(), id};
 }
 
-bool IsAnswered(PendingId pending) { return OwnerOf(pending).IsAnswered(pending.id); }
-void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
-  OwnerOf(pending).AwaitAnswer(pending.id, waiter);
+PendingId CancelledAsk() { return {.asker = Pid(), .id = 0}; }
+
+bool IsAnswered(PendingId pending) {
+  const KernelCode kernel;
+  return kernel.is_fenced() || OwnerOf(pending).IsAnswered(pending.id);
 }
-Answer TakeAnswer(PendingId pending) { return OwnerOf(pending).TakeAnswer(pending.id); }
-void CancelPending(PendingId pending) { OwnerOf(pending).CancelAsk(pending.id); }
+void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) OwnerOf(pending).AwaitAnswer(pending.id, waiter);
+}
+Answer TakeAnswer(PendingId pending) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return {.status = FencedError()};
+  return OwnerOf(pending).TakeAnswer(pending.id);
+}
+void CancelPending(PendingId pending) {
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) OwnerOf(pending).CancelAsk(pending.id);
+}
 
 Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();
@@ -101,8 +126,8 @@ Pid Resolve(absl::string_view name, SystemCore* system) {
 ReplierBase::ReplierBase(Activation& activation)
     : system_(&activation.core().system()),
       callee_(activation.core().self()),
-      asker_(activation.message.from),
-      ask_(activation.message.ask) {
+      asker_(activation.asker()),
+      ask_(activation.ask()) {
   activation.GiveAwayAnswer();
 }
 
@@ -119,6 +144,7 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
 
 void ReplierBase::Abandon() {
   if (system_ == nullptr) return;
+  const KernelCode kernel;
   ActorCore* holder = ThisTurn().actor;
   if (holder != nullptr && holder->ending() != nullptr) {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});

@@ -21,7 +21,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "understudy/actors/message.h"
@@ -32,15 +31,12 @@ namespace understudy {
 namespace internal {
 
 // Sends to a mailbox of `to` as the actor of this turn, or as the thread.
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                      absl::FunctionRef<Payload()> take);
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
 // The same, but a refusal becomes a dead letter.
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                absl::FunctionRef<Payload()> take);
+void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
 // Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
-// the answer.
-PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                   absl::FunctionRef<Payload()> take, absl::Duration timeout);
+// the answer. The value is moved from.
+PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
 
 class ChannelBase {
  public:
@@ -82,25 +78,21 @@ class Channel : public internal::ChannelBase {
 
   // OK means accepted. A refused message is unchanged.
   [[nodiscard]] absl::Status Send(M&& message) const {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                              [&] { return internal::Payload::Of<M>(std::move(message)); });
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                              [&] { return internal::Payload::Of<M>(M(message)); });
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
   }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                         [&] { return internal::Payload::Of<M>(std::move(message)); });
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   void Tell(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                         [&] { return internal::Payload::Of<M>(M(message)); });
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
   }
 };
 
@@ -120,9 +112,7 @@ class Channel<Call<RequestT, ReplyT>> : public internal::ChannelBase {
   // the callee's own status. CHECKs outside an actor's turn: there use
   // ActorSystem::Ask.
   [[nodiscard]] Pending<ReplyT> Ask(RequestT request, absl::Duration timeout) const {
-    return Pending<ReplyT>(internal::SendCall(
-        pid_, mailbox_, internal::TypeOf<RequestT>(), &request,
-        [&] { return internal::Payload::Of<RequestT>(std::move(request)); }, timeout));
+    return Pending<ReplyT>(internal::SendCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request, timeout));
   }
 };
 

@@ -236,6 +236,9 @@ class Context : public SpawnsActors<Context> {
     StartNameWatch(name, internal::MakeHandler<NameChange>(std::move(handler)));
   }
 
+  // For Actor.
+  internal::ActorCore& core() { return core_; }
+
   // The mailboxes of this actor as others see them.
   std::vector<MailboxSignature> Mailboxes() const;
 

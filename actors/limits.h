@@ -18,6 +18,15 @@ inline constexpr int kMailboxesPerActorMax = 64;
 // A mailbox's bound when its declaration gives none: enough for a burst, and
 // small enough that a stuck receiver is noticed before memory is.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;
+// Different sets of mailboxes, which are kept for ever: far more than a program
+// has actor classes.
+inline constexpr size_t kMailboxLayoutsMax = 65536;
+// Actors that live in one system at once; their cells alone take 3 GiB.
+inline constexpr size_t kActorsPerSystemMax = size_t{1} << 24;
+// From a Kill to the fence around a handler that has not returned, and from
+// there between attempts while it is in the kernel.
+inline constexpr absl::Duration kFenceAfterKill = absl::Milliseconds(100);
+inline constexpr absl::Duration kFenceRetry = absl::Milliseconds(5);
 // Messages accepted before the constructor has run and said which mailboxes
 // there are; more are refused.
 inline constexpr int64_t kStartingMessagesMax = 10000;
