@@ -43,7 +43,8 @@ class TimerQueue {
     if (place >= places_.size()) return false;
     const size_t position = places_[place].position;
     if (position >= heap_.size() || heap_[position].id != id) return false;
-    const T removed = std::exchange(places_[place].value, T());  // destroyed when the queue is in order again
+    // Destroyed when the queue is in order again.
+    [[maybe_unused]] const T removed = std::exchange(places_[place].value, T());
     Erase(position);
     return true;
   }
