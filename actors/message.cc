@@ -38,7 +38,8 @@ absl::Status Payload::ParseAs(const MessageType& type) {
     return absl::InvalidArgumentError(absl::StrCat("expected a ", type.name(), ", got a ", block_->type->name()));
   }
   if (!type.is_wire) {
-    return absl::InvalidArgumentError(absl::StrCat(type.name(), " is not a wire message: it cannot come from another node"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(type.name(), " is not a wire message: it cannot come from another node"));
   }
   static const std::string* const nothing = new std::string;
   const std::string& bytes = block_ == nullptr ? *nothing : wire_bytes();

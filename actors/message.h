@@ -76,9 +76,9 @@ struct MessageType {
   size_t size;
   size_t alignment;
   bool is_wire;
-  void (*move)(void* to, void* from);         // makes `to` of `from`, which stays
-  void (*copy)(void* to, const void* from);   // null when it cannot be copied
-  void (*destroy)(void* value);               // null when there is nothing to do
+  void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
+  void (*copy)(void* to, const void* from);  // null when it cannot be copied
+  void (*destroy)(void* value);              // null when there is nothing to do
   size_t (*bytes)(const void* value);
   // Null unless is_wire.
   bool (*serialize)(const void* value, std::string* out);

@@ -38,7 +38,9 @@ class Pid {
   static constexpr Pid Unnamed() { return Pid(0, 1, 0); }
 
   // The pid whose life() and cell() are these.
-  static constexpr Pid OfLife(uint64_t life, uint32_t cell) { return Pid(static_cast<uint16_t>(life), cell, life >> 16); }
+  static constexpr Pid OfLife(uint64_t life, uint32_t cell) {
+    return Pid(static_cast<uint16_t>(life), cell, life >> 16);
+  }
 
   constexpr bool is_null() const { return serial() == 0; }
   constexpr bool is_unnamed() const { return is_null() && cell_ == 1; }

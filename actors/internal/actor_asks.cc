@@ -158,10 +158,14 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
   asks()->SetDeadline(id, pending.deadline);
   asks()->NotesOf(id).looks_up = std::string(name);
   // A change comes back as a reply to this ask: the first one answers it.
-  const uint64_t watch = system().registry().Watch(name, [cell = &cell(), core = &system(), self = self(), id](absl::string_view,
-                                                                                         const NameRecord* record) {
+  const uint64_t watch = system().registry().Watch(name, [cell = &cell(), core = &system(), self = self(), id](
+                                                             absl::string_view, const NameRecord* record) {
     if (record == nullptr) return;
-    PostOrDrop(*cell, *core, self.life(), MakeEnvelope(EnvelopeKind::kSignal, Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)}));
+    PostOrDrop(
+        *cell, *core, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kSignal,
+            Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)}));
   });
   asks()->NotesOf(id).name_watch = watch;
   return pending;
@@ -186,7 +190,11 @@ PendingId ActorCore::Publish(absl::string_view name) {
   }
   asks()->NotesOf(id).publishes = std::string(name);
   publisher->Publish(record, [cell = &cell(), core = &system(), self = self(), id](absl::Status published) {
-    PostOrDrop(*cell, *core, self.life(), MakeEnvelope(EnvelopeKind::kSignal, Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)}));
+    PostOrDrop(
+        *cell, *core, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kSignal,
+            Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)}));
   });
   return pending;
 }
@@ -195,10 +203,10 @@ absl::Status ActorCore::Register(absl::string_view name) {
   has_names_ = true;
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
   return system().registry().Insert({.name = std::string(name),
-                                    .pid = self(),
-                                    .scope = NameScope::kNode,
-                                    .claimed = system().clock().WallNow(),
-                                    .mailboxes = Signatures()});
+                                     .pid = self(),
+                                     .scope = NameScope::kNode,
+                                     .claimed = system().clock().WallNow(),
+                                     .mailboxes = Signatures()});
 }
 
 void ActorCore::Unregister(absl::string_view name) { system().registry().Remove(name, self()); }
@@ -208,10 +216,13 @@ void ActorCore::WatchName(absl::string_view name, std::shared_ptr<MessageHandler
   NameWatch& watch = rare().name_watches[id];
   watch.name = std::string(name);
   watch.handler = std::move(handler);
-  watch.registry_id = system().registry().Watch(name, [cell = &cell(), core = &system(), self = self(), id](absl::string_view changed,
-                                                                                      const NameRecord* record) {
-    PostOrDrop(*cell, *core, self.life(), MakeEnvelope(EnvelopeKind::kNameChange, NameReport{.watch = id, .name = std::string(changed), .pid = record == nullptr ? Pid() : record->pid}));
-  });
+  watch.registry_id = system().registry().Watch(
+      name, [cell = &cell(), core = &system(), self = self(), id](absl::string_view changed, const NameRecord* record) {
+        PostOrDrop(*cell, *core, self.life(),
+                   MakeEnvelope(EnvelopeKind::kNameChange, NameReport{.watch = id,
+                                                                      .name = std::string(changed),
+                                                                      .pid = record == nullptr ? Pid() : record->pid}));
+      });
 }
 
 }  // namespace understudy::internal

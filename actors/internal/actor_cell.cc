@@ -18,9 +18,7 @@ namespace {
 
 constexpr uint64_t kEveryMailbox = ~uint64_t{0};
 
-absl::Status EndedError() {
-  return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again");
-}
+absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
 
 absl::Status StoppingError() {
   return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
@@ -239,8 +237,8 @@ void ActorCell::Grow(size_t mailboxes) {
   static auto* const retired = new Retired;
   const size_t gate_bytes = mailboxes * (sizeof(ByteGate) + sizeof(Gate));
   const size_t queues_at = (gate_bytes + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
-  auto* block = static_cast<unsigned char*>(
-      ::operator new(queues_at + mailboxes * sizeof(Queue), std::align_val_t(kBlockUnit)));
+  auto* block =
+      static_cast<unsigned char*>(::operator new(queues_at + mailboxes * sizeof(Queue), std::align_val_t(kBlockUnit)));
   auto* byte_gates = reinterpret_cast<ByteGate*>(block);
   auto* gates = reinterpret_cast<Gate*>(byte_gates + mailboxes);
   auto* queues = reinterpret_cast<Queue*>(block + queues_at);
@@ -291,9 +289,7 @@ bool ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, 
   return false;
 }
 
-void ActorCell::BeginStop() {
-  stage_.store(Stage::kStopping, std::memory_order_relaxed);
-}
+void ActorCell::BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
 
 Envelope* ActorCell::Close() {
   Envelope* const newest = inbound_.Close();

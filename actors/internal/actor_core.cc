@@ -86,8 +86,8 @@ std::vector<MailboxSignature> ActorCore::Signatures() {
 }
 
 void ActorCore::Run() {
-  auto* system = const_cast<SystemCore*>(
-      static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
+  auto* system =
+      const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
   TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   if (stage_ == Stage::kConstructing && !Construct()) {
     is_fenced_ ? FinishFenced() : End();
@@ -221,7 +221,8 @@ void ActorCore::OnStale(Envelope* envelope) {
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     cell().ForgetStale(envelope);
     system().CountUnsorted();
-    Dispose(envelope, Fate::kDeadLetter, MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"));
+    Dispose(envelope, Fate::kDeadLetter,
+            MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"));
     return;
   }
   Envelope::Delete(envelope);

@@ -247,7 +247,8 @@ void ActorCore::SendReply(Pid asker, Envelope* block) {
     return;
   }
   block->kind = EnvelopeKind::kReply;
-  block->flags = static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
+  block->flags =
+      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
   block->set_sender(self());
   PostOrDrop(*to, system(), asker.life(), block);
 }

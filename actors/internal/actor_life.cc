@@ -143,8 +143,8 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
       SetExit(ExitReason::Overflow(declaration->wire_name), /*is_kill=*/false);
     }
     Dispose(envelope, Fate::kDeadLetter,
-            MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration->wire_name, " holds ",
-                                                     declaration->room(), " messages, its capacity")));
+            MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration->wire_name, " holds ", declaration->room(),
+                                                     " messages, its capacity")));
     return;
   }
   envelope->clear(Envelope::kIsEarly);

@@ -56,9 +56,9 @@ void ActorCore::Enqueue(Envelope* envelope) {
     if (parsed == nullptr) {
       const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes.size();
       Leave(envelope);
-      Dispose(envelope, Fate::kDropped,
-              absl::InvalidArgumentError(
-                  absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
+      Dispose(
+          envelope, Fate::kDropped,
+          absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
       return;
     }
     Envelope::Delete(std::exchange(envelope, parsed));
@@ -151,7 +151,8 @@ void ActorCore::PutBack(Envelope* envelope) {
   Add(queue.left, uint32_t(-1));
   if (envelope->counted_bytes() != 0) {
     ByteGate& bytes = cell().byte_gate(place);
-    bytes.limit.store(bytes.limit.load(std::memory_order_relaxed) - envelope->counted_bytes(), std::memory_order_relaxed);
+    bytes.limit.store(bytes.limit.load(std::memory_order_relaxed) - envelope->counted_bytes(),
+                      std::memory_order_relaxed);
   }
   PublishLimit(place, queue.left.load(std::memory_order_relaxed), /*at_once=*/true);
   has_mail_ |= uint64_t{1} << place;
@@ -215,12 +216,13 @@ void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) 
   if (envelope->ask() != 0) system().Reply(self(), envelope->sender(), envelope->ask(), why);
   if (fate == Fate::kDeadLetter) {
     const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == life();
-    system().OnDeadLetter({.why = why,
-                           .from = envelope->sender(),
-                           .to = Pid::OfLife(envelope->life, cell().index()),
-                           .mailbox = std::string(is_known ? layout()[envelope->mailbox].wire_name
-                                                           : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
-                           .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
+    system().OnDeadLetter(
+        {.why = why,
+         .from = envelope->sender(),
+         .to = Pid::OfLife(envelope->life, cell().index()),
+         .mailbox = std::string(is_known ? layout()[envelope->mailbox].wire_name
+                                         : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
+         .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
   }
   Envelope::Delete(envelope);
 }

@@ -140,12 +140,13 @@ void ActorCore::Unlink(Pid peer) {
     return event.kind == Event::Kind::kParentExit && event.peer == peer;
   });
   if (takes_back) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
-  rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
-                               [&](const Event& event) {
-                                 return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
-                                        event.peer == peer;
-                               }),
-                rare().events.end());
+  rare().events.erase(
+      std::remove_if(rare().events.begin(), rare().events.end(),
+                     [&](const Event& event) {
+                       return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
+                              event.peer == peer;
+                     }),
+      rare().events.end());
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }
@@ -154,13 +155,13 @@ uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler)
   const uint64_t id = links().Monitor(target);
   rare().monitor_handlers.emplace(id, std::move(handler));
   if (links().monitor_count() > limits::kMonitorsPerActorMax) {
-    system().Post(Signal{.kind = SignalKind::kDown,
-                                      .from = target,
-                                      .to = self(),
-                                      .id = id,
-                                      .reason = ExitReason::Failed(MakeError(
-                                          ErrorKind::kFull, absl::StrCat("an actor has at most ",
-                                                                         limits::kMonitorsPerActorMax, " monitors")))});
+    system().Post(Signal{
+        .kind = SignalKind::kDown,
+        .from = target,
+        .to = self(),
+        .id = id,
+        .reason = ExitReason::Failed(MakeError(
+            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
     return id;
   }
   if (is_ending_) return id;
@@ -169,9 +170,10 @@ uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler)
 }
 
 void ActorCore::Demonitor(uint64_t id) {
-  rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
-                               [&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == id; }),
-                rare().events.end());
+  rare().events.erase(
+      std::remove_if(rare().events.begin(), rare().events.end(),
+                     [&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == id; }),
+      rare().events.end());
   rare().monitor_handlers.erase(id);
   const auto watched = links().monitored().find(id);
   if (watched == links().monitored().end()) return;

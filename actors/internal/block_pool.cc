@@ -54,8 +54,8 @@ SharedLists& Shared() {
 }
 
 struct ThreadLists {
-  std::array<Batch, kPooledUnits + 1> of;      // by units
-  std::array<Batch, kPooledUnits + 1> spare;   // a whole batch, or nothing
+  std::array<Batch, kPooledUnits + 1> of;     // by units
+  std::array<Batch, kPooledUnits + 1> spare;  // a whole batch, or nothing
 };
 
 __attribute__((tls_model("initial-exec"))) thread_local ThreadLists lists;
