@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "understudy/tests/bench/build_info.h"
 #include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {
@@ -27,12 +28,6 @@ struct Flags {
   bool build = false;
   bool reclaim = false;
 };
-
-#if defined(__OPTIMIZE__) && defined(NDEBUG)
-constexpr char kOptimised[] = "yes";
-#else
-constexpr char kOptimised[] = "no";
-#endif
 
 int CallWrongly(absl::string_view what) {
   std::cerr << "understudy_bench: " << what
@@ -102,7 +97,7 @@ int Main(const std::vector<std::string>& arguments) {
   const std::string wrong = Parse(arguments, flags);
   if (!wrong.empty()) return CallWrongly(wrong);
   if (flags.build) {
-    std::cout << "optimised=" << kOptimised << " compiler=" << __VERSION__ << "\n";
+    std::cout << kBuildInfo << "\n";
     return 0;
   }
   if (flags.operations <= 0) return CallWrongly("--operations is above 0");

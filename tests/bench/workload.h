@@ -6,7 +6,6 @@
 #ifndef UNDERSTUDY_TESTS_BENCH_WORKLOAD_H_
 #define UNDERSTUDY_TESTS_BENCH_WORKLOAD_H_
 
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -14,12 +13,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/thread_pool.h"
 
 namespace understudy::bench {
 
@@ -70,20 +71,27 @@ class Finish {
 
   void Report(int64_t count) {
     Executor& executor = executor_;
-    count_.store(count, std::memory_order_release);  // pairs with the load in Await
+    count_ = count;
+    done_.Notify();
     executor.Notify();
   }
   // The count. CHECKs that it comes.
   int64_t Await() {
-    const MonotonicTime deadline = executor_.clock().Now() + absl::Minutes(10);
-    UNDERSTUDY_CHECK(executor_.BlockUntil([&] { return count_.load(std::memory_order_acquire) >= 0; }, deadline),
-                     "the workload did not end");
-    return count_.load(std::memory_order_acquire);
+    // A thread that is blocked by the pool is woken whenever an actor ends, and would be measured too.
+    const bool is_done =
+        dynamic_cast<ThreadPool*>(&executor_) != nullptr
+            ? done_.WaitForNotificationWithTimeout(kWorkTimeout)
+            : executor_.BlockUntil([&] { return done_.HasBeenNotified(); }, executor_.clock().Now() + kWorkTimeout);
+    UNDERSTUDY_CHECK(is_done, "the workload did not end within ", absl::FormatDuration(kWorkTimeout));
+    return count_;
   }
 
  private:
+  static constexpr absl::Duration kWorkTimeout = absl::Minutes(10);
+
   Executor& executor_;
-  std::atomic<int64_t> count_{-1};
+  int64_t count_ = 0;  // before done_ is notified
+  absl::Notification done_;
 };
 
 // Measures real time, whatever clock the system has.
