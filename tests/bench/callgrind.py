@@ -25,7 +25,7 @@ def self_costs(lines):
             place[1] = line[3:].strip()
         elif line.startswith("calls="):
             is_call = True
-        elif line[:1].isdigit() or line[:1] in "+-*":
+        elif line[:1].isdigit():
             # The line after calls= is what the callee spent.
             if not is_call:
                 key = tuple(place)

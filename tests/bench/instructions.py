@@ -159,7 +159,7 @@ def main(arguments):
         return 1
     why = refusal(program)
     if why:
-        print(f"instructions: {why}. Run it by\n  ./bazelw run --config=opt //tests/bench:instructions", file=sys.stderr)
+        print(f"instructions: {why}. Run it by ./bazelw run --config=opt //tests/bench:instructions", file=sys.stderr)
         return 1
     if not install_valgrind(workspace):
         print("instructions: valgrind is missing, and could not be installed", file=sys.stderr)
