@@ -102,11 +102,14 @@ class Rows:
             yield from range(int(first), int(last or first) + 1)
 
 
+_CITED = re.compile(r"[\s,;]*(?:and\s+)?(?:(OTP|SEL|EBA)\s+)?(?:([A-Z]+)-(\d+)\b|(\d+)\b(?!\.\d))")
+
+
 def cited_rows(comment):
     """The rows that a comment's text begins with; what follows them is prose."""
     rows, source, at = [], None, 0
     while True:
-        match = re.compile(r"[\s,;]*(?:and\s+)?(?:(OTP|SEL|EBA)\s+)?(?:([A-Z]+)-(\d+)\b|(\d+)\b(?!\.\d))").match(comment, at)
+        match = _CITED.match(comment, at)
         if match is None:
             return rows
         source = match[1] or source
