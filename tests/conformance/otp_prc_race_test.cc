@@ -31,11 +31,14 @@ void ExitAgainstTimer(ActorSystem& system, Random& random) {
     (void)co_await again;
   });
   const Script::Step kill_when_due = [&](Script& self) {
-    EXPECT_TRUE(self.context().StartTimer("exit", due, [&] {
-      self.context().Exit(victim, DiskFailed());
-      self.context().Exit(never, DiskFailed());
-      self.context().Stop();
-    }).ok());
+    EXPECT_TRUE(self.context()
+                    .StartTimer("exit", due,
+                                [&] {
+                                  self.context().Exit(victim, DiskFailed());
+                                  self.context().Exit(never, DiskFailed());
+                                  self.context().Stop();
+                                })
+                    .ok());
   };
   Ref<Script> watcher = system.Spawn<Script>([&](Script& self) {
     (void)self.context()
@@ -72,8 +75,8 @@ void ParentEndsAfterSpawning(ActorSystem& system, Random& random) {
   Ref<Script> watcher = system.Spawn<Script>();
   const auto on_down = [&](const Down& down) {
     // NoProcess: it had ended before it was watched.
-    const bool is_right = down.reason == (stops_itself ? DiskFailed() : ExitReason::Killed()) ||
-                          down.reason == ExitReason::NoProcess();
+    const bool is_right =
+        down.reason == (stops_itself ? DiskFailed() : ExitReason::Killed()) || down.reason == ExitReason::NoProcess();
     if (!is_right) ++wrong;
     downs.Add();
   };

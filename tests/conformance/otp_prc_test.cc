@@ -31,9 +31,8 @@ TEST_F(PrcTest, ALargeReasonArrivesIntact) {
   const ExitReason large = ExitReason::Failed(absl::DataLossError(std::string(30000, 'x')));
   ExitReason trapped;
   ExitReason seen;
-  Ref<Script> trapping = NewScript([&](Script& self) {
-    self.context().TrapExits([&trapped](const ExitEvent& event) { trapped = event.reason; });
-  });
+  Ref<Script> trapping = NewScript(
+      [&](Script& self) { self.context().TrapExits([&trapped](const ExitEvent& event) { trapped = event.reason; }); });
   Ref<Script> plain = NewScript();
   Ref<Script> sender = NewScript([&](Script& self) {
     (void)self.context().Monitor(plain, [&seen](const Down& down) { seen = down.reason; }).Keep();
@@ -130,9 +129,8 @@ TEST_F(PrcTest, AnActorKnowsItselfItsParentAndItsMailboxes) {
   Ref<Script> child;
   Ref<Script> parent = NewScript([&](Script& self) {
     EXPECT_TRUE(self.context().Parent().is_null()) << "a plain thread is no actor";
-    child = self.context().Spawn<Script>([&self](Script& born) {
-      EXPECT_EQ(born.context().Parent(), self.context().Self());
-    });
+    child = self.context().Spawn<Script>(
+        [&self](Script& born) { EXPECT_EQ(born.context().Parent(), self.context().Self()); });
   });
   Step(child, [&](Script& self) {
     EXPECT_EQ(self.context().Self(), child.pid());

@@ -10,6 +10,7 @@
 #define UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 
 #include <atomic>
+#include <cstdint>
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
@@ -39,8 +40,8 @@ class Tally {
   int count() const { return count_.load(std::memory_order_seq_cst); }
   // Fails the test when the count has not reached `wanted` after a minute.
   void Await(int wanted) {
-    const bool came = system_.executor().BlockUntil([&] { return count() >= wanted; },
-                                                    system_.clock().Now() + absl::Minutes(1));
+    const bool came =
+        system_.executor().BlockUntil([&] { return count() >= wanted; }, system_.clock().Now() + absl::Minutes(1));
     EXPECT_TRUE(came) << count() << " of " << wanted;
   }
 
@@ -49,12 +50,15 @@ class Tally {
   std::atomic<int> count_{0};
 };
 
-// Waits until no actor is left; they must end by themselves.
-inline void ExpectAllEnded(ActorSystem& system) {
-  const bool ended = system.executor().BlockUntil([&] { return system.live_actors() == 0; },
+// Waits until at most `count` actors live. What the others told others when they ended has been sent then.
+inline void AwaitLive(ActorSystem& system, int64_t count) {
+  const bool ended = system.executor().BlockUntil([&] { return system.live_actors() <= count; },
                                                   system.clock().Now() + absl::Minutes(1));
   EXPECT_TRUE(ended) << system.live_actors() << " actors live on";
 }
+
+// Waits until no actor is left; they must end by themselves.
+inline void ExpectAllEnded(ActorSystem& system) { AwaitLive(system, 0); }
 
 inline void WithEverySeed(Scenario scenario, int rounds = kRounds) {
   ForEachSeed(rounds, [&](uint64_t seed) {
