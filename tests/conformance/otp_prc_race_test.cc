@@ -2,6 +2,7 @@
 #include <atomic>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -107,6 +108,41 @@ void ParentEndsAfterSpawning(ActorSystem& system, Random& random) {
 TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanWithEverySeed) { WithEverySeed(ParentEndsAfterSpawning); }
 // OTP PRC-43
 TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanOnThreads) { OnThreads(ParentEndsAfterSpawning); }
+
+// Fails its start.
+class Failing final : public Actor {
+ public:
+  Next Start() override { return absl::DataLossError("disk"); }
+};
+
+// A parent watches a child again and again while its start fails: the outcome comes before every Down, those of
+// monitors that were made when the child had ended included.
+void DownAgainstOutcome(ActorSystem& system, Random& random) {
+  const int monitors = 1 + static_cast<int>(random.Below(100));
+  Tally downs(system);
+  int outcomes = 0;
+  int early_downs = 0;
+  Ref<Script> parent = system.Spawn<Script>([&](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {});
+    Ref<Failing> child =
+        self.context().Spawn<Failing>(SpawnOptions().OnOutcome([&](const SpawnOutcome&) { ++outcomes; }));
+    const auto on_down = [&](const Down&) {
+      if (outcomes == 0) ++early_downs;
+      downs.Add();
+    };
+    for (int i = 0; i < monitors; ++i) (void)self.context().Monitor(child, on_down).Keep();
+  });
+  downs.Await(monitors);
+  Do(parent, [](Script& self) { self.context().Stop(); });
+  ExpectAllEnded(system);
+  EXPECT_EQ(outcomes, 1);
+  EXPECT_EQ(early_downs, 0);
+}
+
+// OTP PRC-39
+TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownWithEverySeed) { WithEverySeed(DownAgainstOutcome); }
+// OTP PRC-39
+TEST(PrcRaceTest, DISABLED_TheOutcomeOfASpawnComesBeforeEveryDownOnThreads) { OnThreads(DownAgainstOutcome); }
 
 // Messages come while their actor is going to sleep; each wakes it.
 void SendAgainstSleep(ActorSystem& system, Random& random) {

@@ -52,6 +52,9 @@ class TableTest(unittest.TestCase):
         text = made(ROWS, x="// SEL 1\n#ifdef NOCOMPILE_IMMOVABLE\n#endif\n")
         self.assertIn("| SEL 1 | `a/x: IMMOVABLE` | done |", text)
 
+    def test_what_does_not_run_shows_nothing(self):
+        self.assertIn("| SEL 1 |  | missing |", made(ROWS, x="// SEL 1\nTEST(A, DISABLED_B) {}\n"))
+
     def test_a_file_that_no_target_compiles_shows_nothing(self):
         files = {"tests/a/BUILD": "", "tests/a/x.cc": "// SEL 1\nTEST(A, B) {}\n"}
         self.assertEqual(table.all_citations(files), {})
