@@ -171,7 +171,6 @@ class Actor {
     return TimerClause(std::move(entry));
   }
 
-  internal::ActorCore& core_;
   Context context_;
 };
 

@@ -12,6 +12,7 @@
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -88,7 +89,31 @@ class BehaviorTable {
   std::vector<TimerEntry> timers;
   std::vector<EventEntry> events;  // of a Receive only
   std::vector<int> ranks;          // from the top, each once
+
+  // What follows from the clauses.
+  uint64_t mailboxes = 0;  // that they name
+  bool has_guards = false;
+  bool is_simple = false;  // one rank, no guards, no predicates
+  bool has_idle = false;
+
+  // The first clause of that mailbox; there is one.
+  ClauseEntry* ClauseFor(int mailbox) {
+    ClauseEntry* clause = clauses.data();
+    while (clause->mailbox != mailbox) ++clause;
+    return clause;
+  }
+
+ private:
+  friend class BehaviorPtr;
+  uint32_t users_ = 0;
 };
+
+inline void BehaviorPtr::Share() {
+  if (table_ != nullptr) ++table_->users_;
+}
+inline void BehaviorPtr::Drop() {
+  if (--table_->users_ == 0) delete table_;
+}
 
 }  // namespace internal
 
@@ -196,8 +221,7 @@ class Behavior {
   // At least one clause; `name` is for people.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(absl::string_view name, Clauses&&... clauses)
-      : table_(std::make_shared<internal::BehaviorTable>()) {
+  explicit Behavior(absl::string_view name, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
     static_assert(!(internal::kIsEventClause<std::remove_cvref_t<Clauses>> || ...),
                   "a clause for an event is for Receive; a behaviour's events have handlers of their own (context())");
     Build(name, std::forward<Clauses>(clauses)...);
@@ -205,15 +229,14 @@ class Behavior {
   // For Receive.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses)
-      : table_(std::make_shared<internal::BehaviorTable>()) {
+  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
     Build("receive", std::forward<Clauses>(clauses)...);
   }
   // No change of behaviour: the actor has failed.
   Behavior(const Failure& /*failed*/) {}  // NOLINT: `return Fail(status);`
 
   absl::string_view name() const { return table_ == nullptr ? absl::string_view() : absl::string_view(table_->name); }
-  const std::shared_ptr<internal::BehaviorTable>& table() const { return table_; }
+  const internal::BehaviorPtr& table() const { return table_; }
 
   // The same table, not an equal one.
   friend bool operator==(const Behavior&, const Behavior&) = default;
@@ -223,14 +246,14 @@ class Behavior {
   void Build(absl::string_view name, Clauses&&... clauses) {
     table_->name = std::string(name);
     (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
-    SortRanks();
+    Finish();
   }
   void Add(internal::ClauseEntry entry) { table_->clauses.push_back(std::move(entry)); }
   void Add(internal::TimerEntry entry) { table_->timers.push_back(std::move(entry)); }
   void Add(internal::EventEntry entry) { table_->events.push_back(std::move(entry)); }
-  void SortRanks();
+  void Finish();
 
-  std::shared_ptr<internal::BehaviorTable> table_;
+  internal::BehaviorPtr table_;
 };
 
 // What Start decides.

@@ -22,7 +22,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -35,21 +34,18 @@ namespace understudy {
 namespace internal {
 
 // Sends to a mailbox of `to` as the actor of this turn, or as the thread.
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                      absl::FunctionRef<Payload()> take);
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
 // The same, but a refusal becomes a dead letter.
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                absl::FunctionRef<Payload()> take);
+void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
 // Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
-// the answer.
-PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                   absl::FunctionRef<Payload()> take, absl::Duration timeout);
+// the answer. The value is moved from.
+PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
 
 // Leaves the message to wait for room: true, and `waits` is what to await. Or
-// sends it, or not: false, and `outcome` says which. `take` is called when it
-// was accepted or waits. CHECKs outside turns.
-bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, const void* value, absl::FunctionRef<Payload()> take,
-                absl::Duration timeout, PendingId& waits, absl::Status& outcome);
+// sends it, or not: false, and `outcome` says which. The value is moved from when
+// it was accepted or waits. CHECKs outside turns.
+bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
+                PendingId& waits, absl::Status& outcome);
 
 class ChannelBase {
  public:
@@ -110,14 +106,8 @@ class [[nodiscard]] Sending {
  private:
   bool SendOrWait() {
     UNDERSTUDY_CHECK(message_.has_value(), "a Sending is awaited once");
-    is_waiting_ = internal::SendOrWait(
-        to_, mailbox_, internal::TypeOf<M>(), &*message_,
-        [&] {
-          internal::Payload payload = internal::Payload::Of<M>(*std::move(message_));
-          message_ = absl::nullopt;
-          return payload;
-        },
-        timeout_, waits_, outcome_);
+    is_waiting_ = internal::SendOrWait(to_, mailbox_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
+    if (is_waiting_ || outcome_.ok()) message_ = absl::nullopt;
     return is_waiting_;
   }
   absl::Status Outcome() {
@@ -148,14 +138,12 @@ class Channel : public internal::ChannelBase {
 
   // OK means accepted. A refused message is unchanged.
   [[nodiscard]] absl::Status Send(M&& message) const {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                              [&] { return internal::Payload::Of<M>(std::move(message)); });
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                              [&] { return internal::Payload::Of<M>(M(message)); });
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
   }
   // Send that waits while the mailbox is full, at most `timeout` (less when the
   // call in hand has less left), then Expired. Sent when awaited, behind those
@@ -173,14 +161,12 @@ class Channel : public internal::ChannelBase {
   }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                         [&] { return internal::Payload::Of<M>(std::move(message)); });
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   void Tell(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                         [&] { return internal::Payload::Of<M>(M(message)); });
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
   }
 };
 
@@ -200,9 +186,7 @@ class Channel<Call<RequestT, ReplyT>> : public internal::ChannelBase {
   // the callee's own status. CHECKs outside an actor's turn: there use
   // ActorSystem::Ask.
   [[nodiscard]] Pending<ReplyT> Ask(RequestT request, absl::Duration timeout) const {
-    return Pending<ReplyT>(internal::SendCall(
-        pid_, mailbox_, internal::TypeOf<RequestT>(), &request,
-        [&] { return internal::Payload::Of<RequestT>(std::move(request)); }, timeout));
+    return Pending<ReplyT>(internal::SendCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request, timeout));
   }
 };
 

@@ -267,6 +267,9 @@ class Context : public SpawnsActors<Context> {
   // A Receive takes them (On<NameChange>).
   void WatchName(absl::string_view name) { StartNameWatch(name, nullptr); }
 
+  // For Actor.
+  internal::ActorCore& core() { return core_; }
+
   // The mailboxes of this actor as others see them.
   std::vector<MailboxSignature> Mailboxes() const;
 

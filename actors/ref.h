@@ -39,8 +39,8 @@ MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
   MailboxSignature signature;
   signature.name = internal::WireName<A, kName>();
   signature.is_call = Traits::kIsCall;
-  signature.request = internal::TypeOf<typename Traits::Request>().name;
-  if constexpr (Traits::kIsCall) signature.reply = internal::TypeOf<typename Traits::Reply>().name;
+  signature.request = internal::TypeOf<typename Traits::Request>().name();
+  if constexpr (Traits::kIsCall) signature.reply = internal::TypeOf<typename Traits::Reply>().name();
   return signature;
 }
 

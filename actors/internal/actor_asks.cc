@@ -16,59 +16,59 @@
 namespace understudy::internal {
 
 MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
-  const MonotonicTime deadline = system_.clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
-  return current_ == nullptr ? deadline : std::min(deadline, current_->message.deadline);
+  const MonotonicTime deadline = system().clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
+  return current_ == nullptr ? deadline : std::min(deadline, current_->deadline());
 }
 
 PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
-  if (asks_ == nullptr) asks_ = std::make_unique<AskTable>();
-  return {.asker = self_, .id = asks_->Add(callee, deadline), .deadline = deadline};
+  if (asks() == nullptr) rare().asks = std::make_unique<AskTable>();
+  return {.asker = self(), .id = asks()->Add(callee, deadline), .deadline = deadline};
 }
 
 bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
-  if (asks_ == nullptr) return false;
+  if (asks() == nullptr) return false;
   const bool is_good = status.ok();
   const absl::optional<Waiter> waiter =
-      asks_->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
+      asks()->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
   if (!waiter) return false;
-  if (CallWatch* watch = system_.call_watch(); watch != nullptr) watch->Forget(self_, id);
+  if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
   SettleNotes(id, is_good);
-  if (waiter->handle != nullptr) resumable_.push_back(*waiter);
+  if (waiter->handle != nullptr) rare().resumable.push_back(*waiter);
   return true;
 }
 
 void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
-  AskNotes* notes = asks_->FindNotes(id);
+  AskNotes* notes = asks()->FindNotes(id);
   if (notes == nullptr) return;
-  if (notes->name_watch != 0) system_.registry().Unwatch(std::exchange(notes->name_watch, 0));
+  if (notes->name_watch != 0) system().registry().Unwatch(std::exchange(notes->name_watch, 0));
   // Not taken after all: then this node does not know the name either.
   if (!has_good_answer && !notes->publishes.empty()) Unregister(notes->publishes);
   for (const int mailbox : std::exchange(notes->leases, {})) EndLease(mailbox);
 }
 
 void ActorCore::TellCallee(uint64_t id) {
-  const Pid callee = asks_->CalleeOf(id);
-  if (asks_->IsAnswered(id) || callee.is_null()) return;
-  system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = callee, .id = id});
+  const Pid callee = asks()->CalleeOf(id);
+  if (asks()->IsAnswered(id) || callee.is_null()) return;
+  system().Post({.kind = SignalKind::kCancel, .from = self(), .to = callee, .id = id});
 }
 
 void ActorCore::ExpireAsks(MonotonicTime now) {
-  if (asks_ == nullptr) return;
-  while (const uint64_t id = asks_->PopDue(now)) ExpireAsk(id);
+  if (asks() == nullptr) return;
+  while (const uint64_t id = asks()->PopDue(now)) ExpireAsk(id);
 }
 
 // Its time is over. Awaited later, it says so.
 void ActorCore::ExpireAsk(uint64_t id) {
   TellCallee(id);
-  if (!asks_->IsAwaited(id)) {
-    SettleNotes(id, asks_->HasGoodAnswer(id));
-    (void)asks_->Take(id);
-    if (CallWatch* watch = system_.call_watch(); watch != nullptr) watch->Forget(self_, id);
+  if (!asks()->IsAwaited(id)) {
+    SettleNotes(id, asks()->HasGoodAnswer(id));
+    (void)asks()->Take(id);
+    if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
     return;
   }
-  const AskNotes* notes = asks_->FindNotes(id);
+  const AskNotes* notes = asks()->FindNotes(id);
   if (notes != nullptr && !notes->waits_for_room.is_null()) {
-    absl::optional<Payload> unsent = system_.room_waiters().TakeBack(notes->waits_for_room, self_, id);
+    absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
     if (!unsent) return;  // it was sent, or cannot be: the reply is on its way
     Answered(id, MakeError(ErrorKind::kExpired, "there was no room in the mailbox in time"), *std::move(unsent));
     return;
@@ -87,28 +87,30 @@ void ActorCore::CancelAsk(uint64_t id) {
   Answered(id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"), {});
 }
 
-bool ActorCore::IsAnswered(uint64_t id) const { return asks_ == nullptr || !asks_->Has(id) || asks_->IsAnswered(id); }
+bool ActorCore::IsAnswered(uint64_t id) const {
+  return asks() == nullptr || !asks()->Has(id) || asks()->IsAnswered(id);
+}
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
-  asks_->Await(id, {.handle = waiter, .activation = current_});
+  asks()->Await(id, {.handle = waiter, .activation = current_});
   TellOfWait(id);
 }
 
 // To the search for call cycles: the handler in hand waits, and nothing else
 // runs meanwhile.
 void ActorCore::TellOfWait(uint64_t id) {
-  CallWatch* watch = system_.call_watch();
+  CallWatch* watch = system().call_watch();
   if (watch == nullptr || current_->is_interleaved) return;
   std::string handler = current_->source() == Activation::Source::kStart ? "Start" : "an event";
-  if (current_->mailbox >= 0) handler = mailboxes_[static_cast<size_t>(current_->mailbox)].declaration.wire_name;
-  watch->Awaits(self_, id, std::move(handler));
+  if (current_->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current_->mailbox)].wire_name);
+  watch->Awaits(self(), id, std::move(handler));
 }
 
 void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
   wait.waiter = {.handle = waiter, .activation = current_};
   // Those that are answered too: they are kept until the group has gone on.
   for (const PendingId& pending : pendings) {
-    if (asks_->Has(pending.id)) asks_->Join(pending.id, &wait);
+    if (asks()->Has(pending.id)) asks()->Join(pending.id, &wait);
   }
   // Where fewer would do, one that does not come holds nobody up.
   const bool needs_all =
@@ -122,7 +124,7 @@ void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait
 }
 
 void ActorCore::StopWaiting(uint64_t id) {
-  if (asks_ != nullptr) asks_->StopWaiting(id);
+  if (asks() != nullptr) asks()->StopWaiting(id);
 }
 
 Answer ActorCore::TakeAnswer(const PendingId& pending) {
@@ -130,22 +132,22 @@ Answer ActorCore::TakeAnswer(const PendingId& pending) {
     return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
                                                                " asks under way; await some first"))};
   }
-  absl::optional<Answer> answer = asks_->Take(pending.id);
+  absl::optional<Answer> answer = asks()->Take(pending.id);
   if (answer) return *std::move(answer);
-  UNDERSTUDY_CHECK(system_.clock().Now() >= pending.deadline, "a Pending of ", self_.ToString(),
+  UNDERSTUDY_CHECK(system().clock().Now() >= pending.deadline, "a Pending of ", self().ToString(),
                    " is awaited a second time; await each once, and keep the answer");
   return {.status = MakeError(ErrorKind::kExpired, "it was awaited after its deadline")};
 }
 
 bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
   if (IsAnswered(id)) return false;
-  asks_->NotesOf(id).leases.push_back(mailbox);
+  asks()->NotesOf(id).leases.push_back(mailbox);
   CloseMailbox(mailbox);
   return true;
 }
 
 void ActorCore::EndAskLease(int mailbox, uint64_t id) {
-  AskNotes* notes = asks_ == nullptr ? nullptr : asks_->FindNotes(id);
+  AskNotes* notes = asks() == nullptr ? nullptr : asks()->FindNotes(id);
   if (notes == nullptr) return;
   const auto lease = std::find(notes->leases.begin(), notes->leases.end(), mailbox);
   if (lease == notes->leases.end()) return;
@@ -155,14 +157,14 @@ void ActorCore::EndAskLease(int mailbox, uint64_t id) {
 
 // At the end of the life: the callees are told, and nothing is left behind.
 void ActorCore::DropAsks() {
-  if (asks_ == nullptr) return;
-  if (CallWatch* watch = system_.call_watch(); watch != nullptr) watch->ForgetAll(self_);
-  for (const uint64_t id : asks_->All()) {
+  if (asks() == nullptr) return;
+  if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->ForgetAll(self());
+  for (const uint64_t id : asks()->All()) {
     TellCallee(id);
-    const AskNotes* notes = asks_->FindNotes(id);
+    const AskNotes* notes = asks()->FindNotes(id);
     if (notes == nullptr) continue;
-    if (notes->name_watch != 0) system_.registry().Unwatch(notes->name_watch);
-    if (!notes->waits_for_room.is_null()) (void)system_.room_waiters().TakeBack(notes->waits_for_room, self_, id);
+    if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
+    if (!notes->waits_for_room.is_null()) (void)system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
   }
 }
 
@@ -170,7 +172,7 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
   PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
-  if (absl::optional<NameRecord> record = system_.registry().Find(name)) {
+  if (absl::optional<NameRecord> record = system().registry().Find(name)) {
     Answered(id, absl::OkStatus(), Payload::Of(*std::move(record)));
     return pending;
   }
@@ -179,16 +181,19 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
     return pending;
   }
   pending.deadline = DeadlineWithin(timeout);
-  asks_->SetDeadline(id, pending.deadline);
-  asks_->NotesOf(id).looks_up = std::string(name);
+  asks()->SetDeadline(id, pending.deadline);
+  asks()->NotesOf(id).looks_up = std::string(name);
   // A change comes back as a reply to this ask: the first one answers it.
-  const uint64_t watch = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view,
-                                                                                         const NameRecord* record) {
+  const uint64_t watch = system().registry().Watch(name, [cell = &cell(), core = &system(), self = self(), id](
+                                                             absl::string_view, const NameRecord* record) {
     if (record == nullptr) return;
-    cell->Post(LifeOf(self),
-               Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)});
+    PostOrDrop(
+        *cell, *core, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kSignal,
+            Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)}));
   });
-  asks_->NotesOf(id).name_watch = watch;
+  asks()->NotesOf(id).name_watch = watch;
   return pending;
 }
 
@@ -197,46 +202,53 @@ PendingId ActorCore::Publish(absl::string_view name) {
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
   const NameRecord record{.name = std::string(name),
-                          .pid = self_,
+                          .pid = self(),
                           .scope = NameScope::kCluster,
-                          .claimed = system_.clock().WallNow(),
+                          .claimed = system().clock().WallNow(),
                           .mailboxes = Signatures()};
   absl::Status taken = ValidateName(name);
-  if (taken.ok()) taken = system_.registry().Insert(record);
-  NamePublisher* publisher = system_.publisher();
+  has_names_ = true;
+  if (taken.ok()) taken = system().registry().Insert(record);
+  NamePublisher* publisher = system().publisher();
   if (!taken.ok() || publisher == nullptr) {
     Answered(id, std::move(taken), {});
     return pending;
   }
-  asks_->NotesOf(id).publishes = std::string(name);
-  publisher->Publish(record, [cell = cell_, self = self_, id](absl::Status published) {
-    cell->Post(LifeOf(self),
-               Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)});
+  asks()->NotesOf(id).publishes = std::string(name);
+  publisher->Publish(record, [cell = &cell(), core = &system(), self = self(), id](absl::Status published) {
+    PostOrDrop(
+        *cell, *core, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kSignal,
+            Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)}));
   });
   return pending;
 }
 
 absl::Status ActorCore::Register(absl::string_view name) {
+  has_names_ = true;
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
-  return system_.registry().Insert({.name = std::string(name),
-                                    .pid = self_,
-                                    .scope = NameScope::kNode,
-                                    .claimed = system_.clock().WallNow(),
-                                    .mailboxes = Signatures()});
+  return system().registry().Insert({.name = std::string(name),
+                                     .pid = self(),
+                                     .scope = NameScope::kNode,
+                                     .claimed = system().clock().WallNow(),
+                                     .mailboxes = Signatures()});
 }
 
-void ActorCore::Unregister(absl::string_view name) { system_.registry().Remove(name, self_); }
+void ActorCore::Unregister(absl::string_view name) { system().registry().Remove(name, self()); }
 
 void ActorCore::WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = ++last_name_watch_;
-  NameWatch& watch = name_watches_[id];
+  const uint64_t id = ++rare().last_name_watch;
+  NameWatch& watch = rare().name_watches[id];
   watch.name = std::string(name);
   watch.handler = std::move(handler);
-  watch.registry_id = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view changed,
-                                                                                      const NameRecord* record) {
-    cell->Post(LifeOf(self),
-               NameReport{.watch = id, .name = std::string(changed), .pid = record == nullptr ? Pid() : record->pid});
-  });
+  watch.registry_id = system().registry().Watch(
+      name, [cell = &cell(), core = &system(), self = self(), id](absl::string_view changed, const NameRecord* record) {
+        PostOrDrop(*cell, *core, self.life(),
+                   MakeEnvelope(EnvelopeKind::kNameChange, NameReport{.watch = id,
+                                                                      .name = std::string(changed),
+                                                                      .pid = record == nullptr ? Pid() : record->pid}));
+      });
 }
 
 }  // namespace understudy::internal

@@ -10,20 +10,20 @@
 
 namespace understudy::internal {
 
-void ActorCore::BeginReceive(std::shared_ptr<BehaviorTable> table, std::coroutine_handle<> waiter) {
+void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) {
   UNDERSTUDY_CHECK(is_process_, "Receive is for the process style, where Start returns the Task<> that receives; ",
-                   self_.ToString(), " has behaviours: Become one that names what it waits for");
-  UNDERSTUDY_CHECK(receives_.empty() || receives_.back().is_taken, "a Receive of ", self_.ToString(),
+                   self().ToString(), " has behaviours: Become one that names what it waits for");
+  UNDERSTUDY_CHECK(rare().receives.empty() || rare().receives.back().is_taken, "a Receive of ", self().ToString(),
                    " waits already; only the handler of what it has taken may Receive meanwhile");
   if (stage_ == Stage::kStarting) FinishStart();
-  receives_.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current_}});
-  ++epoch_;
+  rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current_}});
+  ++rare().epoch;
   ReturnPostponed();
-  AddBehaviorTimers(*receives_.back().table);
+  AddBehaviorTimers(*rare().receives.back().table);
 }
 
 bool ActorCore::IsReceiver(const Activation& activation) const {
-  return std::any_of(receives_.begin(), receives_.end(),
+  return std::any_of(rare_->receives.begin(), rare_->receives.end(),
                      [&](const ReceiveUnderWay& receive) { return receive.receiver.activation == &activation; });
 }
 
@@ -33,10 +33,12 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
     if (entry.type != event.payload.type()) continue;
     bool takes = entry.predicate == nullptr;
     if (!takes) {
-      absl::optional<ExitReason> thrown = CatchExceptions([&] { takes = entry.predicate(event.payload.value()); });
+      absl::optional<ExitReason> thrown;
+      InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
+      if (is_fenced_) return nullptr;
       if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);
     }
-    if (takes || exit_) return &entry;
+    if (takes || has_exit_) return &entry;
   }
   return nullptr;
 }
@@ -44,19 +46,19 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
 // Takes the first event that came before stamp `before` and does not wait. True
 // when there was one. The Receive's own timeouts are only noted.
 bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout) {
-  for (size_t i = 0; i < events_.size() && events_[i].stamp < before; ++i) {
-    const Event& event = events_[i];
-    if (event.epoch != 0) {
-      has_timeout = has_timeout || !IsStale(event);
+  auto& events = rare().events;
+  for (auto place = events.begin(); place != events.end() && place->stamp < before; ++place) {
+    if (place->epoch != 0) {
+      has_timeout = has_timeout || !IsStale(*place);
       continue;
     }
-    const EventEntry* clause = ClauseFor(table, event);
-    if (exit_) return true;
-    const bool ends_actor =
-        event.handler == nullptr && (event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest);
-    if (clause == nullptr && event.handler == nullptr && !ends_actor) continue;
-    Event taken = std::move(events_[i]);
-    events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(i));
+    const EventEntry* clause = ClauseFor(table, *place);
+    if (has_exit_ || is_fenced_) return true;
+    const bool ends_actor = place->handler == nullptr &&
+                            (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
+    if (clause == nullptr && place->handler == nullptr && !ends_actor) continue;
+    Event taken = std::move(*place);
+    events.erase(place);
     std::shared_ptr<MessageHandler> handler = clause != nullptr ? clause->handler : taken.handler;
     RunEvent(std::move(taken), std::move(handler), /*ends_receive=*/clause != nullptr);
     return true;
@@ -66,51 +68,51 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
 
 // What waits is taken in the order of arrival; a timeout when nothing is there.
 bool ActorCore::ReceiveOne(BehaviorTable& table) {
-  const std::vector<Choice> candidates = Candidates(table);
-  if (exit_) return false;
+  const Choices candidates = Candidates(table);
+  if (has_exit_ || is_fenced_) return false;
   uint64_t earliest = UINT64_MAX;
-  for (const Choice& candidate : candidates) earliest = std::min(earliest, candidate.stamp);
+  for (const Choice& candidate : candidates) earliest = std::min(earliest, candidate.envelope->stamp);
   bool has_timeout = false;
   if (TakeEvents(table, earliest, has_timeout)) return true;
   if (!candidates.empty()) {
     HandleMessage(ChooseByRank(table, candidates));
     return true;
   }
-  if (!has_timeout && receives_.back().timeout_now == nullptr) return false;
+  if (!has_timeout && rare().receives.back().timeout_now == nullptr) return false;
   TakeTimeout();
   return true;
 }
 
 void ActorCore::TakeTimeout() {
   Event timeout{.kind = Event::Kind::kTimer,
-                .epoch = epoch_,
+                .epoch = rare().epoch,
                 .payload = Payload::Of(TimerEvent{}),
-                .handler = receives_.back().timeout_now};
-  const auto fired = std::find_if(events_.begin(), events_.end(),
+                .handler = rare().receives.back().timeout_now};
+  const auto fired = std::find_if(rare().events.begin(), rare().events.end(),
                                   [&](const Event& event) { return event.epoch != 0 && !IsStale(event); });
-  if (fired != events_.end()) timeout.handler = fired->handler;
+  if (fired != rare().events.end()) timeout.handler = fired->handler;
   std::shared_ptr<MessageHandler> handler = timeout.handler;
   RunEvent(std::move(timeout), std::move(handler), /*ends_receive=*/true);
 }
 
 // What the Receive waited for is in hand: it takes nothing more.
 void ActorCore::BeginRound(Activation& activation) {
-  ReceiveUnderWay& receive = receives_.back();
+  ReceiveUnderWay& receive = rare().receives.back();
   receive.is_taken = true;
   activation.behavior = receive.table;
   activation.ends_receive = true;
   activation.is_interleaved = false;  // nothing else is taken meanwhile
   RemoveBehaviorTimers();
-  ++epoch_;
+  ++rare().epoch;
   const auto is_timeout = [](const Event& event) { return event.epoch != 0; };
-  events_.erase(std::remove_if(events_.begin(), events_.end(), is_timeout), events_.end());
+  rare().events.remove_if(is_timeout);
 }
 
 // It has been handled: the Receive is over.
 void ActorCore::SettleRound(const Activation& activation) {
   if (!activation.ends_receive) return;
-  resumable_.push_back(receives_.back().receiver);
-  receives_.pop_back();
+  rare().resumable.push_back(rare().receives.back().receiver);
+  rare().receives.pop_back();
 }
 
 }  // namespace understudy::internal

@@ -14,7 +14,7 @@
 namespace understudy::internal {
 
 void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
-  const uint64_t life = LifeOf(waiting.to);
+  const uint64_t life = waiting.to.life();
   Shard& shard = ShardOf(cell);
   std::vector<Signal> replies;
   {
@@ -25,6 +25,9 @@ void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
     // The receiver may have made its room before it could see the mark.
     replies = AdmitLocked(shard, cell, life);
   }
+  // The receiver may have read the mark before it was there: at the end of the
+  // turn that takes this it reads it again.
+  PostOrDrop(cell, system_, life, Envelope::Make(EnvelopeKind::kWake));
   for (Signal& reply : replies) system_.Post(std::move(reply));
 }
 
@@ -46,12 +49,13 @@ std::vector<Signal> RoomWaiters::AdmitLocked(Shard& shard, ActorCell& cell, uint
     std::deque<Waiting>& queue = next->second;
     while (!queue.empty()) {
       Waiting& first = queue.front();
-      const ActorCell::Offer offer{
-          .life = life, .mailbox = first.mailbox, .type = first.type, .bytes = first.bytes, .waits = true};
-      absl::Status sent = cell.Accept(offer, [&] {
-        return Message{
-            .from = first.from, .to = first.to, .mailbox = first.mailbox, .payload = std::move(first.payload)};
-      });
+      absl::Status sent = cell.Accept(system_,
+                                      {.from = first.from,
+                                       .to = first.to,
+                                       .mailbox = first.mailbox,
+                                       .type = first.payload.type(),
+                                       .value = first.payload.value()},
+                                      Handing::kMove, WhenFull::kWaits);
       if (IsFull(sent)) break;
       if (!sent.ok()) system_.CountRefused();
       replies.push_back({.kind = SignalKind::kReply,
@@ -73,7 +77,7 @@ std::vector<Signal> RoomWaiters::AdmitLocked(Shard& shard, ActorCell& cell, uint
 absl::optional<Payload> RoomWaiters::TakeBack(Pid to, Pid from, uint64_t ask) {
   Shard& shard = ShardOf(to);
   absl::MutexLock lock(&shard.mu);
-  const uint64_t life = LifeOf(to);
+  const uint64_t life = to.life();
   for (auto next = shard.queues.lower_bound({life, 0}); next != shard.queues.end() && next->first.first == life;
        ++next) {
     std::deque<Waiting>& queue = next->second;

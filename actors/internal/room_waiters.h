@@ -4,9 +4,9 @@
 // A message is either here or accepted, never both: whoever takes it under the
 // lock decides. Whoever might have made room calls Admit: the receiver at the
 // end of a turn, when its cell's has_room_waiters() says so, and the sender
-// that comes to wait, once it has said so. One of the two sees the other:
-// the sender writes the mark and then looks for room; the receiver publishes
-// its room and then reads the mark, all in one total order.
+// that comes to wait, once it has said so. One of the two sees the other: the
+// sender writes the mark, looks for room and wakes the receiver, which reads the
+// mark when it has published the room of that turn.
 //
 // The sender is told by a reply to its ask: OK, or why not, with the message.
 // Any thread. No user code runs under its locks.
@@ -41,8 +41,6 @@ class RoomWaiters {
     Pid to;
     uint64_t ask = 0;
     uint32_t mailbox = 0;
-    const MessageType* type = nullptr;
-    size_t bytes = 0;
     Payload payload;
   };
 
