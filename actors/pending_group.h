@@ -145,9 +145,10 @@ class [[nodiscard]] AllOf : public internal::PendingGroup<std::array<internal::P
  private:
   using Base = internal::PendingGroup<std::array<internal::PendingId, sizeof...(R)>>;
   friend Base;
-  Answers Take() {
-    size_t next = 0;
-    return Answers{internal::ToAnswer<R>(internal::TakeAnswer(this->ids_[next++]))...};
+  Answers Take() { return TakeEach(std::index_sequence_for<R...>()); }
+  template <size_t... kPlaces>
+  Answers TakeEach(std::index_sequence<kPlaces...> /*places*/) {
+    return Answers{internal::ToAnswer<R>(internal::TakeAnswer(this->ids_[kPlaces]))...};
   }
 };
 

@@ -9,7 +9,7 @@
 // mark when it has published the room of that turn.
 //
 // The sender is told by a reply to its ask: OK, or why not, with the message.
-// Any thread. No user code runs under its locks.
+// Any thread. Of user code only the moves of messages run under its locks.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
 

@@ -348,7 +348,9 @@ Task<> AskInEveryWay(Script& self, std::vector<Ref<Fickle>> fickle, uint64_t see
         const size_t needed = 1 + random.Below(n);
         auto quorum = Quorum(needed, asked);
         auto some = co_await quorum;
-        if (some.ok()) EXPECT_EQ(some->size(), needed);
+        if (some.ok()) {
+          EXPECT_EQ(some->size(), needed);
+        }
       }
     }
     EXPECT_EQ(AsksUnderWay(), 0U);
