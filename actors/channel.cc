@@ -55,8 +55,11 @@ ActorCore& OwnerOf(PendingId pending) {
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
   if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
-  SystemCore* system = SystemForSend(to);
-  if (system == nullptr) return NobodyError(to);
+  SystemCore* system = turn.system;
+  if (system == nullptr) {
+    system = SystemForSend(to);
+    if (system == nullptr) return NobodyError(to);
+  }
   absl::Status sent =
       system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
@@ -202,7 +205,9 @@ ReplierBase::ReplierBase(Activation& activation)
       callee_(activation.core().self()),
       asker_(activation.asker()),
       ask_(activation.ask()) {
-  activation.GiveAwayAnswer();
+  const KernelCode kernel;
+  // Once fenced, the fence has answered: what this one answers comes too late.
+  if (!kernel.is_fenced()) activation.GiveAwayAnswer();
 }
 
 void ReplierBase::Post(absl::Status status, Payload payload) {

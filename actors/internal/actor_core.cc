@@ -252,8 +252,8 @@ std::string ActorCore::Describe() {
     what = "Start";
   } else if (current_->source() == Activation::Source::kEvent) {
     what = "an event";
-  } else if (current_->envelope != nullptr) {
-    what = (*mailboxes)[current_->envelope->mailbox].wire_name;
+  } else if (current_->mailbox >= 0) {
+    what = (*mailboxes)[static_cast<size_t>(current_->mailbox)].wire_name;
   }
   return absl::StrCat(self().ToString(), " in the handler of ", what);
 }

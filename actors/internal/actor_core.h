@@ -162,7 +162,7 @@ class ActorCore final : public CellOwner {
   void TakeOut(Envelope* envelope, Envelope* before);
   void PutBack(Envelope* envelope);
   void ReturnPostponed();
-  void PublishLimit(size_t place, uint32_t left, bool at_once);
+  void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
   void CancelWaiting(Pid asker, uint64_t ask);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);

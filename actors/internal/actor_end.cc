@@ -58,7 +58,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
   while (!rare_->activations.empty() && !is_fenced_) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
-    InUserCode([&] { newest->root() = RootTask(); });  // frames first: their Repliers answer
+    InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
     if (newest->source() != Activation::Source::kMessage || is_fenced_) continue;
     system().CountInHand(-1);
     system().Count(Fate::kFailed);

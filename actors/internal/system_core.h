@@ -70,6 +70,12 @@ class SystemCore {
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
 
+  // Whose actor has that life. It lives on as long as the actor does.
+  static SystemCore* OfLife(uint64_t life) {
+    const NodeEntry* entry = NodeTable::Find(static_cast<uint16_t>(life));
+    return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
+  }
+
   const std::string& name() const { return name_; }
   NodeIncarnation incarnation() const { return incarnation_; }
   uint16_t node() const { return node_; }
@@ -177,6 +183,8 @@ struct CurrentTurn {
   ActorCore* actor = nullptr;
   Worker* worker = nullptr;
   Pid self;
+  // Mailboxes of the actor whose room its senders do not know yet.
+  uint64_t unpublished = 0;
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };
