@@ -6,6 +6,7 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
@@ -13,6 +14,7 @@
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
+#include "understudy/actors/pending_group.h"
 #include "understudy/actors/replier.h"
 
 namespace understudy::internal {
@@ -79,25 +81,68 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   if (ABSL_PREDICT_FALSE(kernel.is_fenced())) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
-  const uint64_t id = core.NewAsk(to, deadline);
-  if (id == 0) return {core.self(), id};
+  const PendingId pending = core.NewAsk(to, deadline);
+  if (pending.id == 0) return pending;
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,
                                                          .mailbox = mailbox,
-                                                         .ask = id,
+                                                         .ask = pending.id,
                                                          .deadline = deadline,
                                                          .type = &type,
                                                          .value = value},
                                                         Handing::kMove);
   if (!sent.ok()) {
     core.system().CountRefused();
-    core.Answered(id, std::move(sent), {});
+    core.Answered(pending.id, std::move(sent), {});
   }
-  return {core.self(), id};
+  return pending;
 }
 
-PendingId CancelledAsk() { return {.asker = Pid(), .id = 0}; }
+bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
+                PendingId& waits, absl::Status& outcome) {
+  UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
+  const KernelCode kernel;
+  if (kernel.is_fenced()) {
+    outcome = FencedError();
+    return false;
+  }
+  ActorCore& core = *ThisTurn().actor;
+  SystemCore& system = core.system();
+  ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
+  if (cell == nullptr) {
+    outcome = SendTell(to, mailbox, type, value, Handing::kMove);
+    if (IsFull(outcome)) {
+      outcome = absl::UnimplementedError(absl::StrCat(
+          to.ToString(), " is on another node, and waiting for its room is not there yet; Send again later (",
+          outcome.message(), ")"));
+    }
+    return false;
+  }
+  // Not before those that wait.
+  if (!cell->has_room_waiters()) {
+    outcome = cell->Accept(system, {.from = core.self(), .to = to, .mailbox = mailbox, .type = &type, .value = value},
+                           Handing::kMove, WhenFull::kWaits);
+    if (!IsFull(outcome)) {
+      if (!outcome.ok()) system.CountRefused();
+      return false;
+    }
+  }
+  waits = core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  if (waits.id == 0) {
+    outcome = core.TakeAnswer(waits).status;
+    return false;
+  }
+  core.NoteWaitForRoom(waits.id, to);
+  Envelope* block = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false);
+  type.move(block->value(), value);
+  block->SetMade();
+  system.room_waiters().Add(
+      *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = mailbox, .payload = Payload(block)});
+  return true;
+}
+
+PendingId CancelledAsk() { return {}; }
 
 bool IsAnswered(PendingId pending) {
   const KernelCode kernel;
@@ -110,11 +155,40 @@ void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
 Answer TakeAnswer(PendingId pending) {
   const KernelCode kernel;
   if (kernel.is_fenced()) return {.status = FencedError()};
-  return OwnerOf(pending).TakeAnswer(pending.id);
+  return OwnerOf(pending).TakeAnswer(pending);
 }
 void CancelPending(PendingId pending) {
   const KernelCode kernel;
   if (!kernel.is_fenced()) OwnerOf(pending).CancelAsk(pending.id);
+}
+
+bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return false;  // it waits for ever: its actor has ended
+  for (const PendingId& pending : pendings) {
+    ActorCore& core = OwnerOf(pending);
+    if (core.IsAnswered(pending.id)) wait.Count(core.HasGoodAnswer(pending.id));
+    if (wait.is_over()) return true;
+  }
+  return wait.is_over();
+}
+void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) OwnerOf(pendings.front()).AwaitGroup(pendings, wait, waiter);
+}
+void StopWaiting(PendingId pending) {
+  const KernelCode kernel;
+  // Not its actor's turn: then that has ended, and its table with it.
+  ActorCore* core = ActorCore::OfThisTurn(pending.asker);
+  if (core != nullptr && !kernel.is_fenced()) core->StopWaiting(pending.id);
+}
+uint64_t AnsweredAs(PendingId pending) {
+  const KernelCode kernel;
+  return OwnerOf(pending).AnsweredAs(pending.id);
+}
+Pid CalleeOf(PendingId pending) {
+  const KernelCode kernel;
+  return OwnerOf(pending).CalleeOf(pending.id);
 }
 
 Pid Resolve(absl::string_view name, SystemCore* system) {

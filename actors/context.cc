@@ -45,7 +45,9 @@ void Lease::End() {
   if (mailbox < 0) return;
   internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_);
   const internal::KernelCode kernel;
-  if (core != nullptr && !kernel.is_fenced()) core->EndLease(mailbox);
+  if (core != nullptr && !kernel.is_fenced()) {
+    ask_ == 0 ? core->EndLease(mailbox) : core->EndAskLease(mailbox, ask_);
+  }
 }
 
 Pid Context::Self() const { return core_.self(); }
@@ -111,6 +113,14 @@ Lease Context::Close(const internal::MailboxBase& mailbox) {
   if (call.is_fenced()) return Lease();
   core_.CloseMailbox(mailbox.index());
   return Lease(core_.self(), mailbox.index());
+}
+Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return Lease();
+  UNDERSTUDY_CHECK(pending.asker == core_.self(), "a lease of ", core_.self().ToString(), " until an ask of ",
+                   pending.asker.ToString(), " is over; only its own asks end it");
+  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return Lease();
+  return Lease(core_.self(), mailbox.index(), pending.id);
 }
 void Context::Postpone() {
   const OwnersCall call(core_);

@@ -72,7 +72,8 @@ uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(me
 
 }  // namespace
 
-absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing) {
+absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
+                               WhenFull when_full) {
   const uint64_t life = message.to.life();
   // acquire: pairs with Open's release: what is read below is of this life or of a later one.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
@@ -80,7 +81,9 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
   // relaxed: BeginStop comes before everything that the end of the actor does to the gates.
   const Stage stage = stage_.load(std::memory_order_relaxed);
-  if (ABSL_PREDICT_FALSE(stage != Stage::kOpen || layout == nullptr)) return AcceptEarly(system, message, handing);
+  if (ABSL_PREDICT_FALSE(stage != Stage::kOpen || layout == nullptr)) {
+    return AcceptEarly(system, message, handing, when_full);
+  }
   const int found = layout->Find(message.mailbox);
   if (ABSL_PREDICT_FALSE(found < 0 || !Takes((*layout)[static_cast<size_t>(found)], message))) {
     return NoMailboxError(message);
@@ -93,7 +96,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     Uncount(gates, place, 0);
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
     const MailboxDeclaration& declaration = (*layout)[place];
-    OnFull(system, life, declaration, place);
+    if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
     return FullError(declaration, absl::StrCat(declaration.room(), " messages, its capacity"));
   }
   const uint64_t bit = uint64_t{1} << place;
@@ -104,7 +107,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     const MailboxDeclaration& declaration = (*layout)[place];
     if (declaration.has_bytes()) bytes = BytesOf(message);
     if (absl::Status room = AcceptBytes(declaration, gates, place, bytes, accepted, wakes); !room.ok()) {
-      OnFull(system, life, declaration, place);
+      if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
       return room;
     }
   }
@@ -122,10 +125,13 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   return EndedError();
 }
 
-absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing) {
+absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing,
+                                    WhenFull when_full) {
   if (!inbound_.IsLive()) return EndedError();
   // relaxed: an early message that comes late is sorted like any other.
   if (stage_.load(std::memory_order_relaxed) == Stage::kStopping) return StoppingError();
+  // It need not be held: its room is known soon.
+  if (when_full == WhenFull::kWaits) return MakeError(ErrorKind::kFull, "the actor has not started yet");
   const int held = early_.fetch_add(1, std::memory_order_relaxed);
   if (held >= limits::kStartingMessagesMax) {
     ReleaseEarly();
@@ -248,7 +254,7 @@ void ActorCell::Grow(size_t mailboxes) {
   }
   gates_.store(gates, std::memory_order_relaxed);  // before the layout that needs it
   queues_.store(queues, std::memory_order_relaxed);
-  room_for_ = static_cast<uint32_t>(mailboxes);
+  room_for_ = static_cast<uint16_t>(mailboxes);
 }
 
 void ActorCell::SetLayout(const MailboxLayout& layout) {
@@ -260,7 +266,7 @@ void ActorCell::SetLayout(const MailboxLayout& layout) {
     gate(i).limit.store(layout[i].room(), std::memory_order_relaxed);
     if (layout[i].has_bytes()) byte_gate(i).limit.store(layout[i].room_bytes(), std::memory_order_relaxed);
   }
-  in_use_.store(static_cast<uint32_t>(layout.size()), std::memory_order_relaxed);
+  in_use_.store(static_cast<uint8_t>(layout.size()), std::memory_order_relaxed);
   stage_.store(Stage::kOpen, std::memory_order_relaxed);
   // release: pairs with the acquire of senders, for the gates.
   layout_.store(&layout, std::memory_order_release);
@@ -297,6 +303,12 @@ void ActorCell::ResetCounts() {
     Queue& own = queue(i);
     gate(i).limit.store(0, std::memory_order_relaxed);
     gate(i).accepted.fetch_sub(own.left.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const MailboxDeclaration& declaration = (*layout())[i];
+    if (declaration.has_bytes()) {
+      ByteGate& bytes = byte_gate(i);
+      const uint64_t left = bytes.limit.exchange(0, std::memory_order_relaxed) - declaration.room_bytes();
+      bytes.accepted.fetch_sub(left, std::memory_order_relaxed);
+    }
     own.left.store(0, std::memory_order_relaxed);
     own.handled.store(0, std::memory_order_relaxed);
   }

@@ -88,6 +88,9 @@ class CellOwner : public Runnable {
   ~CellOwner() = default;
 };
 
+// What no room means: a refusal, or that the sender waits for some.
+enum class WhenFull { kRefuses, kWaits };
+
 class alignas(64) ActorCell {
  public:
   static constexpr size_t kOwnerBytes = 80;  // so that a cell is three lines
@@ -98,7 +101,8 @@ class alignas(64) ActorCell {
 
   // Accepts a message, or refuses it with NoProcess, Stopping, NoMailbox or
   // Full; only an accepted one is moved from. `system` is the cell's.
-  absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing);
+  absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
+                      WhenFull when_full = WhenFull::kRefuses);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was
   // idle, and has been scheduled.
@@ -120,6 +124,11 @@ class alignas(64) ActorCell {
 
   // Null until the constructor has run.
   const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
+
+  // Messages wait outside its mailboxes for room (RoomWaiters). A mark: it may
+  // stay when there are none any more.
+  bool has_room_waiters() const { return has_room_waiters_.load(std::memory_order_relaxed); }
+  void set_has_room_waiters(bool has) { has_room_waiters_.store(has, std::memory_order_relaxed); }
 
   // Where the owner's object is to be made, before Open.
   void* owner_memory() { return owner_memory_.data(); }
@@ -174,7 +183,7 @@ class alignas(64) ActorCell {
   // Only of gates outside the cell: theirs lie before them, from the last.
   static ByteGate& ByteGateOf(Gate* gates, size_t place) { return *(reinterpret_cast<ByteGate*>(gates) - 1 - place); }
 
-  absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing);
+  absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full);
   // Counts `bytes`; `wakes` when the mailbox has something to drop.
   absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                            uint32_t accepted, bool& wakes);
@@ -199,8 +208,10 @@ class alignas(64) ActorCell {
   // The owner's.
   std::array<Queue, kGatesInside> queues_inside_;
   std::atomic<Queue*> queues_{queues_inside_.data()};
-  uint32_t room_for_ = kGatesInside;  // mailboxes, outside the cell if more
-  std::atomic<uint32_t> in_use_{0};   // of the queues, for whoever reads counts
+  uint16_t room_for_ = kGatesInside;  // mailboxes, outside the cell if more
+  std::atomic<uint8_t> in_use_{0};    // of the queues, for whoever reads counts
+  // Written under the lock of RoomWaiters; a turn reads it when it has published its room.
+  std::atomic<bool> has_room_waiters_{false};
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
 };
 static_assert(sizeof(ActorCell) == 192);

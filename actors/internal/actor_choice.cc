@@ -11,15 +11,14 @@ namespace understudy::internal {
 
 bool ActorCore::IsHeld() const {
   if (rare_ == nullptr || rare_->activations.empty()) return false;
-  return std::any_of(rare_->activations.begin(), rare_->activations.end(),
-                     [&](const std::unique_ptr<Activation>& activation) {
-                       return !activation->is_interleaved &&
-                              !(rare_->receive != nullptr && activation.get() == rare_->receiver.activation);
-                     });
+  return std::any_of(
+      rare_->activations.begin(), rare_->activations.end(), [&](const std::unique_ptr<Activation>& activation) {
+        return !activation->is_interleaved && !IsReceiver(*activation);
+      });
 }
 
 BehaviorTable* ActorCore::Effective() {
-  if (rare_ != nullptr && rare_->receive != nullptr) return rare_->receive.get();
+  if (IsReceiving()) return rare_->receives.back().is_taken ? nullptr : rare_->receives.back().table.get();
   return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
 }
 
@@ -104,6 +103,7 @@ ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choi
 bool ActorCore::HandleOne() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
+  if (IsReceiving()) return ReceiveOne(*table);
   if (table->is_simple && !has_postponed_ && (rare_ == nullptr || rare_->events.empty())) return HandleSimple(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {

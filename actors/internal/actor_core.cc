@@ -110,6 +110,7 @@ void ActorCore::Run() {
       return;
     }
     PublishLimits();
+    if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) system->room_waiters().Admit(cell(), life());
     ArmExecutor();
     // The last use of this object: another turn may begin at once.
     if (has_more) {
@@ -171,10 +172,11 @@ void ActorCore::DrainInbound() {
 void ActorCore::ActOn(Envelope* envelope) {
   switch (envelope->kind) {
     case EnvelopeKind::kMessage:
+    case EnvelopeKind::kWake:
       break;
     case EnvelopeKind::kReply: {
       const uint64_t ask = envelope->ask();
-      Answered(ask, absl::OkStatus(), Payload(envelope));
+      if (!Answered(ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
       return;
     }
     case EnvelopeKind::kSignal:

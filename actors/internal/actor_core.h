@@ -11,7 +11,7 @@
 //
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
-// monitors), actor_asks.cc, actor_timers.cc, actor_life.cc (start),
+// monitors), actor_receive.cc (the process style), actor_asks.cc, actor_timers.cc, actor_life.cc (start),
 // actor_end.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
@@ -26,6 +26,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
@@ -81,17 +82,32 @@ class ActorCore final : public CellOwner {
   void EndLease(int mailbox);
   void Postpone();
 
-  // A new entry of the table of asks, to be answered by Answered or a reply. 0
-  // when there is no room: awaiting it answers Full.
-  uint64_t NewAsk(Pid callee, MonotonicTime deadline);
-  void Answered(uint64_t id, absl::Status status, Payload payload);
+  // A new entry of the table of asks, to be answered by Answered or a reply. Its
+  // id is 0 when there is no room: awaiting it answers Full.
+  PendingId NewAsk(Pid callee, MonotonicTime deadline);
+  // False when it comes too late.
+  bool Answered(uint64_t id, absl::Status status, Payload payload);
   // The smaller of `timeout` from now and the deadline of the call in hand.
   MonotonicTime DeadlineWithin(absl::Duration timeout);
-  bool IsAnswered(uint64_t id);
+  // It need not be waited for: it has an answer, or is gone.
+  bool IsAnswered(uint64_t id) const;
+  bool HasGoodAnswer(uint64_t id) const { return asks() != nullptr && asks()->HasGoodAnswer(id); }
+  uint64_t AnsweredAs(uint64_t id) const { return asks() == nullptr ? 0 : asks()->AnsweredAs(id); }
+  Pid CalleeOf(uint64_t id) const { return asks() == nullptr ? Pid() : asks()->CalleeOf(id); }
   void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
-  Answer TakeAnswer(uint64_t id);
+  void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
+  void StopWaiting(uint64_t id);
+  Answer TakeAnswer(const PendingId& pending);
+  // Entries that are not free, for tests and introspection.
+  size_t asks_under_way() const { return asks() == nullptr ? 0 : asks()->size(); }
   // The asker gives it up; its answer is Cancelled.
   void CancelAsk(uint64_t id);
+  // The ask waits until a message to `to` has been sent.
+  void NoteWaitForRoom(uint64_t id, Pid to) { asks()->NotesOf(id).waits_for_room = to; }
+  // A lease on `mailbox` that ends with the answer, at the latest. False when
+  // there is nothing to wait for.
+  bool CloseUntilAnswered(int mailbox, uint64_t id);
+  void EndAskLease(int mailbox, uint64_t id);
 
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   PendingId Publish(absl::string_view name);
@@ -166,6 +182,7 @@ class ActorCore final : public CellOwner {
   // actor_handling.cc.
   void HandleMessage(const Choice& choice);
   void HandleEvent();
+  void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
   void RunHandler(Activation& activation, MessageHandler& handler);
@@ -174,10 +191,19 @@ class ActorCore final : public CellOwner {
   void AfterStep(Activation& activation);
   void Settle(Activation& activation);
   void SettleMessage(Activation& activation);
-  void SettleRound(const Activation& activation);
   void Trace(absl::string_view what, const Activation& activation);
   void ApplyBecome();
   void EnterBehavior(BehaviorPtr table);
+
+  // actor_receive.cc.
+  bool IsReceiving() const { return rare_ != nullptr && !rare_->receives.empty(); }
+  bool ReceiveOne(BehaviorTable& table);
+  bool TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout);
+  const EventEntry* ClauseFor(const BehaviorTable& table, const Event& event);
+  void TakeTimeout();
+  bool IsReceiver(const Activation& activation) const;
+  void BeginRound(Activation& activation);
+  void SettleRound(const Activation& activation);
 
   // actor_signals.cc.
   void Act(Signal signal);
@@ -190,7 +216,13 @@ class ActorCore final : public CellOwner {
   absl::Duration shutdown_within() const;
 
   // actor_asks.cc.
-  void ExpireAsk(uint64_t id, absl::string_view name);
+  AskTable* asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
+  void ExpireAsks(MonotonicTime now);
+  void ExpireAsk(uint64_t id);
+  // Ends what hangs on an ask besides its answer.
+  void SettleNotes(uint64_t id, bool has_good_answer);
+  void TellCallee(uint64_t id);
+  void DropAsks();
 
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
@@ -238,11 +270,12 @@ class ActorCore final : public CellOwner {
   uint16_t rank_used_ = 0;
   uint8_t rank_index_ = 0;
   Stage stage_ = Stage::kConstructing;
-  bool has_exit_ : 1 = false;  // and ends when its handler has returned
+  bool has_exit_ : 1 = false;     // and ends when its handler has returned
   bool is_killed_ : 1 = false;
-  bool is_ending_ : 1 = false;            // nothing can arrive any more
-  bool is_fenced_ : 1 = false;            // its life is over, its handler runs on
-  bool is_ignored_ : 1 = false;           // Start declined
+  bool is_ending_ : 1 = false;    // nothing can arrive any more
+  bool is_fenced_ : 1 = false;    // its life is over, its handler runs on
+  bool is_ignored_ : 1 = false;   // Start declined
+  bool is_process_ : 1 = false;   // Start gave a body
   bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
   bool has_names_ : 1 = false;
   bool has_postponed_ : 1 = false;

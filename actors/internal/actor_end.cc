@@ -49,6 +49,7 @@ void ActorCore::End() {
   TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason);
   CountEnd();
+  if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
   TellOfEnd(reason);
   Free();
 }
@@ -72,7 +73,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ == nullptr) return;
-  rare_->receive = nullptr;
+  rare_->receives.clear();
   rare_->exit_handler = nullptr;
   rare_->parent_exit_handler = nullptr;
   rare_->stop_handler = nullptr;
@@ -81,15 +82,12 @@ void ActorCore::DropHandlers() {
   (void)std::exchange(rare_->monitor_handlers, {});
   (void)std::exchange(rare_->outcome_handlers, {});
   for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
-  for (auto& [id, ask] : rare_->asks) ask.answer = {};
+  if (asks() != nullptr) asks()->DropAnswers();
 }
 
 void ActorCore::LeaveRegistry() {
   if (rare_ != nullptr) {
     for (const auto& [id, watch] : rare_->name_watches) system().registry().Unwatch(watch.registry_id);
-    for (const auto& [id, ask] : rare_->asks) {
-      if (ask.name_watch != 0) system().registry().Unwatch(ask.name_watch);
-    }
   }
   if (has_names_) system().registry().RemoveAll(self());
 }
@@ -155,11 +153,7 @@ void ActorCore::BuryEnded(Signal signal) {
 
 void ActorCore::TellOfEnd(const ExitReason& reason) {
   if (rare_ != nullptr) {
-    for (const auto& [id, ask] : rare_->asks) {
-      if (!ask.is_answered && !ask.callee.is_null()) {
-        system().Post({.kind = SignalKind::kCancel, .from = self(), .to = ask.callee, .id = id});
-      }
-    }
+    DropAsks();
     for (const auto& [id, target] : rare_->links.monitored()) {
       system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
     }
@@ -220,6 +214,7 @@ void ActorCore::Fence() {
   TellOutcome(SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason);
   CountEnd();
+  if (cell().has_room_waiters()) system->room_waiters().Admit(cell(), life());
   TellOfEnd(reason);
   if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
   system->CountFenced(1);

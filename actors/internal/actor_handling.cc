@@ -47,48 +47,54 @@ void ActorCore::HandleMessage(const Choice& choice) {
     Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? clause.refusal : absl::OkStatus());
     return;
   }
-  const bool receives = rare_ != nullptr && rare_->receive != nullptr;
   if (behavior_ != nullptr && behavior_->has_idle) rare().last_message = system().clock().Now();
   if (clause.handler->awaits()) {
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
     activation->TakeMessage(envelope);
     activation->is_interleaved = clause.is_interleaved;
-    activation->behavior = receives ? rare_->receive : behavior_;
-    activation->ends_receive = receives;
+    activation->behavior = behavior_;
+    if (IsReceiving()) BeginRound(*activation);
     // It has no fate yet: while its handler awaits, it waits in every ledger.
     RunAwaiting(std::move(activation), *clause.handler);
     return;
   }
   Activation activation(*this, Activation::Source::kMessage);
   activation.TakeMessage(envelope);
-  activation.ends_receive = receives;
+  if (ABSL_PREDICT_FALSE(IsReceiving())) BeginRound(activation);
   RunHandler(activation, *clause.handler);
 }
 
 bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != rare_->epoch; }
 
 void ActorCore::HandleEvent() {
-  Rare& rare = *rare_;
-  Event event = std::move(rare.events.front());
-  rare.events.pop_front();
+  Event event = std::move(rare_->events.front());
+  rare_->events.pop_front();
+  std::shared_ptr<MessageHandler> handler = event.handler;
+  RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
+}
+
+// A null handler: it ends the actor.
+void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
   if (event.kind == Event::Kind::kTimer && event.id != 0) {
-    const auto named = rare.named_timers.find(event.payload.As<TimerEvent>().name);
-    if (named != rare.named_timers.end() && named->second == event.id) rare.named_timers.erase(named);
+    const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
+    if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
   }
-  if (event.handler == nullptr) {
+  if (handler == nullptr) {
+    UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
+                     event.payload.type()->name(), " of ", self().ToString(),
+                     " has no handler; only the process style goes without, and takes it by Receive(On<Event>(…))");
     SetExit(std::move(event.reason), /*is_kill=*/false);
     return;
   }
   auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
   activation->payload = std::move(event.payload);
-  activation->handler = event.handler;
-  activation->behavior = rare.receive != nullptr ? rare.receive : behavior_;
-  // A timeout of a Receive ends it; other events come between.
-  activation->ends_receive = rare.receive != nullptr && event.epoch != 0;
-  if (event.handler->awaits()) {
-    RunAwaiting(std::move(activation), *event.handler);
+  activation->handler = handler;
+  activation->behavior = behavior_;
+  if (ends_receive) BeginRound(*activation);
+  if (handler->awaits()) {
+    RunAwaiting(std::move(activation), *handler);
   } else {
-    RunHandler(*activation, *event.handler);
+    RunHandler(*activation, *handler);
   }
 }
 
@@ -203,24 +209,6 @@ bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
   if (current_ == nullptr || current_->ask() != ask || current_->asker() != asker) return false;
   current_->TakeBackAnswer();
   return true;
-}
-
-// In the process style: what the Receive waited for has been handled.
-void ActorCore::SettleRound(const Activation& activation) {
-  if (!activation.ends_receive || rare_->receive == nullptr) return;
-  rare_->receive = nullptr;
-  RemoveBehaviorTimers();
-  rare_->resumable.push_back(std::exchange(rare_->receiver, {}));
-}
-
-void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) {
-  UNDERSTUDY_CHECK(rare().receive == nullptr, "a Receive is under way already");
-  if (stage_ == Stage::kStarting) FinishStart();
-  rare().receive = std::move(table);
-  rare().receiver = {waiter, current_};
-  ++rare().epoch;
-  ReturnPostponed();
-  AddBehaviorTimers(*rare().receive);
 }
 
 void ActorCore::Become(BehaviorPtr table) {

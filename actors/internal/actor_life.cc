@@ -72,8 +72,7 @@ bool ActorCore::Construct() {
   }
   stage_ = Stage::kStarting;
   cell().SetLayout(construction.layout());
-  DrainInbound();
-  if (!has_exit_) BeginStart();
+  BeginStart();
   return true;
 }
 
@@ -188,6 +187,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
   if (has_exit_) co_return;
   if (absl::holds_alternative<Task<void>>(next.choice_)) {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
+    is_process_ = true;
     co_await body;
     if (has_exit_) co_return;
     const KernelCode kernel;

@@ -3,7 +3,6 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
 
-#include <coroutine>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -21,9 +20,9 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
-#include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/timer_queue.h"
@@ -45,31 +44,22 @@ struct Event {
 };
 
 struct Timer {
-  enum class Kind { kBehavior, kIdle, kNamed, kAsk, kStartTimeout, kParentExit };
+  enum class Kind { kBehavior, kIdle, kNamed, kStartTimeout, kParentExit };
   Kind kind = Kind::kBehavior;
   uint64_t epoch = 0;    // kBehavior, kIdle
-  uint64_t ask = 0;      // kAsk
-  std::string name;      // kNamed; of a lookup's kAsk
+  std::string name;      // kNamed
   absl::Duration quiet;  // kIdle
   MonotonicTime since;   // kIdle: armed or fired last
   size_t place = 0;      // kIdle: in behavior_timers
   std::shared_ptr<MessageHandler> handler;
 };
 
-// A coroutine that waits, and the handler that it belongs to.
-struct Waiter {
-  std::coroutine_handle<> handle;
-  Activation* activation = nullptr;
-};
-
-struct Ask {
-  Pid callee;
-  bool is_answered = false;
-  Answer answer;
-  uint64_t timer = 0;
-  uint64_t name_watch = 0;  // of a Lookup
-  std::string publishes;    // of a Publish under way
-  Waiter waiter;
+// A Receive of the process style.
+struct ReceiveUnderWay {
+  BehaviorPtr table;
+  Waiter receiver;
+  std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
+  bool is_taken = false;                        // what it waited for is in hand
 };
 
 struct NameWatch {
@@ -97,9 +87,7 @@ struct Rare {
   std::list<Event> events;
   std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
   absl::InlinedVector<Waiter, 2> resumable;
-  // The process style: the Receive that waits.
-  BehaviorPtr receive;
-  Waiter receiver;
+  std::vector<ReceiveUnderWay> receives;  // the innermost last
 
   BehaviorPtr become;  // when the handler returns
   uint64_t epoch = 1;  // counts behaviours entered
@@ -125,8 +113,7 @@ struct Rare {
   uint64_t executor_timer = 0;
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 
-  std::map<uint64_t, Ask> asks;
-  uint64_t last_ask = 0;
+  std::unique_ptr<AskTable> asks;
 };
 
 }  // namespace understudy::internal

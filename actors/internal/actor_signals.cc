@@ -45,7 +45,7 @@ void ActorCore::Act(Signal signal) {
       CancelWaiting(signal.from, signal.id);
       return;
     case SignalKind::kReply:
-      Answered(signal.id, std::move(signal.status), std::move(signal.payload));
+      if (!Answered(signal.id, std::move(signal.status), std::move(signal.payload))) system().CountLateReply();
       return;
   }
 }

@@ -18,11 +18,13 @@ uint64_t ActorCore::AddTimer(MonotonicTime time, Timer timer) { return rare().ti
 // Before the actor goes idle: the executor calls when the earliest is due.
 void ActorCore::ArmExecutor() {
   if (rare_ == nullptr) return;
-  const MonotonicTime next = rare().timers.Next();
+  MonotonicTime next = rare().timers.Next();
+  if (asks() != nullptr) next = std::min(next, asks()->NextDeadline());
   if (next.is_infinite() || next >= rare().executor_time) return;
   if (rare().executor_timer != 0) system().executor().Cancel(rare().executor_timer);
   rare().executor_time = next;
-  rare().executor_timer = system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
+  rare().executor_timer =
+      system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
     PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
   });
 }
@@ -31,6 +33,7 @@ void ActorCore::FireTimers() {
   rare().executor_timer = 0;
   rare().executor_time = MonotonicTime::InfiniteFuture();
   const MonotonicTime now = system().clock().Now();
+  ExpireAsks(now);
   while (absl::optional<Timer> timer = rare().timers.PopDue(now)) {
     switch (timer->kind) {
       case Timer::Kind::kIdle: {
@@ -63,9 +66,6 @@ void ActorCore::FireTimers() {
                   .handler = std::move(timer->handler)});
         break;
       }
-      case Timer::Kind::kAsk:
-        ExpireAsk(timer->ask, timer->name);
-        break;
       case Timer::Kind::kStartTimeout:
         if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), /*is_kill=*/false);
         break;
@@ -89,16 +89,20 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
         break;
       }
       case TimerEntry::Kind::kAfter:
-        rare().behavior_timers.push_back(AddTimer(
-            now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
+        if (IsReceiving() && entry.after <= absl::ZeroDuration()) {
+          rare().receives.back().timeout_now = entry.handler;
+          break;
+        }
+        rare().behavior_timers.push_back(
+            AddTimer(now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
         break;
       case TimerEntry::Kind::kIdle:
         rare().behavior_timers.push_back(AddTimer(now + entry.after, {.kind = Timer::Kind::kIdle,
-                                                                      .epoch = rare().epoch,
-                                                                      .quiet = entry.after,
-                                                                      .since = now,
-                                                                      .place = rare().behavior_timers.size(),
-                                                                      .handler = entry.handler}));
+                                                                .epoch = rare().epoch,
+                                                                .quiet = entry.after,
+                                                                .since = now,
+                                                                .place = rare().behavior_timers.size(),
+                                                                .handler = entry.handler}));
         break;
     }
   }

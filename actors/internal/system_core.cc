@@ -196,8 +196,9 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
 }
 
 void SystemCore::AddEnded(const ActorCell::Counts& counts) {
-  if (counts.accepted == 0) return;
-  ended_accepted_.fetch_add(counts.accepted, std::memory_order_relaxed);
+  if (counts.left == 0) return;
+  // All that it accepted has left; what its gates count besides is a sender's that is about to take it back.
+  ended_accepted_.fetch_add(counts.left, std::memory_order_relaxed);
   ended_handled_.fetch_add(counts.handled, std::memory_order_relaxed);
 }
 

@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
@@ -76,6 +77,7 @@ class SystemCore {
   Clock& clock() { return executor_.clock(); }
   LogSink& log() { return log_; }
   CellArena& cells() { return cells_; }
+  RoomWaiters& room_waiters() { return room_waiters_; }
 
   bool IsLocal(Pid pid) const { return pid.node() == node_; }
   // The cell of a pid of this system, or null. Its life may have ended.
@@ -107,6 +109,9 @@ class SystemCore {
   void AddEnded(const ActorCell::Counts& counts);
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   MessageLedger Ledger() const;
+  // A reply that came after its ask's end, and was dropped.
+  void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
   void OnDeadLetter(const DeadLetter& letter);
   void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
@@ -146,6 +151,7 @@ class SystemCore {
   LogSink& log_;
   uint16_t node_;
   CellArena cells_;
+  RoomWaiters room_waiters_{*this};
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};
@@ -157,6 +163,7 @@ class SystemCore {
   std::atomic<int64_t> in_hand_{0};
   std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
+  std::atomic<int64_t> late_replies_{0};
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};

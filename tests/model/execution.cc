@@ -71,7 +71,16 @@ Execution::Execution() {
   current = this;
 }
 
-Execution::~Execution() { current = nullptr; }
+Execution::~Execution() {
+  DropProgram();
+  current = nullptr;
+}
+
+// What the threads share goes too; its destructor may still read its atomics.
+void Execution::DropProgram() {
+  for (size_t i = 0; i < count_; ++i) threads_[i].body = nullptr;
+  at_end_ = nullptr;
+}
 
 Execution& Execution::Current() {
   UNDERSTUDY_CHECK(current != nullptr, "model atomics live in a run");
@@ -79,10 +88,9 @@ Execution& Execution::Current() {
 }
 
 void Execution::Reset(bool is_traced) {
+  DropProgram();
   memory_.Clear();
-  for (size_t i = 0; i < count_; ++i) threads_[i].body = nullptr;
   count_ = 0;
-  at_end_ = nullptr;
   named_.clear();
   running_ = -1;
   is_abandoned_ = false;
@@ -342,8 +350,8 @@ void Execution::Expect(bool condition, absl::string_view what) {
 }
 
 void Execution::Trace(absl::string_view what) {
-  const std::string who = running_ < 0 ? "(outside)" : threads_[static_cast<size_t>(running_)].name;
-  trace_.push_back(absl::StrFormat("%-12s %s", who, what));
+  if (running_ < 0) return;  // a set-up or a check
+  trace_.push_back(absl::StrFormat("%-12s %s", threads_[static_cast<size_t>(running_)].name, what));
 }
 
 std::string Execution::NameOf(uintptr_t address) const {

@@ -100,6 +100,7 @@ class Execution {
     std::string name;
   };
 
+  void DropProgram();
   // Lets the others go first. False: the thread is being unwound, do nothing.
   bool Point(Operation operation);
   // A number below `count`.

@@ -10,16 +10,21 @@
 
 namespace understudy::model {
 
-enum class Lost { kRelease, kAcquire };
+enum class Lost { kRelease, kAcquire, kTotalOrder };
 
+// Where an operation cannot have the order that is left, as a load acq_rel, the
+// model takes the part that it can have.
 template <Lost kLost>
 constexpr std::memory_order Weaker(std::memory_order order) {
   switch (order) {
+    case std::memory_order_seq_cst:
+      return kLost == Lost::kTotalOrder ? std::memory_order_acq_rel : order;
     case std::memory_order_release:
       return kLost == Lost::kRelease ? std::memory_order_relaxed : order;
     case std::memory_order_acquire:
       return kLost == Lost::kAcquire ? std::memory_order_relaxed : order;
     case std::memory_order_acq_rel:
+      if (kLost == Lost::kTotalOrder) return order;
       return kLost == Lost::kRelease ? std::memory_order_acquire : std::memory_order_release;
     default:
       return order;
@@ -60,6 +65,7 @@ struct Weakened : ModelAtomics {
 
 using WithoutRelease = Weakened<Lost::kRelease>;
 using WithoutAcquire = Weakened<Lost::kAcquire>;
+using WithoutTotalOrder = Weakened<Lost::kTotalOrder>;
 
 }  // namespace understudy::model
 
