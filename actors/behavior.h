@@ -91,9 +91,9 @@ class BehaviorTable {
   std::vector<int> ranks;          // from the top, each once
 
   // What follows from the clauses.
-  uint64_t mailboxes = 0;   // that they name
+  uint64_t mailboxes = 0;  // that they name
   bool has_guards = false;
-  bool is_simple = false;   // one rank, no guards, no predicates
+  bool is_simple = false;  // one rank, no guards, no predicates
   bool has_idle = false;
 
   // The first clause of that mailbox; there is one.
@@ -221,8 +221,7 @@ class Behavior {
   // At least one clause; `name` is for people.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(absl::string_view name, Clauses&&... clauses)
-      : table_(new internal::BehaviorTable) {
+  explicit Behavior(absl::string_view name, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
     static_assert(!(internal::kIsEventClause<std::remove_cvref_t<Clauses>> || ...),
                   "a clause for an event is for Receive; a behaviour's events have handlers of their own (context())");
     Build(name, std::forward<Clauses>(clauses)...);
@@ -230,8 +229,7 @@ class Behavior {
   // For Receive.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses)
-      : table_(new internal::BehaviorTable) {
+  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
     Build("receive", std::forward<Clauses>(clauses)...);
   }
   // No change of behaviour: the actor has failed.

@@ -106,8 +106,7 @@ class [[nodiscard]] Sending {
  private:
   bool SendOrWait() {
     UNDERSTUDY_CHECK(message_.has_value(), "a Sending is awaited once");
-    is_waiting_ =
-        internal::SendOrWait(to_, mailbox_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
+    is_waiting_ = internal::SendOrWait(to_, mailbox_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
     if (is_waiting_ || outcome_.ok()) message_ = absl::nullopt;
     return is_waiting_;
   }

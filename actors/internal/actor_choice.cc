@@ -11,10 +11,10 @@ namespace understudy::internal {
 
 bool ActorCore::IsHeld() const {
   if (rare_ == nullptr || rare_->activations.empty()) return false;
-  return std::any_of(
-      rare_->activations.begin(), rare_->activations.end(), [&](const std::unique_ptr<Activation>& activation) {
-        return !activation->is_interleaved && !IsReceiver(*activation);
-      });
+  return std::any_of(rare_->activations.begin(), rare_->activations.end(),
+                     [&](const std::unique_ptr<Activation>& activation) {
+                       return !activation->is_interleaved && !IsReceiver(*activation);
+                     });
 }
 
 BehaviorTable* ActorCore::Effective() {

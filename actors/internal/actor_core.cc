@@ -86,8 +86,7 @@ std::vector<MailboxSignature> ActorCore::Signatures() {
 }
 
 void ActorCore::Run() {
-  auto* system =
-      const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
+  SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   if (stage_ == Stage::kConstructing && !Construct()) {
     is_fenced_ ? FinishFenced() : End();

@@ -222,6 +222,7 @@ class ActorCore final : public CellOwner {
   // Ends what hangs on an ask besides its answer.
   void SettleNotes(uint64_t id, bool has_good_answer);
   void TellCallee(uint64_t id);
+  void TellOfWait(uint64_t id);
   void DropAsks();
 
   // actor_timers.cc.
@@ -270,12 +271,12 @@ class ActorCore final : public CellOwner {
   uint16_t rank_used_ = 0;
   uint8_t rank_index_ = 0;
   Stage stage_ = Stage::kConstructing;
-  bool has_exit_ : 1 = false;     // and ends when its handler has returned
+  bool has_exit_ : 1 = false;  // and ends when its handler has returned
   bool is_killed_ : 1 = false;
-  bool is_ending_ : 1 = false;    // nothing can arrive any more
-  bool is_fenced_ : 1 = false;    // its life is over, its handler runs on
-  bool is_ignored_ : 1 = false;   // Start declined
-  bool is_process_ : 1 = false;   // Start gave a body
+  bool is_ending_ : 1 = false;            // nothing can arrive any more
+  bool is_fenced_ : 1 = false;            // its life is over, its handler runs on
+  bool is_ignored_ : 1 = false;           // Start declined
+  bool is_process_ : 1 = false;           // Start gave a body
   bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
   bool has_names_ : 1 = false;
   bool has_postponed_ : 1 = false;

@@ -193,8 +193,7 @@ void ActorCore::Free() {
 // The handler that runs has not returned for long after a Kill. Its thread is
 // held in user code, and finds the mark when it comes back to the kernel.
 void ActorCore::Fence() {
-  auto* system =
-      const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
+  SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   has_exit_ = true;
   is_killed_ = true;

@@ -10,6 +10,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 
 namespace understudy::internal {
 
@@ -54,6 +55,11 @@ void ActorCore::HandleMessage(const Choice& choice) {
     activation->is_interleaved = clause.is_interleaved;
     activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
+    if (activation->is_interleaved && activation->is_call()) {
+      // Its actor need not be free to answer it.
+      CallWatch* watch = system().call_watch();
+      if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
+    }
     // It has no fate yet: while its handler awaits, it waits in every ledger.
     RunAwaiting(std::move(activation), *clause.handler);
     return;
@@ -249,6 +255,8 @@ void ActorCore::SendReply(Pid asker, Envelope* block) {
     system().Reply(self(), asker, ask, Payload(block));
     return;
   }
+  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr))
+    watch->Forget(asker, block->ask());
   block->kind = EnvelopeKind::kReply;
   block->flags =
       static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));

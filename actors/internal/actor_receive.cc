@@ -54,8 +54,8 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
     }
     const EventEntry* clause = ClauseFor(table, *place);
     if (has_exit_ || is_fenced_) return true;
-    const bool ends_actor = place->handler == nullptr && (place->kind == Event::Kind::kParentExit ||
-                                                          place->kind == Event::Kind::kStopRequest);
+    const bool ends_actor = place->handler == nullptr &&
+                            (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
     if (clause == nullptr && place->handler == nullptr && !ends_actor) continue;
     Event taken = std::move(*place);
     events.erase(place);
@@ -85,7 +85,7 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
 
 void ActorCore::TakeTimeout() {
   Event timeout{.kind = Event::Kind::kTimer,
-                  .epoch = rare().epoch,
+                .epoch = rare().epoch,
                 .payload = Payload::Of(TimerEvent{}),
                 .handler = rare().receives.back().timeout_now};
   const auto fired = std::find_if(rare().events.begin(), rare().events.end(),

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/log_sink.h"
@@ -136,6 +138,10 @@ class SystemCore {
   uint64_t SeedFor(uint64_t serial) const;
   uint64_t NewSeed() { return SeedFor(~last_seed_.fetch_add(1, std::memory_order_relaxed)); }
 
+  // Null unless call cycles are to be found. Set before actors run.
+  CallWatch* call_watch() { return call_watch_.get(); }
+  void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
+
   // Told of each step of each actor, one line each. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
   const std::function<void(absl::string_view)>& tracer() const { return tracer_; }
@@ -158,6 +164,7 @@ class SystemCore {
   uint16_t node_;
   CellArena cells_;
   RoomWaiters room_waiters_{*this};
+  std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};
