@@ -154,9 +154,7 @@ Outcome ExploreCell(const Bounds& bounds, size_t each) {
   });
 }
 
-TEST(CellModelTest, AMessageReachesTheLifeItWasSentToOrNone) {
-  ExpectHolds(ExploreCell<>({}, 1), 18'000);
-}
+TEST(CellModelTest, AMessageReachesTheLifeItWasSentToOrNone) { ExpectHolds(ExploreCell<>({}, 1), 18'000); }
 
 TEST(CellModelTest, AlsoWithMoreMessagesAndAtMostThreePreemptions) {
   ExpectHolds(ExploreCell<>({.preemptions_max = 3, .old_reads_max = 1}, 2), 100'000);
