@@ -70,13 +70,15 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
       core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
             own_pool_ == nullptr ? *options_.executor : *own_pool_,
             options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
-      registry_(std::make_unique<LocalRegistry>(core_)) {
+      registry_(std::make_unique<LocalRegistry>(core_)),
+      mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   core_.set_registry(registry_.get());
   internal::AddSystem(&core_);
 }
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
+  mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }
 
@@ -163,6 +165,7 @@ absl::Status ActorSystem::Deliver(internal::Message message) {
                                          .bytes = message.payload.bytes()};
   absl::Status accepted = cell->Accept(offer, [&] { return std::move(message); });
   if (!accepted.ok()) core_.CountRefused();
+  if (IsFull(accepted)) core_.OnFull(*cell, message.to, message.ask);
   return accepted;
 }
 

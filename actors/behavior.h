@@ -12,6 +12,7 @@
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@
 #include "absl/time/time.h"
 #include "absl/types/variant.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/hook.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/task.h"
 
@@ -80,6 +82,7 @@ class BehaviorTable {
   std::vector<ClauseEntry> clauses;
   std::vector<TimerEntry> timers;
   std::vector<int> ranks;  // from the top, each once
+  BehaviorHooks hooks;
 };
 
 }  // namespace internal
@@ -102,6 +105,12 @@ class MailboxClause {
     requires std::is_empty_v<F>
   MailboxClause&& When(F guard) && {
     return std::move(*this).WhenFunction(+guard);
+  }
+  // The same for one mailbox of a MailboxArray, with its place.
+  template <class A>
+  MailboxClause&& WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
+    entry_.guard = [guard, place](const Actor& actor) { return (static_cast<const A&>(actor).*guard)(place); };
+    return std::move(*this);
   }
   // Only for messages of which `predicate(const Request&)` is true; the others
   // wait, in order.
@@ -165,6 +174,27 @@ class Behavior {
   // No change of behaviour: the actor has failed.
   Behavior(const Failure& /*failed*/) {}  // NOLINT: `return Fail(status);`
 
+  // Hooks, for a behaviour that is being built:
+  //   Behavior open_ = Behavior("open", On(…)).WhenEntered(&Door::Light).WhenLeft(&Door::Dark);
+  // A hook is a member function or callable that takes nothing and returns void;
+  // it is no coroutine. At each change of behaviour, before postponed messages
+  // return, the old one's leave hook runs and then the new one's enter hook;
+  // Start's behaviour is entered too. Becoming the current behaviour runs none,
+  // and so does the actor's end (see Actor::OnExit). A hook may send, start
+  // timers, and Become: in a leave hook it says what is entered instead, in an
+  // enter hook it is the next change, and limits::kBehaviorChangesInARowMax
+  // of them end the actor. One that fails or throws ends the actor at once.
+  template <class F>
+  Behavior WhenEntered(F hook) && {
+    table_->hooks.entered = internal::MakeHook(std::move(hook));
+    return std::move(*this);
+  }
+  template <class F>
+  Behavior WhenLeft(F hook) && {
+    table_->hooks.left = internal::MakeHook(std::move(hook));
+    return std::move(*this);
+  }
+
   absl::string_view name() const { return table_ == nullptr ? absl::string_view() : absl::string_view(table_->name); }
   const std::shared_ptr<internal::BehaviorTable>& table() const { return table_; }
 
@@ -173,6 +203,9 @@ class Behavior {
 
  private:
   void Add(internal::ClauseEntry entry) { table_->clauses.push_back(std::move(entry)); }
+  void Add(std::vector<internal::ClauseEntry> entries) {
+    for (internal::ClauseEntry& entry : entries) Add(std::move(entry));
+  }
   void Add(internal::TimerEntry entry) { table_->timers.push_back(std::move(entry)); }
   void SortRanks();
 

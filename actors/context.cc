@@ -81,14 +81,36 @@ void Context::Stop(ExitReason reason) {
   CheckOwner(core_);
   core_.Stop(std::move(reason));
 }
+absl::Status Context::BecomeStacked(const Behavior& behavior) {
+  CheckOwner(core_);
+  UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
+  return core_.BecomeStacked(behavior.table());
+}
+absl::Status Context::Unbecome() {
+  CheckOwner(core_);
+  return core_.Unbecome();
+}
 Lease Context::Close(const internal::MailboxBase& mailbox) {
   CheckOwner(core_);
   core_.CloseMailbox(mailbox.index());
   return Lease(core_.self(), mailbox.index());
 }
+std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
+  CheckOwner(core_);
+  std::vector<Lease> leases;
+  for (size_t place = 0; place < mailboxes.size(); ++place) {
+    core_.CloseMailbox(mailboxes.IndexOf(place));
+    leases.emplace_back(core_.self(), mailboxes.IndexOf(place));
+  }
+  return leases;
+}
 void Context::Postpone() {
   CheckOwner(core_);
   core_.Postpone();
+}
+void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand call) {
+  CheckOwner(core_);
+  core_.PassOn(mailbox, std::move(payload), call);
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {

@@ -100,6 +100,7 @@ class Activation {
   bool is_interleaved = false;
   bool has_failed = false;  // Fail was called, or it threw
   bool is_postponed = false;
+  bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
   uint64_t stamp = 0;         // of the message, for Postpone
   bool is_complete = false;

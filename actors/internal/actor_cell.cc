@@ -263,6 +263,14 @@ std::vector<Gate> ActorCell::gates() const {
   return gates_;
 }
 
+void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, int, const Gate&)> look) const {
+  absl::MutexLock lock(&mu_);
+  if (state_ != State::kOpen || is_scheduled_) return;
+  for (size_t i = 0; i < gates_.size(); ++i) {
+    if ((open_ >> i & 1U) == 0 && gates_[i].accepted > gates_[i].left) look(life_, static_cast<int>(i), gates_[i]);
+  }
+}
+
 void ActorCell::Run() {
   CellOwner* owner = nullptr;
   {

@@ -130,6 +130,10 @@ class ActorCell final : public Runnable {
   // Gates by index, for introspection.
   std::vector<Gate> gates() const;
 
+  // Calls `look` for each mailbox that is closed and has mail, while no turn
+  // runs or waits to run; under the lock.
+  void ForEachClosed(absl::FunctionRef<void(uint64_t life, int mailbox, const Gate& gate)> look) const;
+
   // Runs the owner's turn.
   void Run() override;
 

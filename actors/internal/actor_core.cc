@@ -136,6 +136,7 @@ void ActorCore::DrainInbound() {
       Act(std::move(*signal));
     } else if (std::holds_alternative<Tick>(envelope)) {
       FireTimers();
+      ExpireWaitingCalls();
     } else if (const auto* report = std::get_if<SpawnReport>(&envelope)) {
       const auto handler = outcome_handlers_.find(report->child);
       if (handler == outcome_handlers_.end()) continue;

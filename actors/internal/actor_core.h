@@ -7,8 +7,8 @@
 // life.
 //
 // Sources: actor_core.cc (turn), actor_handling.cc (choice and handlers),
-// actor_signals.cc (links, exits, monitors), actor_asks.cc, actor_life.cc
-// (start and end), actor_timers.cc, context.cc.
+// actor_passing.cc (classifiers), actor_behaviors.cc (become), actor_signals.cc (links, exits, monitors),
+// actor_asks.cc, actor_life.cc (start and end), actor_timers.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -28,6 +28,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/hook.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/timer_queue.h"
@@ -61,6 +62,8 @@ class ActorCore final : public CellOwner, public MailboxHost {
   std::vector<MailboxSignature> Signatures() const;
 
   void Become(std::shared_ptr<BehaviorTable> table);
+  absl::Status BecomeStacked(std::shared_ptr<BehaviorTable> table);
+  absl::Status Unbecome();
   void Fail(absl::Status status);
   void Stop(ExitReason reason);
   void FinishStart();
@@ -78,6 +81,9 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void CloseMailbox(int mailbox) { ++mailboxes_[static_cast<size_t>(mailbox)].leases; }
   void EndLease(int mailbox) { --mailboxes_[static_cast<size_t>(mailbox)].leases; }
   void Postpone();
+  // The message in hand, or what was made of it, goes to `mailbox`; a call with
+  // its right to answer.
+  void PassOn(int mailbox, Payload payload, CallInHand call);
 
   // A new entry of the table of asks, to be answered by Answered or a reply. 0
   // when there is no room: awaiting it answers Full.
@@ -211,10 +217,16 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void SettleRound(const Activation& activation);
   void RemoveBehaviorTimers();
   void Trace(absl::string_view what, const Activation& activation);
-  void ApplyBecome();
-  void EnterBehavior(std::shared_ptr<BehaviorTable> table);
   void ReturnPostponed();
   void Dispose(const Message& message, int mailbox, Fate fate, const absl::Status& why);
+
+  void ExpireWaitingCalls();
+
+  // actor_behaviors.cc.
+  void ApplyBecome();
+  void ChangeBehavior();
+  void EnterBehavior(std::shared_ptr<BehaviorTable> table);
+  void RunHook(const Hook& hook);
 
   // actor_signals.cc.
   void Act(Signal signal);
@@ -272,7 +284,8 @@ class ActorCore final : public CellOwner, public MailboxHost {
 
   std::shared_ptr<BehaviorTable> behavior_;
   absl::optional<std::shared_ptr<BehaviorTable>> become_;
-  uint64_t epoch_ = 1;  // counts behaviours entered
+  std::vector<std::shared_ptr<BehaviorTable>> stack_;  // below what it has, or will have become
+  uint64_t epoch_ = 1;                                 // counts behaviours entered
   std::vector<uint64_t> behavior_timers_;
   MonotonicTime last_message_;
   size_t rank_index_ = 0;

@@ -145,6 +145,26 @@ bool ActorCore::IsExpired(int mailbox, const Waiting& waiting, absl::Status& why
   return true;
 }
 
+// A sender found a mailbox of calls full: those that nobody waits for any more
+// leave it, whether it is open or not.
+void ActorCore::ExpireWaitingCalls() {
+  const MonotonicTime now = system_.clock().Now();
+  for (size_t i = 0; i < mailboxes_.size(); ++i) {
+    if (mailboxes_[i].declaration.reply == nullptr) continue;
+    std::deque<Waiting> kept;
+    for (Waiting& waiting : mailboxes_[i].queue) {
+      if (waiting.message.deadline > now) {
+        kept.push_back(std::move(waiting));
+        continue;
+      }
+      Leave(static_cast<int>(i), waiting);
+      Dispose(waiting.message, static_cast<int>(i), Fate::kExpired,
+              MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox"));
+    }
+    mailboxes_[i].queue.swap(kept);
+  }
+}
+
 void ActorCore::HandleMessage(const Choice& choice) {
   MailboxState& state = mailboxes_[static_cast<size_t>(choice.mailbox)];
   Waiting waiting = std::move(state.queue[choice.position]);
@@ -268,6 +288,7 @@ void ActorCore::Finish(Activation& activation) {
 
 // What the message's fate is, and an answer where one is still owed.
 void ActorCore::SettleMessage(Activation& activation) {
+  if (activation.is_passed_on) return;
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   if (activation.is_postponed && !activation.has_failed) {
     PutBack(activation);
@@ -328,26 +349,6 @@ void ActorCore::BeginReceive(std::shared_ptr<BehaviorTable> table, std::coroutin
   ++epoch_;
   ReturnPostponed();
   AddBehaviorTimers(*receive_);
-}
-
-void ActorCore::Become(std::shared_ptr<BehaviorTable> table) {
-  if (table != nullptr) become_ = std::move(table);
-}
-
-void ActorCore::ApplyBecome() {
-  if (!become_ || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
-  EnterBehavior(*std::exchange(become_, absl::nullopt));
-}
-
-void ActorCore::EnterBehavior(std::shared_ptr<BehaviorTable> table) {
-  if (table == behavior_) return;
-  RemoveBehaviorTimers();
-  behavior_ = std::move(table);
-  ++epoch_;
-  rank_index_ = 0;
-  rank_used_ = 0;
-  ReturnPostponed();
-  AddBehaviorTimers(*behavior_);
 }
 
 void ActorCore::Dispose(const Message& message, int mailbox, Fate fate, const absl::Status& why) {

@@ -127,7 +127,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/) {
     SetExit(ExitReason::Normal(), /*is_kill=*/false);
   } else if (auto* later = absl::get_if<Next::StartsLater>(&next.choice_)) {
     stage_ = Stage::kStartingOpen;
-    EnterBehavior(later->behavior.table());
+    if (!become_) become_ = later->behavior.table();
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
     stage_ = Stage::kRunning;
@@ -173,6 +173,7 @@ void ActorCore::End() {
     activations_.pop_back();
     if (newest->source() == Activation::Source::kMessage) {
       newest->root() = RootTask();  // frames first: their Repliers answer
+      if (newest->is_passed_on) continue;
       waiting_.fetch_sub(1, std::memory_order_relaxed);
       system_.Count(Fate::kFailed);
       if (newest->is_call() && !newest->answer_given()) {
@@ -206,6 +207,7 @@ void ActorCore::End() {
 // it may be a Replier or a MonitorHandle, which come back here.
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
+  stack_.clear();
   receive_ = nullptr;
   exit_handler_ = nullptr;
   parent_exit_handler_ = nullptr;

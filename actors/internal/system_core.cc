@@ -91,7 +91,12 @@ SystemCore& SystemOfThisThread() {
 }
 
 SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed)
-    : name_(std::move(name)), incarnation_(incarnation), executor_(executor), log_(log), random_(seed) {
+    : name_(std::move(name)),
+      incarnation_(incarnation),
+      executor_(executor),
+      log_(log),
+      random_(seed),
+      dead_letters_(executor.clock(), log) {
   node_ = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
 }
 
@@ -165,19 +170,21 @@ absl::Status SystemCore::Send(const OutboundMessage& message, absl::FunctionRef<
   }
   ActorCell* cell = cells_.Find(message.to.cell());
   if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
-  return cell->Accept({.life = LifeOf(message.to),
-                       .mailbox = message.mailbox,
-                       .type = message.type,
-                       .is_call = message.ask != 0,
-                       .bytes = message.type->bytes(message.value)},
-                      [&] {
-                        return Message{.from = message.from,
-                                       .to = message.to,
-                                       .mailbox = message.mailbox,
-                                       .ask = message.ask,
-                                       .deadline = message.deadline,
-                                       .payload = take()};
-                      });
+  absl::Status sent = cell->Accept({.life = LifeOf(message.to),
+                                    .mailbox = message.mailbox,
+                                    .type = message.type,
+                                    .is_call = message.ask != 0,
+                                    .bytes = message.type->bytes(message.value)},
+                                   [&] {
+                                     return Message{.from = message.from,
+                                                    .to = message.to,
+                                                    .mailbox = message.mailbox,
+                                                    .ask = message.ask,
+                                                    .deadline = message.deadline,
+                                                    .payload = take()};
+                                   });
+  if (IsFull(sent)) OnFull(*cell, message.to, message.ask);
+  return sent;
 }
 
 MessageLedger SystemCore::Ledger() const {
@@ -189,14 +196,8 @@ MessageLedger SystemCore::Ledger() const {
   return ledger;
 }
 
-void SystemCore::OnDeadLetter(const DeadLetter& letter) {
-  absl::MutexLock lock(&mu_);
-  for (auto& listener : dead_letter_listeners_) listener(letter);
-}
-
-void SystemCore::SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
-  absl::MutexLock lock(&mu_);
-  dead_letter_listeners_.push_back(std::move(listener));
+void SystemCore::OnFull(ActorCell& cell, Pid to, uint64_t ask) {
+  if (ask != 0) cell.Post(LifeOf(to), Envelope(Tick{}));
 }
 
 }  // namespace internal

@@ -10,13 +10,12 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/log_sink.h"
@@ -46,16 +45,6 @@ struct MessageLedger {
   int64_t of(Fate fate) const { return fates[static_cast<size_t>(fate)]; }
   bool balances() const;
   std::string ToString() const;
-};
-
-// A message that reached no handler: accepted and then left behind, or told and
-// refused.
-struct DeadLetter {
-  absl::Status why;
-  Pid from;
-  Pid to;
-  std::string mailbox;
-  std::string type;
 };
 
 namespace internal {
@@ -94,8 +83,11 @@ class SystemCore {
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   MessageLedger Ledger() const;
 
-  void OnDeadLetter(const DeadLetter& letter);
-  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
+  void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
+  DeadLetterStream& dead_letters() { return dead_letters_; }
+  // A local message was refused with Full: calls in that mailbox that have
+  // expired may make room.
+  void OnFull(ActorCell& cell, Pid to, uint64_t ask);
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
@@ -137,7 +129,7 @@ class SystemCore {
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
   absl::Mutex mu_;
   Random random_ ABSL_GUARDED_BY(mu_);
-  std::vector<absl::AnyInvocable<void(const DeadLetter&)>> dead_letter_listeners_ ABSL_GUARDED_BY(mu_);
+  DeadLetterStream dead_letters_;
 };
 
 // The turn that runs on this thread.
