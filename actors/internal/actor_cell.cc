@@ -133,6 +133,15 @@ bool ActorCell::Post(uint64_t life, Envelope&& envelope) {
   return true;
 }
 
+void ActorCell::AskForExpiry(uint64_t life) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (expiry_asked_ || life_ != life) return;
+    expiry_asked_ = true;
+  }
+  (void)Post(life, Envelope(Tick{.expires_calls = true}));
+}
+
 bool ActorCell::IsAlive(uint64_t life) const {
   absl::MutexLock lock(&mu_);
   return life_ == life && state_ != State::kClosed;
@@ -148,6 +157,7 @@ void ActorCell::Open(uint64_t life, SystemCore* system, CellOwner* owner) {
     state_ = State::kStarting;
     held_ = 0;
     open_ = 0;
+    expiry_asked_ = false;
     is_scheduled_ = true;
   }
   system->executor().Schedule(this);
@@ -162,6 +172,7 @@ void ActorCell::SetGates(std::vector<Gate> gates, std::deque<Envelope>& early) {
 
 void ActorCell::TakeInbound(std::deque<Envelope>& into) {
   absl::MutexLock lock(&mu_);
+  expiry_asked_ = false;
   if (into.empty()) {
     into.swap(inbound_);
     return;

@@ -34,7 +34,9 @@ namespace understudy::internal {
 class SystemCore;
 
 // A time of the actor's own timers has come.
-struct Tick {};
+struct Tick {
+  bool expires_calls = false;  // or a sender has found a mailbox of calls full
+};
 
 // A child has started, declined or failed to start.
 struct SpawnReport {
@@ -98,6 +100,10 @@ class ActorCell final : public Runnable {
   // is left alone, when that life has ended.
   bool Post(uint64_t life, Envelope&& envelope);
 
+  // A sender has found a mailbox of calls full: wakes the actor, so that calls
+  // that have expired leave it. At most one such wake-up is under way.
+  void AskForExpiry(uint64_t life);
+
   bool IsAlive(uint64_t life) const;
 
   // Begins a life and schedules its first turn.
@@ -157,6 +163,7 @@ class ActorCell final : public Runnable {
   mutable absl::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kClosed;
   bool is_scheduled_ ABSL_GUARDED_BY(mu_) = false;
+  bool expiry_asked_ ABSL_GUARDED_BY(mu_) = false;  // and not taken
   uint64_t life_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t open_ ABSL_GUARDED_BY(mu_) = 0;
   SystemCore* system_ ABSL_GUARDED_BY(mu_) = nullptr;

@@ -134,9 +134,12 @@ void ActorCore::DrainInbound() {
       Arrived(std::move(*message));
     } else if (auto* signal = std::get_if<Signal>(&envelope)) {
       Act(std::move(*signal));
-    } else if (std::holds_alternative<Tick>(envelope)) {
-      FireTimers();
-      ExpireWaitingCalls();
+    } else if (const auto* tick = std::get_if<Tick>(&envelope)) {
+      if (tick->expires_calls) {
+        ExpireWaitingCalls();
+      } else {
+        FireTimers();
+      }
     } else if (const auto* report = std::get_if<SpawnReport>(&envelope)) {
       const auto handler = outcome_handlers_.find(report->child);
       if (handler == outcome_handlers_.end()) continue;

@@ -280,6 +280,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   std::vector<MailboxState> mailboxes_;
   std::deque<Event> events_;
   uint64_t last_stamp_ = 0;
+  bool has_postponed_ = false;       // some message waits for the next behaviour
   std::atomic<int64_t> waiting_{0};  // written on the owner's turn
 
   std::shared_ptr<BehaviorTable> behavior_;

@@ -150,7 +150,11 @@ bool ActorCore::IsExpired(int mailbox, const Waiting& waiting, absl::Status& why
 void ActorCore::ExpireWaitingCalls() {
   const MonotonicTime now = system_.clock().Now();
   for (size_t i = 0; i < mailboxes_.size(); ++i) {
-    if (mailboxes_[i].declaration.reply == nullptr) continue;
+    const auto waiting_count = static_cast<int64_t>(mailboxes_[i].queue.size());
+    if (mailboxes_[i].declaration.reply == nullptr ||
+        waiting_count < mailboxes_[i].declaration.options.capacity_messages) {
+      continue;
+    }
     std::deque<Waiting> kept;
     for (Waiting& waiting : mailboxes_[i].queue) {
       if (waiting.message.deadline > now) {
@@ -319,6 +323,7 @@ void ActorCore::PutBack(Activation& activation) {
   waiting.message = std::move(activation.message);
   waiting.stamp = activation.stamp;
   waiting.is_postponed = true;
+  has_postponed_ = true;
   waiting.was_in_hand = true;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   cell_->Released(activation.mailbox, -1, 0 - waiting.bytes);
@@ -327,7 +332,9 @@ void ActorCore::PutBack(Activation& activation) {
   state.queue.insert(place, std::move(waiting));
 }
 
+// Becoming costs the same however much waits, when nothing was postponed.
 void ActorCore::ReturnPostponed() {
+  if (!std::exchange(has_postponed_, false)) return;
   for (MailboxState& mailbox : mailboxes_) {
     for (Waiting& waiting : mailbox.queue) waiting.is_postponed = false;
   }

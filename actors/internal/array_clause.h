@@ -124,6 +124,11 @@ class ArrayClause {
   ArrayClause&& Rank(int rank) && {
     return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Rank(rank); });
   }
+  // Later mailboxes first: each has its place as its rank.
+  ArrayClause&& RankByPlace() && {
+    int place = 0;
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Rank(place++); });
+  }
   ArrayClause&& Quota(int messages) && {
     return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Quota(messages); });
   }

@@ -197,7 +197,7 @@ MessageLedger SystemCore::Ledger() const {
 }
 
 void SystemCore::OnFull(ActorCell& cell, Pid to, uint64_t ask) {
-  if (ask != 0) cell.Post(LifeOf(to), Envelope(Tick{}));
+  if (ask != 0) cell.AskForExpiry(LifeOf(to));
 }
 
 }  // namespace internal
