@@ -1,0 +1,226 @@
+// The races of OTP's process_SUITE, with a thousand seeds and a thousand times on threads.
+#include <atomic>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/tests/conformance/rounds.h"
+#include "understudy/tests/conformance/scene.h"
+
+namespace understudy {
+namespace {
+
+// An exit comes at the moment when a timer of an actor that awaits expires: it ends once, with that reason.
+void ExitAgainstTimer(ActorSystem& system, Random& random) {
+  Tally downs(system);
+  std::atomic<int> exits{0};
+  std::atomic<int> rings{0};
+  ExitReason reason;
+  const absl::Duration due = absl::Microseconds(random.Below(3));
+  Ref<Script> never = system.Spawn<Script>();
+  Ref<Script> victim = system.Spawn<Script>(nullptr, [&](Script&, const ExitReason&) { ++exits; });
+  RunTask(victim, [&, due](Script& self) -> Task<> {
+    EXPECT_TRUE(self.context().StartTimer("ring", due, [&rings] { ++rings; }).ok());
+    const auto asked = never[&Script::ask].Ask(1, due);
+    (void)co_await asked;
+    const auto again = never[&Script::ask].Ask(2, absl::Minutes(5));
+    (void)co_await again;
+  });
+  const Script::Step kill_when_due = [&](Script& self) {
+    EXPECT_TRUE(self.context()
+                    .StartTimer("exit", due,
+                                [&] {
+                                  self.context().Exit(victim, DiskFailed());
+                                  self.context().Exit(never, DiskFailed());
+                                  self.context().Stop();
+                                })
+                    .ok());
+  };
+  Ref<Script> watcher = system.Spawn<Script>([&](Script& self) {
+    (void)self.context()
+        .Monitor(victim,
+                 [&](const Down& down) {
+                   reason = down.reason;
+                   downs.Add();
+                 })
+        .Keep();
+    self.context().Spawn<Script>(kill_when_due);
+  });
+  downs.Await(1);
+  EXPECT_EQ(reason, DiskFailed());
+  EXPECT_EQ(exits, 1);
+  EXPECT_LE(rings, 1);
+  system.Kill(watcher.pid());
+  ExpectAllEnded(system);
+  EXPECT_EQ(downs.count(), 1);
+}
+
+// OTP PRC-11
+TEST(PrcRaceTest, AnExitAgainstATimerEndsAnActorOnceWithEverySeed) { WithEverySeed(ExitAgainstTimer); }
+// OTP PRC-11
+TEST(PrcRaceTest, AnExitAgainstATimerEndsAnActorOnceOnThreads) { OnThreads(ExitAgainstTimer); }
+
+// A parent ends right after it has spawned linked children, by itself or by a kill that comes meanwhile: no child
+// outlives it.
+void ParentEndsAfterSpawning(ActorSystem& system, Random& random) {
+  constexpr int kChildren = 3;
+  Tally downs(system);
+  std::atomic<int> born{0};
+  std::atomic<int> wrong{0};
+  const bool stops_itself = random.Below(2) == 0;
+  Ref<Script> watcher = system.Spawn<Script>();
+  const auto on_down = [&](const Down& down) {
+    // NoProcess: it had ended before it was watched.
+    const bool is_right =
+        down.reason == (stops_itself ? DiskFailed() : ExitReason::Killed()) || down.reason == ExitReason::NoProcess();
+    if (!is_right) ++wrong;
+    downs.Add();
+  };
+  Ref<Script> parent = system.Spawn<Script>();
+  Do(parent, [&](Script& self) {
+    for (; born < kChildren; ++born) {
+      Ref<Script> child = self.context().Spawn<Script>();
+      Do(watcher, [&, child](Script& watching) { (void)watching.context().Monitor(child, on_down).Keep(); });
+    }
+    if (stops_itself) self.context().Stop(DiskFailed());
+  });
+  if (!stops_itself) {
+    Ref<Script> killer = system.Spawn<Script>();
+    Do(killer, [&](Script& self) {
+      self.context().Kill(parent);
+      self.context().Stop();
+    });
+  }
+  EXPECT_TRUE(system.AwaitEnd(parent.pid(), absl::Minutes(1)).ok());
+  downs.Await(born);
+  system.Kill(watcher.pid());
+  ExpectAllEnded(system);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(downs.count(), born);
+}
+
+// OTP PRC-43
+TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanWithEverySeed) { WithEverySeed(ParentEndsAfterSpawning); }
+// OTP PRC-43
+TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanOnThreads) { OnThreads(ParentEndsAfterSpawning); }
+
+// Fails its start.
+class Failing final : public Actor {
+ public:
+  Next Start() override { return absl::DataLossError("disk"); }
+};
+
+// A parent watches a child again and again while its start fails: the outcome comes before every Down, those of
+// monitors that were made when the child had ended included.
+void DownAgainstOutcome(ActorSystem& system, Random& random) {
+  const int monitors = 1 + static_cast<int>(random.Below(100));
+  Tally downs(system);
+  int outcomes = 0;
+  int early_downs = 0;
+  Ref<Script> parent = system.Spawn<Script>([&](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {});
+    Ref<Failing> child =
+        self.context().Spawn<Failing>(SpawnOptions().OnOutcome([&](const SpawnOutcome&) { ++outcomes; }));
+    const auto on_down = [&](const Down&) {
+      if (outcomes == 0) ++early_downs;
+      downs.Add();
+    };
+    for (int i = 0; i < monitors; ++i) (void)self.context().Monitor(child, on_down).Keep();
+  });
+  downs.Await(monitors);
+  Do(parent, [](Script& self) { self.context().Stop(); });
+  ExpectAllEnded(system);
+  EXPECT_EQ(outcomes, 1);
+  EXPECT_EQ(early_downs, 0);
+}
+
+// OTP PRC-39
+TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownWithEverySeed) { WithEverySeed(DownAgainstOutcome); }
+// OTP PRC-39
+TEST(PrcRaceTest, DISABLED_TheOutcomeOfASpawnComesBeforeEveryDownOnThreads) { OnThreads(DownAgainstOutcome); }
+
+// Messages come while their actor is going to sleep; each wakes it.
+void SendAgainstSleep(ActorSystem& system, Random& random) {
+  constexpr int kSends = 4;
+  Tally handled(system);
+  Ref<Script> sleeper = system.Spawn<Script>();
+  std::vector<Ref<Script>> senders;
+  for (int i = 0; i < 2; ++i) {
+    senders.push_back(system.Spawn<Script>([&](Script& self) {
+      for (int send = 0; send < kSends; ++send) {
+        Do(Ref<Script>(self.context().Self()), [&](Script&) { Do(sleeper, [&](Script&) { handled.Add(); }); });
+      }
+    }));
+  }
+  // From here each message comes when the one before has been handled: about when the sleeper goes to sleep.
+  const int singles = 1 + static_cast<int>(random.Below(4));
+  handled.Await(2 * kSends);
+  for (int i = 0; i < singles; ++i) {
+    Do(sleeper, [&](Script&) { handled.Add(); });
+    handled.Await(2 * kSends + i + 1);
+  }
+  system.Kill(sleeper.pid());
+  for (const Ref<Script>& sender : senders) system.Kill(sender.pid());
+  ExpectAllEnded(system);
+  EXPECT_EQ(handled.count(), 2 * kSends + singles);
+}
+
+// OTP PRC-60
+TEST(PrcRaceTest, AMessageToAnActorThatGoesToSleepWakesItWithEverySeed) { WithEverySeed(SendAgainstSleep); }
+// OTP PRC-60
+TEST(PrcRaceTest, AMessageToAnActorThatGoesToSleepWakesItOnThreads) { OnThreads(SendAgainstSleep); }
+
+// Answers at once.
+class Echo final : public Actor {
+ public:
+  Mailbox<"ask", Call<int, int>> ask{this};
+  Next Start() override { return echoing_; }
+
+ private:
+  Behavior echoing_{"echoing", On(ask, [](int n) { return n; })};
+};
+
+// A suspended handler is resumed by its reply while a message comes: both are handled, the handler first.
+void ResumeAgainstMessage(ActorSystem& system, Random& random) {
+  Tally handled(system);
+  std::atomic<bool> has_resumed{false};
+  std::atomic<int> overtook{0};
+  const int messages = 1 + static_cast<int>(random.Below(3));
+  Ref<Echo> echo = system.Spawn<Echo>();
+  Ref<Script> suspended = system.Spawn<Script>();
+  RunTask(suspended, [&](Script&) -> Task<> {
+    for (int i = 0; i < 3; ++i) {
+      const auto asked = echo[&Echo::ask].Ask(i, absl::Minutes(5));
+      const absl::StatusOr<int> answer = co_await asked;
+      EXPECT_EQ(AnswerText(answer), absl::StrCat(i));
+    }
+    has_resumed = true;
+    handled.Add();
+  });
+  Ref<Script> sender = system.Spawn<Script>();
+  for (int i = 0; i < messages; ++i) {
+    Do(sender, [&](Script&) {
+      Do(suspended, [&](Script&) {
+        if (!has_resumed) ++overtook;
+        handled.Add();
+      });
+    });
+  }
+  handled.Await(1 + messages);
+  EXPECT_EQ(overtook, 0);
+  for (const Pid pid : {echo.pid(), suspended.pid(), sender.pid()}) system.Kill(pid);
+  ExpectAllEnded(system);
+}
+
+// OTP PRC-62
+TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstWithEverySeed) { WithEverySeed(ResumeAgainstMessage); }
+// OTP PRC-62
+TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstOnThreads) { OnThreads(ResumeAgainstMessage); }
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,92 @@
+// Rounds: one scenario, a thousand times: with a thousand seeds under the seeded executor, and on the thread pool.
+//
+//   void Race(ActorSystem& system, Random& random);
+//   TEST(MonTest, …WithEverySeed) { WithEverySeed(Race); }
+//   TEST(MonTest, …OnThreads) { OnThreads(Race); }
+//
+// A scenario spawns actors, waits for what must come (Tally), and ends with ExpectAllEnded, after which nobody refers
+// to its variables any more. It draws what is to vary from `random`.
+#ifndef UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
+#define UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/seeds.h"
+
+namespace understudy {
+
+inline constexpr int kRounds = 1000;
+
+using Scenario = absl::FunctionRef<void(ActorSystem&, Random&)>;
+
+// Counts what happens in actors; a plain thread waits for it. Any thread.
+class Tally {
+ public:
+  explicit Tally(ActorSystem& system) : system_(system) {}
+
+  void Add() {
+    Executor& executor = system_.executor();  // the tally may be gone as soon as it is counted
+    count_.fetch_add(1, std::memory_order_seq_cst);
+    executor.Notify();
+  }
+  int count() const { return count_.load(std::memory_order_seq_cst); }
+  // Fails the test when the count has not reached `wanted` after a minute.
+  void Await(int wanted) {
+    const bool came =
+        system_.executor().BlockUntil([&] { return count() >= wanted; }, system_.clock().Now() + absl::Minutes(1));
+    EXPECT_TRUE(came) << count() << " of " << wanted;
+  }
+
+ private:
+  ActorSystem& system_;
+  std::atomic<int> count_{0};
+};
+
+// Waits until at most `count` actors live. What the others told others when they ended has been sent then.
+inline void AwaitLive(ActorSystem& system, int64_t count) {
+  const bool ended = system.executor().BlockUntil([&] { return system.live_actors() <= count; },
+                                                  system.clock().Now() + absl::Minutes(1));
+  EXPECT_TRUE(ended) << system.live_actors() << " actors live on";
+}
+
+// Waits until no actor is left; they must end by themselves.
+inline void ExpectAllEnded(ActorSystem& system) { AwaitLive(system, 0); }
+
+inline void WithEverySeed(Scenario scenario, int rounds = kRounds) {
+  ForEachSeed(rounds, [&](uint64_t seed) {
+    TestSystem system(seed);
+    Random random(seed);
+    scenario(system, random);
+    EXPECT_EQ(system.live_actors(), 0) << "the scenario did not wait for its actors";
+    ExpectNothingLost(system);
+  });
+}
+
+inline void OnThreads(Scenario scenario, int rounds = kRounds) {
+  ActorSystemOptions options;
+  options.threads.threads = 4;
+  options.seed = 1;
+  ActorSystem system(options);
+  Random random(1);
+  for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    scenario(system, random);
+    EXPECT_EQ(system.live_actors(), 0) << "the scenario did not wait for its actors";
+  }
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
+  const MessageLedger ledger = system.Ledger();
+  EXPECT_TRUE(ledger.balances()) << ledger.ToString();
+  EXPECT_EQ(ledger.waiting, 0) << ledger.ToString();
+}
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_

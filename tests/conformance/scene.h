@@ -1,0 +1,92 @@
+// ConformanceTest: a system, and scripts (tests/actors/script.h) that note what they are told.
+#ifndef UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
+#define UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+
+// A reason that no part of the library gives by itself.
+inline ExitReason DiskFailed() { return ExitReason::Failed(absl::DataLossError("disk")); }
+
+// "7", "Expired", or "CalleeExited Killed".
+inline std::string AnswerText(const absl::StatusOr<int>& answer) {
+  if (answer.ok()) return absl::StrCat(*answer);
+  const absl::optional<ErrorKind> kind = ErrorKindOf(answer.status());
+  if (!kind) return answer.status().ToString();
+  const absl::optional<ExitReason> reason = ExitReasonOf(answer.status());
+  return reason ? absl::StrCat(ErrorKindName(*kind), " ", reason->ToString()) : std::string(ErrorKindName(*kind));
+}
+
+class ConformanceTest : public ActorTest {
+ protected:
+  // Steps for a script's start. Exits are noted as "exit <reason>", or "parent's exit <reason>".
+  static void TrapOthers(Script& self) {
+    self.context().TrapExits([&self](const ExitEvent& event) { NoteExit(self, event); });
+  }
+  static void TrapAll(Script& self) {
+    const auto note = [&self](const ExitEvent& event) { NoteExit(self, event); };
+    self.context().TrapExits(note, note);
+  }
+
+  Ref<Script> NewScript(Script::Step at_start = nullptr) { return NewScript({}, std::move(at_start)); }
+  Ref<Script> NewScript(SpawnOptions options, Script::Step at_start) {
+    Ref<Script> script = system().Spawn<Script>(std::move(options), std::move(at_start), nullptr, &notes_);
+    system().RunUntilIdle();
+    return script;
+  }
+  // Runs `step` in its turn, and all that follows from it.
+  void Step(Ref<Script> script, Script::Step step) {
+    Do(script, std::move(step));
+    system().RunUntilIdle();
+  }
+  void End(Ref<Script> script, const ExitReason& reason) {
+    Step(script, [reason](Script& self) { self.context().Stop(reason); });
+  }
+  // Monitors `target` from now on; the Down is noted as "<label> <reason>".
+  void Watch(Ref<Script> watcher, Pid target, const std::string& label = "down") {
+    Step(watcher, [target, label](Script& self) { WatchFrom(self, target, label); });
+  }
+  static void WatchFrom(Script& self, Pid target, const std::string& label = "down") {
+    self.monitors.push_back(self.context().Monitor(
+        target, [&self, label](const Down& down) { self.Note(absl::StrCat(label, " ", down.reason.ToString())); }));
+  }
+  static void Link(Script& self, Pid target) { self.context().Link(target); }
+  // Asks, awaits and notes the answer as AnswerText does.
+  void AskAndNote(Ref<Script> asker, Channel<Call<int, int>> callee, absl::Duration timeout = absl::Seconds(1)) {
+    RunTask(asker, [callee, timeout](Script& self) -> Task<> {
+      const auto asked = callee.Ask(1, timeout);
+      const absl::StatusOr<int> answer = co_await asked;
+      self.Note(AnswerText(answer));
+    });
+    system().RunUntilIdle();
+  }
+  bool IsAlive(Ref<Script> script) {
+    const bool is_alive = script[&Script::once].Send([](Script&) {}).ok();
+    system().RunUntilIdle();
+    return is_alive;
+  }
+  // Takes the notes made since the last time.
+  std::vector<std::string> Notes() { return std::exchange(notes_, {}); }
+
+  std::vector<std::string> notes_;
+
+ private:
+  static void NoteExit(Script& self, const ExitEvent& event) {
+    self.Note(absl::StrCat(event.from_parent ? "parent's exit " : "exit ", event.reason.ToString()));
+  }
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
