@@ -35,6 +35,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "understudy/actors/behavior.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
@@ -142,9 +143,11 @@ class Actor {
   static TimerClause After(absl::Duration delay, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAfter, .after = delay}, std::move(handler));
   }
-  // `quiet` after the last message, again and again.
+  // `quiet` after the last message, again and again; more than zero.
   template <class F>
   static TimerClause Idle(absl::Duration quiet, F handler) {
+    UNDERSTUDY_CHECK(quiet > absl::ZeroDuration(), "Idle(", absl::FormatDuration(quiet),
+                     ") would come for ever; what is to come at once is After(0)");
     return MakeTimer({.kind = internal::TimerEntry::Kind::kIdle, .after = quiet}, std::move(handler));
   }
   // In the process style: a behaviour for one message, event or timeout. Write

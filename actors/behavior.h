@@ -102,9 +102,15 @@ class MailboxClause {
     return std::move(*this);
   }
   template <class F>
-    requires std::is_empty_v<F>
   MailboxClause&& When(F guard) && {
-    return std::move(*this).WhenFunction(+guard);
+    static_assert(std::is_empty_v<F>,
+                  "a guard is a const member function that returns bool, or a captureless callable of const Self&: it "
+                  "reads its actor, and changes nothing");
+    if constexpr (std::is_empty_v<F>) {
+      return std::move(*this).WhenFunction(+guard);
+    } else {
+      return std::move(*this);
+    }
   }
   // The same for one mailbox of a MailboxArray, with its place.
   template <class A>
@@ -141,6 +147,12 @@ class MailboxClause {
   internal::ClauseEntry TakeEntry() && { return std::move(entry_); }
 
  private:
+  template <class R, class A>
+  MailboxClause&& WhenFunction(R (* /*guard*/)(A&)) && {
+    static_assert(std::is_const_v<A> && std::is_same_v<R, bool>,
+                  "a captureless guard takes const Self& and returns bool: it reads its actor, and changes nothing");
+    return std::move(*this);
+  }
   template <class A>
   MailboxClause&& WhenFunction(bool (*guard)(const A&)) && {
     entry_.guard = [guard](const Actor& actor) { return guard(static_cast<const A&>(actor)); };
@@ -170,6 +182,13 @@ class Behavior {
     table_->name = std::string(name);
     (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
     SortRanks();
+  }
+  // Says what is wrong with a behaviour that names nothing.
+  template <class Name>
+    requires std::is_convertible_v<Name, absl::string_view>
+  explicit Behavior(Name&& /*name*/) {
+    static_assert(!std::is_convertible_v<Name, absl::string_view>,
+                  "a behavior has at least one clause: without any its actor would wait for ever");
   }
   // No change of behaviour: the actor has failed.
   Behavior(const Failure& /*failed*/) {}  // NOLINT: `return Fail(status);`

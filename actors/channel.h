@@ -42,6 +42,15 @@ void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* v
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                    absl::FunctionRef<Payload()> take, absl::Duration timeout);
 
+// Does not compile: T is no message for a channel of M.
+template <class M, class T>
+constexpr void CheckMessage() {
+  static_assert(!std::is_same_v<std::remove_cvref_t<T>, M>,
+                "this message cannot be copied: move it into the channel, Send(std::move(message))");
+  static_assert(std::is_same_v<std::remove_cvref_t<T>, M>,
+                "the channel's mailbox is declared for another type of message");
+}
+
 class ChannelBase {
  public:
   Pid pid() const { return pid_; }
@@ -91,6 +100,13 @@ class Channel : public internal::ChannelBase {
     return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
                               [&] { return internal::Payload::Of<M>(M(message)); });
   }
+  // Says what is wrong with what is not an M.
+  template <class T>
+    requires(!std::is_convertible_v<T &&, M>)
+  absl::Status Send(T&& /*message*/) const {
+    internal::CheckMessage<M, T>();
+    return absl::OkStatus();
+  }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
     internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
@@ -101,6 +117,11 @@ class Channel : public internal::ChannelBase {
   {
     internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
                          [&] { return internal::Payload::Of<M>(M(message)); });
+  }
+  template <class T>
+    requires(!std::is_convertible_v<T &&, M>)
+  void Tell(T&& /*message*/) const {
+    internal::CheckMessage<M, T>();
   }
 };
 

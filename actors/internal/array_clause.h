@@ -105,7 +105,6 @@ class ArrayClause {
     return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
   }
   template <class F>
-    requires std::is_empty_v<F>
   ArrayClause&& When(F guard) && {
     return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
   }
