@@ -50,6 +50,12 @@ class Tally {
   std::atomic<int> count_{0};
 };
 
+// Under the seeded executor, lets up to `turns_max` turns run; threads run anyway.
+inline void LetSomeRun(ActorSystem& system, Random& random, uint64_t turns_max) {
+  uint64_t turns = random.Below(turns_max + 1);
+  (void)system.executor().BlockUntil([&] { return turns-- == 0; }, system.clock().Now());
+}
+
 // Waits until at most `count` actors live. What the others told others when they ended has been sent then.
 inline void AwaitLive(ActorSystem& system, int64_t count) {
   const bool ended = system.executor().BlockUntil([&] { return system.live_actors() <= count; },
