@@ -36,16 +36,30 @@
 
 namespace understudy {
 
+namespace internal {
+
+template <class M>
+MailboxSignature SignatureOfMessage(std::string wire_name) {
+  using Traits = MessageTraits<M>;
+  MailboxSignature signature;
+  signature.name = std::move(wire_name);
+  signature.is_call = Traits::kIsCall;
+  signature.request = TypeOf<typename Traits::Request>().name;
+  if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name;
+  return signature;
+}
+
+}  // namespace internal
+
 // What Lookup compares for one mailbox.
 template <class A, internal::FixedString kName, class M>
 MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
-  using Traits = internal::MessageTraits<M>;
-  MailboxSignature signature;
-  signature.name = internal::WireName<A, kName>();
-  signature.is_call = Traits::kIsCall;
-  signature.request = internal::TypeOf<typename Traits::Request>().name;
-  if constexpr (Traits::kIsCall) signature.reply = internal::TypeOf<typename Traits::Reply>().name;
-  return signature;
+  return internal::SignatureOfMessage<M>(internal::WireName<A, kName>());
+}
+// The same for one mailbox of an array.
+template <class A, internal::FixedString kName, class M>
+MailboxSignature SignatureOf(MailboxArray<kName, M> A::* /*mailboxes*/, absl::string_view label) {
+  return internal::SignatureOfMessage<M>(internal::ElementName(internal::WireName<A, kName>(), label));
 }
 
 template <class A>

@@ -79,7 +79,7 @@ void ActorCore::EnterBehavior(std::shared_ptr<BehaviorTable> table) {
   AddBehaviorTimers(*behavior_);
 }
 
-void ActorCore::RunHook(const Hook& hook) {
+void ActorCore::RunHook(Hook& hook) {
   if (hook == nullptr) return;
   absl::optional<ExitReason> thrown = CatchExceptions([&] { hook(*actor_); });
   if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);

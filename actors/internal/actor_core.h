@@ -226,7 +226,7 @@ class ActorCore final : public CellOwner, public MailboxHost {
   void ApplyBecome();
   void ChangeBehavior();
   void EnterBehavior(std::shared_ptr<BehaviorTable> table);
-  void RunHook(const Hook& hook);
+  void RunHook(Hook& hook);
 
   // actor_signals.cc.
   void Act(Signal signal);

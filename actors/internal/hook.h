@@ -4,10 +4,10 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_HOOK_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_HOOK_H_
 
-#include <functional>
 #include <type_traits>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "understudy/actors/task.h"
 
 namespace understudy {
@@ -17,7 +17,7 @@ class Failure;
 
 namespace internal {
 
-using Hook = std::function<void(Actor&)>;
+using Hook = absl::AnyInvocable<void(Actor&)>;
 
 // What a behaviour runs besides its clauses; null: nothing.
 struct BehaviorHooks {

@@ -13,6 +13,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/registry.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
 
@@ -165,6 +166,14 @@ TEST_F(DeskTest, AChannelToALabelThatIsNotThereIsRefusedAndNamesIt) {
   EXPECT_THAT(std::string(sent.message()), HasSubstr("no mailbox town.Desk/window[middle]"));
   EXPECT_TRUE(IsNoMailbox(desk_.At(&Desk::windows, "").Send("a")));
   EXPECT_TRUE(IsNoMailbox(Ask(desk_.At(&Desk::clerks, 3), std::string("c")).status()));
+}
+
+TEST_F(DeskTest, ItsSignaturesAreThoseOfItsMailboxes) {
+  const MailboxSignature signature = SignatureOf(&Desk::windows, "left");
+  EXPECT_EQ(signature.name, "town.Desk/window[left]");
+  EXPECT_FALSE(signature.is_call);
+  EXPECT_EQ(SignatureOf(&Desk::clerks, "2").name, "town.Desk/clerk[2]");
+  EXPECT_TRUE(SignatureOf(&Desk::clerks, "2").is_call);
 }
 
 // Labels that the test chooses, in the constructor.
