@@ -150,11 +150,34 @@ class Actor {
                      ") would come for ever; what is to come at once is After(0)");
     return MakeTimer({.kind = internal::TimerEntry::Kind::kIdle, .after = quiet}, std::move(handler));
   }
-  // In the process style: a behaviour for one message, event or timeout. Write
-  // `auto received = Receive(…); co_await received;`.
+  // In the process style: a behaviour for one message, event or timeout; what it
+  // does not name waits. Write `auto received = Receive(…); co_await received;`.
+  // Its timeout is the last choice: `After(absl::ZeroDuration(), …)` takes what
+  // is there, or goes on. A handler may Receive in its turn. CHECKs in handlers
+  // of behaviours.
+  //
+  // An event waits too until a Receive names it, but a parent's exit and a
+  // RequestStop, which then end the actor. (One that was given a handler, as by
+  // Monitor(target, handler), has that called while any Receive waits, which
+  // waits on.)
   template <class... Clauses>
   static Received Receive(Clauses&&... clauses) {
-    return Received(Behavior("receive", std::forward<Clauses>(clauses)...));
+    return Received(Behavior(internal::ForReceive(), std::forward<Clauses>(clauses)...));
+  }
+  // A clause of Receive: an event, one of Down, ExitEvent, StopRequest,
+  // TimerEvent (of a named timer) and NameChange:
+  //
+  //   On<ExitEvent>([&](const ExitEvent& exit) { … }).If([&](const ExitEvent& exit) { return exit.peer == worker; })
+  template <class Event, class F>
+    requires internal::kIsEvent<Event>
+  static EventClause<Event> On(F handler) {
+    return EventClause<Event>(
+        {.type = &internal::TypeOf<Event>(), .handler = internal::MakeHandler<Event>(std::move(handler))});
+  }
+  // The Down of that monitor.
+  template <class F>
+  static EventClause<Down> On(const MonitorHandle& monitor, F handler) {
+    return On<Down>(std::move(handler)).If([id = monitor.id()](const Down& down) { return down.monitor == id; });
   }
 
   // Takes effect when the handler returns or awaits. Becoming the current
@@ -184,7 +207,6 @@ class Actor {
     return TimerClause(std::move(entry));
   }
 
-  internal::ActorCore& core_;
   Context context_;
 };
 

@@ -96,9 +96,9 @@ Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
 }
 
 void ActorSystem::PruneRoots() {
-  roots_.erase(std::remove_if(roots_.begin(), roots_.end(),
-                              [&](Pid pid) { return !core_.CellOf(pid)->IsAlive(internal::LifeOf(pid)); }),
-               roots_.end());
+  roots_.erase(
+      std::remove_if(roots_.begin(), roots_.end(), [&](Pid pid) { return !core_.CellOf(pid)->IsAlive(pid.life()); }),
+      roots_.end());
   prune_at_ = std::max<size_t>(64, roots_.size() * 2);
 }
 
@@ -159,13 +159,17 @@ uint16_t ActorSystem::InternPeer(absl::string_view name, NodeIncarnation incarna
 absl::Status ActorSystem::Deliver(internal::Message message) {
   internal::ActorCell* cell = core_.CellOf(message.to);
   if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
-  const internal::ActorCell::Offer offer{.life = internal::LifeOf(message.to),
-                                         .mailbox = message.mailbox,
-                                         .is_call = message.ask != 0,
-                                         .bytes = message.payload.bytes()};
-  absl::Status accepted = cell->Accept(offer, [&] { return std::move(message); });
+  internal::WireBytes bytes{message.payload.wire_bytes()};
+  absl::Status accepted = cell->Accept(core_,
+                                       {.from = message.from,
+                                        .to = message.to,
+                                        .mailbox = message.mailbox,
+                                        .ask = message.ask,
+                                        .deadline = message.deadline,
+                                        .type = &internal::TypeOf<internal::WireBytes>(),
+                                        .value = &bytes},
+                                       internal::Handing::kMove);
   if (!accepted.ok()) core_.CountRefused();
-  if (IsFull(accepted)) core_.OnFull(*cell, message.to, message.ask);
   return accepted;
 }
 

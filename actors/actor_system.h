@@ -94,6 +94,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // All messages of this system. Balances whenever no turn runs.
   MessageLedger Ledger() const { return core_.Ledger(); }
+  // Replies that came when their asker no longer waited; they were dropped.
+  int64_t late_replies() const { return core_.late_replies(); }
   // Called for each dead letter, on the thread that made it (see DeadLetterStream).
   // Gives what Unsubscribe takes.
   uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener) {

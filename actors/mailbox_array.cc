@@ -39,10 +39,10 @@ MailboxArrayBase::MailboxArrayBase(const MailboxDeclaration& each, std::vector<s
                          labels_.begin() + static_cast<std::ptrdiff_t>(place),
                      "mailbox array ", name_, " has the label ", label, " twice");
     MailboxDeclaration declaration = each;
-    declaration.wire_name = ElementName(name_, label);
-    declaration.hash = MailboxNames::Intern(declaration.wire_name);
+    declaration.hash = ElementHash(name_, label);
+    declaration.wire_name = MailboxNames::Find(declaration.hash);
     // An actor's mailboxes are numbered as they are declared: in a row.
-    const int index = MailboxHost::Constructing().AddMailbox(std::move(declaration));
+    const int index = MailboxHost::Constructing().AddMailbox(declaration);
     if (place == 0) first_ = index;
   }
 }

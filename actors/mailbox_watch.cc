@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,26 +26,26 @@ struct MailboxWatch::State {
   bool is_stopped ABSL_GUARDED_BY(mu) = false;
   uint64_t timer ABSL_GUARDED_BY(mu) = 0;
   // By cell and mailbox.
-  std::map<std::pair<uint32_t, int>, Seen> seen ABSL_GUARDED_BY(mu);
+  std::map<std::pair<uint32_t, size_t>, Seen> seen ABSL_GUARDED_BY(mu);
 };
 
 std::vector<ClosedMailbox> MailboxWatch::State::Look() {
   const MonotonicTime now = system.clock().Now();
-  const std::map<std::pair<uint32_t, int>, Seen> last = std::exchange(seen, {});
-  std::map<std::pair<uint32_t, int>, Seen> closed;
+  const std::map<std::pair<uint32_t, size_t>, Seen> last = std::exchange(seen, {});
+  std::map<std::pair<uint32_t, size_t>, Seen> closed;
   std::vector<ClosedMailbox> found;
   std::vector<size_t> to_log;
   for (internal::ActorCell* cell : system.cells().Used()) {
-    cell->ForEachClosed([&](uint64_t life, int mailbox, const internal::Gate& gate) {
-      const std::pair<uint32_t, int> place(cell->index(), mailbox);
-      Seen now_seen{.life = life, .left = gate.left, .since = now};
+    cell->ForEachClosed([&](uint64_t life, size_t mailbox, const internal::ClosedMail& mail) {
+      const std::pair<uint32_t, size_t> place(cell->index(), mailbox);
+      Seen now_seen{.life = life, .left = mail.left, .since = now};
       const auto before = last.find(place);
-      if (before != last.end() && before->second.life == life && before->second.left == gate.left) {
+      if (before != last.end() && before->second.life == life && before->second.left == mail.left) {
         now_seen = before->second;
       }
-      found.push_back({.actor = Pid(system.node(), cell->index(), life >> 16),
-                       .mailbox = gate.declaration.wire_name,
-                       .waiting = gate.accepted - gate.left,
+      found.push_back({.actor = Pid::OfLife(life, cell->index()),
+                       .mailbox = std::string(mail.mailbox),
+                       .waiting = mail.waiting,
                        .closed_for = now - now_seen.since});
       if (found.back().closed_for >= limit && !std::exchange(now_seen.is_logged, true))
         to_log.push_back(found.size() - 1);

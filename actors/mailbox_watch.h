@@ -48,7 +48,7 @@ class MailboxWatch {
  private:
   struct Seen {
     uint64_t life = 0;
-    int64_t left = 0;
+    uint32_t left = 0;
     MonotonicTime since;
     bool is_logged = false;
   };

@@ -44,8 +44,8 @@ MailboxSignature SignatureOfMessage(std::string wire_name) {
   MailboxSignature signature;
   signature.name = std::move(wire_name);
   signature.is_call = Traits::kIsCall;
-  signature.request = TypeOf<typename Traits::Request>().name;
-  if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name;
+  signature.request = TypeOf<typename Traits::Request>().name();
+  if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name();
   return signature;
 }
 

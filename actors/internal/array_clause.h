@@ -49,12 +49,24 @@ constexpr bool TakesElement() {
   }
 }
 
+// It does, and is a coroutine.
+template <class M, class F, class Element>
+constexpr bool AwaitsWithElement() {
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  if constexpr (CanCallHandler<F, Request&&, Element>()) {
+    return IsTask<HandlerResult<F, Request&&, Element>>::value;
+  } else {
+    return IsTask<HandlerResult<F, Request&&, Replier<typename Traits::Reply>, Element>>::value;
+  }
+}
+
 // A handler that is told the place or the label of the mailbox.
 template <class M, class F>
 class ElementHandler final : public MessageHandler {
  public:
   ElementHandler(F handler, size_t place, std::string label)
-      : handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
+      : MessageHandler(kAwaits), handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
 
   void Run(Actor& self, Activation& activation) override {
     if constexpr (TakesElement<M, F, size_t>()) {
@@ -72,6 +84,9 @@ class ElementHandler final : public MessageHandler {
     TypedHandler<M, BoundToElement<F, Element>> bound({handler_, self, element});
     bound.Run(self, activation);
   }
+
+  static constexpr bool kAwaits =
+      AwaitsWithElement<M, F, std::conditional_t<TakesElement<M, F, size_t>(), size_t, absl::string_view>>();
 
   F handler_;
   const size_t place_;

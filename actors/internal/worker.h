@@ -1,0 +1,133 @@
+// Worker: what a thread that runs turns keeps for them; UserCode and KernelCode
+// mark where it is.
+//
+//   void ActorCell::Run() {                 // kernel code
+//     Worker& worker = *ThisWorker();
+//     {
+//       UserCode user(worker);
+//       handler(message);                   // may call context(), which says KernelCode
+//     }
+//     if (worker.is_fenced) …               // the actor was fenced meanwhile
+//   }
+//
+// A worker holds its lock in kernel code and gives it back around user code.
+// The watchdog and fences seize the lock, and so act on a worker only while it
+// is in user code, and keep it there. Every thread of an executor has a Worker
+// while it runs turns.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_WORKER_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_WORKER_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "understudy/actors/check.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/internal/atomics.h"
+#include "understudy/actors/internal/biased_lock.h"
+
+namespace understudy::internal {
+
+class Worker {
+ public:
+  // `local`: the executor that keeps a slot and a queue for this worker, or null.
+  Worker(Executor& its_executor, Executor* local) : executor(its_executor), local_executor(local) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Own thread, kernel code. Runs a turn of `runnable`.
+  void RunTurn(Runnable& runnable) {
+    current.store(&runnable, std::memory_order_relaxed);
+    is_fenced.store(false, std::memory_order_relaxed);
+    runnable.Run();
+  }
+
+  // Any other thread, one at a time for each executor. Calls `action` under a
+  // seizure, if this worker is in user code of `turn`, and notes the fence.
+  template <class F>
+  bool WhileInUserCode(Runnable* turn, F&& action) {
+    // relaxed: a guess; under the seizure it is certain.
+    if (current.load(std::memory_order_relaxed) != turn || !lock.TrySeize()) return false;
+    const bool is_here = current.load(std::memory_order_relaxed) == turn;
+    if (is_here) {
+      action();
+      is_fenced.store(true, std::memory_order_relaxed);
+    }
+    lock.EndSeizure();
+    return is_here;
+  }
+
+  Executor& executor;
+  Executor* const local_executor;
+  BiasedLock<StdAtomics> lock;
+  // The turn that runs, or the last one. Written in kernel code; what another
+  // thread reads is certain only under a seizure.
+  std::atomic<Runnable*> current{nullptr};
+  // `current` was fenced in the user code it is in, or was in. Written under a
+  // seizure; a send reads it from user code, where it may be old.
+  std::atomic<bool> is_fenced{false};
+  // Sections of user code entered so far. Written by the own thread.
+  std::atomic<uint64_t> handlers{0};
+
+ protected:
+  ~Worker() = default;
+};
+
+// Null on a thread that runs no turns. Static storage of the thread, at an offset known when the program is loaded: one
+// load, no call.
+inline constinit thread_local Worker* this_worker __attribute__((tls_model("initial-exec"))) = nullptr;
+inline Worker* ThisWorker() { return this_worker; }
+
+// This thread runs turns as `worker` while the scope lasts.
+class WorkerScope {
+ public:
+  explicit WorkerScope(Worker& worker) : outer_(this_worker) { this_worker = &worker; }
+  ~WorkerScope() { this_worker = outer_; }
+  WorkerScope(const WorkerScope&) = delete;
+  WorkerScope& operator=(const WorkerScope&) = delete;
+
+ private:
+  Worker* const outer_;
+};
+
+// The thread is in user code while it lives. Own worker only, in kernel code.
+class UserCode {
+ public:
+  explicit UserCode(Worker& worker) : worker_(worker) {
+    UNDERSTUDY_DCHECK(worker.lock.IsHeldByOwner(), "user code within user code");
+    worker.handlers.store(worker.handlers.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    worker.lock.Release();
+  }
+  ~UserCode() { worker_.lock.Acquire(); }
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  Worker& worker_;
+};
+
+// A call from user code back into the kernel, while it lives. Nothing on a
+// thread that is in the kernel already, or that runs no turns. The section of
+// user code goes on afterwards: a handler that calls the kernel all the time
+// runs as long as one that does not.
+class KernelCode {
+ public:
+  KernelCode() : worker_(ThisWorker()), has_entered_(worker_ != nullptr && !worker_->lock.IsHeldByOwner()) {
+    if (has_entered_) worker_->lock.Acquire();
+  }
+  ~KernelCode() {
+    if (has_entered_) worker_->lock.Release();
+  }
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
+
+  // The turn's actor was declared dead while its handler ran.
+  bool is_fenced() const { return worker_ != nullptr && worker_->is_fenced.load(std::memory_order_relaxed); }
+
+ private:
+  Worker* const worker_;
+  const bool has_entered_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_WORKER_H_
