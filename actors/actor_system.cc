@@ -17,8 +17,9 @@
 namespace understudy {
 namespace {
 
-ActorSystemOptions WithSeed(ActorSystemOptions options) {
+ActorSystemOptions Completed(ActorSystemOptions options) {
   if (options.seed == 0) options.seed = Random::RandomSeed();
+  if (options.threads.log == nullptr) options.threads.log = options.log;
   return options;
 }
 
@@ -65,7 +66,7 @@ SystemCore* CoreOf(ActorSystem& system) { return &system.core(); }
 }  // namespace internal
 
 ActorSystem::ActorSystem(ActorSystemOptions options)
-    : options_(WithSeed(std::move(options))),
+    : options_(Completed(std::move(options))),
       own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(options_.threads) : nullptr),
       core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
             own_pool_ == nullptr ? *options_.executor : *own_pool_,

@@ -54,7 +54,8 @@ class Executor {
   // Calls `action` while the thread that runs `turn` is in its user's code and
   // cannot come back from there, and marks that turn as fenced
   // (internal::KernelCode::is_fenced). `action` is short and does not wait. False,
-  // and nothing is called, when no thread is in user code of that turn now.
+  // and nothing is called, when no thread is in user code of that turn now, or the
+  // turn was fenced before: try again later.
   virtual bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) = 0;
 
   // A thread for one Runnable, which may block there as it likes. Full beyond

@@ -77,11 +77,7 @@ void ThreadPool::Schedule(Runnable* runnable) {
     ScheduleElsewhere(runnable);
     return;
   }
-  if (ABSL_PREDICT_FALSE(!here->lock.IsHeldByOwner())) {
-    internal::KernelCode kernel;
-    Schedule(runnable);
-    return;
-  }
+  const internal::KernelCode kernel(here);  // a send wakes from user code
   auto& worker = static_cast<PoolWorker&>(*here);
   if (Runnable* const displaced = worker.slot.Put(runnable)) Queue(worker, displaced);
 }

@@ -128,11 +128,11 @@ bool ThreadPool::TakeOver(PoolWorker& worker) {
   Runnable* next = nullptr;
   {
     absl::MutexLock lock(&workers_mu_);  // Returned waits for it, so that the counts are right
-    if (!worker.lock.TrySeize()) return false;
+    if (!worker.TrySeize()) return false;
     const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
     const bool is_first = is_same && !worker.slot.is_taken_over();
     if (is_first) next = worker.slot.TakeOver();
-    worker.lock.EndSeizure();
+    worker.EndSeizure();
     if (!is_first) return is_same;  // or it is in a later handler of a turn that was taken over before
     ++stuck_;
     ++takeovers_;
@@ -148,10 +148,10 @@ bool ThreadPool::TakeOver(PoolWorker& worker) {
 }
 
 void ThreadPool::Name(PoolWorker& worker) {
-  if (!worker.lock.TrySeize()) return;
+  if (!worker.TrySeize()) return;
   const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
   const std::string who = is_same ? worker.current.load(std::memory_order_relaxed)->Describe() : "";
-  worker.lock.EndSeizure();
+  worker.EndSeizure();
   if (!is_same) return;
   worker.watch.Named();
   {

@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "absl/base/optimization.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/atomics.h"
@@ -41,18 +42,40 @@ class Worker {
     runnable.Run();
   }
 
-  // Any other thread, one at a time for each executor. Calls `action` under a
-  // seizure, if this worker is in user code of `turn`, and notes the fence.
+  // Any other thread. True: this worker is in user code and cannot leave it until
+  // EndSeizure. A handler that calls the kernel all the time is caught on its way
+  // out, if it comes there within some microseconds.
+  [[nodiscard]] bool TrySeize() {
+    if (lock.TrySeize()) return true;
+    is_wanted_.store(1, std::memory_order_relaxed);
+    bool is_seized = false;
+    for (int i = 0; i < kSeizeTries && !is_seized; ++i) is_seized = lock.TrySeize();
+    is_wanted_.store(0, std::memory_order_release);
+    StdAtomics::WakeAll(is_wanted_);
+    return is_seized;
+  }
+  void EndSeizure() { lock.EndSeizure(); }
+
+  // Own thread, in user code that it has just come back to: lets a seizure come first.
+  void GiveWay() {
+    if (ABSL_PREDICT_FALSE(is_wanted_.load(std::memory_order_relaxed) != 0)) {
+      StdAtomics::WaitWhile(is_wanted_, uint32_t{1});
+    }
+  }
+
+  // Any other thread. Calls `action` under a seizure, if this worker is in user
+  // code of `turn`, and notes the fence. A turn that is fenced already is nobody's:
+  // its Runnable may run again elsewhere.
   template <class F>
   bool WhileInUserCode(Runnable* turn, F&& action) {
     // relaxed: a guess; under the seizure it is certain.
-    if (current.load(std::memory_order_relaxed) != turn || !lock.TrySeize()) return false;
-    const bool is_here = current.load(std::memory_order_relaxed) == turn;
+    if (current.load(std::memory_order_relaxed) != turn || !TrySeize()) return false;
+    const bool is_here = current.load(std::memory_order_relaxed) == turn && !is_fenced;
     if (is_here) {
       action();
       is_fenced.store(true, std::memory_order_relaxed);
     }
-    lock.EndSeizure();
+    EndSeizure();
     return is_here;
   }
 
@@ -70,6 +93,12 @@ class Worker {
 
  protected:
   ~Worker() = default;
+
+ private:
+  static constexpr int kSeizeTries = 2000;
+
+  // Somebody tries to seize the lock: whoever leaves the kernel for user code waits for that.
+  std::atomic<uint32_t> is_wanted_{0};
 };
 
 // Null on a thread that runs no turns. Static storage of the thread, at an offset known when the program is loaded: one
@@ -111,11 +140,16 @@ class UserCode {
 // runs as long as one that does not.
 class KernelCode {
  public:
-  KernelCode() : worker_(ThisWorker()), has_entered_(worker_ != nullptr && !worker_->lock.IsHeldByOwner()) {
+  KernelCode() : KernelCode(ThisWorker()) {}
+  // `worker` is this thread's.
+  explicit KernelCode(Worker* worker)
+      : worker_(worker), has_entered_(worker != nullptr && !worker->lock.IsHeldByOwner()) {
     if (has_entered_) worker_->lock.Acquire();
   }
   ~KernelCode() {
-    if (has_entered_) worker_->lock.Release();
+    if (!has_entered_) return;
+    worker_->lock.Release();
+    worker_->GiveWay();
   }
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;

@@ -80,7 +80,7 @@ bool ReachesNoSurplus(ThreadPool& pool) {
   return pool.BlockUntil([&] { return pool.stats().surplus == 0 && pool.stats().stuck == 0; }, Deadline());
 }
 
-// EBA R17: the task is queued just before the last worker blocks, and nothing is sent later.
+// EBA 17: the task is queued just before the last worker blocks, and nothing is sent later.
 TEST(StuckWorkerTest, ItsSlotAndQueueAreTakenOver) {
   ThreadPool pool({.threads = 1});
   Blocked others[3];
@@ -113,14 +113,14 @@ TEST(StuckWorkerTest, ItsSlotAndQueueAreTakenOver) {
   Waiter waiter(pool, others);
   pool.Schedule(&waiter);
   waiter.done.WaitForNotification();
-  EXPECT_EQ(waiter.stats.takeovers, 1);
-  EXPECT_EQ(waiter.stats.stuck, 1);
-  EXPECT_EQ(waiter.stats.surplus, 1);
+  EXPECT_GE(waiter.stats.takeovers, 1);
+  EXPECT_GE(waiter.stats.stuck, 1);
+  EXPECT_GE(waiter.stats.surplus, 1);
   EXPECT_TRUE(ReachesNoSurplus(pool)) << "a surplus thread retires when the handler has returned";
   EXPECT_EQ(pool.stats().workers, 1);
 }
 
-// EBA R17
+// EBA 17
 TEST(StuckWorkerTest, TwentyBlockedHandlersOnTwoWorkersHoldUpNobody) {
   ThreadPool pool({.threads = 2});
   std::vector<std::unique_ptr<Blocked>> blocked;
@@ -138,7 +138,7 @@ TEST(StuckWorkerTest, TwentyBlockedHandlersOnTwoWorkersHoldUpNobody) {
   EXPECT_TRUE(ReachesNoSurplus(pool));
 }
 
-// EBA R18
+// EBA 18
 TEST(StuckWorkerTest, FourEndlessLoopsOnTwoWorkersHoldUpNobody) {
   class Hog final : public Runnable {
    public:
@@ -170,7 +170,7 @@ TEST(StuckWorkerTest, FourEndlessLoopsOnTwoWorkersHoldUpNobody) {
   EXPECT_TRUE(ReachesNoSurplus(pool));
 }
 
-// EBA R18
+// EBA 18
 TEST(StuckWorkerTest, AHundredThousandThatDoNotBlockNeedNoMoreThreads) {
   ThreadPool pool({.threads = 2, .take_over_after = absl::Seconds(40)});
   constexpr int kActors = 100000;
@@ -249,6 +249,16 @@ TEST(StuckWorkerTest, KernelCodeOfAHandlerIsHeldOffMeanwhile) {
   class Caller final : public Runnable {
    public:
     void Run() override {
+      CallTheKernel();
+      done.Notify();
+    }
+    absl::Notification running;
+    absl::Notification done;
+    std::atomic<bool> is_held{false};
+    std::atomic<int> overlaps{0};
+
+   private:
+    void CallTheKernel() {
       internal::UserCode user(*internal::ThisWorker());
       running.Notify();
       for (;;) {
@@ -256,12 +266,7 @@ TEST(StuckWorkerTest, KernelCodeOfAHandlerIsHeldOffMeanwhile) {
         if (is_held.load()) overlaps.fetch_add(1);
         if (kernel.is_fenced()) break;
       }
-      done.Notify();
     }
-    absl::Notification running;
-    absl::Notification done;
-    std::atomic<bool> is_held{false};
-    std::atomic<int> overlaps{0};
   };
   for (int i = 0; i < 20; ++i) {
     Caller caller;
@@ -275,6 +280,7 @@ TEST(StuckWorkerTest, KernelCodeOfAHandlerIsHeldOffMeanwhile) {
     }
     caller.done.WaitForNotification();
     EXPECT_EQ(caller.overlaps.load(), 0);
+    EXPECT_FALSE(pool.WhileInUserCode(&caller, [] {})) << "it has been fenced already";
   }
 }
 

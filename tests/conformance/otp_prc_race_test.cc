@@ -1,5 +1,6 @@
 // The races of OTP's process_SUITE, with a thousand seeds and a thousand times on threads.
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -143,6 +144,57 @@ void DownAgainstOutcome(ActorSystem& system, Random& random) {
 TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownWithEverySeed) { WithEverySeed(DownAgainstOutcome); }
 // OTP PRC-39
 TEST(PrcRaceTest, DISABLED_TheOutcomeOfASpawnComesBeforeEveryDownOnThreads) { OnThreads(DownAgainstOutcome); }
+
+// Actors with names come and go. A list of the names misses none that is there throughout, and has none of an actor
+// whose end has been told.
+void ListAgainstChurn(ActorSystem& system, Random& random) {
+  constexpr int kStable = 3;
+  constexpr int kChurners = 2;
+  const int lives = 1 + static_cast<int>(random.Below(4));
+  Tally started(system);
+  Tally downs(system);
+  std::atomic<int> missed{0};
+  std::atomic<int> shown_dead{0};
+  std::vector<Pid> actors;
+  for (int i = 0; i < kStable; ++i) {
+    const SpawnOptions named{.registered_as = absl::StrCat("desk/stable", i)};
+    actors.push_back(system.Spawn<Script>(named, [&](Script&) { started.Add(); }).pid());
+  }
+  started.Await(kStable);
+  for (int i = 0; i < kChurners; ++i) {
+    const auto on_down = [&](const Down& down) {
+      int stable = 0;
+      for (const NameRecord& record : system.registry().List("desk/")) {
+        if (record.pid == down.pid) ++shown_dead;
+        if (record.name.find("stable") != std::string::npos) ++stable;
+      }
+      if (stable != kStable) ++missed;
+      downs.Add();
+    };
+    Ref<Script> churner = system.Spawn<Script>();
+    Do(churner, [&, i, on_down](Script& self) {
+      for (int life = 0; life < lives; ++life) {
+        const SpawnOptions named{.link = SpawnLink::kUnlinked, .registered_as = absl::StrCat("desk/churn", i, life)};
+        Ref<Script> child = self.context().Spawn<Script>(named);
+        (void)self.context().Monitor(child, on_down).Keep();
+        Do(child, [](Script& born) { born.context().Stop(); });
+      }
+    });
+    actors.push_back(churner.pid());
+  }
+  downs.Await(kChurners * lives);
+  EXPECT_EQ(missed, 0);
+  EXPECT_EQ(shown_dead, 0);
+  for (const Pid pid : actors) system.Kill(pid);
+  ExpectAllEnded(system);
+}
+
+// OTP PRC-55: here, of actors with names.
+TEST(PrcRaceTest, AListOfNamesMissesNoneThatStaysAndShowsNoneThatEndedWithEverySeed) {
+  WithEverySeed(ListAgainstChurn);
+}
+// OTP PRC-55: here, of actors with names.
+TEST(PrcRaceTest, AListOfNamesMissesNoneThatStaysAndShowsNoneThatEndedOnThreads) { OnThreads(ListAgainstChurn); }
 
 // Messages come while their actor is going to sleep; each wakes it.
 void SendAgainstSleep(ActorSystem& system, Random& random) {

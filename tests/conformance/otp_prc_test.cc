@@ -357,6 +357,40 @@ TEST_F(SpawnTest, AMonitorMadeWithTheSpawnSeesTheRealReason) {
   EXPECT_THAT(Notes(), ElementsAre("failed Failed(DATA_LOSS: disk)", "down Failed(DATA_LOSS: disk)"));
 }
 
+// OTP PRC-22: here, by what can be asked of any target.
+TEST_F(SpawnTest, AskingAboutATargetInAnyStateIsHarmless) {
+  Ref<Script> watcher = NewScript(TrapOthers);
+  const auto ask_about = [&](Pid target, const char* state) {
+    Step(watcher, [target](Script& self) {
+      const MonitorHandle monitor = self.context().Monitor(target, [](const Down&) {});
+      self.context().Link(target);
+      self.context().Unlink(target);
+    });
+    (void)system().AwaitEnd(target, absl::ZeroDuration());
+    for (const NameRecord& record : system().registry().List("")) EXPECT_EQ(system().WhereIs(record.name), record.pid);
+    EXPECT_TRUE(Ledger().balances()) << state;
+    EXPECT_TRUE(IsAlive(watcher)) << state;
+  };
+  ask_about(Pid(), "never there");
+  Ref<Script> parent = NewScript(TrapOthers);
+  Do(parent, Spawning("wait", {.registered_as = "target"}));
+  ask_about(child_.pid(), "about to begin");
+  system().RunUntilIdle();
+  ask_about(child_.pid(), "starting");
+  oracle_.Receive()->replier.Reply(1);
+  ask_about(child_.pid(), "started");
+  Ref<Script> awaiting = NewScript();
+  AskAndNote(awaiting, oracle_.channel(), absl::Hours(1));
+  ask_about(awaiting.pid(), "awaiting");
+  system().Exit(awaiting.pid(), DiskFailed());
+  ask_about(awaiting.pid(), "ending");
+  system().Kill(child_.pid());
+  ask_about(child_.pid(), "being killed");
+  ask_about(child_.pid(), "ended");
+  ask_about(NewScript().pid(), "in a cell that was used before");
+  (void)oracle_.ReceiveAll();
+}
+
 // Asks `callee`, gives the call up, and notes the answer.
 void AskAndCancel(Ref<Script> asker, Channel<Call<int, int>> callee) {
   RunTask(asker, [callee](Script& self) -> Task<> {

@@ -61,6 +61,7 @@ TEST_F(SigTest, KilledAsAReasonIsNoKill) {
 void ContendedSignals(ActorSystem& system, Random& random) {
   constexpr int kSenders = 4;
   const int sends = 1 + static_cast<int>(random.Below(4));
+  Tally started(system);
   Tally handled(system);
   std::atomic<bool> is_inside{false};
   std::atomic<int> overlaps{0};
@@ -74,7 +75,9 @@ void ContendedSignals(ActorSystem& system, Random& random) {
   Ref<Script> target = system.Spawn<Script>([&](Script& self) {
     self.context().TrapExits([&](const ExitEvent&) { handle(); });
     self.context().TrapStops([&](const StopRequest&) { handle(); });
+    started.Add();
   });
+  started.Await(1);
   for (int i = 0; i < kSenders; ++i) {
     Ref<Script> sender = system.Spawn<Script>();
     Do(sender, [&](Script& self) {
