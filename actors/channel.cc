@@ -239,6 +239,12 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
                 .payload = std::move(payload)});
 }
 
+CallInHand ReplierBase::Release() {
+  UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
+  system_ = nullptr;
+  return {.asker = asker_, .ask = ask_};
+}
+
 void ReplierBase::Abandon() {
   if (system_ == nullptr) return;
   const KernelCode kernel;

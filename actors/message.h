@@ -185,6 +185,14 @@ class Payload {
     block->SetMade();
     return Payload(block);
   }
+  // In a block that may become a message of a mailbox: it has a call part.
+  template <class M>
+  static Payload ForMailbox(M value) {
+    Envelope* block = Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true);
+    new (block->value()) M(std::move(value));
+    block->SetMade();
+    return Payload(block);
+  }
   static Payload OfWireBytes(std::string bytes) { return Of(WireBytes{std::move(bytes)}); }
 
   bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }

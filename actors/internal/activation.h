@@ -182,6 +182,7 @@ class Activation {
   bool is_interleaved = false;
   bool has_failed = false;  // Fail was called, or it threw
   bool is_postponed = false;
+  bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
   bool is_complete = false;
   const absl::Status& status() const { return status_; }

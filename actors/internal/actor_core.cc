@@ -185,7 +185,12 @@ void ActorCore::ActOn(Envelope* envelope) {
       FireTimers();
       break;
     case EnvelopeKind::kOverflow:
-      SetExit(ExitReason::Overflow(layout()[envelope->mailbox].wire_name), /*is_kill=*/false);
+      if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
+        SetExit(ExitReason::Overflow(full.wire_name), /*is_kill=*/false);
+      } else {
+        cell().ForgetExpiry();
+        ExpireWaitingCalls(envelope->mailbox);
+      }
       break;
     case EnvelopeKind::kOutcome: {
       auto& report = *static_cast<SpawnReport*>(envelope->value());

@@ -59,7 +59,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
     InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
-    if (newest->source() != Activation::Source::kMessage || is_fenced_) continue;
+    if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced_) continue;
     system().CountInHand(-1);
     system().Count(Fate::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
@@ -73,6 +73,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ == nullptr) return;
+  rare_->stack.clear();
   rare_->receives.clear();
   rare_->exit_handler = nullptr;
   rare_->parent_exit_handler = nullptr;
@@ -206,7 +207,7 @@ void ActorCore::Fence() {
   SettleFenced(current_, reason);
   for (const auto& activation : rare_->activations) {
     if (activation.get() != current_) SettleFenced(activation.get(), reason);
-    if (activation->source() == Activation::Source::kMessage) system->CountInHand(-1);
+    if (activation->source() == Activation::Source::kMessage && !activation->is_passed_on) system->CountInHand(-1);
   }
   LeaveRegistry();
   BuryWaiting(reason);
@@ -221,7 +222,7 @@ void ActorCore::Fence() {
 
 // A message in hand of a fenced actor.
 void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
-  if (activation == nullptr || activation->source() != Activation::Source::kMessage) return;
+  if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_passed_on) return;
   system().Count(Fate::kFailed);
   if (activation->is_call() && !activation->answer_given()) {
     activation->GiveAwayAnswer();

@@ -181,7 +181,7 @@ void ActorCore::AfterStep(Activation& activation) {
   InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
   if (is_fenced_) return;
-  if (finished->source() == Activation::Source::kMessage) system().CountInHand(-1);
+  if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
   Settle(*finished);
 }
 
@@ -195,6 +195,7 @@ void ActorCore::Settle(Activation& activation) {
 
 // What the message's fate is, and an answer where one is still owed.
 void ActorCore::SettleMessage(Activation& activation) {
+  if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
   if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
     PutBack(std::exchange(activation.envelope, nullptr));
     return;
@@ -218,28 +219,6 @@ bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
   if (current_ == nullptr || current_->ask() != ask || current_->asker() != asker) return false;
   current_->TakeBackAnswer();
   return true;
-}
-
-void ActorCore::Become(BehaviorPtr table) {
-  if (table != nullptr && (table != behavior_ || (rare_ != nullptr && rare_->become != nullptr))) {
-    rare().become = std::move(table);
-  }
-}
-
-void ActorCore::ApplyBecome() {
-  if (rare_->become == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
-  EnterBehavior(std::exchange(rare_->become, nullptr));
-}
-
-void ActorCore::EnterBehavior(BehaviorPtr table) {
-  if (table == behavior_) return;
-  RemoveBehaviorTimers();
-  behavior_ = std::move(table);
-  if (rare_ != nullptr) ++rare_->epoch;
-  rank_index_ = 0;
-  rank_used_ = 0;
-  ReturnPostponed();
-  AddBehaviorTimers(*behavior_);
 }
 
 void ActorCore::Postpone() {
