@@ -23,6 +23,15 @@ ActorSystemOptions Completed(ActorSystemOptions options) {
   return options;
 }
 
+bool FindsCallCycles(FindCallCycles when) {
+#ifdef NDEBUG
+  constexpr bool kIsDebugBuild = false;
+#else
+  constexpr bool kIsDebugBuild = true;
+#endif
+  return when == FindCallCycles::kAlways || (when == FindCallCycles::kInDebugBuilds && kIsDebugBuild);
+}
+
 // Reports the end of another actor to a plain thread.
 class EndWatcher final : public Actor {
  public:
@@ -71,13 +80,16 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
       core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
             own_pool_ == nullptr ? *options_.executor : *own_pool_,
             options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
-      registry_(std::make_unique<LocalRegistry>(core_)) {
+      registry_(std::make_unique<LocalRegistry>(core_)),
+      mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   core_.set_registry(registry_.get());
+  if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   internal::AddSystem(&core_);
 }
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
+  mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }
 

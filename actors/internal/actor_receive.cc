@@ -33,10 +33,10 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
     if (entry.type != event.payload.type()) continue;
     bool takes = entry.predicate == nullptr;
     if (!takes) {
-      absl::optional<ExitReason> thrown;
+      std::exception_ptr thrown;
       InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
       if (is_fenced_) return nullptr;
-      if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);
+      if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
     }
     if (takes || has_exit_) return &entry;
   }
@@ -54,8 +54,8 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
     }
     const EventEntry* clause = ClauseFor(table, *place);
     if (has_exit_ || is_fenced_) return true;
-    const bool ends_actor = place->handler == nullptr && (place->kind == Event::Kind::kParentExit ||
-                                                          place->kind == Event::Kind::kStopRequest);
+    const bool ends_actor = place->handler == nullptr &&
+                            (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
     if (clause == nullptr && place->handler == nullptr && !ends_actor) continue;
     Event taken = std::move(*place);
     events.erase(place);
@@ -85,7 +85,7 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
 
 void ActorCore::TakeTimeout() {
   Event timeout{.kind = Event::Kind::kTimer,
-                  .epoch = rare().epoch,
+                .epoch = rare().epoch,
                 .payload = Payload::Of(TimerEvent{}),
                 .handler = rare().receives.back().timeout_now};
   const auto fired = std::find_if(rare().events.begin(), rare().events.end(),
@@ -99,7 +99,7 @@ void ActorCore::TakeTimeout() {
 void ActorCore::BeginRound(Activation& activation) {
   ReceiveUnderWay& receive = rare().receives.back();
   receive.is_taken = true;
-  activation.behavior = receive.table;
+  activation.Hold().behavior = receive.table;
   activation.ends_receive = true;
   activation.is_interleaved = false;  // nothing else is taken meanwhile
   RemoveBehaviorTimers();

@@ -23,8 +23,7 @@ void ActorCore::ArmExecutor() {
   if (next.is_infinite() || next >= rare().executor_time) return;
   if (rare().executor_timer != 0) system().executor().Cancel(rare().executor_timer);
   rare().executor_time = next;
-  rare().executor_timer =
-      system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
+  rare().executor_timer = system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
     PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
   });
 }
@@ -93,16 +92,16 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
           rare().receives.back().timeout_now = entry.handler;
           break;
         }
-        rare().behavior_timers.push_back(
-            AddTimer(now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
+        rare().behavior_timers.push_back(AddTimer(
+            now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
         break;
       case TimerEntry::Kind::kIdle:
         rare().behavior_timers.push_back(AddTimer(now + entry.after, {.kind = Timer::Kind::kIdle,
-                                                                .epoch = rare().epoch,
-                                                                .quiet = entry.after,
-                                                                .since = now,
-                                                                .place = rare().behavior_timers.size(),
-                                                                .handler = entry.handler}));
+                                                                      .epoch = rare().epoch,
+                                                                      .quiet = entry.after,
+                                                                      .since = now,
+                                                                      .place = rare().behavior_timers.size(),
+                                                                      .handler = entry.handler}));
         break;
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -86,7 +87,12 @@ SystemCore& SystemOfThisThread() {
 }
 
 SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed)
-    : name_(std::move(name)), incarnation_(incarnation), executor_(executor), log_(log), seed_(seed) {
+    : name_(std::move(name)),
+      incarnation_(incarnation),
+      executor_(executor),
+      log_(log),
+      seed_(seed),
+      dead_letters_(executor.clock(), log) {
   node_ = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
 }
 
@@ -124,6 +130,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
 }
 
 void SystemCore::Post(Signal signal) {
+  if (call_watch_ != nullptr && signal.kind == SignalKind::kReply) call_watch_->Forget(signal.to, signal.id);
   if (signal.to.is_null()) {
     if (!signal.from.is_null()) AnswerForDead(signal);
     return;
@@ -183,6 +190,10 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
   if (IsLocal(message.to)) {
     ActorCell* cell = cells_.Find(message.to.cell());
     if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+    if (ABSL_PREDICT_FALSE(call_watch_ != nullptr)) {
+      const CallWatch::Handing to(message.to);
+      return cell->Accept(*this, message, handing);
+    }
     return cell->Accept(*this, message, handing);
   }
   const NodeEntry* entry = NodeTable::Find(message.to.node());
@@ -217,16 +228,6 @@ MessageLedger SystemCore::Ledger() const {
   }
   ledger.refused = refused_.load(std::memory_order_relaxed);
   return ledger;
-}
-
-void SystemCore::OnDeadLetter(const DeadLetter& letter) {
-  absl::MutexLock lock(&mu_);
-  for (auto& listener : dead_letter_listeners_) listener(letter);
-}
-
-void SystemCore::SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
-  absl::MutexLock lock(&mu_);
-  dead_letter_listeners_.push_back(std::move(listener));
 }
 
 }  // namespace internal

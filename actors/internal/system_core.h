@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/log_sink.h"
@@ -49,16 +52,6 @@ struct MessageLedger {
   std::string ToString() const;
 };
 
-// A message that reached no handler: accepted and then left behind, or told and
-// refused.
-struct DeadLetter {
-  absl::Status why;
-  Pid from;
-  Pid to;
-  std::string mailbox;
-  std::string type;
-};
-
 namespace internal {
 
 class ActorCore;
@@ -69,6 +62,12 @@ class SystemCore {
   ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
+
+  // Whose actor has that life. It lives on as long as the actor does.
+  static SystemCore* OfLife(uint64_t life) {
+    const NodeEntry* entry = NodeTable::Find(static_cast<uint16_t>(life));
+    return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
+  }
 
   const std::string& name() const { return name_; }
   NodeIncarnation incarnation() const { return incarnation_; }
@@ -113,8 +112,8 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  void OnDeadLetter(const DeadLetter& letter);
-  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
+  void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
+  DeadLetterStream& dead_letters() { return dead_letters_; }
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
@@ -129,6 +128,10 @@ class SystemCore {
   // give equal ones.
   uint64_t SeedFor(uint64_t serial) const;
   uint64_t NewSeed() { return SeedFor(~last_seed_.fetch_add(1, std::memory_order_relaxed)); }
+
+  // Null unless call cycles are to be found. Set before actors run.
+  CallWatch* call_watch() { return call_watch_.get(); }
+  void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
 
   // Told of each step of each actor, one line each. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
@@ -152,6 +155,7 @@ class SystemCore {
   uint16_t node_;
   CellArena cells_;
   RoomWaiters room_waiters_{*this};
+  std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};
@@ -167,8 +171,7 @@ class SystemCore {
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
-  absl::Mutex mu_;
-  std::vector<absl::AnyInvocable<void(const DeadLetter&)>> dead_letter_listeners_ ABSL_GUARDED_BY(mu_);
+  DeadLetterStream dead_letters_;
 };
 
 // The turn that runs on this thread.
@@ -177,6 +180,8 @@ struct CurrentTurn {
   ActorCore* actor = nullptr;
   Worker* worker = nullptr;
   Pid self;
+  // Mailboxes of the actor whose room its senders do not know yet.
+  uint64_t unpublished = 0;
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };
