@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
+#include "understudy/tests/model/model_mutex.h"
 #include "understudy/tests/model/schedules.h"
 
 namespace understudy::model {
@@ -25,22 +26,6 @@ using ::testing::HasSubstr;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kSeqCst = std::memory_order_seq_cst;
 constexpr size_t kWorkers = 2;
-
-class Mutex {
- public:
-  void Lock() {
-    for (int free = 0; !state_.compare_exchange_strong(free, 1, std::memory_order_acquire, kRelaxed); free = 0) {
-      ModelAtomics::WaitWhile(state_, 1);
-    }
-  }
-  void Unlock() {
-    state_.store(0, std::memory_order_release);
-    ModelAtomics::WakeAll(state_);
-  }
-
- private:
-  ModelAtomic<int> state_{0};
-};
 
 enum class Bug {
   kNone,
@@ -118,7 +103,7 @@ class Parking {
   }
 
   ModelAtomic<uint64_t> state_{0};
-  Mutex mu_;
+  ModelMutex mu_;
   std::array<ModelPlain<Spot*>, kWorkers> spots_;
   ModelPlain<int> parked_{0};
 };
