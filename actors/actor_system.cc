@@ -80,7 +80,8 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
       core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
             own_pool_ == nullptr ? *options_.executor : *own_pool_,
             options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
-      registry_(std::make_unique<LocalRegistry>(core_)) {
+      registry_(std::make_unique<LocalRegistry>(core_)),
+      mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   core_.set_registry(registry_.get());
   if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   internal::AddSystem(&core_);
@@ -88,6 +89,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
+  mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }
 

@@ -57,8 +57,11 @@ ActorCore& OwnerOf(PendingId pending) {
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
   if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
-  SystemCore* system = SystemForSend(to);
-  if (system == nullptr) return NobodyError(to);
+  SystemCore* system = turn.system;
+  if (system == nullptr) {
+    system = SystemForSend(to);
+    if (system == nullptr) return NobodyError(to);
+  }
   absl::Status sent =
       system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
@@ -214,7 +217,9 @@ ReplierBase::ReplierBase(Activation& activation)
       asker_(activation.asker()),
       ask_(activation.ask()),
       is_watched_(system_->call_watch() != nullptr) {
-  activation.GiveAwayAnswer();
+  const KernelCode kernel;
+  // Once fenced, the fence has answered: what this one answers comes too late.
+  if (!kernel.is_fenced()) activation.GiveAwayAnswer();
 }
 
 void ReplierBase::TellOfMove() const {
@@ -232,6 +237,12 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
                 .id = ask_,
                 .status = std::move(status),
                 .payload = std::move(payload)});
+}
+
+CallInHand ReplierBase::Release() {
+  UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
+  system_ = nullptr;
+  return {.asker = asker_, .ask = ask_};
 }
 
 void ReplierBase::Abandon() {

@@ -47,6 +47,15 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
 bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
                 PendingId& waits, absl::Status& outcome);
 
+// Does not compile: T is no message for a channel of M.
+template <class M, class T>
+constexpr void CheckMessage() {
+  static_assert(!std::is_same_v<std::remove_cvref_t<T>, M>,
+                "this message cannot be copied: move it into the channel, Send(std::move(message))");
+  static_assert(std::is_same_v<std::remove_cvref_t<T>, M>,
+                "the channel's mailbox is declared for another type of message");
+}
+
 class ChannelBase {
  public:
   Pid pid() const { return pid_; }
@@ -159,6 +168,13 @@ class Channel : public internal::ChannelBase {
   Sending<M> Sent(M message, absl::Duration timeout) const {
     return Sending<M>(pid_, mailbox_, std::move(message), timeout);
   }
+  // Says what is wrong with what is not an M.
+  template <class T>
+    requires(!std::is_convertible_v<T &&, M>)
+  absl::Status Send(T&& /*message*/) const {
+    internal::CheckMessage<M, T>();
+    return absl::OkStatus();
+  }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
     internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
@@ -167,6 +183,11 @@ class Channel : public internal::ChannelBase {
     requires std::is_copy_constructible_v<M>
   {
     internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+  }
+  template <class T>
+    requires(!std::is_convertible_v<T &&, M>)
+  void Tell(T&& /*message*/) const {
+    internal::CheckMessage<M, T>();
   }
 };
 

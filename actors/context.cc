@@ -108,11 +108,32 @@ void Context::Stop(ExitReason reason) {
   const OwnersCall call(core_);
   if (!call.is_fenced()) core_.Stop(std::move(reason));
 }
+absl::Status Context::BecomeStacked(const Behavior& behavior) {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return FencedError();
+  UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
+  return core_.BecomeStacked(behavior.table());
+}
+absl::Status Context::Unbecome() {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return FencedError();
+  return core_.Unbecome();
+}
 Lease Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);
   if (call.is_fenced()) return Lease();
   core_.CloseMailbox(mailbox.index());
   return Lease(core_.self(), mailbox.index());
+}
+std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
+  const OwnersCall call(core_);
+  std::vector<Lease> leases;
+  if (call.is_fenced()) return leases;
+  for (size_t place = 0; place < mailboxes.size(); ++place) {
+    core_.CloseMailbox(mailboxes.IndexOf(place));
+    leases.emplace_back(core_.self(), mailboxes.IndexOf(place));
+  }
+  return leases;
 }
 Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
   const OwnersCall call(core_);
@@ -125,6 +146,10 @@ Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::
 void Context::Postpone() {
   const OwnersCall call(core_);
   if (!call.is_fenced()) core_.Postpone();
+}
+void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.PassOn(mailbox, std::move(payload), in_hand);
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {

@@ -9,22 +9,27 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/internal/handler.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_array.h"
+#include "understudy/actors/message.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/registry.h"
+#include "understudy/actors/replier.h"
 
 namespace understudy {
 
@@ -215,8 +220,19 @@ class Context : public SpawnsActors<Context> {
   // During Start it is a start that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
 
+  // Become, that keeps the present behaviour below the new one, until Unbecome.
+  // Like Become it takes effect when the handler returns or awaits; Become
+  // itself replaces the top of the stack and leaves what lies below. Full at
+  // limits::kBehaviorsStackedMax, FailedPrecondition before Start has given a
+  // behaviour; then nothing changes.
+  [[nodiscard]] absl::Status BecomeStacked(const Behavior& behavior);
+  // Goes back to what lies below. FailedPrecondition when nothing does.
+  [[nodiscard]] absl::Status Unbecome();
+
   // Closes the mailbox while the lease lives.
   [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox);
+  // All mailboxes of the array, each by a lease of its own.
+  [[nodiscard]] std::vector<Lease> Close(const internal::MailboxArrayBase& mailboxes);
   // Closes it until the ask is over, by its reply, the callee's death, its
   // deadline, the session's end or Cancel, awaited or not; or until the lease is
   // destroyed, unless that is kept: `std::move(lease).Keep()`.
@@ -228,6 +244,20 @@ class Context : public SpawnsActors<Context> {
   // behaviour changes. Its handler must not have moved from it: take const M&.
   // CHECKs when no message is in hand.
   void Postpone();
+  // For a mailbox that is a classifier: the message in hand goes on, as
+  // `message`, to another mailbox of this actor, where it is accepted anew, in
+  // the order of passing. Its own fate is "passed on"; when the target is full
+  // it is a dead letter, and its asker gets Full. A call goes with its Replier,
+  // and keeps its asker and deadline. CHECKs when no message is in hand or it
+  // has been passed on.
+  template <class M>
+  void PassOn(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
+    PassOnPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), {});
+  }
+  template <class Q, class R>
+  void PassOn(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
+    PassOnPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), replier.Release());
+  }
 
   // Calls `handler` after `delay`, once. A timer of that name that runs is
   // replaced. Timers survive become. ResourceExhausted at
@@ -289,6 +319,7 @@ class Context : public SpawnsActors<Context> {
   void SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                 std::shared_ptr<internal::MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<internal::MessageHandler> handler);
+  void PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand);
   absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
                                std::shared_ptr<internal::MessageHandler> handler);
   Lease CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);

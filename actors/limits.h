@@ -15,6 +15,8 @@ namespace understudy::limits {
 
 // One 64-bit word holds the set of open mailboxes of an actor.
 inline constexpr int kMailboxesPerActorMax = 64;
+// The label of one mailbox of an array is read in logs.
+inline constexpr size_t kMailboxLabelBytesMax = 64;
 // A mailbox's bound when its declaration gives none: enough for a burst, and
 // small enough that a stuck receiver is noticed before memory is.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;
@@ -30,6 +32,11 @@ inline constexpr absl::Duration kFenceRetry = absl::Milliseconds(5);
 // Messages accepted before the constructor has run and said which mailboxes
 // there are; more are refused.
 inline constexpr int64_t kStartingMessagesMax = 10000;
+// Behaviours below the present one: a stack that grows with each message is a
+// mistake, and is told so.
+inline constexpr size_t kBehaviorsStackedMax = 100;
+// Changes that enter hooks make one after another; more are a circle.
+inline constexpr int kBehaviorChangesInARowMax = 100;
 // Messages handled in one turn before other actors get the worker.
 inline constexpr int kMessagesPerTurnMax = 64;
 // A handler that runs so long holds up nobody any more: its worker's queue and
@@ -107,6 +114,8 @@ inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
 // Silence between a parent and its process child: one that is stopped or stuck
 // is noticed, one on a loaded machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
+// A flood of dead letters must not be a flood of lines.
+inline constexpr int kDeadLetterLinesPerSecond = 10;
 // How long a call may run when its caller gave nothing shorter.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

@@ -85,37 +85,47 @@ class MailboxBase {
  protected:
   explicit MailboxBase(const MailboxDeclaration& declaration)
       : index_(MailboxHost::Constructing().AddMailbox(declaration)) {}
+  explicit MailboxBase(int index) : index_(index) {}
   ~MailboxBase() = default;
 
  private:
   const int index_;
 };
 
+// A mailbox of M, whatever its name: what clauses are made of.
+template <class M>
+class TypedMailbox : public MailboxBase {
+ public:
+  using MessageSpec = M;
+  using Request = typename MessageTraits<M>::Request;
+  using Reply = typename MessageTraits<M>::Reply;
+  static_assert(std::is_move_constructible_v<Request>, "a message must be movable: it moves into its mailbox");
+
+ protected:
+  using MailboxBase::MailboxBase;
+  ~TypedMailbox() = default;
+};
+
+template <class A, FixedString kName, class M>
+MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
+  MailboxDeclaration declaration;
+  declaration.wire_name = WireName<A, kName>();
+  declaration.hash = WireHash<A, kName>();
+  declaration.request = &TypeOf<typename MessageTraits<M>::Request>();
+  if constexpr (MessageTraits<M>::kIsCall) declaration.reply = &TypeOf<typename MessageTraits<M>::Reply>();
+  declaration.options = options;
+  return declaration;
+}
+
 }  // namespace internal
 
 template <internal::FixedString kName, class M>
-class Mailbox : public internal::MailboxBase {
+class Mailbox : public internal::TypedMailbox<M> {
  public:
-  using MessageSpec = M;
-  using Request = typename internal::MessageTraits<M>::Request;
-  using Reply = typename internal::MessageTraits<M>::Reply;
-  static_assert(std::is_move_constructible_v<Request>, "a message must be movable: it moves into its mailbox");
-
   // `owner` is the actor that declares this member: `this`.
   template <class A>
-  explicit Mailbox(A* /*owner*/, MailboxOptions options = {}) : MailboxBase(Declare<A>(options)) {}
-
- private:
-  template <class A>
-  static internal::MailboxDeclaration Declare(const MailboxOptions& options) {
-    internal::MailboxDeclaration declaration;
-    declaration.wire_name = internal::WireName<A, kName>();
-    declaration.hash = internal::WireHash<A, kName>();
-    declaration.request = &internal::TypeOf<Request>();
-    if constexpr (internal::MessageTraits<M>::kIsCall) declaration.reply = &internal::TypeOf<Reply>();
-    declaration.options = options;
-    return declaration;
-  }
+  explicit Mailbox(A* /*owner*/, MailboxOptions options = {})
+      : internal::TypedMailbox<M>(internal::DeclareMailbox<A, kName, M>(options)) {}
 };
 
 }  // namespace understudy

@@ -27,6 +27,12 @@ namespace internal {
 class SystemCore;
 class Activation;
 
+// Which call it is.
+struct CallInHand {
+  Pid asker;
+  uint64_t ask = 0;
+};
+
 class ReplierBase {
  public:
   ReplierBase(ReplierBase&& other) noexcept
@@ -53,6 +59,9 @@ class ReplierBase {
 
   // It can still answer.
   bool is_open() const { return system_ != nullptr; }
+
+  // For Context::PassOn: gives the right up, unanswered. CHECKs that it is open.
+  CallInHand Release();
 
  protected:
   explicit ReplierBase(Activation& activation);

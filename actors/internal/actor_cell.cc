@@ -175,17 +175,27 @@ void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
 }
 
 void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
-  if (declaration.options.overflow != Overflow::kFailActor) return;
-  if (overflowed_.exchange(true, std::memory_order_relaxed)) return;  // it is told already
+  const bool fails = declaration.options.overflow == Overflow::kFailActor;
+  if (!fails && !declaration.is_call()) return;
+  std::atomic<bool>& is_told = fails ? overflowed_ : expiry_asked_;
+  if (is_told.exchange(true, std::memory_order_relaxed)) return;
   Envelope* told = Envelope::Make(EnvelopeKind::kOverflow);
   told->mailbox = static_cast<uint8_t>(place);
   if (Post(system, life, told) == Pushed::kClosed) Envelope::Delete(told);
 }
 
+void ActorCell::Schedule(SystemCore& system, uint64_t life) {
+  SystemCore* its = &system;
+  // A slow sender may have woken the cell's next life, perhaps of another system.
+  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
+  its->executor().Schedule(owner());
+}
+
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
+  const uint64_t life = envelope->life;
   switch (inbound_.PushAndWake(envelope, open_, bits)) {
     case Pushed::kMustSchedule:
-      system.executor().Schedule(owner());
+      Schedule(system, life);
       return true;
     case Pushed::kClosed:
       return false;
@@ -200,7 +210,7 @@ Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
   envelope->life = life;
   // A signal wakes whatever is open.
   const Pushed pushed = inbound_.Push(envelope, /*wakes=*/true);
-  if (pushed == Pushed::kMustSchedule) system.executor().Schedule(owner());
+  if (pushed == Pushed::kMustSchedule) Schedule(system, life);
   return pushed;
 }
 
@@ -218,11 +228,28 @@ ActorCell::Counts ActorCell::counts() const {
   return counts;
 }
 
+void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const ClosedMail&)> look) const {
+  const uint64_t now = life();
+  // acquire: pairs with SetLayout's release, for the gates and queues.
+  const MailboxLayout* mailboxes = layout_.load(std::memory_order_acquire);
+  if (now == 0 || mailboxes == nullptr) return;
+  const Gate* gates = gates_.load(std::memory_order_relaxed);
+  const Queue* queues = queues_.load(std::memory_order_relaxed);
+  const uint64_t open = open_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < mailboxes->size(); ++i) {
+    if ((open >> i & 1U) != 0) continue;
+    ClosedMail mail{.mailbox = (*mailboxes)[i].wire_name, .left = queues[i].left.load(std::memory_order_relaxed)};
+    mail.waiting = static_cast<int32_t>(gates[i].accepted.load(std::memory_order_relaxed) - mail.left);
+    if (mail.waiting > 0) look(now, i, mail);
+  }
+}
+
 void ActorCell::Open(uint64_t life) {
   UNDERSTUDY_CHECK(!inbound_.IsLive(), "cell ", index_, " is in use");
   layout_.store(nullptr, std::memory_order_relaxed);
   stage_.store(Stage::kStarting, std::memory_order_relaxed);
   overflowed_.store(false, std::memory_order_relaxed);
+  expiry_asked_.store(false, std::memory_order_relaxed);
   open_.store(0, std::memory_order_relaxed);
   // release: pairs with the acquire of senders.
   life_.store(life, std::memory_order_release);

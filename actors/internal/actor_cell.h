@@ -27,7 +27,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/exit_reason.h"
@@ -77,6 +79,13 @@ struct Queue {
   std::atomic<uint32_t> handled{0};
 };
 
+// The mail of a closed mailbox.
+struct ClosedMail {
+  absl::string_view mailbox;
+  int64_t waiting = 0;
+  uint32_t left = 0;  // messages that it has let out, ever
+};
+
 // The owner's object, which lies in the cell.
 class CellOwner : public Runnable {
  public:
@@ -122,6 +131,10 @@ class alignas(64) ActorCell {
   };
   Counts counts() const;
 
+  // Calls `look` for each mailbox that was closed when the actor went idle last,
+  // and has mail.
+  void ForEachClosed(absl::FunctionRef<void(uint64_t life, size_t place, const ClosedMail& mail)> look) const;
+
   // Null until the constructor has run.
   const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
 
@@ -156,6 +169,8 @@ class alignas(64) ActorCell {
   // A message that came early goes to that mailbox: it is counted there. False
   // when there is no room.
   bool AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);
+  // It has looked for calls that have expired: it may be asked again.
+  void ForgetExpiry() { expiry_asked_.store(false, std::memory_order_relaxed); }
   // An early message has left what held it.
   void ReleaseEarly() { early_.fetch_sub(1, std::memory_order_relaxed); }
   // Publishes the mailboxes whose mail wakes the actor, and goes idle. False
@@ -190,6 +205,7 @@ class alignas(64) ActorCell {
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
+  void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
   void Grow(size_t mailboxes);
 
@@ -208,8 +224,9 @@ class alignas(64) ActorCell {
   // The owner's.
   std::array<Queue, kGatesInside> queues_inside_;
   std::atomic<Queue*> queues_{queues_inside_.data()};
-  uint16_t room_for_ = kGatesInside;  // mailboxes, outside the cell if more
-  std::atomic<uint8_t> in_use_{0};    // of the queues, for whoever reads counts
+  uint16_t room_for_ = kGatesInside;       // mailboxes, outside the cell if more
+  std::atomic<uint8_t> in_use_{0};         // of the queues, for whoever reads counts
+  std::atomic<bool> expiry_asked_{false};  // by a sender that found a mailbox of calls full
   // Written under the lock of RoomWaiters; a turn reads it when it has published its room.
   std::atomic<bool> has_room_waiters_{false};
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;

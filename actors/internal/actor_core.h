@@ -11,8 +11,9 @@
 //
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
-// monitors), actor_receive.cc (the process style), actor_asks.cc, actor_timers.cc, actor_life.cc (start),
-// actor_end.cc, context.cc.
+// monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
+// actor_passing.cc (classifiers), actor_asks.cc, actor_timers.cc, actor_life.cc
+// (start), actor_end.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -32,6 +33,7 @@
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/actor_rare.h"
 #include "understudy/actors/internal/exceptions.h"
+#include "understudy/actors/internal/hook.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/internal/worker.h"
 
@@ -64,6 +66,8 @@ class ActorCore final : public CellOwner {
   std::vector<MailboxSignature> Signatures();
 
   void Become(BehaviorPtr table);
+  absl::Status BecomeStacked(BehaviorPtr table);
+  absl::Status Unbecome();
   void Fail(absl::Status status);
   void Stop(ExitReason reason);
   void FinishStart();
@@ -81,6 +85,9 @@ class ActorCore final : public CellOwner {
   void CloseMailbox(int mailbox);
   void EndLease(int mailbox);
   void Postpone();
+  // The message in hand, or what was made of it, goes to `mailbox`; a call with
+  // its right to answer. Its block has a call part.
+  void PassOn(int mailbox, Payload payload, CallInHand call);
 
   // A new entry of the table of asks, to be answered by Answered or a reply. Its
   // id is 0 when there is no room: awaiting it answers Full.
@@ -162,9 +169,10 @@ class ActorCore final : public CellOwner {
   void TakeOut(Envelope* envelope, Envelope* before);
   void PutBack(Envelope* envelope);
   void ReturnPostponed();
-  void PublishLimit(size_t place, uint32_t left, bool at_once);
+  void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
   void CancelWaiting(Pid asker, uint64_t ask);
+  void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
 
   // actor_choice.cc.
@@ -192,8 +200,12 @@ class ActorCore final : public CellOwner {
   void Settle(Activation& activation);
   void SettleMessage(Activation& activation);
   void Trace(absl::string_view what, const Activation& activation);
+
+  // actor_behaviors.cc.
   void ApplyBecome();
+  void ChangeBehavior();
   void EnterBehavior(BehaviorPtr table);
+  void RunHook(Hook& hook);
 
   // actor_receive.cc.
   bool IsReceiving() const { return rare_ != nullptr && !rare_->receives.empty(); }

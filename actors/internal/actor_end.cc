@@ -58,8 +58,8 @@ void ActorCore::DropActivations(const ExitReason& reason) {
   while (!rare_->activations.empty() && !is_fenced_) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
-    InUserCode([&] { newest->root() = RootTask(); });  // frames first: their Repliers answer
-    if (newest->source() != Activation::Source::kMessage || is_fenced_) continue;
+    InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
+    if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced_) continue;
     system().CountInHand(-1);
     system().Count(Fate::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
@@ -73,6 +73,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ == nullptr) return;
+  rare_->stack.clear();
   rare_->receives.clear();
   rare_->exit_handler = nullptr;
   rare_->parent_exit_handler = nullptr;
@@ -193,8 +194,7 @@ void ActorCore::Free() {
 // The handler that runs has not returned for long after a Kill. Its thread is
 // held in user code, and finds the mark when it comes back to the kernel.
 void ActorCore::Fence() {
-  auto* system =
-      const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
+  SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   has_exit_ = true;
   is_killed_ = true;
@@ -207,7 +207,7 @@ void ActorCore::Fence() {
   SettleFenced(current_, reason);
   for (const auto& activation : rare_->activations) {
     if (activation.get() != current_) SettleFenced(activation.get(), reason);
-    if (activation->source() == Activation::Source::kMessage) system->CountInHand(-1);
+    if (activation->source() == Activation::Source::kMessage && !activation->is_passed_on) system->CountInHand(-1);
   }
   LeaveRegistry();
   BuryWaiting(reason);
@@ -222,7 +222,7 @@ void ActorCore::Fence() {
 
 // A message in hand of a fenced actor.
 void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
-  if (activation == nullptr || activation->source() != Activation::Source::kMessage) return;
+  if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_passed_on) return;
   system().Count(Fate::kFailed);
   if (activation->is_call() && !activation->answer_given()) {
     activation->GiveAwayAnswer();

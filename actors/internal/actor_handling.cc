@@ -53,7 +53,7 @@ void ActorCore::HandleMessage(const Choice& choice) {
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
     activation->TakeMessage(envelope);
     activation->is_interleaved = clause.is_interleaved;
-    activation->behavior = behavior_;
+    activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
     if (activation->is_interleaved && activation->is_call()) {
       // Its actor need not be free to answer it.
@@ -92,38 +92,41 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     SetExit(std::move(event.reason), /*is_kill=*/false);
     return;
   }
-  auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
-  activation->payload = std::move(event.payload);
-  activation->handler = handler;
-  activation->behavior = behavior_;
-  if (ends_receive) BeginRound(*activation);
   if (handler->awaits()) {
+    auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
+    activation->envelope = event.payload.Release();
+    activation->Hold() = {.behavior = behavior_, .handler = handler};
+    if (ends_receive) BeginRound(*activation);
     RunAwaiting(std::move(activation), *handler);
-  } else {
-    RunHandler(*activation, *handler);
+    return;
   }
+  Activation activation(*this, Activation::Source::kEvent);
+  activation.envelope = event.payload.Release();
+  if (ends_receive) BeginRound(activation);
+  RunHandler(activation, *handler);
 }
 
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
   if (ABSL_PREDICT_TRUE(system().tracer() == nullptr)) return;
   absl::string_view mailbox = "event";
   if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
-  const MessageType* type = activation.envelope != nullptr ? activation.envelope->type : activation.payload.type();
+  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
+  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
   system().tracer()(absl::StrCat(self().ToString(), " ", what, " ", mailbox, " of ",
-                                 type == nullptr ? "start" : type->name(), " from ", activation.asker().ToString()));
+                                 type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
 }
 
 // A handler that is no coroutine.
 void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
   Trace("handles", activation);
   current_ = &activation;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] { thrown = Caught([&] { handler.Run(*actor_, activation); }); });
   current_ = nullptr;
   if (ABSL_PREDICT_FALSE(is_fenced_)) return;
-  if (ABSL_PREDICT_FALSE(thrown.has_value())) {
+  if (ABSL_PREDICT_FALSE(thrown != nullptr)) {
     activation.has_failed = true;
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+    SetExit(DescribeException(thrown), /*is_kill=*/false);
   }
   Settle(activation);
 }
@@ -131,19 +134,19 @@ void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
   Trace("handles", *activation);
   Activation& running = *activation;
-  running.awaits = true;
+  running.Hold();
   if (running.source() == Activation::Source::kMessage) system().CountInHand(1);
   rare().activations.push_back(std::move(activation));
   current_ = &running;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] {
     thrown = Caught([&] { handler.Run(*actor_, running); });
-    if (!thrown) running.root().handle().resume();
+    if (thrown == nullptr) running.held()->root.handle().resume();
   });
-  if (thrown && !is_fenced_) {
+  if (thrown != nullptr && !is_fenced_) {
     running.has_failed = true;
     running.is_complete = true;
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+    SetExit(DescribeException(thrown), /*is_kill=*/false);
   }
   AfterStep(running);
 }
@@ -163,9 +166,9 @@ void ActorCore::AfterStep(Activation& activation) {
     ApplyBecome();
     return;
   }
-  if (activation.exception != nullptr) {
+  if (activation.held()->exception != nullptr) {
     activation.has_failed = true;
-    SetExit(DescribeException(activation.exception), /*is_kill=*/false);
+    SetExit(DescribeException(activation.held()->exception), /*is_kill=*/false);
   }
   auto& activations = rare_->activations;
   const auto place = std::find_if(activations.begin(), activations.end(),
@@ -175,10 +178,10 @@ void ActorCore::AfterStep(Activation& activation) {
   activations.erase(place);
   // The frame first: a Replier that it forgot gives the right to answer back.
   current_ = finished.get();
-  InUserCode([&] { finished->root() = RootTask(); });
+  InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
   if (is_fenced_) return;
-  if (finished->source() == Activation::Source::kMessage) system().CountInHand(-1);
+  if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
   Settle(*finished);
 }
 
@@ -192,6 +195,7 @@ void ActorCore::Settle(Activation& activation) {
 
 // What the message's fate is, and an answer where one is still owed.
 void ActorCore::SettleMessage(Activation& activation) {
+  if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
   if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
     PutBack(std::exchange(activation.envelope, nullptr));
     return;
@@ -215,28 +219,6 @@ bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
   if (current_ == nullptr || current_->ask() != ask || current_->asker() != asker) return false;
   current_->TakeBackAnswer();
   return true;
-}
-
-void ActorCore::Become(BehaviorPtr table) {
-  if (table != nullptr && (table != behavior_ || (rare_ != nullptr && rare_->become != nullptr))) {
-    rare().become = std::move(table);
-  }
-}
-
-void ActorCore::ApplyBecome() {
-  if (rare_->become == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
-  EnterBehavior(std::exchange(rare_->become, nullptr));
-}
-
-void ActorCore::EnterBehavior(BehaviorPtr table) {
-  if (table == behavior_) return;
-  RemoveBehaviorTimers();
-  behavior_ = std::move(table);
-  if (rare_ != nullptr) ++rare_->epoch;
-  rank_index_ = 0;
-  rank_used_ = 0;
-  ReturnPostponed();
-  AddBehaviorTimers(*behavior_);
 }
 
 void ActorCore::Postpone() {
@@ -267,7 +249,7 @@ void Activation::FinishTell(BehaviorPtr become) {
 }
 
 Envelope* Activation::ReplyBlock(const MessageType& type) {
-  if (!awaits) {
+  if (held_ == nullptr) {
     // The handler has returned.
     Envelope* own = std::exchange(envelope, nullptr);
     own->DropValue();
@@ -280,12 +262,12 @@ Envelope* Activation::ReplyBlock(const MessageType& type) {
 }
 
 void Activation::SendReply(Envelope* block) {
-  answer_given_ = true;
-  KernelCode kernel;
-  if (kernel.is_fenced()) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) {  // the fence has answered
     Envelope::Delete(block);
     return;
   }
+  answer_given_ = true;
   core_.SendReply(asker_, block);
 }
 
@@ -296,9 +278,9 @@ void Activation::AnswerStatus(const absl::Status& status) {
 }
 
 void Activation::AnswerFinally(const absl::Status& status) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return;  // the fence has answered
   answer_given_ = true;
-  KernelCode kernel;
-  if (kernel.is_fenced()) return;
   core_.system().Reply(core_.self(), asker_, ask_, status);
 }
 

@@ -89,8 +89,9 @@ struct Rare {
   absl::InlinedVector<Waiter, 2> resumable;
   std::vector<ReceiveUnderWay> receives;  // the innermost last
 
-  BehaviorPtr become;  // when the handler returns
-  uint64_t epoch = 1;  // counts behaviours entered
+  BehaviorPtr become;              // when the handler returns
+  std::vector<BehaviorPtr> stack;  // below what it has, or will have become
+  uint64_t epoch = 1;              // counts behaviours entered
   std::vector<uint64_t> behavior_timers;
   MonotonicTime last_message;
 

@@ -44,7 +44,7 @@ enum class EnvelopeKind : uint8_t {
   kSignal,      // the value is a Signal
   kTick,        // a time of the actor's own timers has come; no value
   kWake,        // nothing: the actor has a turn
-  kOverflow,    // a mailbox overflowed that fails its actor; no value
+  kOverflow,    // a mailbox overflowed that fails its actor, or one of calls; no value
   kOutcome,     // the value is a SpawnReport
   kNameChange,  // the value is a NameReport
 };
@@ -111,6 +111,14 @@ struct Envelope {
   bool Retype(const MessageType& other);
 };
 static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32);
+
+// How a value of that size and alignment lies in a block.
+constexpr bool IsBoxed(size_t size, size_t alignment) { return alignment > 16 || size > (size_t{8} << 10); }
+constexpr uint8_t BlockUnits(size_t size, size_t alignment, bool has_call_part) {
+  const size_t value = IsBoxed(size, alignment) ? sizeof(void*) : size;
+  const size_t bytes = sizeof(Envelope) + (has_call_part ? sizeof(CallPart) : 0) + value;
+  return static_cast<uint8_t>((bytes + kBlockUnit - 1) / kBlockUnit);
+}
 
 }  // namespace understudy::internal
 

@@ -27,7 +27,11 @@ void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
   }
   // The receiver may have read the mark before it was there: at the end of the
   // turn that takes this it reads it again.
-  PostOrDrop(cell, system_, life, Envelope::Make(EnvelopeKind::kWake));
+  Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
+  if (cell.Post(system_, life, wake) == Pushed::kClosed) {
+    Envelope::Delete(wake);
+    Admit(cell, life);  // it ended without looking: now they are told
+  }
   for (Signal& reply : replies) system_.Post(std::move(reply));
 }
 

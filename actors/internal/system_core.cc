@@ -87,7 +87,12 @@ SystemCore& SystemOfThisThread() {
 }
 
 SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed)
-    : name_(std::move(name)), incarnation_(incarnation), executor_(executor), log_(log), seed_(seed) {
+    : name_(std::move(name)),
+      incarnation_(incarnation),
+      executor_(executor),
+      log_(log),
+      seed_(seed),
+      dead_letters_(executor.clock(), log) {
   node_ = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
 }
 
@@ -223,16 +228,6 @@ MessageLedger SystemCore::Ledger() const {
   }
   ledger.refused = refused_.load(std::memory_order_relaxed);
   return ledger;
-}
-
-void SystemCore::OnDeadLetter(const DeadLetter& letter) {
-  absl::MutexLock lock(&mu_);
-  for (auto& listener : dead_letter_listeners_) listener(letter);
-}
-
-void SystemCore::SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
-  absl::MutexLock lock(&mu_);
-  dead_letter_listeners_.push_back(std::move(listener));
 }
 
 }  // namespace internal

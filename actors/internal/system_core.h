@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
@@ -51,16 +52,6 @@ struct MessageLedger {
   std::string ToString() const;
 };
 
-// A message that reached no handler: accepted and then left behind, or told and
-// refused.
-struct DeadLetter {
-  absl::Status why;
-  Pid from;
-  Pid to;
-  std::string mailbox;
-  std::string type;
-};
-
 namespace internal {
 
 class ActorCore;
@@ -71,6 +62,12 @@ class SystemCore {
   ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
+
+  // Whose actor has that life. It lives on as long as the actor does.
+  static SystemCore* OfLife(uint64_t life) {
+    const NodeEntry* entry = NodeTable::Find(static_cast<uint16_t>(life));
+    return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
+  }
 
   const std::string& name() const { return name_; }
   NodeIncarnation incarnation() const { return incarnation_; }
@@ -115,8 +112,8 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  void OnDeadLetter(const DeadLetter& letter);
-  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
+  void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
+  DeadLetterStream& dead_letters() { return dead_letters_; }
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
@@ -174,8 +171,7 @@ class SystemCore {
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
-  absl::Mutex mu_;
-  std::vector<absl::AnyInvocable<void(const DeadLetter&)>> dead_letter_listeners_ ABSL_GUARDED_BY(mu_);
+  DeadLetterStream dead_letters_;
 };
 
 // The turn that runs on this thread.
@@ -184,6 +180,8 @@ struct CurrentTurn {
   ActorCore* actor = nullptr;
   Worker* worker = nullptr;
   Pid self;
+  // Mailboxes of the actor whose room its senders do not know yet.
+  uint64_t unpublished = 0;
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };
