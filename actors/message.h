@@ -76,8 +76,8 @@ struct MessageType {
   size_t size;
   size_t alignment;
   bool is_wire;
-  bool is_boxed;       // too large or over-aligned for a block
-  uint8_t units[2];    // of a block for a tell, and for a call
+  bool is_boxed;                             // too large or over-aligned for a block
+  uint8_t units[2];                          // of a block for a tell, and for a call
   void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
   void (*copy)(void* to, const void* from);  // null when it cannot be copied
   void (*destroy)(void* value);              // null when there is nothing to do

@@ -30,9 +30,33 @@ void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
   Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
   if (cell.Post(system_, life, wake) == Pushed::kClosed) {
     Envelope::Delete(wake);
-    Admit(cell, life);  // it ended without looking: now they are told
+    RefuseAll(shard, life);  // it ended without looking
   }
   for (Signal& reply : replies) system_.Post(std::move(reply));
+}
+
+// That life has ended, which Accept need not see yet.
+void RoomWaiters::RefuseAll(Shard& shard, uint64_t life) {
+  std::vector<Signal> replies;
+  {
+    absl::MutexLock lock(&shard.mu);
+    auto next = shard.queues.lower_bound({life, 0});
+    while (next != shard.queues.end() && next->first.first == life) {
+      for (Waiting& waiting : next->second) {
+        replies.push_back({.kind = SignalKind::kReply,
+                           .from = waiting.to,
+                           .to = waiting.from,
+                           .id = waiting.ask,
+                           .status = MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"),
+                           .payload = std::move(waiting.payload)});
+      }
+      next = shard.queues.erase(next);
+    }
+  }
+  for (Signal& reply : replies) {
+    system_.CountRefused();
+    system_.Post(std::move(reply));
+  }
 }
 
 void RoomWaiters::Admit(ActorCell& cell, uint64_t life) {

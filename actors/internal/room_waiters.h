@@ -67,6 +67,7 @@ class RoomWaiters {
 
   Shard& ShardOf(Pid to) { return shards_[to.cell() % shards_.size()]; }
   Shard& ShardOf(const ActorCell& cell) { return shards_[cell.index() % shards_.size()]; }
+  void RefuseAll(Shard& shard, uint64_t life);
   std::vector<Signal> AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
 
   SystemCore& system_;
