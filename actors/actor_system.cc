@@ -23,6 +23,15 @@ ActorSystemOptions Completed(ActorSystemOptions options) {
   return options;
 }
 
+bool FindsCallCycles(FindCallCycles when) {
+#ifdef NDEBUG
+  constexpr bool kIsDebugBuild = false;
+#else
+  constexpr bool kIsDebugBuild = true;
+#endif
+  return when == FindCallCycles::kAlways || (when == FindCallCycles::kInDebugBuilds && kIsDebugBuild);
+}
+
 // Reports the end of another actor to a plain thread.
 class EndWatcher final : public Actor {
  public:
@@ -74,6 +83,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
       registry_(std::make_unique<LocalRegistry>(core_)),
       mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   core_.set_registry(registry_.get());
+  if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   internal::AddSystem(&core_);
 }
 

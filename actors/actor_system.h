@@ -31,9 +31,11 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/call_cycle.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox_watch.h"
@@ -43,6 +45,10 @@
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {
+
+// When actors that wait for each other in a circle are found and reported. It
+// changes nothing else, and costs a lock and a search for each ask.
+enum class FindCallCycles { kInDebugBuilds, kAlways, kNever };
 
 struct ActorSystemOptions {
   // Becomes the node's name when a Node adopts the system; a DNS label.
@@ -58,6 +64,7 @@ struct ActorSystemOptions {
   absl::Duration closed_mail_limit = absl::Minutes(1);
   // How long the destructor lets actors end by themselves.
   absl::Duration shutdown_within = absl::Seconds(5);
+  FindCallCycles call_cycles = FindCallCycles::kInDebugBuilds;
 };
 
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
@@ -96,6 +103,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   MessageLedger Ledger() const { return core_.Ledger(); }
   // Replies that came when their asker no longer waited; they were dropped.
   int64_t late_replies() const { return core_.late_replies(); }
+  // Call cycles found, and a listener for each: called on the thread that closed
+  // it, after the log line; must not wait or send. Nothing where they are not to
+  // be found (ActorSystemOptions).
+  int64_t call_cycles() { return core_.call_watch() == nullptr ? 0 : core_.call_watch()->cycles(); }
+  void SubscribeCallCycles(absl::AnyInvocable<void(const CallCycle&)> listener) {
+    if (core_.call_watch() != nullptr) core_.call_watch()->Subscribe(std::move(listener));
+  }
   // Called for each dead letter, on the thread that made it (see DeadLetterStream).
   // Gives what Unsubscribe takes.
   uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener) {

@@ -6,10 +6,12 @@
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
@@ -55,8 +57,11 @@ ActorCore& OwnerOf(PendingId pending) {
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
   if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
-  SystemCore* system = SystemForSend(to);
-  if (system == nullptr) return NobodyError(to);
+  SystemCore* system = turn.system;
+  if (system == nullptr) {
+    system = SystemForSend(to);
+    if (system == nullptr) return NobodyError(to);
+  }
   absl::Status sent =
       system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
@@ -83,6 +88,9 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const PendingId pending = core.NewAsk(to, deadline);
   if (pending.id == 0) return pending;
+  if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
+    watch->Asked(core.self(), pending.id, to, std::string(MailboxNames::Find(mailbox)));
+  }
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,
@@ -120,6 +128,9 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
     return false;
   }
   // Not before those that wait.
+  CallWatch* const watch = system.call_watch();
+  absl::optional<CallWatch::Handing> handing;
+  if (watch != nullptr) handing.emplace(to);
   if (!cell->has_room_waiters()) {
     outcome = cell->Accept(system, {.from = core.self(), .to = to, .mailbox = mailbox, .type = &type, .value = value},
                            Handing::kMove, WhenFull::kWaits);
@@ -134,6 +145,9 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
     return false;
   }
   core.NoteWaitForRoom(waits.id, to);
+  if (watch != nullptr) {
+    watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(mailbox)));
+  }
   Envelope* block = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false);
   type.move(block->value(), value);
   block->SetMade();
@@ -201,8 +215,17 @@ ReplierBase::ReplierBase(Activation& activation)
     : system_(&activation.core().system()),
       callee_(activation.core().self()),
       asker_(activation.asker()),
-      ask_(activation.ask()) {
-  activation.GiveAwayAnswer();
+      ask_(activation.ask()),
+      is_watched_(system_->call_watch() != nullptr) {
+  const KernelCode kernel;
+  // Once fenced, the fence has answered: what this one answers comes too late.
+  if (!kernel.is_fenced()) activation.GiveAwayAnswer();
+}
+
+void ReplierBase::TellOfMove() const {
+  if (system_ == nullptr) return;
+  const Pid* to = CallWatch::Handing::Current();
+  system_->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
 }
 
 void ReplierBase::Post(absl::Status status, Payload payload) {

@@ -76,6 +76,8 @@ struct MessageType {
   size_t size;
   size_t alignment;
   bool is_wire;
+  bool is_boxed;       // too large or over-aligned for a block
+  uint8_t units[2];    // of a block for a tell, and for a call
   void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
   void (*copy)(void* to, const void* from);  // null when it cannot be copied
   void (*destroy)(void* value);              // null when there is nothing to do
@@ -116,6 +118,8 @@ constexpr MessageType MakeMessageType() {
                    .size = sizeof(M),
                    .alignment = alignof(M),
                    .is_wire = WireMessage<M>,
+                   .is_boxed = IsBoxed(sizeof(M), alignof(M)),
+                   .units = {BlockUnits(sizeof(M), alignof(M), false), BlockUnits(sizeof(M), alignof(M), true)},
                    .move = [](void* to, void* from) { new (to) M(std::move(*static_cast<M*>(from))); },
                    .copy = nullptr,
                    .destroy = nullptr,

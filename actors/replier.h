@@ -39,7 +39,10 @@ class ReplierBase {
       : system_(std::exchange(other.system_, nullptr)),
         callee_(other.callee_),
         asker_(other.asker_),
-        ask_(other.ask_) {}
+        ask_(other.ask_),
+        is_watched_(other.is_watched_) {
+    if (is_watched_) TellOfMove();
+  }
   ReplierBase& operator=(ReplierBase&& other) noexcept {
     if (this != &other) {
       Abandon();
@@ -47,6 +50,8 @@ class ReplierBase {
       callee_ = other.callee_;
       asker_ = other.asker_;
       ask_ = other.ask_;
+      is_watched_ = other.is_watched_;
+      if (is_watched_) TellOfMove();
     }
     return *this;
   }
@@ -64,11 +69,14 @@ class ReplierBase {
 
  private:
   void Abandon();
+  // To the search for call cycles: somebody else may hold it now.
+  void TellOfMove() const;
 
   SystemCore* system_ = nullptr;
   Pid callee_;
   Pid asker_;
   uint64_t ask_ = 0;
+  bool is_watched_ = false;
 };
 
 }  // namespace internal

@@ -20,6 +20,7 @@ ActorSystemOptions Options(SeededExecutor& executor, uint64_t seed, std::string 
   options.seed = seed + 1;  // 0 would ask the operating system
   options.log = &LogSink::Null();
   options.closed_mail_limit = absl::InfiniteDuration();
+  options.call_cycles = FindCallCycles::kAlways;
   return options;
 }
 

@@ -133,7 +133,7 @@ Runnable* ThreadPool::Next(PoolWorker& worker) {
 
 // The same, with regard to whose turn it is.
 Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
-  const uint32_t round = rounds_.load(std::memory_order_relaxed);
+  const uint64_t round = rounds_.load(std::memory_order_relaxed);
   if (worker.turns >= options_.shared_first_every || round != worker.seen_round) {
     worker.turns = 0;
     worker.rounds_in_row += round == worker.seen_round ? 0 : 1;

@@ -73,6 +73,7 @@ struct ThreadPoolStats {
   int own_threads = 0;  // of actors of their own
   int64_t takeovers = 0;
   int64_t long_handlers = 0;    // lines that named one
+  int64_t rounds = 0;           // of the watchdog
   int64_t workers_refused = 0;  // that a bound, or the operating system, did not let be added
 };
 
@@ -132,11 +133,12 @@ class ThreadPool final : public Executor {
   std::vector<std::unique_ptr<internal::PoolWorker>> workers_;
   std::atomic<int> records_{0};
 
-  internal::SharedQueue shared_;
-  internal::Parking parking_;
+  // Lines of their own: plain threads write the one, workers that sleep and wake the other, and all read both.
+  alignas(64) internal::SharedQueue shared_;
+  alignas(64) internal::Parking parking_;
   std::atomic<bool> is_stopping_{false};
   // Rounds of the watchdog, so that workers know that time passes without a clock.
-  alignas(64) std::atomic<uint32_t> rounds_{0};
+  alignas(64) std::atomic<uint64_t> rounds_{0};
 
   mutable absl::Mutex workers_mu_;
   int alive_ ABSL_GUARDED_BY(workers_mu_) = 0;

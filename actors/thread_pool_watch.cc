@@ -165,6 +165,7 @@ void ThreadPool::Name(PoolWorker& worker) {
 
 ThreadPoolStats ThreadPool::stats() const {
   ThreadPoolStats stats{.threads = threads_, .parked = parking_.parked(), .own_threads = own_threads_.size()};
+  stats.rounds = static_cast<int64_t>(rounds_.load(std::memory_order_relaxed));
   absl::MutexLock lock(&workers_mu_);
   stats.workers = alive_;
   stats.surplus = alive_ - threads_;

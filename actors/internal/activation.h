@@ -116,7 +116,7 @@ class Activation {
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
   ~Activation() {
-    root_ = RootTask();  // its frame uses the message
+    if (held_ != nullptr) held_ = nullptr;  // its frame uses the message
     if (envelope != nullptr) Envelope::Delete(envelope);
   }
 
@@ -130,7 +130,6 @@ class Activation {
   // For handler.h: the message or event, and what the handler came to.
   template <class M>
   M& As() {
-    if (envelope == nullptr) return payload.As<M>();
     UNDERSTUDY_DCHECK(envelope->type == &TypeOf<M>(), "a ", envelope->type->name(), " for a handler of ",
                       TypeOf<M>().name());
     return *static_cast<M*>(envelope->value());
@@ -152,36 +151,42 @@ class Activation {
   void GiveAwayAnswer() { answer_given_ = true; }
   // The Replier was destroyed unused before the handler ended.
   void TakeBackAnswer() { answer_given_ = false; }
-  void SetRoot(RootTask root) { root_ = std::move(root); }
+  void SetRoot(RootTask root) { held_->root = std::move(root); }
 
   // For ActorCore.
   void TakeMessage(Envelope* taken) {
     envelope = taken;
     mailbox = taken->mailbox;
-    stamp = taken->stamp;
-    asker_ = taken->sender();
     if (taken->has(Envelope::kHasCallPart)) {
+      asker_ = taken->sender();
       ask_ = taken->call().ask;
       deadline_ = taken->call().deadline;
     }
   }
-  Envelope* envelope = nullptr;             // the message; null for an event, and once its block has the answer
-  Payload payload;                          // the event
-  BehaviorPtr behavior;                     // pinned, once it awaits
-  std::shared_ptr<MessageHandler> handler;  // pinned, for events
+  // What a coroutine handler needs besides.
+  struct Held {
+    BehaviorPtr behavior;                     // pinned
+    std::shared_ptr<MessageHandler> handler;  // pinned, for events
+    std::exception_ptr exception;
+    RootTask root;
+  };
+  Held& Hold() {
+    if (held_ == nullptr) held_ = std::make_unique<Held>();
+    return *held_;
+  }
+  // Null for a handler that is no coroutine.
+  Held* held() { return held_.get(); }
+
+  Envelope* envelope = nullptr;  // the message or event; null once its block has the answer
   int mailbox = -1;
   bool is_interleaved = false;
   bool has_failed = false;  // Fail was called, or it threw
   bool is_postponed = false;
   bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
-  uint64_t stamp = 0;         // of the message, for Postpone
   bool is_complete = false;
-  bool awaits = false;  // its handler is a coroutine
-  std::exception_ptr exception;
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
-  RootTask& root() { return root_; }
 
  private:
   // Room for an answer: the call's own block when nobody can look at the call
@@ -196,7 +201,7 @@ class Activation {
   uint64_t ask_ = 0;
   MonotonicTime deadline_ = MonotonicTime::InfiniteFuture();
   absl::Status status_;
-  RootTask root_;
+  std::unique_ptr<Held> held_;
 };
 
 inline std::suspend_always RootTask::promise_type::final_suspend() noexcept {
@@ -204,7 +209,9 @@ inline std::suspend_always RootTask::promise_type::final_suspend() noexcept {
   return {};
 }
 
-inline void RootTask::promise_type::unhandled_exception() noexcept { activation_.exception = std::current_exception(); }
+inline void RootTask::promise_type::unhandled_exception() noexcept {
+  activation_.Hold().exception = std::current_exception();
+}
 
 }  // namespace internal
 }  // namespace understudy

@@ -10,6 +10,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -30,6 +31,7 @@ bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
   const absl::optional<Waiter> waiter =
       asks()->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
   if (!waiter) return false;
+  if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
   SettleNotes(id, is_good);
   if (waiter->handle != nullptr) rare().resumable.push_back(*waiter);
   return true;
@@ -61,6 +63,7 @@ void ActorCore::ExpireAsk(uint64_t id) {
   if (!asks()->IsAwaited(id)) {
     SettleNotes(id, asks()->HasGoodAnswer(id));
     (void)asks()->Take(id);
+    if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
     return;
   }
   const AskNotes* notes = asks()->FindNotes(id);
@@ -90,6 +93,17 @@ bool ActorCore::IsAnswered(uint64_t id) const {
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
   asks()->Await(id, {.handle = waiter, .activation = current_});
+  TellOfWait(id);
+}
+
+// To the search for call cycles: the handler in hand waits, and nothing else
+// runs meanwhile.
+void ActorCore::TellOfWait(uint64_t id) {
+  CallWatch* watch = system().call_watch();
+  if (watch == nullptr || current_->is_interleaved) return;
+  std::string handler = current_->source() == Activation::Source::kStart ? "Start" : "an event";
+  if (current_->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current_->mailbox)].wire_name);
+  watch->Awaits(self(), id, std::move(handler));
 }
 
 void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
@@ -97,6 +111,15 @@ void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait
   // Those that are answered too: they are kept until the group has gone on.
   for (const PendingId& pending : pendings) {
     if (asks()->Has(pending.id)) asks()->Join(pending.id, &wait);
+  }
+  // Where fewer would do, one that does not come holds nobody up.
+  const bool needs_all =
+      wait.good_left > pendings.size() && wait.bad_left > pendings.size() &&
+      wait.answers_left == static_cast<size_t>(std::count_if(pendings.begin(), pendings.end(),
+                                                             [this](const PendingId& p) { return !IsAnswered(p.id); }));
+  if (!needs_all) return;
+  for (const PendingId& pending : pendings) {
+    if (!IsAnswered(pending.id)) TellOfWait(pending.id);
   }
 }
 
@@ -135,6 +158,7 @@ void ActorCore::EndAskLease(int mailbox, uint64_t id) {
 // At the end of the life: the callees are told, and nothing is left behind.
 void ActorCore::DropAsks() {
   if (asks() == nullptr) return;
+  if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->ForgetAll(self());
   for (const uint64_t id : asks()->All()) {
     TellCallee(id);
     const AskNotes* notes = asks()->FindNotes(id);

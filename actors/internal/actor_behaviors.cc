@@ -82,9 +82,9 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
 
 void ActorCore::RunHook(Hook& hook) {
   if (hook == nullptr) return;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] { thrown = Caught([&] { hook(*actor_); }); });
-  if (thrown && !is_fenced_) SetExit(*std::move(thrown), /*is_kill=*/false);
+  if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), /*is_kill=*/false);
 }
 
 }  // namespace understudy::internal

@@ -184,10 +184,18 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
   if (Post(system, life, told) == Pushed::kClosed) Envelope::Delete(told);
 }
 
+void ActorCell::Schedule(SystemCore& system, uint64_t life) {
+  SystemCore* its = &system;
+  // A slow sender may have woken the cell's next life, perhaps of another system.
+  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
+  its->executor().Schedule(owner());
+}
+
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
+  const uint64_t life = envelope->life;
   switch (inbound_.PushAndWake(envelope, open_, bits)) {
     case Pushed::kMustSchedule:
-      system.executor().Schedule(owner());
+      Schedule(system, life);
       return true;
     case Pushed::kClosed:
       return false;
@@ -202,7 +210,7 @@ Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
   envelope->life = life;
   // A signal wakes whatever is open.
   const Pushed pushed = inbound_.Push(envelope, /*wakes=*/true);
-  if (pushed == Pushed::kMustSchedule) system.executor().Schedule(owner());
+  if (pushed == Pushed::kMustSchedule) Schedule(system, life);
   return pushed;
 }
 

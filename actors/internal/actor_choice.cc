@@ -25,7 +25,7 @@ BehaviorTable* ActorCore::Effective() {
 // Bit i is set when clause i's guard holds. Ends the actor when one throws.
 uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
   uint64_t holding = 0;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] {
     thrown = Caught([&] {
       for (size_t i = 0; i < table.clauses.size(); ++i) {
@@ -35,7 +35,7 @@ uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
     });
   });
   if (is_fenced_) return 0;
-  if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);
+  if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
   return has_exit_ ? 0 : holding;
 }
 
@@ -53,11 +53,11 @@ ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64
         is_selective = true;
         bool takes = clause.predicate == nullptr;
         if (!takes) {
-          absl::optional<ExitReason> thrown;
+          std::exception_ptr thrown;
           InUserCode([&] { thrown = Caught([&] { takes = clause.predicate(envelope->value()); }); });
           if (is_fenced_) return {};
-          if (thrown) {
-            SetExit(*std::move(thrown), /*is_kill=*/false);
+          if (thrown != nullptr) {
+            SetExit(DescribeException(thrown), /*is_kill=*/false);
             return {};
           }
         }

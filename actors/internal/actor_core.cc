@@ -86,8 +86,7 @@ std::vector<MailboxSignature> ActorCore::Signatures() {
 }
 
 void ActorCore::Run() {
-  auto* system =
-      const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
+  SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   if (stage_ == Stage::kConstructing && !Construct()) {
     is_fenced_ ? FinishFenced() : End();
@@ -257,8 +256,8 @@ std::string ActorCore::Describe() {
     what = "Start";
   } else if (current_->source() == Activation::Source::kEvent) {
     what = "an event";
-  } else if (current_->envelope != nullptr) {
-    what = (*mailboxes)[current_->envelope->mailbox].wire_name;
+  } else if (current_->mailbox >= 0) {
+    what = (*mailboxes)[static_cast<size_t>(current_->mailbox)].wire_name;
   }
   return absl::StrCat(self().ToString(), " in the handler of ", what);
 }

@@ -169,7 +169,7 @@ class ActorCore final : public CellOwner {
   void TakeOut(Envelope* envelope, Envelope* before);
   void PutBack(Envelope* envelope);
   void ReturnPostponed();
-  void PublishLimit(size_t place, uint32_t left, bool at_once);
+  void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
   void CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
@@ -234,6 +234,7 @@ class ActorCore final : public CellOwner {
   // Ends what hangs on an ask besides its answer.
   void SettleNotes(uint64_t id, bool has_good_answer);
   void TellCallee(uint64_t id);
+  void TellOfWait(uint64_t id);
   void DropAsks();
 
   // actor_timers.cc.

@@ -58,7 +58,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
   while (!rare_->activations.empty() && !is_fenced_) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
-    InUserCode([&] { newest->root() = RootTask(); });  // frames first: their Repliers answer
+    InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
     if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced_) continue;
     system().CountInHand(-1);
     system().Count(Fate::kFailed);
@@ -194,8 +194,7 @@ void ActorCore::Free() {
 // The handler that runs has not returned for long after a Kill. Its thread is
 // held in user code, and finds the mark when it comes back to the kernel.
 void ActorCore::Fence() {
-  auto* system =
-      const_cast<SystemCore*>(static_cast<const SystemCore*>(NodeTable::Find(static_cast<uint16_t>(life()))->system));
+  SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   has_exit_ = true;
   is_killed_ = true;

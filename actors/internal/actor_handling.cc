@@ -10,6 +10,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 
 namespace understudy::internal {
 
@@ -52,8 +53,13 @@ void ActorCore::HandleMessage(const Choice& choice) {
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
     activation->TakeMessage(envelope);
     activation->is_interleaved = clause.is_interleaved;
-    activation->behavior = behavior_;
+    activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
+    if (activation->is_interleaved && activation->is_call()) {
+      // Its actor need not be free to answer it.
+      CallWatch* watch = system().call_watch();
+      if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
+    }
     // It has no fate yet: while its handler awaits, it waits in every ledger.
     RunAwaiting(std::move(activation), *clause.handler);
     return;
@@ -86,38 +92,41 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     SetExit(std::move(event.reason), /*is_kill=*/false);
     return;
   }
-  auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
-  activation->payload = std::move(event.payload);
-  activation->handler = handler;
-  activation->behavior = behavior_;
-  if (ends_receive) BeginRound(*activation);
   if (handler->awaits()) {
+    auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
+    activation->envelope = event.payload.Release();
+    activation->Hold() = {.behavior = behavior_, .handler = handler};
+    if (ends_receive) BeginRound(*activation);
     RunAwaiting(std::move(activation), *handler);
-  } else {
-    RunHandler(*activation, *handler);
+    return;
   }
+  Activation activation(*this, Activation::Source::kEvent);
+  activation.envelope = event.payload.Release();
+  if (ends_receive) BeginRound(activation);
+  RunHandler(activation, *handler);
 }
 
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
   if (ABSL_PREDICT_TRUE(system().tracer() == nullptr)) return;
   absl::string_view mailbox = "event";
   if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
-  const MessageType* type = activation.envelope != nullptr ? activation.envelope->type : activation.payload.type();
+  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
+  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
   system().tracer()(absl::StrCat(self().ToString(), " ", what, " ", mailbox, " of ",
-                                 type == nullptr ? "start" : type->name(), " from ", activation.asker().ToString()));
+                                 type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
 }
 
 // A handler that is no coroutine.
 void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
   Trace("handles", activation);
   current_ = &activation;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] { thrown = Caught([&] { handler.Run(*actor_, activation); }); });
   current_ = nullptr;
   if (ABSL_PREDICT_FALSE(is_fenced_)) return;
-  if (ABSL_PREDICT_FALSE(thrown.has_value())) {
+  if (ABSL_PREDICT_FALSE(thrown != nullptr)) {
     activation.has_failed = true;
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+    SetExit(DescribeException(thrown), /*is_kill=*/false);
   }
   Settle(activation);
 }
@@ -125,19 +134,19 @@ void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
   Trace("handles", *activation);
   Activation& running = *activation;
-  running.awaits = true;
+  running.Hold();
   if (running.source() == Activation::Source::kMessage) system().CountInHand(1);
   rare().activations.push_back(std::move(activation));
   current_ = &running;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] {
     thrown = Caught([&] { handler.Run(*actor_, running); });
-    if (!thrown) running.root().handle().resume();
+    if (thrown == nullptr) running.held()->root.handle().resume();
   });
-  if (thrown && !is_fenced_) {
+  if (thrown != nullptr && !is_fenced_) {
     running.has_failed = true;
     running.is_complete = true;
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+    SetExit(DescribeException(thrown), /*is_kill=*/false);
   }
   AfterStep(running);
 }
@@ -157,9 +166,9 @@ void ActorCore::AfterStep(Activation& activation) {
     ApplyBecome();
     return;
   }
-  if (activation.exception != nullptr) {
+  if (activation.held()->exception != nullptr) {
     activation.has_failed = true;
-    SetExit(DescribeException(activation.exception), /*is_kill=*/false);
+    SetExit(DescribeException(activation.held()->exception), /*is_kill=*/false);
   }
   auto& activations = rare_->activations;
   const auto place = std::find_if(activations.begin(), activations.end(),
@@ -169,7 +178,7 @@ void ActorCore::AfterStep(Activation& activation) {
   activations.erase(place);
   // The frame first: a Replier that it forgot gives the right to answer back.
   current_ = finished.get();
-  InUserCode([&] { finished->root() = RootTask(); });
+  InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
   if (is_fenced_) return;
   if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
@@ -225,6 +234,8 @@ void ActorCore::SendReply(Pid asker, Envelope* block) {
     system().Reply(self(), asker, ask, Payload(block));
     return;
   }
+  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr))
+    watch->Forget(asker, block->ask());
   block->kind = EnvelopeKind::kReply;
   block->flags =
       static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
@@ -238,7 +249,7 @@ void Activation::FinishTell(BehaviorPtr become) {
 }
 
 Envelope* Activation::ReplyBlock(const MessageType& type) {
-  if (!awaits) {
+  if (held_ == nullptr) {
     // The handler has returned.
     Envelope* own = std::exchange(envelope, nullptr);
     own->DropValue();
@@ -251,12 +262,12 @@ Envelope* Activation::ReplyBlock(const MessageType& type) {
 }
 
 void Activation::SendReply(Envelope* block) {
-  answer_given_ = true;
-  KernelCode kernel;
-  if (kernel.is_fenced()) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) {  // the fence has answered
     Envelope::Delete(block);
     return;
   }
+  answer_given_ = true;
   core_.SendReply(asker_, block);
 }
 
@@ -267,9 +278,9 @@ void Activation::AnswerStatus(const absl::Status& status) {
 }
 
 void Activation::AnswerFinally(const absl::Status& status) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return;  // the fence has answered
   answer_given_ = true;
-  KernelCode kernel;
-  if (kernel.is_fenced()) return;
   core_.system().Reply(core_.self(), asker_, ask_, status);
 }
 

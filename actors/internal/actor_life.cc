@@ -56,7 +56,7 @@ bool ActorCore::Construct() {
   }
   Construction construction(*this);
   std::unique_ptr<Actor> made;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   InUserCode([&] {
     const ConstructingScope scope(&construction);
     thrown = Caught([&] { made = std::move(birth->make)(); });
@@ -64,10 +64,11 @@ bool ActorCore::Construct() {
   });
   actor_ = std::move(made);
   if (is_fenced_) return false;
-  if (!thrown && actor_ == nullptr) thrown = ExitReason::Failed(absl::InternalError("the factory made no actor"));
-  if (thrown) {
+  if (actor_ == nullptr) {
     // What its mailboxes were is not known: all that came early is buried.
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+    SetExit(thrown != nullptr ? DescribeException(thrown)
+                              : ExitReason::Failed(absl::InternalError("the factory made no actor")),
+            /*is_kill=*/false);
     return false;
   }
   stage_ = Stage::kStarting;
@@ -86,7 +87,7 @@ void ActorCore::BeginStart() {
     return;
   }
   absl::optional<Next> next;
-  absl::optional<ExitReason> thrown;
+  std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
     Trace("handles", starting);
@@ -95,7 +96,7 @@ void ActorCore::BeginStart() {
     current_ = nullptr;
   }
   if (is_fenced_) return;
-  if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);
+  if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
   if (has_exit_) return;
   if (absl::holds_alternative<Task<Next>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
     RunStart(std::move(next));

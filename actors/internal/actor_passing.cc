@@ -25,7 +25,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
   envelope->kind = EnvelopeKind::kMessage;
   envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
   envelope->life = life();
-  envelope->set_sender(current_->asker());
+  envelope->set_sender(current_->envelope->sender());
   envelope->mailbox = static_cast<uint8_t>(place);
   envelope->call().ask = current_->ask();
   envelope->call().deadline = current_->deadline();
@@ -33,8 +33,8 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
   envelope->call().bytes = target.has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
   // The message in hand has its fate now, whatever its handler still does.
   current_->is_passed_on = true;
-  if (current_->awaits) system().CountInHand(-1);
-  PublishLimit(place, cell().queue(place).left.load(std::memory_order_relaxed), /*at_once=*/true);
+  if (current_->held() != nullptr) system().CountInHand(-1);
+  PublishLimits();
   if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), /*is_kill=*/false);

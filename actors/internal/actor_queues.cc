@@ -2,6 +2,7 @@
 //
 // A queue is a ring of envelopes, of which the owner holds the newest.
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,7 +110,7 @@ void ActorCore::Leave(Envelope* envelope) {
   std::atomic<uint32_t>& counter = cell().queue(place).left;
   const uint32_t left = counter.load(std::memory_order_relaxed) + 1;
   counter.store(left, std::memory_order_relaxed);
-  PublishLimit(place, left, /*at_once=*/false);
+  PublishLimit(place, left);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
     ByteGate& bytes = cell().byte_gate(place);
     bytes.limit.store(bytes.limit.load(std::memory_order_relaxed) + counted, std::memory_order_relaxed);
@@ -125,19 +126,23 @@ void ActorCore::Leave(Envelope* envelope) {
 
 // Senders write the line that the limit is on: it is not stored for each
 // message, but soon enough that nobody is refused for long.
-void ActorCore::PublishLimit(size_t place, uint32_t left, bool at_once) {
+void ActorCore::PublishLimit(size_t place, uint32_t left) {
   constexpr uint32_t kBehindMax = 64;
-  const uint32_t room = layout()[place].room();
+  const uint32_t room = layout().room(place);
   std::atomic<uint32_t>& limit = cell().gate(place).limit;
   const uint32_t behind = left + room - limit.load(std::memory_order_relaxed);
-  if (behind == 0) return;
-  if (at_once || behind >= std::min(kBehindMax, room / 4)) limit.store(left + room, std::memory_order_relaxed);
+  if (behind >= std::min(kBehindMax, room / 4)) {
+    limit.store(left + room, std::memory_order_relaxed);
+  } else {
+    ThisTurn().unpublished |= uint64_t{1} << place;
+  }
 }
 
 void ActorCore::PublishLimits() {
-  const size_t count = layout().size();
-  for (size_t i = 0; i < count; ++i) {
-    PublishLimit(i, cell().queue(i).left.load(std::memory_order_relaxed), /*at_once=*/true);
+  for (uint64_t& places = ThisTurn().unpublished; places != 0; places &= places - 1) {
+    const auto place = static_cast<size_t>(std::countr_zero(places));
+    cell().gate(place).limit.store(cell().queue(place).left.load(std::memory_order_relaxed) + layout().room(place),
+                                   std::memory_order_relaxed);
   }
 }
 
@@ -154,7 +159,7 @@ void ActorCore::PutBack(Envelope* envelope) {
     bytes.limit.store(bytes.limit.load(std::memory_order_relaxed) - envelope->counted_bytes(),
                       std::memory_order_relaxed);
   }
-  PublishLimit(place, queue.left.load(std::memory_order_relaxed), /*at_once=*/true);
+  ThisTurn().unpublished |= uint64_t{1} << place;
   has_mail_ |= uint64_t{1} << place;
   Envelope* before = queue.newest;
   if (before == nullptr || before->stamp < envelope->stamp) {

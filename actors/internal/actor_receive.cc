@@ -33,10 +33,10 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
     if (entry.type != event.payload.type()) continue;
     bool takes = entry.predicate == nullptr;
     if (!takes) {
-      absl::optional<ExitReason> thrown;
+      std::exception_ptr thrown;
       InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
       if (is_fenced_) return nullptr;
-      if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);
+      if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
     }
     if (takes || has_exit_) return &entry;
   }
@@ -99,7 +99,7 @@ void ActorCore::TakeTimeout() {
 void ActorCore::BeginRound(Activation& activation) {
   ReceiveUnderWay& receive = rare().receives.back();
   receive.is_taken = true;
-  activation.behavior = receive.table;
+  activation.Hold().behavior = receive.table;
   activation.ends_receive = true;
   activation.is_interleaved = false;  // nothing else is taken meanwhile
   RemoveBehaviorTimers();

@@ -8,15 +8,6 @@
 namespace understudy::internal {
 namespace {
 
-constexpr size_t kValueAlignment = 16;
-constexpr size_t kValueBytesMax = size_t{8} << 10;  // larger ones are boxed
-
-size_t HeaderBytes(bool has_call_part) { return sizeof(Envelope) + (has_call_part ? sizeof(CallPart) : 0); }
-
-bool IsBoxed(const MessageType& type) { return type.alignment > kValueAlignment || type.size > kValueBytesMax; }
-
-size_t ValueBytes(const MessageType& type) { return IsBoxed(type) ? sizeof(void*) : type.size; }
-
 void* NewBox(const MessageType& type) { return ::operator new(type.size, std::align_val_t(type.alignment)); }
 
 }  // namespace
@@ -28,17 +19,16 @@ Envelope* Envelope::Make(EnvelopeKind kind) {
 }
 
 Envelope* Envelope::Make(EnvelopeKind kind, const MessageType& type, bool has_call_part) {
-  const size_t bytes = HeaderBytes(has_call_part) + ValueBytes(type);
-  const size_t units = (bytes + kBlockUnit - 1) / kBlockUnit;
+  const uint8_t units = type.units[has_call_part ? 1 : 0];
   auto* envelope = new (AllocateBlock(units)) Envelope;
   envelope->kind = kind;
-  envelope->units = static_cast<uint8_t>(units);
+  envelope->units = units;
   envelope->type = &type;
   if (has_call_part) {
     envelope->set(kHasCallPart);
     new (&envelope->call()) CallPart;
   }
-  if (IsBoxed(type)) {
+  if (type.is_boxed) {
     *static_cast<void**>(envelope->value()) = NewBox(type);
     envelope->set(kIsBoxed);
   }
@@ -55,9 +45,9 @@ void Envelope::DropValue() {
 }
 
 bool Envelope::Retype(const MessageType& other) {
-  if (HeaderBytes(has(kHasCallPart)) + ValueBytes(other) > units * kBlockUnit) return false;
+  if (other.units[has(kHasCallPart) ? 1 : 0] > units) return false;
   type = &other;
-  if (IsBoxed(other)) {
+  if (other.is_boxed) {
     *static_cast<void**>(value()) = NewBox(other);
     set(kIsBoxed);
   }

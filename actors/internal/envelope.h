@@ -112,6 +112,14 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32);
 
+// How a value of that size and alignment lies in a block.
+constexpr bool IsBoxed(size_t size, size_t alignment) { return alignment > 16 || size > (size_t{8} << 10); }
+constexpr uint8_t BlockUnits(size_t size, size_t alignment, bool has_call_part) {
+  const size_t value = IsBoxed(size, alignment) ? sizeof(void*) : size;
+  const size_t bytes = sizeof(Envelope) + (has_call_part ? sizeof(CallPart) : 0) + value;
+  return static_cast<uint8_t>((bytes + kBlockUnit - 1) / kBlockUnit);
+}
+
 }  // namespace understudy::internal
 
 #endif  // UNDERSTUDY_ACTORS_INTERNAL_ENVELOPE_H_

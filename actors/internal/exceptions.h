@@ -5,7 +5,6 @@
 #include <exception>
 #include <utility>
 
-#include "absl/types/optional.h"
 #include "understudy/actors/exit_reason.h"
 
 namespace understudy::internal {
@@ -13,19 +12,19 @@ namespace understudy::internal {
 // ExitReason::Exception with its type and text.
 ExitReason DescribeException(const std::exception_ptr& exception);
 
-// Runs `code`; the exit reason of an exception that leaves it, or nothing.
+// Runs `code`; the exception that leaves it, or null.
 template <class F>
-absl::optional<ExitReason> Caught(F&& code) {
+std::exception_ptr Caught(F&& code) {
 #if defined(__cpp_exceptions)
   try {
     std::forward<F>(code)();
   } catch (...) {
-    return DescribeException(std::current_exception());
+    return std::current_exception();
   }
 #else
   std::forward<F>(code)();
 #endif
-  return absl::nullopt;
+  return nullptr;
 }
 
 }  // namespace understudy::internal

@@ -67,6 +67,8 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   auto* made = new MailboxLayout;
   made->hashes_ = hashes_;
   made->hashes_.push_back(added.hash);
+  made->rooms_ = rooms_;
+  made->rooms_.push_back(added.room());
   made->declarations_ = declarations_;
   made->declarations_.push_back(new MailboxDeclaration(added));
   const uint64_t bit = uint64_t{1} << size();

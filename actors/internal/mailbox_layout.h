@@ -41,6 +41,8 @@ class MailboxLayout {
 
   size_t size() const { return declarations_.size(); }
   const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
+  // (*this)[place].room(), at hand.
+  uint32_t room(size_t place) const { return rooms_[place]; }
   // The mailbox with that hash, or -1.
   int Find(uint32_t hash) const {
     for (size_t place = 0; place < hashes_.size(); ++place) {
@@ -59,6 +61,7 @@ class MailboxLayout {
   MailboxLayout() = default;
 
   std::vector<uint32_t> hashes_;
+  std::vector<uint32_t> rooms_;
   std::vector<const MailboxDeclaration*> declarations_;
   uint64_t plain_ = 0;
   uint64_t overflowing_ = 0;

@@ -27,7 +27,7 @@ class PoolWorker final : public Worker {
   // Own thread.
   uint32_t slot_runs = 0;      // in a row
   uint32_t turns = 0;          // since the shared queue was first
-  uint32_t seen_round = 0;     // of the watchdog
+  uint64_t seen_round = 0;     // of the watchdog
   uint32_t rounds_in_row = 0;  // of the watchdog, that began in one row of slot runs
   bool is_searching = false;
   uint32_t next_victim;

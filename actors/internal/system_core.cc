@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -129,6 +130,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
 }
 
 void SystemCore::Post(Signal signal) {
+  if (call_watch_ != nullptr && signal.kind == SignalKind::kReply) call_watch_->Forget(signal.to, signal.id);
   if (signal.to.is_null()) {
     if (!signal.from.is_null()) AnswerForDead(signal);
     return;
@@ -188,6 +190,10 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
   if (IsLocal(message.to)) {
     ActorCell* cell = cells_.Find(message.to.cell());
     if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+    if (ABSL_PREDICT_FALSE(call_watch_ != nullptr)) {
+      const CallWatch::Handing to(message.to);
+      return cell->Accept(*this, message, handing);
+    }
     return cell->Accept(*this, message, handing);
   }
   const NodeEntry* entry = NodeTable::Find(message.to.node());

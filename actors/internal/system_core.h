@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/log_sink.h"
@@ -60,6 +62,12 @@ class SystemCore {
   ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
+
+  // Whose actor has that life. It lives on as long as the actor does.
+  static SystemCore* OfLife(uint64_t life) {
+    const NodeEntry* entry = NodeTable::Find(static_cast<uint16_t>(life));
+    return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
+  }
 
   const std::string& name() const { return name_; }
   NodeIncarnation incarnation() const { return incarnation_; }
@@ -121,6 +129,10 @@ class SystemCore {
   uint64_t SeedFor(uint64_t serial) const;
   uint64_t NewSeed() { return SeedFor(~last_seed_.fetch_add(1, std::memory_order_relaxed)); }
 
+  // Null unless call cycles are to be found. Set before actors run.
+  CallWatch* call_watch() { return call_watch_.get(); }
+  void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
+
   // Told of each step of each actor, one line each. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
   const std::function<void(absl::string_view)>& tracer() const { return tracer_; }
@@ -143,6 +155,7 @@ class SystemCore {
   uint16_t node_;
   CellArena cells_;
   RoomWaiters room_waiters_{*this};
+  std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};
@@ -167,6 +180,8 @@ struct CurrentTurn {
   ActorCore* actor = nullptr;
   Worker* worker = nullptr;
   Pid self;
+  // Mailboxes of the actor whose room its senders do not know yet.
+  uint64_t unpublished = 0;
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };

@@ -200,7 +200,8 @@ TEST(StuckWorkerTest, ThereAreNoMoreWorkersThanTheBound) {
   ThreadPool pool({.threads = 1, .surplus_threads_max = 2});
   Blocked blocked[5];
   for (Blocked& one : blocked) pool.Schedule(&one);
-  ASSERT_TRUE(pool.BlockUntil([&] { return pool.stats().workers_refused == 1; }, Deadline()));
+  EXPECT_TRUE(pool.BlockUntil([&] { return pool.stats().workers_refused == 1; }, Deadline()))
+      << pool.stats().workers_refused << " refused";
   EXPECT_EQ(pool.stats().workers, 3);
   EXPECT_EQ(pool.stats().stuck, 3);
   for (Blocked& one : blocked) one.go_on.Notify();

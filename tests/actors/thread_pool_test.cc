@@ -210,6 +210,22 @@ TEST(ThreadPoolTest, ATurnMayMakeMoreRunnableThanAQueueHolds) {
   }
 }
 
+TEST(ThreadPoolTest, AnIdlePoolDoesNothing) {
+  ThreadPool pool({.threads = 2});
+  Blocker one;
+  one.go_on.Notify();
+  pool.Schedule(&one);
+  one.done.WaitForNotification();
+  while (pool.stats().parked < 2) std::this_thread::yield();
+  const int64_t before = pool.stats().rounds;
+  absl::Notification later;
+  pool.RunAt(pool.clock().Now() + absl::Milliseconds(100), [&] { later.Notify(); });
+  later.WaitForNotification();
+  EXPECT_EQ(pool.stats().parked, 2);
+  // It may have been in the middle of one, and gone to sleep after it; it would make fifty.
+  EXPECT_LE(pool.stats().rounds - before, 2);
+}
+
 TEST(ThreadPoolTest, TimersRunAtTheirTimeInOrder) {
   ThreadPool pool({.threads = 1});
   std::vector<int> order;

@@ -2,7 +2,7 @@
 // that is kept has been made, and then counts every malloc of the process over
 // many messages.
 #include <array>
-#include <memory>
+#include <new>
 #include <ostream>
 #include <string>
 
@@ -229,9 +229,10 @@ INSTANTIATE_TEST_SUITE_P(Cases, SteadyState,
 TEST(AllocationCountTest, CountsNewAndMalloc) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer has its own malloc";
   const int64_t before = AllocationCount();
-  auto value = std::make_unique<std::array<char, 4000>>();
+  // The function itself: a new-expression may be left out.
+  void* const memory = ::operator new(4000);
   EXPECT_EQ(AllocationCount(), before + 1);
-  EXPECT_NE(value, nullptr);
+  ::operator delete(memory);
 }
 
 }  // namespace

@@ -37,10 +37,9 @@ def _run(command, folder):
     return done.stdout
 
 
-def _key(command, sources):
-    """Changes with the sources, with how they are compiled, and with the compiler's and the library's version."""
-    versions = _run(["dpkg-query", "--show", *sorted(sum(PACKAGES.values(), []))], None)
-    digest = hashlib.sha256(repr(command).encode() + versions)
+def _key(system, command, sources):
+    """Changes with the sources, with how they are compiled, and with the versions of the system's packages."""
+    digest = hashlib.sha256(repr(command).encode() + _run(["dpkg-query", "--show", *PACKAGES[system]], None))
     for path in sources:
         with open(path, "rb") as file:
             digest.update(path.encode() + b"\0" + file.read())
@@ -55,7 +54,7 @@ def build_erlang(source, cache):
     """Builds the modules of the folder `source`; returns the command of a run."""
     sources = _sources(source, ".erl")
     command = ["erlc", "-Werror", "-o", "."]
-    folder = os.path.join(cache, "erlang-" + _key(command, sources))
+    folder = os.path.join(cache, "erlang-" + _key("erlang", command, sources))
     if not os.path.exists(os.path.join(folder, "done")):
         os.makedirs(folder, exist_ok=True)
         _run(command + sources, folder)
@@ -71,7 +70,7 @@ def build_erlang(source, cache):
 def build_caf(source, cache):
     """Builds a program for each workload; returns the command of a run."""
     sources = _sources(source, (".cc", ".h"))
-    folder = os.path.join(cache, "caf-" + _key(CAF_COMPILE + CAF_LINK, sources))
+    folder = os.path.join(cache, "caf-" + _key("caf", CAF_COMPILE + CAF_LINK, sources))
     if not os.path.exists(os.path.join(folder, "done")):
         os.makedirs(folder, exist_ok=True)
         main = os.path.join(source, "main.cc")

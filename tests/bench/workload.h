@@ -7,6 +7,7 @@
 #define UNDERSTUDY_TESTS_BENCH_WORKLOAD_H_
 
 #include <cstdint>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct Workload {
   int64_t capacity_messages = 0;
   // `operations` is a multiple of kUnit.
   Measurement (*run)(ActorSystem& system, int64_t operations) = nullptr;
+
+  friend void PrintTo(const Workload& workload, std::ostream* out) { *out << workload.name; }
 };
 
 // Every count of operations is a multiple of it, so that each producer and each

@@ -1,7 +1,7 @@
 // The fence against a handler that returns (semantics 5.11): an actor was
 // killed while its handler runs. Its own worker, when the handler has returned,
 // or the watchdog, under a seizure, ends its life: exactly one of them, and
-// every message sent to it is accounted once.
+// every message sent to it is accounted once, and the call in hand answered.
 //
 // The steps are those of actors/internal/worker.h (RunTurn, WhileInUserCode,
 // UserCode, KernelCode) and of an actor's Fence and End, over the real
@@ -42,6 +42,7 @@ enum class Bug {
   kFenceDoesNotLook,    // which actor the worker runs, once it holds the lock
   kFenceDoesNotSeize,   // the lock at all
   kFenceLeavesTheWord,  // it tells the watchers, and the actor's list stays open
+  kAnswersOutside,      // the handler notes that it answers before it is in the kernel
 };
 
 template <Bug kBug, class Atomics>
@@ -54,6 +55,9 @@ struct Stage {
     ModelPlain<int> watchers_told{0};
     ModelPlain<int> dead_letters{0};
     ModelPlain<int> taken{0};
+    // Of the call in hand.
+    ModelPlain<bool> is_answered{false};
+    ModelPlain<int> answers{0};
   };
 
   // Kernel code of the owner, or a seizure. The actor's life ends.
@@ -64,7 +68,12 @@ struct Stage {
         actor.dead_letters = actor.dead_letters + 1;
       }
     }
+    if (!actor.is_answered) Answer(actor);
     actor.watchers_told = actor.watchers_told + 1;
+  }
+  void Answer(Actor& actor) {
+    actor.is_answered = true;
+    actor.answers = actor.answers + 1;
   }
 
   // The worker. Its first turn is of `killed`, the next of `other`, which is
@@ -88,11 +97,13 @@ struct Stage {
     owner_ends = true;
     End(actor);
   }
-  // A context call of the handler.
+  // The handler answers the call in hand, a call of its into the kernel.
   void Call(Actor& actor) {
+    if (kBug == Bug::kAnswersOutside) actor.is_answered = true;
     lock.Acquire();
     if (!is_fenced || kBug == Bug::kCallDoesNotLook) {
       Expect(actor.watchers_told == 0, "an actor that was declared dead does nothing more");
+      Answer(actor);
     }
     lock.Release();
   }
@@ -125,6 +136,7 @@ struct Stage {
   void Check() {
     Expect(killed.watchers_told == 1, "exactly one ends the life");
     Expect(killed.taken + killed.dead_letters == accepted, "each accepted message is accounted once");
+    Expect(killed.answers == 1, "the call in hand is answered once");
     Expect(!killed.inbound.IsLive(), "nobody can send to it any more");
     Expect(other.watchers_told == 0 && other.inbound.IsLive(), "the next actor of that worker is not harmed");
   }
@@ -165,8 +177,8 @@ Outcome ExploreStage(const Bounds& bounds, size_t sends, int tries, int* fences 
 TEST(FenceModelTest, ExactlyOneEndsTheLifeAndEachMessageIsAccountedOnce) {
   // semantics 5.11
   int fences = 0;
-  const Outcome outcome = ExploreStage<>({}, 1, 1, &fences);
-  ExpectHolds(outcome, 12'000);
+  const Outcome outcome = ExploreStage<>({}, 2, 1, &fences);
+  ExpectHolds(outcome, 60'000);
   EXPECT_GT(fences, 100);
   EXPECT_LT(fences, outcome.schedules);
 }
@@ -181,6 +193,10 @@ TEST(FenceModelTest, AnOwnerThatDoesNotLookForTheMarkIsFound) {
 
 TEST(FenceModelTest, ACallThatDoesNotLookForTheMarkIsFound) {
   EXPECT_THAT(ExploreStage<Bug::kCallDoesNotLook>({}, 0, 1).failure, HasSubstr("does nothing more"));
+}
+
+TEST(FenceModelTest, AHandlerThatNotesItsAnswerBeforeItIsInTheKernelIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kAnswersOutside>({}, 0, 1).failure, HasSubstr("race: "));
 }
 
 TEST(FenceModelTest, AWatchdogThatGuessesWhichActorRunsIsFound) {

@@ -187,6 +187,18 @@ TEST(ExplorerTest, LeavesOutNoScheduleThatDiffers) {
   EXPECT_GT(all.schedules, 100);
 }
 
+TEST(ExplorerTest, WithoutOldReadsEachOperationIsSeenByAllAtOnce) {
+  std::set<std::string> results;
+  const Outcome outcome = Explore({.old_reads_max = 0}, [&results](Program& program) {
+    auto litmus = std::make_shared<Litmus>();
+    program.Thread("one", [litmus] { litmus->x.store(1, kRelaxed), litmus->a = litmus->y.load(kRelaxed); });
+    program.Thread("other", [litmus] { litmus->y.store(1, kRelaxed), litmus->b = litmus->x.load(kRelaxed); });
+    program.AtEnd([litmus, &results] { results.insert(litmus->Text()); });
+  });
+  EXPECT_TRUE(outcome.holds()) << outcome.failure;
+  EXPECT_THAT(results, ElementsAre("01", "10", "11"));
+}
+
 TEST(ExplorerTest, FindsARaceSaysTheScheduleAndReplaysIt) {
   const auto set_up = [](Program& program) {
     auto litmus = std::make_shared<Litmus>();

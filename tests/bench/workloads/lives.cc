@@ -37,7 +37,7 @@ class Tenant final : public Actor {
 class Landlord final : public Actor {
  public:
   Mailbox<"start", int64_t> start{this};
-  Mailbox<"told", int64_t> told{this, {.capacity_messages = kSpawnBatch}};
+  Mailbox<"told", int64_t> told{this, {.capacity_messages = kLargeCapacity}};
 
   Landlord(Tenant::Then then, Finish* finish) : then_(then), finish_(finish) {}
 
