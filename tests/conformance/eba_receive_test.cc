@@ -164,12 +164,15 @@ class Alternating final : public Actor {
   };
   Mailbox<"even", Item> even{this, {.capacity_messages = 1'000'000}};
   Mailbox<"odd", Item> odd{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"ready", Call<int, int>> ready{this};
   Mailbox<"done", Call<int, int>> done{this};
   Alternating(int senders, int each) : next_(static_cast<size_t>(senders)), total_(senders * each) {}
   Next Start() override { return Body(); }
 
  private:
   Task<> Body() {
+    auto started = Receive(On(ready, [](int) { return 0; }));
+    co_await started;
     for (int taken = 0; taken < total_; ++taken) {
       auto received = taken % 2 == 0 ? Receive(On(even, &Alternating::Even)) : Receive(On(odd, &Alternating::Odd));
       co_await received;
@@ -194,6 +197,8 @@ TEST(EbaThreadsTest, NoWakeUpIsLostAndNoMessageIsHandledTwice) {
   constexpr int kEach = 10'000;
   ActorSystem system({.log = &LogSink::Null()});
   Ref<Alternating> receiver = system.Spawn<Alternating>(kSenders, kEach);
+  // It has started: before, it holds a few messages only.
+  EXPECT_EQ(*system.Ask(receiver[&Alternating::ready], 0, absl::Minutes(1)), 0);
   std::vector<std::thread> senders;
   for (int sender = 0; sender < kSenders; ++sender) {
     senders.emplace_back([receiver, sender] {

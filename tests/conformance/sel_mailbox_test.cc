@@ -173,6 +173,8 @@ class Flicker final : public Actor {
 TEST(SelRaceTest, NoWakeUpIsLostBetweenSendsAndOpenings) {
   ActorSystem system({.log = &LogSink::Null()});
   Ref<Flicker> flicker = system.Spawn<Flicker>();
+  // It has started: before, it holds a few messages only.
+  EXPECT_EQ(*system.Ask(flicker[&Flicker::count], 0, absl::Minutes(1)), 0);
   constexpr int kEach = 30'000;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 2; ++thread) {
