@@ -26,19 +26,24 @@
 #ifndef UNDERSTUDY_ACTORS_ACTOR_H_
 #define UNDERSTUDY_ACTORS_ACTOR_H_
 
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "understudy/actors/behavior.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/array_clause.h"
 #include "understudy/actors/internal/handler.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_array.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/replier.h"
@@ -83,25 +88,45 @@ class Actor {
 
   // A clause: messages of `mailbox` go to `handler`, a member function or a
   // callable, of the forms that internal/handler.h lists.
-  template <internal::FixedString kName, class M, class F>
-  static auto On(const Mailbox<kName, M>& mailbox, F handler) {
+  template <class M, class F>
+  static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
     internal::ClauseEntry entry;
     entry.mailbox = mailbox.index();
     entry.handler = internal::MakeHandler<M>(std::move(handler));
-    return MailboxClause<typename Mailbox<kName, M>::Request>(std::move(entry));
+    return MailboxClause<typename internal::MessageTraits<M>::Request>(std::move(entry));
+  }
+  // The same for each mailbox of the array; the handler may take after its
+  // message (and Replier) which one it is: a size_t, or its label.
+  template <internal::FixedString kName, class M, class F>
+  static auto On(const MailboxArray<kName, M>& mailboxes, F handler) {
+    static_assert(std::is_copy_constructible_v<F>, "each mailbox of an array gets a copy of the handler");
+    return ForEach<M>(mailboxes, [&](size_t place) {
+      internal::ClauseEntry entry;
+      entry.mailbox = mailboxes.IndexOf(place);
+      entry.handler = internal::MakeElementHandler<M>(handler, place, mailboxes.label(place));
+      return MailboxClause<typename internal::MessageTraits<M>::Request>(std::move(entry));
+    });
   }
   // A clause: calls are answered with `status`; tells are counted rejected.
-  template <internal::FixedString kName, class M>
-  static auto Refuse(const Mailbox<kName, M>& mailbox, absl::Status status) {
+  template <class M>
+  static auto Refuse(const internal::TypedMailbox<M>& mailbox, absl::Status status) {
     internal::ClauseEntry entry;
     entry.kind = internal::ClauseEntry::Kind::kRefuse;
     entry.mailbox = mailbox.index();
     entry.refusal = std::move(status);
-    return MailboxClause<typename Mailbox<kName, M>::Request>(std::move(entry));
+    return MailboxClause<typename internal::MessageTraits<M>::Request>(std::move(entry));
+  }
+  template <internal::FixedString kName, class M>
+  static auto Refuse(const MailboxArray<kName, M>& mailboxes, const absl::Status& status) {
+    return ForEach<M>(mailboxes, [&](size_t place) { return Refuse(mailboxes[place], status); });
   }
   // A clause: tells are dropped, and counted.
   template <internal::FixedString kName, class M>
-  static auto Drop(const Mailbox<kName, M>& mailbox) {
+  static auto Drop(const MailboxArray<kName, M>& mailboxes) {
+    return ForEach<M>(mailboxes, [&](size_t place) { return Drop(mailboxes[place]); });
+  }
+  template <class M>
+  static auto Drop(const internal::TypedMailbox<M>& mailbox) {
     static_assert(!internal::MessageTraits<M>::kIsCall, "a call wants an answer: Refuse it");
     internal::ClauseEntry entry;
     entry.kind = internal::ClauseEntry::Kind::kDrop;
@@ -118,16 +143,41 @@ class Actor {
   static TimerClause After(absl::Duration delay, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAfter, .after = delay}, std::move(handler));
   }
-  // `quiet` after the last message, again and again.
+  // `quiet` after the last message, again and again; more than zero.
   template <class F>
   static TimerClause Idle(absl::Duration quiet, F handler) {
+    UNDERSTUDY_CHECK(quiet > absl::ZeroDuration(), "Idle(", absl::FormatDuration(quiet),
+                     ") would come for ever; what is to come at once is After(0)");
     return MakeTimer({.kind = internal::TimerEntry::Kind::kIdle, .after = quiet}, std::move(handler));
   }
-  // In the process style: a behaviour for one message, event or timeout. Write
-  // `auto received = Receive(…); co_await received;`.
+  // In the process style: a behaviour for one message, event or timeout; what it
+  // does not name waits. Write `auto received = Receive(…); co_await received;`.
+  // Its timeout is the last choice: `After(absl::ZeroDuration(), …)` takes what
+  // is there, or goes on. A handler may Receive in its turn. CHECKs in handlers
+  // of behaviours.
+  //
+  // An event waits too until a Receive names it, but a parent's exit and a
+  // RequestStop, which then end the actor. (One that was given a handler, as by
+  // Monitor(target, handler), has that called while any Receive waits, which
+  // waits on.)
   template <class... Clauses>
   static Received Receive(Clauses&&... clauses) {
-    return Received(Behavior("receive", std::forward<Clauses>(clauses)...));
+    return Received(Behavior(internal::ForReceive(), std::forward<Clauses>(clauses)...));
+  }
+  // A clause of Receive: an event, one of Down, ExitEvent, StopRequest,
+  // TimerEvent (of a named timer) and NameChange:
+  //
+  //   On<ExitEvent>([&](const ExitEvent& exit) { … }).If([&](const ExitEvent& exit) { return exit.peer == worker; })
+  template <class Event, class F>
+    requires internal::kIsEvent<Event>
+  static EventClause<Event> On(F handler) {
+    return EventClause<Event>(
+        {.type = &internal::TypeOf<Event>(), .handler = internal::MakeHandler<Event>(std::move(handler))});
+  }
+  // The Down of that monitor.
+  template <class F>
+  static EventClause<Down> On(const MonitorHandle& monitor, F handler) {
+    return On<Down>(std::move(handler)).If([id = monitor.id()](const Down& down) { return down.monitor == id; });
   }
 
   // Takes effect when the handler returns or awaits. Becoming the current
@@ -142,13 +192,21 @@ class Actor {
  private:
   friend class internal::ActorCore;
 
+  // One clause for each mailbox of the array.
+  template <class M, class MakeClause>
+  static auto ForEach(const internal::MailboxArrayBase& mailboxes, MakeClause make) {
+    std::vector<MailboxClause<typename internal::MessageTraits<M>::Request>> clauses;
+    clauses.reserve(mailboxes.size());
+    for (size_t place = 0; place < mailboxes.size(); ++place) clauses.push_back(make(place));
+    return ArrayClause<typename internal::MessageTraits<M>::Request>(std::move(clauses));
+  }
+
   template <class F>
   static TimerClause MakeTimer(internal::TimerEntry entry, F handler) {
     entry.handler = internal::MakeHandler<TimerEvent>(std::move(handler));
     return TimerClause(std::move(entry));
   }
 
-  internal::ActorCore& core_;
   Context context_;
 };
 

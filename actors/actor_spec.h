@@ -27,9 +27,14 @@ class Actor;
 // Whether the new actor and its parent die together.
 enum class SpawnLink { kLinked, kUnlinked };
 
+// Where its turns run. With a thread of its own an actor may block in a handler
+// as long as it likes: it holds up nobody. The thread lives as long as the actor.
+enum class SpawnThread { kShared, kOwn };
+
 struct SpawnOptions {
   // Plain threads are no actors: what they spawn is never linked.
   SpawnLink link = SpawnLink::kLinked;
+  SpawnThread thread = SpawnThread::kShared;
   // Names to take before Start; one that is taken fails the start.
   std::string registered_as;  // of this node
   std::string published_as;   // of the cluster
@@ -37,7 +42,7 @@ struct SpawnOptions {
   absl::Duration start_within = absl::InfiniteDuration();
   // From its parent's exit, an actor that traps has this long to end by itself.
   absl::Duration shutdown_within = absl::Seconds(5);
-  // For people: in introspection and log lines. The class's name if empty.
+  // For people: in introspection and log lines.
   std::string label;
   // Set by OnOutcome.
   std::shared_ptr<internal::MessageHandler> outcome_handler;
@@ -74,7 +79,7 @@ ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
                 "the arguments of an actor that may start again are copied at each start; use a factory for others");
   ActorSpec<typename internal::RefOf<T>::type> spec;
   spec.make = [... held = std::move(args)]() -> std::unique_ptr<Actor> { return std::make_unique<T>(held...); };
-  spec.options.label = internal::DemangledName(typeid(T).name());
+  spec.options.label = internal::TypeName<T>();
   return spec;
 }
 
@@ -102,7 +107,6 @@ class SpawnsActors {
   template <class T, class... Args>
   auto Spawn(SpawnOptions options, Args&&... args) {
     static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
-    if (options.label.empty()) options.label = internal::DemangledName(typeid(T).name());
     return typename internal::RefOf<T>::type(
         self().SpawnMade(std::move(options),
                          [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {

@@ -17,9 +17,19 @@
 namespace understudy {
 namespace {
 
-ActorSystemOptions WithSeed(ActorSystemOptions options) {
+ActorSystemOptions Completed(ActorSystemOptions options) {
   if (options.seed == 0) options.seed = Random::RandomSeed();
+  if (options.threads.log == nullptr) options.threads.log = options.log;
   return options;
+}
+
+bool FindsCallCycles(FindCallCycles when) {
+#ifdef NDEBUG
+  constexpr bool kIsDebugBuild = false;
+#else
+  constexpr bool kIsDebugBuild = true;
+#endif
+  return when == FindCallCycles::kAlways || (when == FindCallCycles::kInDebugBuilds && kIsDebugBuild);
 }
 
 // Reports the end of another actor to a plain thread.
@@ -65,18 +75,21 @@ SystemCore* CoreOf(ActorSystem& system) { return &system.core(); }
 }  // namespace internal
 
 ActorSystem::ActorSystem(ActorSystemOptions options)
-    : options_(WithSeed(std::move(options))),
+    : options_(Completed(std::move(options))),
       own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(options_.threads) : nullptr),
       core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
             own_pool_ == nullptr ? *options_.executor : *own_pool_,
             options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
-      registry_(std::make_unique<LocalRegistry>(core_)) {
+      registry_(std::make_unique<LocalRegistry>(core_)),
+      mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   core_.set_registry(registry_.get());
+  if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   internal::AddSystem(&core_);
 }
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
+  mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }
 
@@ -94,9 +107,9 @@ Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
 }
 
 void ActorSystem::PruneRoots() {
-  roots_.erase(std::remove_if(roots_.begin(), roots_.end(),
-                              [&](Pid pid) { return !core_.CellOf(pid)->IsAlive(internal::LifeOf(pid)); }),
-               roots_.end());
+  roots_.erase(
+      std::remove_if(roots_.begin(), roots_.end(), [&](Pid pid) { return !core_.CellOf(pid)->IsAlive(pid.life()); }),
+      roots_.end());
   prune_at_ = std::max<size_t>(64, roots_.size() * 2);
 }
 
@@ -157,11 +170,16 @@ uint16_t ActorSystem::InternPeer(absl::string_view name, NodeIncarnation incarna
 absl::Status ActorSystem::Deliver(internal::Message message) {
   internal::ActorCell* cell = core_.CellOf(message.to);
   if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
-  const internal::ActorCell::Offer offer{.life = internal::LifeOf(message.to),
-                                         .mailbox = message.mailbox,
-                                         .is_call = message.ask != 0,
-                                         .bytes = message.payload.bytes()};
-  absl::Status accepted = cell->Accept(offer, [&] { return std::move(message); });
+  internal::WireBytes bytes{message.payload.wire_bytes()};
+  absl::Status accepted = cell->Accept(core_,
+                                       {.from = message.from,
+                                        .to = message.to,
+                                        .mailbox = message.mailbox,
+                                        .ask = message.ask,
+                                        .deadline = message.deadline,
+                                        .type = &internal::TypeOf<internal::WireBytes>(),
+                                        .value = &bytes},
+                                       internal::Handing::kMove);
   if (!accepted.ok()) core_.CountRefused();
   return accepted;
 }

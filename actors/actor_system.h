@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -32,16 +31,24 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/call_cycle.h"
 #include "understudy/actors/channel.h"
+#include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/log_sink.h"
+#include "understudy/actors/mailbox_watch.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {
+
+// When actors that wait for each other in a circle are found and reported. It
+// changes nothing else, and costs a lock and a search for each ask.
+enum class FindCallCycles { kInDebugBuilds, kAlways, kNever };
 
 struct ActorSystemOptions {
   // Becomes the node's name when a Node adopts the system; a DNS label.
@@ -52,8 +59,12 @@ struct ActorSystemOptions {
   // Of the system's randomness, its incarnation included. 0: from the operating system.
   uint64_t seed = 0;
   LogSink* log = nullptr;  // null: standard error
+  // A mailbox that has been closed, with mail, for longer is logged. Infinite
+  // where time is virtual: looking again and again lets it pass for ever.
+  absl::Duration closed_mail_limit = absl::Minutes(1);
   // How long the destructor lets actors end by themselves.
   absl::Duration shutdown_within = absl::Seconds(5);
+  FindCallCycles call_cycles = FindCallCycles::kInDebugBuilds;
 };
 
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
@@ -90,11 +101,27 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // All messages of this system. Balances whenever no turn runs.
   MessageLedger Ledger() const { return core_.Ledger(); }
-  // Called for each dead letter, on the thread that made it; must not wait or
-  // send.
-  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
-    core_.SubscribeDeadLetters(std::move(listener));
+  // Replies that came when their asker no longer waited; they were dropped.
+  int64_t late_replies() const { return core_.late_replies(); }
+  // Call cycles found, and a listener for each: called on the thread that closed
+  // it, after the log line; must not wait or send. Nothing where they are not to
+  // be found (ActorSystemOptions).
+  int64_t call_cycles() { return core_.call_watch() == nullptr ? 0 : core_.call_watch()->cycles(); }
+  void SubscribeCallCycles(absl::AnyInvocable<void(const CallCycle&)> listener) {
+    if (core_.call_watch() != nullptr) core_.call_watch()->Subscribe(std::move(listener));
   }
+  // Called for each dead letter, on the thread that made it (see DeadLetterStream).
+  // Gives what Unsubscribe takes.
+  uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener) {
+    return core_.dead_letters().Subscribe(std::move(listener));
+  }
+  // An actor's mailbox hears of each. One that is full misses some.
+  uint64_t SubscribeDeadLetters(Channel<DeadLetter> channel) {
+    return SubscribeDeadLetters([channel](const DeadLetter& letter) { (void)channel.Send(letter); });
+  }
+  bool UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
+  // The mailboxes that are closed and have mail, and for how long.
+  std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
   int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
   const std::string& name() const { return core_.name(); }
   NodeIncarnation incarnation() const { return core_.incarnation(); }
@@ -130,6 +157,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   const std::unique_ptr<ThreadPool> own_pool_;  // null when injected
   internal::SystemCore core_;
   const std::unique_ptr<Registry> registry_;
+  std::unique_ptr<MailboxWatch> mailbox_watch_;
   absl::Mutex mu_;
   std::vector<Pid> roots_ ABSL_GUARDED_BY(mu_);
   size_t prune_at_ ABSL_GUARDED_BY(mu_) = 64;

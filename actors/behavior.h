@@ -12,6 +12,8 @@
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +27,7 @@
 #include "absl/time/time.h"
 #include "absl/types/variant.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/hook.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/task.h"
 
@@ -74,13 +77,46 @@ struct TimerEntry {
   std::shared_ptr<MessageHandler> handler;
 };
 
+// An event that a Receive takes.
+struct EventEntry {
+  const MessageType* type = nullptr;
+  std::function<bool(const void*)> predicate;  // null: every one
+  std::shared_ptr<MessageHandler> handler;
+};
+
 class BehaviorTable {
  public:
   std::string name;
   std::vector<ClauseEntry> clauses;
   std::vector<TimerEntry> timers;
-  std::vector<int> ranks;  // from the top, each once
+  std::vector<EventEntry> events;  // of a Receive only
+  std::vector<int> ranks;          // from the top, each once
+  BehaviorHooks hooks;
+
+  // What follows from the clauses.
+  uint64_t mailboxes = 0;  // that they name
+  bool has_guards = false;
+  bool is_simple = false;  // one rank, no guards, no predicates
+  bool has_idle = false;
+
+  // The first clause of that mailbox; there is one.
+  ClauseEntry* ClauseFor(int mailbox) {
+    ClauseEntry* clause = clauses.data();
+    while (clause->mailbox != mailbox) ++clause;
+    return clause;
+  }
+
+ private:
+  friend class BehaviorPtr;
+  uint32_t users_ = 0;
 };
+
+inline void BehaviorPtr::Share() {
+  if (table_ != nullptr) ++table_->users_;
+}
+inline void BehaviorPtr::Drop() {
+  if (--table_->users_ == 0) delete table_;
+}
 
 }  // namespace internal
 
@@ -99,9 +135,21 @@ class MailboxClause {
     return std::move(*this);
   }
   template <class F>
-    requires std::is_empty_v<F>
   MailboxClause&& When(F guard) && {
-    return std::move(*this).WhenFunction(+guard);
+    static_assert(std::is_empty_v<F>,
+                  "a guard is a const member function that returns bool, or a captureless callable of const Self&: it "
+                  "reads its actor, and changes nothing");
+    if constexpr (std::is_empty_v<F>) {
+      return std::move(*this).WhenFunction(+guard);
+    } else {
+      return std::move(*this);
+    }
+  }
+  // The same for one mailbox of a MailboxArray, with its place.
+  template <class A>
+  MailboxClause&& WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
+    entry_.guard = [guard, place](const Actor& actor) { return (static_cast<const A&>(actor).*guard)(place); };
+    return std::move(*this);
   }
   // Only for messages of which `predicate(const Request&)` is true; the others
   // wait, in order.
@@ -132,6 +180,12 @@ class MailboxClause {
   internal::ClauseEntry TakeEntry() && { return std::move(entry_); }
 
  private:
+  template <class R, class A>
+  MailboxClause&& WhenFunction(R (* /*guard*/)(A&)) && {
+    static_assert(std::is_const_v<A> && std::is_same_v<R, bool>,
+                  "a captureless guard takes const Self& and returns bool: it reads its actor, and changes nothing");
+    return std::move(*this);
+  }
   template <class A>
   MailboxClause&& WhenFunction(bool (*guard)(const A&)) && {
     entry_.guard = [guard](const Actor& actor) { return guard(static_cast<const A&>(actor)); };
@@ -151,32 +205,107 @@ class TimerClause {
   internal::TimerEntry entry_;
 };
 
+// A clause for an event, made by On<Event>: of Receive.
+template <class Event>
+class EventClause {
+ public:
+  explicit EventClause(internal::EventEntry entry) : entry_(std::move(entry)) {}
+
+  // Only for events of which `predicate(const Event&)` is true; the others wait.
+  template <class F>
+    requires std::is_invocable_r_v<bool, F, const Event&>
+  EventClause&& If(F predicate) && {
+    entry_.predicate = [predicate = std::move(predicate)](const void* event) {
+      return predicate(*static_cast<const Event*>(event));
+    };
+    return std::move(*this);
+  }
+
+  internal::EventEntry TakeEntry() && { return std::move(entry_); }
+
+ private:
+  internal::EventEntry entry_;
+};
+
+namespace internal {
+
+template <class T>
+inline constexpr bool kIsEventClause = false;
+template <class Event>
+inline constexpr bool kIsEventClause<EventClause<Event>> = true;
+struct ForReceive {};
+
+}  // namespace internal
+
 class Behavior {
  public:
   // At least one clause; `name` is for people.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(absl::string_view name, Clauses&&... clauses)
-      : table_(std::make_shared<internal::BehaviorTable>()) {
-    table_->name = std::string(name);
-    (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
-    SortRanks();
+  explicit Behavior(absl::string_view name, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
+    static_assert(!(internal::kIsEventClause<std::remove_cvref_t<Clauses>> || ...),
+                  "a clause for an event is for Receive; a behaviour's events have handlers of their own (context())");
+    Build(name, std::forward<Clauses>(clauses)...);
+  }
+  // For Receive.
+  template <class... Clauses>
+    requires(sizeof...(Clauses) > 0)
+  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
+    Build("receive", std::forward<Clauses>(clauses)...);
+  }
+  // Says what is wrong with a behaviour that names nothing.
+  template <class Name>
+    requires std::is_convertible_v<Name, absl::string_view>
+  explicit Behavior(Name&& /*name*/) {
+    static_assert(!std::is_convertible_v<Name, absl::string_view>,
+                  "a behavior has at least one clause: without any its actor would wait for ever");
   }
   // No change of behaviour: the actor has failed.
   Behavior(const Failure& /*failed*/) {}  // NOLINT: `return Fail(status);`
 
+  // Hooks, for a behaviour that is being built:
+  //   Behavior open_ = Behavior("open", On(…)).WhenEntered(&Door::Light).WhenLeft(&Door::Dark);
+  // A hook is a member function or callable that takes nothing and returns void;
+  // it is no coroutine. At each change of behaviour, before postponed messages
+  // return, the old one's leave hook runs and then the new one's enter hook;
+  // Start's behaviour is entered too. Becoming the current behaviour runs none,
+  // and so does the actor's end (see Actor::OnExit). A hook may send, start
+  // timers, and Become: in a leave hook it says what is entered instead, in an
+  // enter hook it is the next change, and limits::kBehaviorChangesInARowMax
+  // of them end the actor. One that fails or throws ends the actor at once.
+  template <class F>
+  Behavior WhenEntered(F hook) && {
+    table_->hooks.entered = internal::MakeHook(std::move(hook));
+    return std::move(*this);
+  }
+  template <class F>
+  Behavior WhenLeft(F hook) && {
+    table_->hooks.left = internal::MakeHook(std::move(hook));
+    return std::move(*this);
+  }
+
   absl::string_view name() const { return table_ == nullptr ? absl::string_view() : absl::string_view(table_->name); }
-  const std::shared_ptr<internal::BehaviorTable>& table() const { return table_; }
+  const internal::BehaviorPtr& table() const { return table_; }
 
   // The same table, not an equal one.
   friend bool operator==(const Behavior&, const Behavior&) = default;
 
  private:
+  template <class... Clauses>
+  void Build(absl::string_view name, Clauses&&... clauses) {
+    table_->name = std::string(name);
+    (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
+    Finish();
+  }
   void Add(internal::ClauseEntry entry) { table_->clauses.push_back(std::move(entry)); }
+  void Add(std::vector<internal::ClauseEntry> entries) {
+    for (internal::ClauseEntry& entry : entries) Add(std::move(entry));
+  }
   void Add(internal::TimerEntry entry) { table_->timers.push_back(std::move(entry)); }
-  void SortRanks();
+  void Add(internal::EventEntry entry) { table_->events.push_back(std::move(entry)); }
+  void Finish();
 
-  std::shared_ptr<internal::BehaviorTable> table_;
+  internal::BehaviorPtr table_;
 };
 
 // What Start decides.

@@ -3,15 +3,20 @@
 #include <string>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
+#include "understudy/actors/pending_group.h"
 #include "understudy/actors/replier.h"
 
 namespace understudy::internal {
@@ -31,6 +36,16 @@ absl::Status NobodyError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
+// The turn's actor was killed, and its handler runs on. Read from its code: one
+// send may still get through.
+bool IsFenced(const CurrentTurn& turn) {
+  return turn.worker != nullptr && turn.worker->is_fenced.load(std::memory_order_relaxed);
+}
+
+absl::Status FencedError() {
+  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
+}
+
 ActorCore& OwnerOf(PendingId pending) {
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
   UNDERSTUDY_CHECK(core != nullptr, "a Pending of ", pending.asker.ToString(), " is used by another actor or thread");
@@ -39,58 +54,156 @@ ActorCore& OwnerOf(PendingId pending) {
 
 }  // namespace
 
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                      absl::FunctionRef<Payload()> take) {
-  SystemCore* system = SystemForSend(to);
-  if (system == nullptr) return NobodyError(to);
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+  const CurrentTurn& turn = ThisTurn();
+  if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
+  SystemCore* system = turn.system;
+  if (system == nullptr) {
+    system = SystemForSend(to);
+    if (system == nullptr) return NobodyError(to);
+  }
   absl::Status sent =
-      system->Send({.from = ThisTurn().self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, take);
-  if (!sent.ok()) system->CountRefused();
+      system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
+  if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
   return sent;
 }
 
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                absl::FunctionRef<Payload()> take) {
-  absl::Status sent = SendTell(to, mailbox, type, value, take);
-  if (sent.ok()) return;
+void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+  absl::Status sent = SendTell(to, mailbox, type, value, handing);
+  if (ABSL_PREDICT_TRUE(sent.ok())) return;
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return;
   system->OnDeadLetter({.why = std::move(sent),
                         .from = ThisTurn().self,
                         .to = to,
                         .mailbox = std::string(MailboxNames::Find(mailbox)),
-                        .type = type.name});
+                        .type = type.name()});
 }
 
-PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                   absl::FunctionRef<Payload()> take, absl::Duration timeout) {
+PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
+  const KernelCode kernel;
+  if (ABSL_PREDICT_FALSE(kernel.is_fenced())) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
-  const uint64_t id = core.NewAsk(to, deadline);
-  if (id == 0) return {core.self(), id};
+  const PendingId pending = core.NewAsk(to, deadline);
+  if (pending.id == 0) return pending;
+  if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
+    watch->Asked(core.self(), pending.id, to, std::string(MailboxNames::Find(mailbox)));
+  }
   absl::Status sent = to.is_null() ? NobodyError(to)
                                    : core.system().Send({.from = core.self(),
                                                          .to = to,
                                                          .mailbox = mailbox,
-                                                         .ask = id,
+                                                         .ask = pending.id,
                                                          .deadline = deadline,
                                                          .type = &type,
                                                          .value = value},
-                                                        take);
+                                                        Handing::kMove);
   if (!sent.ok()) {
     core.system().CountRefused();
-    core.Answered(id, std::move(sent), {});
+    core.Answered(pending.id, std::move(sent), {});
   }
-  return {core.self(), id};
+  return pending;
 }
 
-bool IsAnswered(PendingId pending) { return OwnerOf(pending).IsAnswered(pending.id); }
-void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
-  OwnerOf(pending).AwaitAnswer(pending.id, waiter);
+bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
+                PendingId& waits, absl::Status& outcome) {
+  UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
+  const KernelCode kernel;
+  if (kernel.is_fenced()) {
+    outcome = FencedError();
+    return false;
+  }
+  ActorCore& core = *ThisTurn().actor;
+  SystemCore& system = core.system();
+  ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
+  if (cell == nullptr) {
+    outcome = SendTell(to, mailbox, type, value, Handing::kMove);
+    if (IsFull(outcome)) {
+      outcome = absl::UnimplementedError(absl::StrCat(
+          to.ToString(), " is on another node, and waiting for its room is not there yet; Send again later (",
+          outcome.message(), ")"));
+    }
+    return false;
+  }
+  // Not before those that wait.
+  CallWatch* const watch = system.call_watch();
+  absl::optional<CallWatch::Handing> handing;
+  if (watch != nullptr) handing.emplace(to);
+  if (!cell->has_room_waiters()) {
+    outcome = cell->Accept(system, {.from = core.self(), .to = to, .mailbox = mailbox, .type = &type, .value = value},
+                           Handing::kMove, WhenFull::kWaits);
+    if (!IsFull(outcome)) {
+      if (!outcome.ok()) system.CountRefused();
+      return false;
+    }
+  }
+  waits = core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  if (waits.id == 0) {
+    outcome = core.TakeAnswer(waits).status;
+    return false;
+  }
+  core.NoteWaitForRoom(waits.id, to);
+  if (watch != nullptr) {
+    watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(mailbox)));
+  }
+  Envelope* block = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false);
+  type.move(block->value(), value);
+  block->SetMade();
+  system.room_waiters().Add(
+      *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = mailbox, .payload = Payload(block)});
+  return true;
 }
-Answer TakeAnswer(PendingId pending) { return OwnerOf(pending).TakeAnswer(pending.id); }
-void CancelPending(PendingId pending) { OwnerOf(pending).CancelAsk(pending.id); }
+
+PendingId CancelledAsk() { return {}; }
+
+bool IsAnswered(PendingId pending) {
+  const KernelCode kernel;
+  return kernel.is_fenced() || OwnerOf(pending).IsAnswered(pending.id);
+}
+void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) OwnerOf(pending).AwaitAnswer(pending.id, waiter);
+}
+Answer TakeAnswer(PendingId pending) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return {.status = FencedError()};
+  return OwnerOf(pending).TakeAnswer(pending);
+}
+void CancelPending(PendingId pending) {
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) OwnerOf(pending).CancelAsk(pending.id);
+}
+
+bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return false;  // it waits for ever: its actor has ended
+  for (const PendingId& pending : pendings) {
+    ActorCore& core = OwnerOf(pending);
+    if (core.IsAnswered(pending.id)) wait.Count(core.HasGoodAnswer(pending.id));
+    if (wait.is_over()) return true;
+  }
+  return wait.is_over();
+}
+void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) OwnerOf(pendings.front()).AwaitGroup(pendings, wait, waiter);
+}
+void StopWaiting(PendingId pending) {
+  const KernelCode kernel;
+  // Not its actor's turn: then that has ended, and its table with it.
+  ActorCore* core = ActorCore::OfThisTurn(pending.asker);
+  if (core != nullptr && !kernel.is_fenced()) core->StopWaiting(pending.id);
+}
+uint64_t AnsweredAs(PendingId pending) {
+  const KernelCode kernel;
+  return OwnerOf(pending).AnsweredAs(pending.id);
+}
+Pid CalleeOf(PendingId pending) {
+  const KernelCode kernel;
+  return OwnerOf(pending).CalleeOf(pending.id);
+}
 
 Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();
@@ -101,9 +214,18 @@ Pid Resolve(absl::string_view name, SystemCore* system) {
 ReplierBase::ReplierBase(Activation& activation)
     : system_(&activation.core().system()),
       callee_(activation.core().self()),
-      asker_(activation.message.from),
-      ask_(activation.message.ask) {
-  activation.GiveAwayAnswer();
+      asker_(activation.asker()),
+      ask_(activation.ask()),
+      is_watched_(system_->call_watch() != nullptr) {
+  const KernelCode kernel;
+  // Once fenced, the fence has answered: what this one answers comes too late.
+  if (!kernel.is_fenced()) activation.GiveAwayAnswer();
+}
+
+void ReplierBase::TellOfMove() const {
+  if (system_ == nullptr) return;
+  const Pid* to = CallWatch::Handing::Current();
+  system_->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
 }
 
 void ReplierBase::Post(absl::Status status, Payload payload) {
@@ -117,8 +239,15 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
                 .payload = std::move(payload)});
 }
 
+CallInHand ReplierBase::Release() {
+  UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
+  system_ = nullptr;
+  return {.asker = asker_, .ask = ask_};
+}
+
 void ReplierBase::Abandon() {
   if (system_ == nullptr) return;
+  const KernelCode kernel;
   ActorCore* holder = ThisTurn().actor;
   if (holder != nullptr && holder->ending() != nullptr) {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});

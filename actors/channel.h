@@ -16,14 +16,16 @@
 #ifndef UNDERSTUDY_ACTORS_CHANNEL_H_
 #define UNDERSTUDY_ACTORS_CHANNEL_H_
 
+#include <coroutine>
 #include <cstdint>
 #include <ostream>
 #include <type_traits>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
@@ -32,15 +34,27 @@ namespace understudy {
 namespace internal {
 
 // Sends to a mailbox of `to` as the actor of this turn, or as the thread.
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                      absl::FunctionRef<Payload()> take);
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
 // The same, but a refusal becomes a dead letter.
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                absl::FunctionRef<Payload()> take);
+void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
 // Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
-// the answer.
-PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                   absl::FunctionRef<Payload()> take, absl::Duration timeout);
+// the answer. The value is moved from.
+PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
+
+// Leaves the message to wait for room: true, and `waits` is what to await. Or
+// sends it, or not: false, and `outcome` says which. The value is moved from when
+// it was accepted or waits. CHECKs outside turns.
+bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
+                PendingId& waits, absl::Status& outcome);
+
+// Does not compile: T is no message for a channel of M.
+template <class M, class T>
+constexpr void CheckMessage() {
+  static_assert(!std::is_same_v<std::remove_cvref_t<T>, M>,
+                "this message cannot be copied: move it into the channel, Send(std::move(message))");
+  static_assert(std::is_same_v<std::remove_cvref_t<T>, M>,
+                "the channel's mailbox is declared for another type of message");
+}
 
 class ChannelBase {
  public:
@@ -70,6 +84,57 @@ class ChannelBase {
 
 }  // namespace internal
 
+// What Channel::Sent gives: awaits the outcome, and has the message until it is
+// accepted. Keep it in a variable; it does not move.
+template <class M>
+class [[nodiscard]] Sending {
+ public:
+  using UnderstudyAwaitable = void;
+  Sending(Pid to, uint32_t mailbox, M message, absl::Duration timeout)
+      : to_(to), mailbox_(mailbox), timeout_(timeout), message_(std::move(message)) {}
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+
+  // The message that was not accepted. Requires an outcome that is not OK.
+  M TakeMessage() && { return std::move(*message_); }
+
+  auto operator co_await() & {
+    class Awaiter {
+     public:
+      explicit Awaiter(Sending& sending) : sending_(sending) {}
+      bool await_ready() { return !sending_.SendOrWait(); }
+      void await_suspend(std::coroutine_handle<> waiter) { internal::AwaitAnswer(sending_.waits_, waiter); }
+      absl::Status await_resume() { return sending_.Outcome(); }
+
+     private:
+      Sending& sending_;
+    };
+    return Awaiter(*this);
+  }
+
+ private:
+  bool SendOrWait() {
+    UNDERSTUDY_CHECK(message_.has_value(), "a Sending is awaited once");
+    is_waiting_ = internal::SendOrWait(to_, mailbox_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
+    if (is_waiting_ || outcome_.ok()) message_ = absl::nullopt;
+    return is_waiting_;
+  }
+  absl::Status Outcome() {
+    if (!is_waiting_) return outcome_;
+    internal::Answer answer = internal::TakeAnswer(waits_);
+    if (!answer.status.ok()) message_.emplace(std::move(answer.payload.template As<M>()));
+    return std::move(answer.status);
+  }
+
+  const Pid to_;
+  const uint32_t mailbox_;
+  const absl::Duration timeout_;
+  absl::optional<M> message_;
+  bool is_waiting_ = false;
+  internal::PendingId waits_;
+  absl::Status outcome_;
+};
+
 template <class M>
 class Channel : public internal::ChannelBase {
  public:
@@ -82,25 +147,47 @@ class Channel : public internal::ChannelBase {
 
   // OK means accepted. A refused message is unchanged.
   [[nodiscard]] absl::Status Send(M&& message) const {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                              [&] { return internal::Payload::Of<M>(std::move(message)); });
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                              [&] { return internal::Payload::Of<M>(M(message)); });
+    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+  }
+  // Send that waits while the mailbox is full, at most `timeout` (less when the
+  // call in hand has less left), then Expired. Sent when awaited, behind those
+  // that wait already; a Send of another may still take the room first.
+  //
+  //   auto sending = channel.Sent(std::move(chunk), absl::Seconds(5));
+  //   absl::Status sent = co_await sending;
+  //   if (!sent.ok()) chunk = std::move(sending).TakeMessage();
+  //
+  // Only in an actor's turn (CHECKed). The receiver's end is told at once, as
+  // NoProcess. To another node it does not wait: when there is no room it
+  // answers Unimplemented.
+  Sending<M> Sent(M message, absl::Duration timeout) const {
+    return Sending<M>(pid_, mailbox_, std::move(message), timeout);
+  }
+  // Says what is wrong with what is not an M.
+  template <class T>
+    requires(!std::is_convertible_v<T &&, M>)
+  absl::Status Send(T&& /*message*/) const {
+    internal::CheckMessage<M, T>();
+    return absl::OkStatus();
   }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                         [&] { return internal::Payload::Of<M>(std::move(message)); });
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   void Tell(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message,
-                         [&] { return internal::Payload::Of<M>(M(message)); });
+    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+  }
+  template <class T>
+    requires(!std::is_convertible_v<T &&, M>)
+  void Tell(T&& /*message*/) const {
+    internal::CheckMessage<M, T>();
   }
 };
 
@@ -120,9 +207,7 @@ class Channel<Call<RequestT, ReplyT>> : public internal::ChannelBase {
   // the callee's own status. CHECKs outside an actor's turn: there use
   // ActorSystem::Ask.
   [[nodiscard]] Pending<ReplyT> Ask(RequestT request, absl::Duration timeout) const {
-    return Pending<ReplyT>(internal::SendCall(
-        pid_, mailbox_, internal::TypeOf<RequestT>(), &request,
-        [&] { return internal::Payload::Of<RequestT>(std::move(request)); }, timeout));
+    return Pending<ReplyT>(internal::SendCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request, timeout));
   }
 };
 

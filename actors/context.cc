@@ -8,16 +8,26 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/internal/worker.h"
 
 namespace understudy {
 namespace {
 
-// Debug builds: this thread runs the turn of that actor.
-void CheckOwner(const internal::ActorCore& core) {
-  UNDERSTUDY_DCHECK(internal::ThisTurn().actor == &core, "context() of ", core.self().ToString(),
-                    " is used outside its turn");
+// A call of the actor's own code into the kernel. Debug builds CHECK that this
+// thread runs the actor's turn. After it was fenced nothing has an effect.
+class OwnersCall : public internal::KernelCode {
+ public:
+  explicit OwnersCall(const internal::ActorCore& core) {
+    UNDERSTUDY_DCHECK(internal::ThisTurn().actor == &core, "context() of ", core.self().ToString(),
+                      " is used outside its turn");
+  }
+};
+
+absl::Status FencedError() {
+  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
 }
 
 }  // namespace
@@ -25,13 +35,19 @@ void CheckOwner(const internal::ActorCore& core) {
 void MonitorHandle::End() {
   const uint64_t id = std::exchange(id_, 0);
   if (id == 0) return;
-  if (internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_); core != nullptr) core->Demonitor(id);
+  internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_);
+  const internal::KernelCode kernel;
+  if (core != nullptr && !kernel.is_fenced()) core->Demonitor(id);
 }
 
 void Lease::End() {
   const int mailbox = std::exchange(mailbox_, -1);
   if (mailbox < 0) return;
-  if (internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_); core != nullptr) core->EndLease(mailbox);
+  internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_);
+  const internal::KernelCode kernel;
+  if (core != nullptr && !kernel.is_fenced()) {
+    ask_ == 0 ? core->EndLease(mailbox) : core->EndAskLease(mailbox, ask_);
+  }
 }
 
 Pid Context::Self() const { return core_.self(); }
@@ -42,82 +58,131 @@ Random& Context::Random() { return core_.random(); }
 LogSink& Context::Log() { return core_.system().log(); }
 
 Pid Context::SpawnMade(SpawnOptions options, internal::MakeActor make) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return Pid();
   return core_.SpawnChild(std::move(options), std::move(make));
 }
 Spawner* Context::Spawner() { return core_.system().spawner(); }
 
 void Context::LinkPid(Pid pid) {
-  CheckOwner(core_);
-  core_.Link(pid);
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.Link(pid);
 }
 void Context::UnlinkPid(Pid pid) {
-  CheckOwner(core_);
-  core_.Unlink(pid);
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.Unlink(pid);
 }
 MonitorHandle Context::MonitorPid(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return MonitorHandle();
   return MonitorHandle(core_.self(), core_.Monitor(pid, std::move(handler)));
 }
 void Context::ExitPid(Pid pid, ExitReason reason) {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return;
   core_.system().Post({.kind = SignalKind::kExit, .from = core_.self(), .to = pid, .reason = std::move(reason)});
 }
-void Context::KillPid(Pid pid) { core_.system().Post({.kind = SignalKind::kKill, .from = core_.self(), .to = pid}); }
+void Context::KillPid(Pid pid) {
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.system().Post({.kind = SignalKind::kKill, .from = core_.self(), .to = pid});
+}
 void Context::RequestStopPid(Pid pid, ExitReason reason) {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return;
   core_.system().Post({.kind = SignalKind::kRequestStop, .from = core_.self(), .to = pid, .reason = std::move(reason)});
 }
 void Context::SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                        std::shared_ptr<internal::MessageHandler> parent_handler) {
-  core_.SetTraps(std::move(handler), std::move(parent_handler));
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.SetTraps(std::move(handler), std::move(parent_handler));
 }
 void Context::SetStopHandler(std::shared_ptr<internal::MessageHandler> handler) {
-  core_.SetStopHandler(std::move(handler));
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.SetStopHandler(std::move(handler));
 }
 void Context::FinishStart() {
-  CheckOwner(core_);
-  core_.FinishStart();
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.FinishStart();
 }
 void Context::Stop(ExitReason reason) {
-  CheckOwner(core_);
-  core_.Stop(std::move(reason));
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.Stop(std::move(reason));
+}
+absl::Status Context::BecomeStacked(const Behavior& behavior) {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return FencedError();
+  UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
+  return core_.BecomeStacked(behavior.table());
+}
+absl::Status Context::Unbecome() {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return FencedError();
+  return core_.Unbecome();
 }
 Lease Context::Close(const internal::MailboxBase& mailbox) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return Lease();
   core_.CloseMailbox(mailbox.index());
   return Lease(core_.self(), mailbox.index());
 }
+std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
+  const OwnersCall call(core_);
+  std::vector<Lease> leases;
+  if (call.is_fenced()) return leases;
+  for (size_t place = 0; place < mailboxes.size(); ++place) {
+    core_.CloseMailbox(mailboxes.IndexOf(place));
+    leases.emplace_back(core_.self(), mailboxes.IndexOf(place));
+  }
+  return leases;
+}
+Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return Lease();
+  UNDERSTUDY_CHECK(pending.asker == core_.self(), "a lease of ", core_.self().ToString(), " until an ask of ",
+                   pending.asker.ToString(), " is over; only its own asks end it");
+  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return Lease();
+  return Lease(core_.self(), mailbox.index(), pending.id);
+}
 void Context::Postpone() {
-  CheckOwner(core_);
-  core_.Postpone();
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.Postpone();
+}
+void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.PassOn(mailbox, std::move(payload), in_hand);
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return FencedError();
   return core_.StartTimer(name, delay, std::move(handler));
 }
 bool Context::CancelTimer(absl::string_view name) {
-  CheckOwner(core_);
-  return core_.CancelTimer(name);
+  const OwnersCall call(core_);
+  return !call.is_fenced() && core_.CancelTimer(name);
 }
 absl::Status Context::Register(absl::string_view name) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return FencedError();
   return core_.Register(name);
 }
 Pending<void> Context::Publish(absl::string_view name) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return Pending<void>(internal::CancelledAsk());
   return Pending<void>(core_.Publish(name));
 }
 void Context::Unregister(absl::string_view name) {
-  CheckOwner(core_);
-  core_.Unregister(name);
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.Unregister(name);
 }
 internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration timeout) {
-  CheckOwner(core_);
+  const OwnersCall call(core_);
+  if (call.is_fenced()) return internal::CancelledAsk();
   return core_.StartLookup(name, timeout);
 }
 void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
-  CheckOwner(core_);
-  core_.WatchName(name, std::move(handler));
+  const OwnersCall call(core_);
+  if (!call.is_fenced()) core_.WatchName(name, std::move(handler));
 }
 std::vector<MailboxSignature> Context::Mailboxes() const { return core_.Signatures(); }
 

@@ -9,22 +9,27 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/internal/handler.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_array.h"
+#include "understudy/actors/message.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/registry.h"
+#include "understudy/actors/replier.h"
 
 namespace understudy {
 
@@ -59,26 +64,33 @@ class MonitorHandle {
   uint64_t id_ = 0;
 };
 
-// Keeps a mailbox closed while it lives. Move-only, owner only.
+// Keeps a mailbox closed while it lives; one that is bound to an ask ends with
+// that at the latest. Move-only, owner only.
 class Lease {
  public:
   Lease() = default;
-  Lease(Pid owner, int mailbox) : owner_(owner), mailbox_(mailbox) {}
-  Lease(Lease&& other) noexcept : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)) {}
+  // `ask` is 0 when it is bound to none.
+  Lease(Pid owner, int mailbox, uint64_t ask = 0) : owner_(owner), mailbox_(mailbox), ask_(ask) {}
+  Lease(Lease&& other) noexcept : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)), ask_(other.ask_) {}
   Lease& operator=(Lease&& other) noexcept {
     if (this != &other) {
       End();
       owner_ = other.owner_;
       mailbox_ = std::exchange(other.mailbox_, -1);
+      ask_ = other.ask_;
     }
     return *this;
   }
   ~Lease() { End(); }
   void End();
+  // Lets go: the mailbox stays closed until the ask is over, or, when it is
+  // bound to none, as long as the actor lives.
+  void Keep() && { mailbox_ = -1; }
 
  private:
   Pid owner_;
   int mailbox_ = -1;
+  uint64_t ask_ = 0;
 };
 
 // The result of Lookup: awaits StatusOr<R>.
@@ -155,6 +167,13 @@ class Context : public SpawnsActors<Context> {
   [[nodiscard]] MonitorHandle Monitor(const T& target, F handler) {
     return MonitorPid(PidOf(target), internal::MakeHandler<Down>(std::move(handler)));
   }
+  // For the process style, as are the other forms without a handler: a Receive
+  // takes the Down, by On(handle, …) or On<Down>(…). In another actor it CHECKs
+  // when the event comes.
+  template <class T>
+  [[nodiscard]] MonitorHandle Monitor(const T& target) {
+    return MonitorPid(PidOf(target), nullptr);
+  }
 
   // An exit signal: ends an actor that does not trap, at once; Normal ends
   // only oneself.
@@ -186,6 +205,9 @@ class Context : public SpawnsActors<Context> {
     SetTraps(internal::MakeHandler<ExitEvent>(std::move(handler)),
              internal::MakeHandler<ExitEvent>(std::move(parent_handler)));
   }
+  // A Receive takes them (On<ExitEvent>); a parent's that none takes ends the
+  // actor.
+  void TrapExits() { SetTraps(nullptr, nullptr); }
   // RequestStop calls `handler` (const StopRequest&) and does not end the actor.
   template <class F>
   void TrapStops(F handler) {
@@ -198,12 +220,44 @@ class Context : public SpawnsActors<Context> {
   // During Start it is a start that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
 
+  // Become, that keeps the present behaviour below the new one, until Unbecome.
+  // Like Become it takes effect when the handler returns or awaits; Become
+  // itself replaces the top of the stack and leaves what lies below. Full at
+  // limits::kBehaviorsStackedMax, FailedPrecondition before Start has given a
+  // behaviour; then nothing changes.
+  [[nodiscard]] absl::Status BecomeStacked(const Behavior& behavior);
+  // Goes back to what lies below. FailedPrecondition when nothing does.
+  [[nodiscard]] absl::Status Unbecome();
+
   // Closes the mailbox while the lease lives.
   [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox);
+  // All mailboxes of the array, each by a lease of its own.
+  [[nodiscard]] std::vector<Lease> Close(const internal::MailboxArrayBase& mailboxes);
+  // Closes it until the ask is over, by its reply, the callee's death, its
+  // deadline, the session's end or Cancel, awaited or not; or until the lease is
+  // destroyed, unless that is kept: `std::move(lease).Keep()`.
+  template <class R>
+  [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox, const Pending<R>& until) {
+    return CloseUntil(mailbox, until.id());
+  }
   // The message in hand goes back to its mailbox and is eligible again when the
   // behaviour changes. Its handler must not have moved from it: take const M&.
   // CHECKs when no message is in hand.
   void Postpone();
+  // For a mailbox that is a classifier: the message in hand goes on, as
+  // `message`, to another mailbox of this actor, where it is accepted anew, in
+  // the order of passing. Its own fate is "passed on"; when the target is full
+  // it is a dead letter, and its asker gets Full. A call goes with its Replier,
+  // and keeps its asker and deadline. CHECKs when no message is in hand or it
+  // has been passed on.
+  template <class M>
+  void PassOn(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
+    PassOnPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), {});
+  }
+  template <class Q, class R>
+  void PassOn(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
+    PassOnPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), replier.Release());
+  }
 
   // Calls `handler` after `delay`, once. A timer of that name that runs is
   // replaced. Timers survive become. ResourceExhausted at
@@ -211,6 +265,10 @@ class Context : public SpawnsActors<Context> {
   template <class F>
   absl::Status StartTimer(absl::string_view name, absl::Duration delay, F handler) {
     return StartNamedTimer(name, delay, internal::MakeHandler<TimerEvent>(std::move(handler)));
+  }
+  // A Receive takes it (On<TimerEvent>).
+  absl::Status StartTimer(absl::string_view name, absl::Duration delay) {
+    return StartNamedTimer(name, delay, nullptr);
   }
   // After it the timer's event does not come. False when none of that name ran.
   bool CancelTimer(absl::string_view name);
@@ -236,6 +294,12 @@ class Context : public SpawnsActors<Context> {
     StartNameWatch(name, internal::MakeHandler<NameChange>(std::move(handler)));
   }
 
+  // A Receive takes them (On<NameChange>).
+  void WatchName(absl::string_view name) { StartNameWatch(name, nullptr); }
+
+  // For Actor.
+  internal::ActorCore& core() { return core_; }
+
   // The mailboxes of this actor as others see them.
   std::vector<MailboxSignature> Mailboxes() const;
 
@@ -255,8 +319,10 @@ class Context : public SpawnsActors<Context> {
   void SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                 std::shared_ptr<internal::MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<internal::MessageHandler> handler);
+  void PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand);
   absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
                                std::shared_ptr<internal::MessageHandler> handler);
+  Lease CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);
   internal::PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   void StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler);
 

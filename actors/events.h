@@ -54,6 +54,23 @@ struct NameChange {
   Pid pid;
 };
 
+namespace internal {
+
+// What a clause of Receive may name.
+template <class T>
+inline constexpr bool kIsEvent = false;
+template <>
+inline constexpr bool kIsEvent<Down> = true;
+template <>
+inline constexpr bool kIsEvent<ExitEvent> = true;
+template <>
+inline constexpr bool kIsEvent<StopRequest> = true;
+template <>
+inline constexpr bool kIsEvent<TimerEvent> = true;
+template <>
+inline constexpr bool kIsEvent<NameChange> = true;
+
+}  // namespace internal
 }  // namespace understudy
 
 #endif  // UNDERSTUDY_ACTORS_EVENTS_H_

@@ -15,14 +15,43 @@ namespace understudy::limits {
 
 // One 64-bit word holds the set of open mailboxes of an actor.
 inline constexpr int kMailboxesPerActorMax = 64;
+// The label of one mailbox of an array is read in logs.
+inline constexpr size_t kMailboxLabelBytesMax = 64;
 // A mailbox's bound when its declaration gives none: enough for a burst, and
 // small enough that a stuck receiver is noticed before memory is.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;
+// Different sets of mailboxes, which are kept for ever: far more than a program
+// has actor classes.
+inline constexpr size_t kMailboxLayoutsMax = 65536;
+// Actors that live in one system at once; their cells alone take 3 GiB.
+inline constexpr size_t kActorsPerSystemMax = size_t{1} << 24;
+// From a Kill to the fence around a handler that has not returned, and from
+// there between attempts while it is in the kernel.
+inline constexpr absl::Duration kFenceAfterKill = absl::Milliseconds(100);
+inline constexpr absl::Duration kFenceRetry = absl::Milliseconds(5);
 // Messages accepted before the constructor has run and said which mailboxes
 // there are; more are refused.
 inline constexpr int64_t kStartingMessagesMax = 10000;
+// Behaviours below the present one: a stack that grows with each message is a
+// mistake, and is told so.
+inline constexpr size_t kBehaviorsStackedMax = 100;
+// Changes that enter hooks make one after another; more are a circle.
+inline constexpr int kBehaviorChangesInARowMax = 100;
 // Messages handled in one turn before other actors get the worker.
 inline constexpr int kMessagesPerTurnMax = 64;
+// A handler that runs so long holds up nobody any more: its worker's queue and
+// slot are taken over. Short for people, long for a handler.
+inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
+// From here on the log names it, and again each time it has run twice as long.
+inline constexpr absl::Duration kNameHandlerAfter = absl::Seconds(1);
+// Threads in place of stuck ones, beside four for each CPU: a thread is cheap
+// while it waits, and no pool grows without end because actors block.
+inline constexpr int kSurplusThreadsMax = 64;
+inline constexpr int kSurplusThreadsPerCpuMax = 4;
+// Threads of actors' own, in one pool.
+inline constexpr int kOwnThreadsMax = 1024;
+// Timers of one executor: 2^26, far more than fit in memory with their actors.
+inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
 // Room for the signals these may cause is kept from the moment they are made.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
@@ -85,6 +114,8 @@ inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
 // Silence between a parent and its process child: one that is stopped or stuck
 // is noticed, one on a loaded machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
+// A flood of dead letters must not be a flood of lines.
+inline constexpr int kDeadLetterLinesPerSecond = 10;
 // How long a call may run when its caller gave nothing shorter.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 

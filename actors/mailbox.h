@@ -21,31 +21,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
-#include "understudy/actors/limits.h"
+#include "understudy/actors/internal/mailbox_layout.h"
+#include "understudy/actors/mailbox_options.h"
 #include "understudy/actors/message.h"
 
 namespace understudy {
-
-// What happens to a message for a full mailbox.
-enum class Overflow {
-  kRefuse,      // the sender gets Full
-  kDropOldest,  // on the receiver's turn; Full at twice the capacity
-  kFailActor,   // the actor exits with Overflow, the sender gets Full
-};
-
-// What happens to waiting tells when a supervisor restarts the actor.
-enum class OnRestart { kDiscard, kKeep };
-
-struct MailboxOptions {
-  int64_t capacity_messages = limits::kMailboxCapacityMessages;
-  // By MessageBytes(message), else by its wire size or sizeof.
-  size_t capacity_bytes = SIZE_MAX;
-  Overflow overflow = Overflow::kRefuse;
-  // A message that has waited longer is not handled: it expires.
-  absl::Duration time_to_live = absl::InfiniteDuration();
-  OnRestart on_restart = OnRestart::kDiscard;
-};
 
 namespace internal {
 
@@ -59,18 +39,13 @@ struct FixedString {
   std::array<char, N> chars{};
 };
 
-struct MailboxDeclaration {
-  std::string wire_name;
-  uint32_t hash = 0;
-  const MessageType* request = nullptr;
-  const MessageType* reply = nullptr;  // null for a tell
-  MailboxOptions options;
-};
+class ActorCore;
 
 // The actor under construction on this thread, as its mailboxes see it.
 class MailboxHost {
  public:
-  virtual int AddMailbox(MailboxDeclaration declaration) = 0;
+  virtual int AddMailbox(const MailboxDeclaration& declaration) = 0;
+  virtual ActorCore& core() = 0;
   static MailboxHost& Constructing();
 
  protected:
@@ -108,39 +83,49 @@ class MailboxBase {
   int index() const { return index_; }
 
  protected:
-  explicit MailboxBase(MailboxDeclaration declaration)
-      : index_(MailboxHost::Constructing().AddMailbox(std::move(declaration))) {}
+  explicit MailboxBase(const MailboxDeclaration& declaration)
+      : index_(MailboxHost::Constructing().AddMailbox(declaration)) {}
+  explicit MailboxBase(int index) : index_(index) {}
   ~MailboxBase() = default;
 
  private:
   const int index_;
 };
 
+// A mailbox of M, whatever its name: what clauses are made of.
+template <class M>
+class TypedMailbox : public MailboxBase {
+ public:
+  using MessageSpec = M;
+  using Request = typename MessageTraits<M>::Request;
+  using Reply = typename MessageTraits<M>::Reply;
+  static_assert(std::is_move_constructible_v<Request>, "a message must be movable: it moves into its mailbox");
+
+ protected:
+  using MailboxBase::MailboxBase;
+  ~TypedMailbox() = default;
+};
+
+template <class A, FixedString kName, class M>
+MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
+  MailboxDeclaration declaration;
+  declaration.wire_name = WireName<A, kName>();
+  declaration.hash = WireHash<A, kName>();
+  declaration.request = &TypeOf<typename MessageTraits<M>::Request>();
+  if constexpr (MessageTraits<M>::kIsCall) declaration.reply = &TypeOf<typename MessageTraits<M>::Reply>();
+  declaration.options = options;
+  return declaration;
+}
+
 }  // namespace internal
 
 template <internal::FixedString kName, class M>
-class Mailbox : public internal::MailboxBase {
+class Mailbox : public internal::TypedMailbox<M> {
  public:
-  using MessageSpec = M;
-  using Request = typename internal::MessageTraits<M>::Request;
-  using Reply = typename internal::MessageTraits<M>::Reply;
-  static_assert(std::is_move_constructible_v<Request>, "a message must be movable: it moves into its mailbox");
-
   // `owner` is the actor that declares this member: `this`.
   template <class A>
-  explicit Mailbox(A* /*owner*/, MailboxOptions options = {}) : MailboxBase(Declare<A>(options)) {}
-
- private:
-  template <class A>
-  static internal::MailboxDeclaration Declare(const MailboxOptions& options) {
-    internal::MailboxDeclaration declaration;
-    declaration.wire_name = internal::WireName<A, kName>();
-    declaration.hash = internal::WireHash<A, kName>();
-    declaration.request = &internal::TypeOf<Request>();
-    if constexpr (internal::MessageTraits<M>::kIsCall) declaration.reply = &internal::TypeOf<Reply>();
-    declaration.options = options;
-    return declaration;
-  }
+  explicit Mailbox(A* /*owner*/, MailboxOptions options = {})
+      : internal::TypedMailbox<M>(internal::DeclareMailbox<A, kName, M>(options)) {}
 };
 
 }  // namespace understudy

@@ -25,24 +25,30 @@ std::string DemangledName(const char* mangled) {
   return status == 0 ? name.get() : mangled;
 }
 
+size_t Payload::bytes() const {
+  if (block_ == nullptr) return 0;
+  return is_wire_bytes() ? wire_bytes().size() : block_->type->bytes(block_->value());
+}
+
+std::string Payload::TypeText() const { return type() == nullptr ? "nothing" : type()->name(); }
+
 absl::Status Payload::ParseAs(const MessageType& type) {
   if (is_typed()) {
-    if (type_ == &type) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("expected a ", type.name, ", got a ", type_->name));
+    if (block_->type == &type) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("expected a ", type.name(), ", got a ", block_->type->name()));
   }
   if (!type.is_wire) {
-    return absl::InvalidArgumentError(absl::StrCat(type.name,
-                                                   " is not a wire message: it cannot come from "
-                                                   "another node"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(type.name(), " is not a wire message: it cannot come from another node"));
   }
-  void* value = type.parse(wire_bytes_);
-  if (value == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(wire_bytes_.size(), " bytes do not parse as ", type.name));
+  static const std::string* const nothing = new std::string;
+  const std::string& bytes = block_ == nullptr ? *nothing : wire_bytes();
+  Payload parsed(Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false));
+  if (!type.parse(bytes, parsed.block_->value())) {
+    return absl::InvalidArgumentError(absl::StrCat(bytes.size(), " bytes do not parse as ", type.name()));
   }
-  type_ = &type;
-  value_ = value;
-  is_wire_bytes_ = false;
-  wire_bytes_.clear();
+  parsed.block_->SetMade();
+  *this = std::move(parsed);
   return absl::OkStatus();
 }
 

@@ -12,8 +12,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,6 +23,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/envelope.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy {
@@ -66,13 +69,22 @@ struct MessageTraits<Call<RequestT, ReplyT>> {
 // What the library needs to know about one message type. One per type and
 // program; compared by address.
 struct MessageType {
-  std::string name;  // a protobuf full name, else a C++ name
+  // A protobuf full name, else a C++ name.
+  const std::string& name() const { return get_name(); }
+
+  const std::string& (*get_name)();
+  size_t size;
+  size_t alignment;
   bool is_wire;
+  bool is_boxed;       // too large or over-aligned for a block
+  uint8_t units[2];    // of a block for a tell, and for a call
+  void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
+  void (*copy)(void* to, const void* from);  // null when it cannot be copied
+  void (*destroy)(void* value);              // null when there is nothing to do
   size_t (*bytes)(const void* value);
-  void (*destroy)(void* value);
   // Null unless is_wire.
   bool (*serialize)(const void* value, std::string* out);
-  void* (*parse)(absl::string_view bytes);  // null when malformed
+  bool (*parse)(absl::string_view bytes, void* to);  // makes `to`, or answers false
 };
 
 std::string DemangledName(const char* mangled);
@@ -89,77 +101,111 @@ size_t BytesOf(const M& message) {
 }
 
 template <class M>
+const std::string& TypeName() {
+  static const std::string* const name = [] {
+    if constexpr (WireMessage<M>) {
+      return new std::string(M::descriptor()->full_name());
+    } else {
+      return new std::string(DemangledName(typeid(M).name()));
+    }
+  }();
+  return *name;
+}
+
+template <class M>
+constexpr MessageType MakeMessageType() {
+  MessageType type{.get_name = &TypeName<M>,
+                   .size = sizeof(M),
+                   .alignment = alignof(M),
+                   .is_wire = WireMessage<M>,
+                   .is_boxed = IsBoxed(sizeof(M), alignof(M)),
+                   .units = {BlockUnits(sizeof(M), alignof(M), false), BlockUnits(sizeof(M), alignof(M), true)},
+                   .move = [](void* to, void* from) { new (to) M(std::move(*static_cast<M*>(from))); },
+                   .copy = nullptr,
+                   .destroy = nullptr,
+                   .bytes = [](const void* value) { return BytesOf(*static_cast<const M*>(value)); },
+                   .serialize = nullptr,
+                   .parse = nullptr};
+  if constexpr (std::is_copy_constructible_v<M>) {
+    type.copy = [](void* to, const void* from) { new (to) M(*static_cast<const M*>(from)); };
+  }
+  if constexpr (!std::is_trivially_destructible_v<M>) {
+    type.destroy = [](void* value) { static_cast<M*>(value)->~M(); };
+  }
+  if constexpr (WireMessage<M>) {
+    type.serialize = [](const void* value, std::string* out) {
+      return static_cast<const M*>(value)->SerializeToString(out);
+    };
+    type.parse = [](absl::string_view bytes, void* to) {
+      M* made = new (to) M;
+      if (made->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return true;
+      made->~M();
+      return false;
+    };
+  }
+  return type;
+}
+
+template <class M>
+inline constexpr MessageType kMessageType = MakeMessageType<M>();
+
+template <class M>
 const MessageType& TypeOf() {
   static_assert(std::is_same_v<M, std::remove_cvref_t<M>>, "a message type is neither a reference nor const");
   static_assert(std::is_move_constructible_v<M>, "a message must be movable: it moves into its mailbox");
-  static const MessageType* const type = [] {
-    auto* made = new MessageType{.name = "",
-                                 .is_wire = WireMessage<M>,
-                                 .bytes = [](const void* v) { return BytesOf(*static_cast<const M*>(v)); },
-                                 .destroy = [](void* v) { delete static_cast<M*>(v); },
-                                 .serialize = nullptr,
-                                 .parse = nullptr};
-    if constexpr (WireMessage<M>) {
-      made->name = std::string(M::descriptor()->full_name());
-      made->serialize = [](const void* v, std::string* out) {
-        return static_cast<const M*>(v)->SerializeToString(out);
-      };
-      made->parse = [](absl::string_view bytes) -> void* {
-        auto* value = new M;
-        if (value->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-          return value;
-        }
-        delete value;
-        return nullptr;
-      };
-    } else {
-      made->name = DemangledName(typeid(M).name());
-    }
-    return made;
-  }();
-  return *type;
+  return kMessageType<M>;
 }
 
-// Nothing, a typed value, or the bytes of one that has not been parsed yet.
+// The value of what came from another node and has not been parsed yet.
+struct WireBytes {
+  std::string bytes;
+};
+inline size_t MessageBytes(const WireBytes& value) { return value.bytes.size(); }
+
+// Nothing, a typed value, or the bytes of one that has not been parsed yet; in
+// a block of its own.
 class Payload {
  public:
   Payload() = default;
-  Payload(Payload&& other) noexcept
-      : type_(std::exchange(other.type_, nullptr)),
-        value_(std::exchange(other.value_, nullptr)),
-        is_wire_bytes_(std::exchange(other.is_wire_bytes_, false)),
-        wire_bytes_(std::move(other.wire_bytes_)) {}
+  // Takes a block that has a value.
+  explicit Payload(Envelope* block) : block_(block) {}
+  Payload(Payload&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Payload& operator=(Payload&& other) noexcept {
-    if (this != &other) {
-      this->~Payload();
-      new (this) Payload(std::move(other));
-    }
+    std::swap(block_, other.block_);
     return *this;
   }
   ~Payload() {
-    if (value_ != nullptr) type_->destroy(value_);
+    if (block_ != nullptr) Envelope::Delete(block_);
   }
 
   template <class M>
   static Payload Of(M value) {
-    Payload payload;
-    payload.type_ = &TypeOf<M>();
-    payload.value_ = new M(std::move(value));
-    return payload;
+    Envelope* block = Envelope::Make(EnvelopeKind::kReply, TypeOf<M>(), /*has_call_part=*/false);
+    new (block->value()) M(std::move(value));
+    block->SetMade();
+    return Payload(block);
   }
-  static Payload OfWireBytes(std::string bytes) {
-    Payload payload;
-    payload.is_wire_bytes_ = true;
-    payload.wire_bytes_ = std::move(bytes);
-    return payload;
+  // In a block that may become a message of a mailbox: it has a call part.
+  template <class M>
+  static Payload ForMailbox(M value) {
+    Envelope* block = Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true);
+    new (block->value()) M(std::move(value));
+    block->SetMade();
+    return Payload(block);
   }
+  static Payload OfWireBytes(std::string bytes) { return Of(WireBytes{std::move(bytes)}); }
 
-  bool is_typed() const { return value_ != nullptr; }
-  bool is_wire_bytes() const { return is_wire_bytes_; }
-  const MessageType* type() const { return type_; }
-  const void* value() const { return value_; }
-  const std::string& wire_bytes() const { return wire_bytes_; }
-  size_t bytes() const { return is_typed() ? type_->bytes(value_) : wire_bytes_.size(); }
+  bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }
+  bool is_wire_bytes() const { return block_ != nullptr && block_->type == &TypeOf<WireBytes>(); }
+  // Null for nothing and for bytes.
+  const MessageType* type() const { return is_typed() ? block_->type : nullptr; }
+  // Requires a typed payload.
+  const void* value() const { return block_->value(); }
+  // Requires bytes.
+  const std::string& wire_bytes() const { return static_cast<const WireBytes*>(block_->value())->bytes; }
+  size_t bytes() const;
+  // The block, whose owner the caller becomes; null for nothing.
+  Envelope* Release() { return std::exchange(block_, nullptr); }
 
   // Makes a typed value of wire bytes. InvalidArgument when they do not parse
   // or `type` does not cross nodes; the payload is then unchanged.
@@ -168,16 +214,14 @@ class Payload {
   // Requires a typed payload of exactly that type.
   template <class M>
   M& As() {
-    UNDERSTUDY_CHECK(type_ == &TypeOf<M>(), "the payload is a ", type_ == nullptr ? "nothing" : type_->name, ", not a ",
-                     TypeOf<M>().name);
-    return *static_cast<M*>(value_);
+    UNDERSTUDY_CHECK(type() == &TypeOf<M>(), "the payload is a ", TypeText(), ", not a ", TypeOf<M>().name());
+    return *static_cast<M*>(block_->value());
   }
 
  private:
-  const MessageType* type_ = nullptr;
-  void* value_ = nullptr;
-  bool is_wire_bytes_ = false;
-  std::string wire_bytes_;
+  std::string TypeText() const;
+
+  Envelope* block_ = nullptr;
 };
 
 // FNV-1a (Fowler, Noll, Vo), 32 bits.
@@ -198,7 +242,7 @@ class MailboxNames {
   static absl::string_view Find(uint32_t hash);
 };
 
-// A message on its way, from acceptance to the end of its handler.
+// A message that comes from another node, as a transport delivers it.
 struct Message {
   Pid from;  // null when a plain thread sent it
   Pid to;
@@ -206,8 +250,6 @@ struct Message {
   uint64_t ask = 0;      // the asker's id of this call; 0 for a tell
   // The asker's deadline; the call expires then. Infinite for a tell.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-  // When it was accepted, where its mailbox has a time to live.
-  MonotonicTime accepted;
   Payload payload;
 };
 

@@ -4,10 +4,12 @@
 //   absl::StatusOr<OfferResult> result = co_await asked;
 //
 // It is a trivially destructible value: an index and a serial in the asker's
-// table. It is awaited at most once, and only by the asker (CHECKed). What it
-// stands for is freed when awaited, at its deadline, or with the asker, so
-// dropping a Pending leaks nothing. Await it in a second statement: GCC 12
-// destroys aggregate temporaries inside a co_await expression twice.
+// table, and its deadline. It is awaited at most once, and only by the asker
+// (CHECKed). What it stands for is freed when awaited, at its deadline, or with
+// the asker, so dropping a Pending leaks nothing; awaited after its deadline it
+// answers Expired. Await it in a second statement: GCC 12 destroys aggregate
+// temporaries inside a co_await expression twice. Several at once:
+// pending_group.h.
 #ifndef UNDERSTUDY_ACTORS_PENDING_H_
 #define UNDERSTUDY_ACTORS_PENDING_H_
 
@@ -18,6 +20,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 
@@ -28,17 +32,36 @@ namespace internal {
 struct PendingId {
   Pid asker;
   uint64_t id = 0;
-};
-
-struct Answer {
-  absl::Status status;
-  Payload payload;
+  MonotonicTime deadline;
 };
 
 bool IsAnswered(PendingId pending);
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter);
 Answer TakeAnswer(PendingId pending);
 void CancelPending(PendingId pending);
+// What an ask of a fenced actor gives: its answer is Cancelled.
+PendingId CancelledAsk();
+
+// What awaiting a Pending<R> gives.
+template <class R>
+struct AnswerOf {
+  using type = absl::StatusOr<R>;
+};
+template <>
+struct AnswerOf<void> {
+  using type = absl::Status;
+};
+
+template <class R>
+typename AnswerOf<R>::type ToAnswer(Answer answer) {
+  if constexpr (std::is_void_v<R>) {
+    return std::move(answer.status);
+  } else {
+    if (!answer.status.ok()) return std::move(answer.status);
+    if (absl::Status parsed = answer.payload.ParseAs(TypeOf<R>()); !parsed.ok()) return parsed;
+    return std::move(answer.payload.template As<R>());
+  }
+}
 
 class PendingAwaiter {
  public:
@@ -56,6 +79,7 @@ concept Awaitable = requires { typename std::remove_cvref_t<T>::UnderstudyAwaita
 
 }  // namespace internal
 
+// `R` may be void: then the answer is only a Status.
 template <class R>
 class [[nodiscard]] Pending {
  public:
@@ -70,37 +94,15 @@ class [[nodiscard]] Pending {
   auto operator co_await() const {
     struct Awaiter : internal::PendingAwaiter {
       using internal::PendingAwaiter::PendingAwaiter;
-      absl::StatusOr<R> await_resume() const {
-        internal::Answer answer = internal::TakeAnswer(this->pending_);
-        if (!answer.status.ok()) return answer.status;
-        if (absl::Status parsed = answer.payload.ParseAs(internal::TypeOf<R>()); !parsed.ok()) return parsed;
-        return std::move(answer.payload.template As<R>());
+      typename internal::AnswerOf<R>::type await_resume() const {
+        return internal::ToAnswer<R>(internal::TakeAnswer(this->pending_));
       }
     };
     return Awaiter(id_);
   }
 
- private:
-  internal::PendingId id_;
-};
-
-// An answer that is only a status.
-template <>
-class [[nodiscard]] Pending<void> {
- public:
-  using UnderstudyAwaitable = void;
-
-  explicit Pending(internal::PendingId id) : id_(id) {}
-
-  void Cancel() const { internal::CancelPending(id_); }
-
-  auto operator co_await() const {
-    struct Awaiter : internal::PendingAwaiter {
-      using internal::PendingAwaiter::PendingAwaiter;
-      absl::Status await_resume() const { return internal::TakeAnswer(this->pending_).status; }
-    };
-    return Awaiter(id_);
-  }
+  // For the library.
+  internal::PendingId id() const { return id_; }
 
  private:
   internal::PendingId id_;

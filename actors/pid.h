@@ -37,11 +37,19 @@ class Pid {
   // NoName.
   static constexpr Pid Unnamed() { return Pid(0, 1, 0); }
 
+  // The pid whose life() and cell() are these.
+  static constexpr Pid OfLife(uint64_t life, uint32_t cell) {
+    return Pid(static_cast<uint16_t>(life), cell, life >> 16);
+  }
+
   constexpr bool is_null() const { return serial() == 0; }
   constexpr bool is_unnamed() const { return is_null() && cell_ == 1; }
   constexpr uint16_t node() const { return static_cast<uint16_t>(word_); }
   constexpr uint32_t cell() const { return cell_; }
   constexpr uint64_t serial() const { return word_ >> 16; }
+  // Serial and node in one word, which tells one life from all others of this
+  // process, of every system.
+  constexpr uint64_t life() const { return word_; }
 
   std::string ToString() const;
 

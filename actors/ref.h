@@ -3,6 +3,7 @@
 //
 //   Ref<Counter> counter = system.Spawn<Counter>();
 //   counter[&Counter::add].Tell(1);              // by member
+//   joiner.At(&Joiner::sources, "left").Tell(1); // by member and label
 //
 // A class made from a .proto service has a ref of its own with a function per
 // mailbox, so that mailboxes themselves can stay protected:
@@ -19,29 +20,46 @@
 #ifndef UNDERSTUDY_ACTORS_REF_H_
 #define UNDERSTUDY_ACTORS_REF_H_
 
+#include <concepts>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_array.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
 
 namespace understudy {
 
+namespace internal {
+
+template <class M>
+MailboxSignature SignatureOfMessage(std::string wire_name) {
+  using Traits = MessageTraits<M>;
+  MailboxSignature signature;
+  signature.name = std::move(wire_name);
+  signature.is_call = Traits::kIsCall;
+  signature.request = TypeOf<typename Traits::Request>().name();
+  if constexpr (Traits::kIsCall) signature.reply = TypeOf<typename Traits::Reply>().name();
+  return signature;
+}
+
+}  // namespace internal
+
 // What Lookup compares for one mailbox.
 template <class A, internal::FixedString kName, class M>
 MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
-  using Traits = internal::MessageTraits<M>;
-  MailboxSignature signature;
-  signature.name = internal::WireName<A, kName>();
-  signature.is_call = Traits::kIsCall;
-  signature.request = internal::TypeOf<typename Traits::Request>().name;
-  if constexpr (Traits::kIsCall) signature.reply = internal::TypeOf<typename Traits::Reply>().name;
-  return signature;
+  return internal::SignatureOfMessage<M>(internal::WireName<A, kName>());
+}
+// The same for one mailbox of an array.
+template <class A, internal::FixedString kName, class M>
+MailboxSignature SignatureOf(MailboxArray<kName, M> A::* /*mailboxes*/, absl::string_view label) {
+  return internal::SignatureOfMessage<M>(internal::ElementName(internal::WireName<A, kName>(), label));
 }
 
 template <class A>
@@ -60,6 +78,18 @@ class Ref {
   template <internal::FixedString kName, class M, class Declaring>
   Channel<M> operator[](Mailbox<kName, M> Declaring::* /*mailbox*/) const {
     return Channel<M>(pid_, internal::WireHash<Declaring, kName>());
+  }
+
+  // The channel of one mailbox of that array, by its label or its place (for
+  // arrays that were given a count). Sends to one that is not there answer
+  // NoMailbox.
+  template <internal::FixedString kName, class M, class Declaring>
+  Channel<M> At(MailboxArray<kName, M> Declaring::* /*mailboxes*/, absl::string_view label) const {
+    return Channel<M>(pid_, internal::ElementHash(internal::WireName<Declaring, kName>(), label));
+  }
+  template <internal::FixedString kName, class M, class Declaring, std::integral Place>
+  Channel<M> At(MailboxArray<kName, M> Declaring::* mailboxes, Place place) const {
+    return At(mailboxes, std::to_string(place));
   }
 
   friend bool operator==(const Ref&, const Ref&) = default;

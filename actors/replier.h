@@ -27,13 +27,22 @@ namespace internal {
 class SystemCore;
 class Activation;
 
+// Which call it is.
+struct CallInHand {
+  Pid asker;
+  uint64_t ask = 0;
+};
+
 class ReplierBase {
  public:
   ReplierBase(ReplierBase&& other) noexcept
       : system_(std::exchange(other.system_, nullptr)),
         callee_(other.callee_),
         asker_(other.asker_),
-        ask_(other.ask_) {}
+        ask_(other.ask_),
+        is_watched_(other.is_watched_) {
+    if (is_watched_) TellOfMove();
+  }
   ReplierBase& operator=(ReplierBase&& other) noexcept {
     if (this != &other) {
       Abandon();
@@ -41,6 +50,8 @@ class ReplierBase {
       callee_ = other.callee_;
       asker_ = other.asker_;
       ask_ = other.ask_;
+      is_watched_ = other.is_watched_;
+      if (is_watched_) TellOfMove();
     }
     return *this;
   }
@@ -49,17 +60,23 @@ class ReplierBase {
   // It can still answer.
   bool is_open() const { return system_ != nullptr; }
 
+  // For Context::PassOn: gives the right up, unanswered. CHECKs that it is open.
+  CallInHand Release();
+
  protected:
   explicit ReplierBase(Activation& activation);
   void Post(absl::Status status, Payload payload);
 
  private:
   void Abandon();
+  // To the search for call cycles: somebody else may hold it now.
+  void TellOfMove() const;
 
   SystemCore* system_ = nullptr;
   Pid callee_;
   Pid asker_;
   uint64_t ask_ = 0;
+  bool is_watched_ = false;
 };
 
 }  // namespace internal

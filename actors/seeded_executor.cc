@@ -8,6 +8,8 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 
@@ -15,7 +17,7 @@ absl::Time SeededExecutor::VirtualClock::WallNow() {
   return absl::FromUnixSeconds(1'000'000'000) + absl::Nanoseconds(now.nanos());
 }
 
-SeededExecutor::SeededExecutor(uint64_t seed) : seed_(seed), random_(seed) {}
+SeededExecutor::SeededExecutor(uint64_t seed) : seed_(seed), random_(seed), worker_(*this) {}
 
 void SeededExecutor::Schedule(Runnable* runnable) {
   absl::MutexLock lock(&mu_);
@@ -54,8 +56,36 @@ bool SeededExecutor::RunOne() {
     runnable = runnable_[choice];
     runnable_.erase(runnable_.begin() + static_cast<std::ptrdiff_t>(choice));
   }
-  runnable->Run();
+  // Within a held handler there is a worker already.
+  if (internal::ThisWorker() != nullptr && &internal::ThisWorker()->executor == this) {
+    internal::ThisWorker()->RunTurn(*runnable);
+  } else {
+    internal::WorkerScope scope(worker_);
+    worker_.RunTurn(*runnable);
+  }
   return true;
+}
+
+bool SeededExecutor::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) {
+  for (internal::Worker* worker : held_) {
+    if (worker->WhileInUserCode(turn, action)) return true;
+  }
+  return false;
+}
+
+void SeededExecutor::HoldHere(absl::Duration duration) {
+  internal::Worker* held = internal::ThisWorker();
+  UNDERSTUDY_CHECK(held != nullptr && &held->executor == this && !held->lock.IsHeldByOwner(),
+                   "HoldHere is for the user code of a turn of this executor");
+  if (duration >= limits::kTakeOverAfter) ++takeovers_;
+  if (duration >= limits::kNameHandlerAfter) long_handlers_.push_back(held->current.load()->Describe());
+  SeededWorker other(*this);
+  held_.push_back(held);
+  {
+    internal::WorkerScope scope(other);
+    Advance(duration);
+  }
+  held_.pop_back();
 }
 
 void SeededExecutor::RunUntilIdle(int64_t steps_max) {

@@ -12,15 +12,18 @@
 #define UNDERSTUDY_ACTORS_SEEDED_EXECUTOR_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/internal/worker.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/timer_queue.h"
 
@@ -35,10 +38,24 @@ class SeededExecutor final : public Executor {
   void Schedule(Runnable* runnable) override;
   uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) override;
   bool Cancel(uint64_t timer) override;
+  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) override;
+  // Every turn runs on the one thread.
+  absl::StatusOr<uint32_t> NewOwnThread() override { return 0; }
+  void EndOwnThread(uint32_t) override {}
   // Runs and lets time pass until `done`, or until `deadline`, or until there
   // is nothing left to run.
   bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) override;
   void Notify() override {}
+
+  // In user code of a turn: this handler does not return for `duration`.
+  // Meanwhile other turns and timers run, as if by other workers, and the turn
+  // is in user code as WhileInUserCode sees it. From 5 ms on its worker has been
+  // taken over, and counts as that.
+  void HoldHere(absl::Duration duration);
+  // Workers taken over from held handlers so far.
+  int64_t takeovers() const { return takeovers_; }
+  // Who was held for a second or longer, as a watchdog would name them.
+  const std::vector<std::string>& long_handlers() const { return long_handlers_; }
 
   // Runs one thing that can run now; false when there is none.
   bool RunOne();
@@ -60,6 +77,12 @@ class SeededExecutor final : public Executor {
     MonotonicTime now = MonotonicTime::FromNanos(1'000'000'000);
   };
 
+  // What runs a turn here; with a held handler there are several.
+  class SeededWorker final : public internal::Worker {
+   public:
+    explicit SeededWorker(Executor& its_executor) : Worker(its_executor, nullptr) {}
+  };
+
   bool FireDue();
   bool StepTo(MonotonicTime limit);
 
@@ -67,6 +90,10 @@ class SeededExecutor final : public Executor {
   Random random_;
   VirtualClock clock_;
   int64_t steps_ = 0;
+  SeededWorker worker_;
+  std::vector<internal::Worker*> held_;  // innermost last
+  int64_t takeovers_ = 0;
+  std::vector<std::string> long_handlers_;
   absl::Mutex mu_;
   std::vector<Runnable*> runnable_ ABSL_GUARDED_BY(mu_);
   TimerQueue<absl::AnyInvocable<void()>> timers_ ABSL_GUARDED_BY(mu_);

@@ -19,6 +19,8 @@ ActorSystemOptions Options(SeededExecutor& executor, uint64_t seed, std::string 
   options.executor = &executor;
   options.seed = seed + 1;  // 0 would ask the operating system
   options.log = &LogSink::Null();
+  options.closed_mail_limit = absl::InfiniteDuration();
+  options.call_cycles = FindCallCycles::kAlways;
   return options;
 }
 

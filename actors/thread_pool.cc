@@ -1,31 +1,26 @@
+// The workers: where runnables go, and where they come from.
 #include "understudy/actors/thread_pool.h"
 
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/pool_worker.h"
+#include "understudy/actors/internal/worker.h"
 
 namespace understudy {
 namespace {
 
-struct Here {
-  const ThreadPool* pool = nullptr;
-  size_t worker = 0;
-};
-
-// Which pool's worker this thread is.
-Here& ThisWorker() {
-  static thread_local Here here;
-  return here;
-}
+using internal::PoolWorker;
 
 int AvailableCpus() {
   cpu_set_t set;
@@ -34,157 +29,207 @@ int AvailableCpus() {
   return std::max(1, CPU_COUNT(&set));
 }
 
-// Every so many rounds a worker looks at the shared queue first, so that its
-// own work cannot starve it.
-constexpr uint64_t kSharedFirstEvery = 61;
+// How often a worker looks everywhere before it sleeps: a few microseconds, about what waking it costs.
+constexpr int kSearchRounds = 50;
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 }  // namespace
 
-ThreadPool::ThreadPool(ThreadPoolOptions options) {
-  const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
-  for (size_t i = 0; i < workers_.size(); ++i) workers_[i]->thread = std::thread([this, i] { Work(i); });
-  timer_thread_ = std::thread([this] { RunTimers(); });
+ThreadPool::ThreadPool(ThreadPoolOptions options)
+    : options_(options),
+      threads_(options.threads > 0 ? options.threads : AvailableCpus()),
+      workers_max_(threads_ + (options.surplus_threads_max >= 0
+                                   ? options.surplus_threads_max
+                                   : limits::kSurplusThreadsMax + limits::kSurplusThreadsPerCpuMax * threads_)),
+      log_(options.log == nullptr ? LogSink::Stderr() : *options.log),
+      workers_(static_cast<size_t>(workers_max_)),
+      own_threads_(*this),
+      timers_(clock()) {
+  internal::StdAtomics::PrepareBarriers();
+  {
+    absl::MutexLock lock(&workers_mu_);
+    while (alive_ < threads_) UNDERSTUDY_CHECK(AddWorker(), "the operating system gives no thread for a worker");
+  }
+  UNDERSTUDY_CHECK(watchdog_.Start("watchdog", [this] { Watch(); }), "no thread for the watchdog");
 }
 
 ThreadPool::~ThreadPool() {
-  stopping_.store(true, std::memory_order_seq_cst);
   {
-    absl::MutexLock lock(&park_mu_);
-    parked_.SignalAll();
+    absl::MutexLock lock(&workers_mu_);  // no worker is added from now on
+    is_stopping_.store(true, std::memory_order_seq_cst);
   }
-  {
-    absl::MutexLock lock(&timer_mu_);
-    timer_changed_.SignalAll();
-  }
-  for (const auto& worker : workers_) worker->thread.join();
-  timer_thread_.join();
+  parking_.Stop();
+  // The watchdog goes on: it names a handler that does not return.
+  for (int i = 0; i < records_.load(std::memory_order_acquire); ++i) workers_[static_cast<size_t>(i)]->thread.Join();
+  StopWatchdog();
 }
 
 void ThreadPool::Schedule(Runnable* runnable) {
-  const Here& here = ThisWorker();
-  if (here.pool == this) {
-    Worker& worker = *workers_[here.worker];
-    absl::MutexLock lock(&worker.mu);
-    worker.queue.push_back(runnable);
-  } else {
-    absl::MutexLock lock(&shared_mu_);
-    shared_.push_back(runnable);
+  internal::Worker* const here = internal::ThisWorker();
+  if (ABSL_PREDICT_FALSE(here == nullptr || here->local_executor != this || runnable->own_thread() != 0)) {
+    ScheduleElsewhere(runnable);
+    return;
   }
-  // Pairs with Park: either this sees the idle worker, or the worker sees this
-  // work before it sleeps. Both need one total order.
-  queued_.fetch_add(1, std::memory_order_seq_cst);
-  if (idle_.load(std::memory_order_seq_cst) > 0) {
-    absl::MutexLock lock(&park_mu_);
-    parked_.Signal();
+  const internal::KernelCode kernel(here);  // a send wakes from user code
+  auto& worker = static_cast<PoolWorker&>(*here);
+  if (Runnable* const displaced = worker.slot.Put(runnable)) Queue(worker, displaced);
+}
+
+void ThreadPool::ScheduleElsewhere(Runnable* runnable) {
+  if (runnable->own_thread() != 0) {
+    own_threads_.Schedule(runnable);
+    return;
+  }
+  shared_.Push(runnable);
+  parking_.Announce();
+}
+
+void ThreadPool::Queue(PoolWorker& worker, Runnable* runnable) {
+  if (ABSL_PREDICT_FALSE(worker.slot.is_taken_over())) {
+    shared_.Push(runnable);
+  } else if (ABSL_PREDICT_FALSE(!worker.queue.Push(runnable))) {
+    Overflow(worker, runnable);
+  }
+  parking_.Announce();
+}
+
+// The older half of a full queue, and then `runnable`, go where all look.
+void ThreadPool::Overflow(PoolWorker& worker, Runnable* runnable) {
+  decltype(worker.queue)::Batch batch;
+  const size_t count = worker.queue.Steal(batch);
+  shared_.Push(batch.data(), count);
+  shared_.Push(runnable);
+}
+
+void ThreadPool::Work(PoolWorker& worker) {
+  internal::WorkerScope scope(worker);
+  while (Runnable* const runnable = Next(worker)) {
+    worker.RunTurn(*runnable);
+    if (ABSL_PREDICT_FALSE(worker.slot.is_taken_over()) && !Returned(worker)) return;
   }
 }
 
-void ThreadPool::Work(size_t index) {
-  ThisWorker() = {.pool = this, .worker = index};
-  for (uint64_t round = 1;; ++round) {
-    Runnable* runnable = Take(index, round);
-    if (runnable != nullptr) {
-      queued_.fetch_sub(1, std::memory_order_relaxed);
-      runnable->Run();
-    } else if (stopping_.load(std::memory_order_seq_cst)) {
-      return;
-    } else {
-      Park();
-    }
-  }
-}
-
-Runnable* ThreadPool::Take(size_t index, uint64_t round) {
-  if (round % kSharedFirstEvery == 0) {
-    if (Runnable* runnable = TakeShared(); runnable != nullptr) return runnable;
-  }
-  {
-    Worker& worker = *workers_[index];
-    absl::MutexLock lock(&worker.mu);
-    if (!worker.queue.empty()) {
-      Runnable* runnable = worker.queue.front();
-      worker.queue.pop_front();
+// Null when the pool stops and nothing is left.
+Runnable* ThreadPool::Next(PoolWorker& worker) {
+  if (ABSL_PREDICT_TRUE(++worker.turns < options_.shared_first_every && worker.slot_runs < options_.slot_runs_max &&
+                        worker.seen_round == rounds_.load(std::memory_order_relaxed))) {
+    if (Runnable* const runnable = worker.slot.Take()) {
+      ++worker.slot_runs;
       return runnable;
     }
+    worker.slot_runs = 0;
+    worker.rounds_in_row = 0;
+    if (Runnable* const runnable = worker.queue.Pop()) return runnable;
   }
-  if (Runnable* runnable = TakeShared(); runnable != nullptr) return runnable;
-  return Steal(index);
+  return NextInTurn(worker);
 }
 
-Runnable* ThreadPool::TakeShared() {
-  absl::MutexLock lock(&shared_mu_);
-  if (shared_.empty()) return nullptr;
-  Runnable* runnable = shared_.front();
-  shared_.pop_front();
-  return runnable;
-}
-
-// Half of another worker's queue, its older half; the first of it is returned.
-Runnable* ThreadPool::Steal(size_t thief) {
-  for (size_t step = 1; step < workers_.size(); ++step) {
-    Worker& victim = *workers_[(thief + step) % workers_.size()];
-    std::deque<Runnable*> taken;
-    {
-      absl::MutexLock lock(&victim.mu);
-      const size_t count = (victim.queue.size() + 1) / 2;
-      for (size_t i = 0; i < count; ++i) {
-        taken.push_back(victim.queue.front());
-        victim.queue.pop_front();
-      }
+// The same, with regard to whose turn it is.
+Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
+  const uint64_t round = rounds_.load(std::memory_order_relaxed);
+  if (worker.turns >= options_.shared_first_every || round != worker.seen_round) {
+    worker.turns = 0;
+    worker.rounds_in_row += round == worker.seen_round ? 0 : 1;
+    worker.seen_round = round;
+    if (Runnable* const runnable = TakeShared(worker)) return runnable;
+  }
+  if (worker.slot_runs >= options_.slot_runs_max || worker.rounds_in_row >= 2) {
+    worker.slot_runs = 0;
+    worker.rounds_in_row = 0;
+    if (worker.queue.size() != 0) {
+      if (Runnable* const runnable = worker.slot.Take()) Queue(worker, runnable);
     }
-    if (taken.empty()) continue;
-    Runnable* first = taken.front();
-    taken.pop_front();
-    Worker& own = *workers_[thief];
-    absl::MutexLock lock(&own.mu);
-    for (Runnable* runnable : taken) own.queue.push_back(runnable);
-    return first;
+  }
+  if (Runnable* const runnable = worker.slot.Take()) {
+    ++worker.slot_runs;
+    return runnable;
+  }
+  if (Runnable* const runnable = worker.queue.Pop()) return runnable;
+  if (Runnable* const runnable = TakeShared(worker)) return runnable;
+  return Search(worker);
+}
+
+// One, and when the worker has nothing its share of the others.
+Runnable* ThreadPool::TakeShared(PoolWorker& worker) {
+  if (shared_.empty()) return nullptr;
+  constexpr size_t kShareMax = 32;
+  const size_t share = shared_.size() / static_cast<size_t>(threads_) + 1;
+  std::array<Runnable*, kShareMax> taken;
+  const size_t count = shared_.Pop(taken.data(), worker.queue.size() == 0 ? std::min(share, kShareMax) : 1);
+  if (count == 0) return nullptr;
+  // Who looked meanwhile has seen them nowhere: Queue announces them again.
+  for (size_t i = 1; i < count; ++i) Queue(worker, taken[i]);
+  return taken[0];
+}
+
+Runnable* ThreadPool::Steal(PoolWorker& thief) {
+  const auto records = static_cast<uint32_t>(records_.load(std::memory_order_acquire));
+  decltype(thief.queue)::Batch batch;
+  for (uint32_t i = 0; i < records; ++i) {
+    PoolWorker& victim = *workers_[++thief.next_victim % records];
+    if (&victim == &thief || victim.queue.size() == 0) continue;
+    const size_t count = victim.queue.Steal(batch);
+    if (count == 0) continue;
+    for (size_t k = 1; k < count; ++k) Queue(thief, batch[k]);
+    return batch[0];
   }
   return nullptr;
 }
 
-void ThreadPool::Park() {
-  absl::MutexLock lock(&park_mu_);
-  idle_.fetch_add(1, std::memory_order_seq_cst);
-  while (queued_.load(std::memory_order_seq_cst) <= 0 && !stopping_.load(std::memory_order_seq_cst)) {
-    parked_.Wait(&park_mu_);
-  }
-  idle_.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-uint64_t ThreadPool::RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) {
-  absl::MutexLock lock(&timer_mu_);
-  const bool is_earliest = time < timers_.Next();
-  const uint64_t id = timers_.Add(time, std::move(callback));
-  if (is_earliest) timer_changed_.Signal();
-  return id;
-}
-
-bool ThreadPool::Cancel(uint64_t timer) {
-  absl::MutexLock lock(&timer_mu_);
-  return timers_.Remove(timer);
-}
-
-void ThreadPool::RunTimers() {
-  absl::MutexLock lock(&timer_mu_);
-  while (!stopping_.load(std::memory_order_seq_cst)) {
-    const MonotonicTime now = clock().Now();
-    if (absl::optional<absl::AnyInvocable<void()>> due = timers_.PopDue(now)) {
-      timer_mu_.Unlock();
-      (*due)();
-      due.reset();
-      timer_mu_.Lock();
-    } else if (timers_.empty()) {
-      timer_changed_.Wait(&timer_mu_);
-    } else {
-      timer_changed_.WaitWithTimeout(&timer_mu_, timers_.Next() - now);
+// Looks everywhere for a while, then sleeps until there may be something.
+Runnable* ThreadPool::Search(PoolWorker& worker) {
+  for (;;) {
+    if (!worker.is_searching) worker.is_searching = parking_.StartSearch(threads_);
+    const int rounds = worker.is_searching ? kSearchRounds : 1;
+    for (int round = 0; round < rounds; ++round) {
+      Runnable* runnable = TakeShared(worker);
+      if (runnable == nullptr) runnable = Steal(worker);
+      if (runnable == nullptr) {
+        Pause();
+        continue;
+      }
+      if (std::exchange(worker.is_searching, false)) {
+        parking_.FoundWork([this] { return HasWork(); });
+      }
+      return runnable;
     }
+    if (is_stopping_.load(std::memory_order_seq_cst)) return nullptr;
+    parking_.Park(worker.spot, worker.is_searching, [this] { return HasWork(); });
+    worker.is_searching = true;
+    // seq_cst: pairs with AwaitNextRound. Either it sees this worker awake, or this sees it sleep.
+    if (watchdog_sleeps_.load(std::memory_order_seq_cst)) WakeWatchdog();
   }
+}
+
+bool ThreadPool::HasWork() const {
+  if (!shared_.empty()) return true;
+  const int records = records_.load(std::memory_order_acquire);
+  for (int i = 0; i < records; ++i) {
+    if (workers_[static_cast<size_t>(i)]->queue.size() != 0) return true;
+  }
+  return false;
+}
+
+bool ThreadPool::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) {
+  if (turn->own_thread() != 0) return own_threads_.WhileInUserCode(turn, action);
+  // A turn that has just ended may have begun again elsewhere: two workers name it, and one is in it.
+  const int records = records_.load(std::memory_order_acquire);
+  for (int i = 0; i < records; ++i) {
+    if (workers_[static_cast<size_t>(i)]->WhileInUserCode(turn, action)) return true;
+  }
+  return false;
 }
 
 bool ThreadPool::BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) {
-  UNDERSTUDY_CHECK(ThisWorker().pool != this, "a worker of the pool would wait for the pool");
+  const internal::Worker* here = internal::ThisWorker();
+  UNDERSTUDY_CHECK(here == nullptr || &here->executor != this, "a worker of the pool would wait for the pool");
   blocked_.fetch_add(1, std::memory_order_seq_cst);
   bool answer = false;
   {

@@ -1,33 +1,80 @@
-// ThreadPool: an Executor of worker threads that steal work from each other,
-// and one thread for timers.
+// ThreadPool: an Executor of worker threads that steal work from each other.
 //
-// Each worker has a queue; work scheduled by a worker goes to its own, other
-// work to a shared one; a worker with nothing to do takes half of another's.
-// Idle workers park. Within one queue order is first in, first out.
-// Threads: any. Destroy it after everything scheduled has run; callbacks of
-// timers that are not due then never run.
+// Each worker has a slot for what its turn made runnable last, which runs next,
+// and a bounded queue from which others steal; what plain threads make runnable
+// and what a full queue gives away is in a queue that all share. A worker with
+// nothing to do looks for a few microseconds and then sleeps.
+//
+// Nothing runnable and no timer waits behind a handler: a watchdog, which sleeps
+// while all workers do, sees a worker that has been in one section of user code
+// for `take_over_after`, takes its slot and queue, and adds a worker in its
+// place, up to a bound; one too many ends when the handler has returned. Timers
+// have a thread of their own. A handler that goes on is named in the log.
+//
+// Within one queue order is first in, first out. Threads: any. Destroy it after
+// everything scheduled has run: it waits for the turns that run, and callbacks
+// of timers that are not due then never run.
 #ifndef UNDERSTUDY_ACTORS_THREAD_POOL_H_
 #define UNDERSTUDY_ACTORS_THREAD_POOL_H_
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/timer_queue.h"
+#include "understudy/actors/internal/os_thread.h"
+#include "understudy/actors/internal/own_threads.h"
+#include "understudy/actors/internal/parking.h"
+#include "understudy/actors/internal/shared_queue.h"
+#include "understudy/actors/internal/timer_thread.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
 
 namespace understudy {
+
+namespace internal {
+class PoolWorker;
+}  // namespace internal
 
 struct ThreadPoolOptions {
   // 0: one for each CPU that this process may use.
   int threads = 0;
+  // Threads in place of stuck ones at most. Negative: 64 and four for each thread.
+  int surplus_threads_max = -1;
+  // A handler that runs so long loses its worker's slot and queue.
+  absl::Duration take_over_after = limits::kTakeOverAfter;
+  // One that runs so long is named in `log`, and again each time it has run
+  // twice as long.
+  absl::Duration name_after = limits::kNameHandlerAfter;
+  LogSink* log = nullptr;  // null: standard error
+
+  // Placement. What a turn makes runnable runs next on its worker, so many times
+  // in a row (or for two rounds of the watchdog) while others wait there.
+  uint32_t slot_runs_max = 64;
+  // Every so many turns a worker looks at the shared queue first, so that its
+  // own work cannot starve it.
+  uint32_t shared_first_every = 61;
+};
+
+struct ThreadPoolStats {
+  int threads = 0;      // as wanted
+  int workers = 0;      // threads that run turns now, the stuck ones too
+  int surplus = 0;      // of these, beyond `threads`
+  int stuck = 0;        // of these, taken over and still in their handler
+  int parked = 0;       // of these, asleep
+  int own_threads = 0;  // of actors of their own
+  int64_t takeovers = 0;
+  int64_t long_handlers = 0;    // lines that named one
+  int64_t rounds = 0;           // of the watchdog
+  int64_t workers_refused = 0;  // that a bound, or the operating system, did not let be added
 };
 
 class ThreadPool final : public Executor {
@@ -37,48 +84,82 @@ class ThreadPool final : public Executor {
 
   Clock& clock() override { return Clock::Real(); }
   void Schedule(Runnable* runnable) override;
-  uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) override;
-  bool Cancel(uint64_t timer) override;
+  uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) override {
+    return timers_.RunAt(time, std::move(callback));
+  }
+  bool Cancel(uint64_t timer) override { return timers_.Cancel(timer); }
+  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) override;
+  absl::StatusOr<uint32_t> NewOwnThread() override { return own_threads_.New(); }
+  void EndOwnThread(uint32_t id) override { own_threads_.End(id); }
   bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) override;
   void Notify() override;
 
-  int thread_count() const { return static_cast<int>(workers_.size()); }
+  // As wanted; stats() tells how many there are.
+  int thread_count() const { return threads_; }
+  ThreadPoolStats stats() const;
 
  private:
-  struct Worker {
-    absl::Mutex mu;
-    std::deque<Runnable*> queue ABSL_GUARDED_BY(mu);
-    std::thread thread;
-  };
+  // thread_pool.cc: workers and their work.
+  void Work(internal::PoolWorker& worker);
+  Runnable* Next(internal::PoolWorker& worker);
+  Runnable* NextInTurn(internal::PoolWorker& worker);
+  Runnable* Search(internal::PoolWorker& worker);
+  Runnable* TakeShared(internal::PoolWorker& worker);
+  Runnable* Steal(internal::PoolWorker& thief);
+  void ScheduleElsewhere(Runnable* runnable);
+  void Queue(internal::PoolWorker& worker, Runnable* runnable);
+  void Overflow(internal::PoolWorker& worker, Runnable* runnable);
+  bool HasWork() const;
 
-  void Work(size_t index);
-  Runnable* Take(size_t index, uint64_t round);
-  Runnable* TakeShared();
-  Runnable* Steal(size_t thief);
-  void Park();
-  void RunTimers();
+  // thread_pool_watch.cc: the watchdog, and how many workers there are.
+  bool AddWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_);
+  void Watch();
+  bool AwaitNextRound();
+  bool IsAnyRunning() const;
+  void WakeWatchdog();
+  void StopWatchdog();
+  void Inspect(internal::PoolWorker& worker, MonotonicTime now);
+  bool TakeOver(internal::PoolWorker& worker);
+  void Name(internal::PoolWorker& worker);
+  bool Returned(internal::PoolWorker& worker);
 
   // Constant after construction.
-  std::vector<std::unique_ptr<Worker>> workers_;
+  const ThreadPoolOptions options_;
+  const int threads_;
+  const int workers_max_;
+  LogSink& log_;
 
-  std::atomic<int64_t> queued_{0};
-  std::atomic<int> idle_{0};
-  std::atomic<bool> stopping_{false};
+  // The workers so far are the first `records_`; one whose thread has ended is used again for the next.
+  std::vector<std::unique_ptr<internal::PoolWorker>> workers_;
+  std::atomic<int> records_{0};
 
-  absl::Mutex shared_mu_;
-  std::deque<Runnable*> shared_ ABSL_GUARDED_BY(shared_mu_);
+  // Lines of their own: plain threads write the one, workers that sleep and wake the other, and all read both.
+  alignas(64) internal::SharedQueue shared_;
+  alignas(64) internal::Parking parking_;
+  std::atomic<bool> is_stopping_{false};
+  // Rounds of the watchdog, so that workers know that time passes without a clock.
+  alignas(64) std::atomic<uint64_t> rounds_{0};
 
-  absl::Mutex park_mu_;
-  absl::CondVar parked_;
+  mutable absl::Mutex workers_mu_;
+  int alive_ ABSL_GUARDED_BY(workers_mu_) = 0;
+  int stuck_ ABSL_GUARDED_BY(workers_mu_) = 0;
+  int64_t takeovers_ ABSL_GUARDED_BY(workers_mu_) = 0;
+  int64_t long_handlers_ ABSL_GUARDED_BY(workers_mu_) = 0;
+  int64_t workers_refused_ ABSL_GUARDED_BY(workers_mu_) = 0;
 
-  absl::Mutex timer_mu_;
-  absl::CondVar timer_changed_;
-  TimerQueue<absl::AnyInvocable<void()>> timers_ ABSL_GUARDED_BY(timer_mu_);
-  std::thread timer_thread_;
+  absl::Mutex watch_mu_;
+  absl::CondVar watch_changed_;
+  bool watch_ends_ ABSL_GUARDED_BY(watch_mu_) = false;
+  std::atomic<bool> watchdog_sleeps_{false};
+  internal::OsThread watchdog_;
 
   absl::Mutex notify_mu_;
   absl::CondVar notified_;
   std::atomic<int> blocked_{0};
+
+  // Last: their threads schedule.
+  internal::OwnThreads own_threads_;
+  internal::TimerThread timers_;
 };
 
 }  // namespace understudy

@@ -38,11 +38,11 @@ absl::StatusOr<std::string> ReplyBytes(const internal::Payload& payload) {
   if (!payload.is_typed()) return std::string();
   if (!payload.type()->is_wire) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the reply is a ", payload.type()->name, ", which is not a wire message"));
+        absl::StrCat("the reply is a ", payload.type()->name(), ", which is not a wire message"));
   }
   std::string bytes;
   if (!payload.type()->serialize(payload.value(), &bytes)) {
-    return absl::InvalidArgumentError(absl::StrCat("the reply, a ", payload.type()->name, ", does not serialise"));
+    return absl::InvalidArgumentError(absl::StrCat("the reply, a ", payload.type()->name(), ", does not serialise"));
   }
   return bytes;
 }

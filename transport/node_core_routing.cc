@@ -33,7 +33,7 @@ constexpr int64_t kCreditBatch = limits::kChannelWindowMessages / 4;
 // The message's bytes, or why it cannot travel.
 absl::StatusOr<std::string> Serialize(const OutboundMessage& message) {
   if (message.type == nullptr || !message.type->is_wire) {
-    return absl::InvalidArgumentError(absl::StrCat("a ", message.type == nullptr ? "nothing" : message.type->name,
+    return absl::InvalidArgumentError(absl::StrCat("a ", message.type == nullptr ? "nothing" : message.type->name(),
                                                    " is not a wire message: it cannot be sent to another node"));
   }
   const absl::string_view mailbox = internal::MailboxNames::Find(message.mailbox);
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> Serialize(const OutboundMessage& message) {
   }
   std::string bytes;
   if (!message.type->serialize(message.value, &bytes)) {
-    return absl::InvalidArgumentError(absl::StrCat("a ", message.type->name, " does not serialise"));
+    return absl::InvalidArgumentError(absl::StrCat("a ", message.type->name(), " does not serialise"));
   }
   return bytes;
 }

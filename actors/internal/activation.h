@@ -6,14 +6,19 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTIVATION_H_
 
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/types/optional.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/internal/envelope.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
 
 namespace understudy {
 
@@ -25,6 +30,35 @@ class ActorCore;
 class Activation;
 class BehaviorTable;
 
+// A behaviour table, shared by those who use it in one actor: the count is not
+// atomic, and belongs to the actor's turn.
+class BehaviorPtr {
+ public:
+  BehaviorPtr() = default;
+  BehaviorPtr(std::nullptr_t) {}  // NOLINT: implicit by design
+  explicit BehaviorPtr(BehaviorTable* made) : table_(made) { Share(); }
+  BehaviorPtr(const BehaviorPtr& other) : table_(other.table_) { Share(); }
+  BehaviorPtr(BehaviorPtr&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
+  BehaviorPtr& operator=(BehaviorPtr other) noexcept {
+    std::swap(table_, other.table_);
+    return *this;
+  }
+  ~BehaviorPtr() {
+    if (table_ != nullptr) Drop();
+  }
+
+  BehaviorTable* get() const { return table_; }
+  BehaviorTable* operator->() const { return table_; }
+  BehaviorTable& operator*() const { return *table_; }
+  friend bool operator==(const BehaviorPtr&, const BehaviorPtr&) = default;
+
+ private:
+  void Share();
+  void Drop();
+
+  BehaviorTable* table_ = nullptr;
+};
+
 // The outermost coroutine of an activation.
 class RootTask {
  public:
@@ -32,7 +66,8 @@ class RootTask {
    public:
     template <class... Args>
     explicit promise_type(Activation& activation, Args&&... /*args*/) : activation_(activation) {}
-    promise_type(ActorCore& /*self*/, Activation& activation) : activation_(activation) {}
+    template <class... Args>
+    promise_type(ActorCore& /*self*/, Activation& activation, Args&&... /*args*/) : activation_(activation) {}
     RootTask get_return_object() { return RootTask(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept;
@@ -62,9 +97,15 @@ class RootTask {
 // What handles one kind of message or event. Made by templates in handler.h.
 class MessageHandler {
  public:
+  explicit MessageHandler(bool awaits) : awaits_(awaits) {}
   virtual ~MessageHandler() = default;
+  // It is a coroutine: it may still run when Run has returned.
+  bool awaits() const { return awaits_; }
   // Runs the handler on `self`, or makes it the activation's root task.
   virtual void Run(Actor& self, Activation& activation) = 0;
+
+ private:
+  const bool awaits_;
 };
 
 class Activation {
@@ -74,15 +115,35 @@ class Activation {
   Activation(ActorCore& core, Source source) : core_(core), source_(source) {}
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
+  ~Activation() {
+    if (held_ != nullptr) held_ = nullptr;  // its frame uses the message
+    if (envelope != nullptr) Envelope::Delete(envelope);
+  }
 
   ActorCore& core() { return core_; }
   Source source() const { return source_; }
-  bool is_call() const { return message.ask != 0; }
+  bool is_call() const { return ask_ != 0; }
+  Pid asker() const { return asker_; }
+  uint64_t ask() const { return ask_; }
+  MonotonicTime deadline() const { return deadline_; }
 
-  // For handler.h: what the handler came to.
+  // For handler.h: the message or event, and what the handler came to.
+  template <class M>
+  M& As() {
+    UNDERSTUDY_DCHECK(envelope->type == &TypeOf<M>(), "a ", envelope->type->name(), " for a handler of ",
+                      TypeOf<M>().name());
+    return *static_cast<M*>(envelope->value());
+  }
   void FinishTell(const absl::Status& status) { status_ = status; }
-  void FinishTell(std::shared_ptr<BehaviorTable> become);
-  void AnswerValue(Payload value);
+  void FinishTell(BehaviorPtr become);
+  template <class Reply>
+  void AnswerValue(Reply reply) {
+    if (has_failed || is_postponed) return;
+    Envelope* block = ReplyBlock(TypeOf<Reply>());
+    new (block->value()) Reply(std::move(reply));
+    block->SetMade();
+    SendReply(block);
+  }
   void AnswerStatus(const absl::Status& status);
   // Answers whatever else has happened.
   void AnswerFinally(const absl::Status& status);
@@ -90,30 +151,57 @@ class Activation {
   void GiveAwayAnswer() { answer_given_ = true; }
   // The Replier was destroyed unused before the handler ended.
   void TakeBackAnswer() { answer_given_ = false; }
-  void SetRoot(RootTask root) { root_ = std::move(root); }
+  void SetRoot(RootTask root) { held_->root = std::move(root); }
 
   // For ActorCore.
-  Message message;
-  std::shared_ptr<BehaviorTable> behavior;  // pinned
-  std::shared_ptr<MessageHandler> handler;  // pinned, for events
+  void TakeMessage(Envelope* taken) {
+    envelope = taken;
+    mailbox = taken->mailbox;
+    if (taken->has(Envelope::kHasCallPart)) {
+      asker_ = taken->sender();
+      ask_ = taken->call().ask;
+      deadline_ = taken->call().deadline;
+    }
+  }
+  // What a coroutine handler needs besides.
+  struct Held {
+    BehaviorPtr behavior;                     // pinned
+    std::shared_ptr<MessageHandler> handler;  // pinned, for events
+    std::exception_ptr exception;
+    RootTask root;
+  };
+  Held& Hold() {
+    if (held_ == nullptr) held_ = std::make_unique<Held>();
+    return *held_;
+  }
+  // Null for a handler that is no coroutine.
+  Held* held() { return held_.get(); }
+
+  Envelope* envelope = nullptr;  // the message or event; null once its block has the answer
   int mailbox = -1;
   bool is_interleaved = false;
   bool has_failed = false;  // Fail was called, or it threw
   bool is_postponed = false;
+  bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
-  uint64_t stamp = 0;         // of the message, for Postpone
   bool is_complete = false;
-  std::exception_ptr exception;
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
-  RootTask& root() { return root_; }
 
  private:
+  // Room for an answer: the call's own block when nobody can look at the call
+  // any more, else a new one.
+  Envelope* ReplyBlock(const MessageType& type);
+  void SendReply(Envelope* block);
+
   ActorCore& core_;
   const Source source_;
-  absl::Status status_;
   bool answer_given_ = false;
-  RootTask root_;  // destroyed first: its frame uses the members above
+  Pid asker_;
+  uint64_t ask_ = 0;
+  MonotonicTime deadline_ = MonotonicTime::InfiniteFuture();
+  absl::Status status_;
+  std::unique_ptr<Held> held_;
 };
 
 inline std::suspend_always RootTask::promise_type::final_suspend() noexcept {
@@ -121,7 +209,9 @@ inline std::suspend_always RootTask::promise_type::final_suspend() noexcept {
   return {};
 }
 
-inline void RootTask::promise_type::unhandled_exception() noexcept { activation_.exception = std::current_exception(); }
+inline void RootTask::promise_type::unhandled_exception() noexcept {
+  activation_.Hold().exception = std::current_exception();
+}
 
 }  // namespace internal
 }  // namespace understudy

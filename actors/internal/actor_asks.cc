@@ -6,169 +6,249 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
 
 MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
-  const MonotonicTime deadline = system_.clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
-  return current_ == nullptr ? deadline : std::min(deadline, current_->message.deadline);
+  const MonotonicTime deadline = system().clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
+  return current_ == nullptr ? deadline : std::min(deadline, current_->deadline());
 }
 
-uint64_t ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
-  if (asks_.size() >= limits::kAsksPerActorMax) return 0;
-  const uint64_t id = ++last_ask_;
-  Ask& ask = asks_[id];
-  ask.callee = callee;
-  ask.timer = AddTimer(deadline, {.kind = Timer::Kind::kAsk, .ask = id});
-  return id;
+PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
+  if (asks() == nullptr) rare().asks = std::make_unique<AskTable>();
+  return {.asker = self(), .id = asks()->Add(callee, deadline), .deadline = deadline};
 }
 
-void ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
-  const auto found = asks_.find(id);
-  if (found == asks_.end() || found->second.is_answered) return;  // too late
-  Ask& ask = found->second;
-  ask.is_answered = true;
+bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
+  if (asks() == nullptr) return false;
+  const bool is_good = status.ok();
+  const absl::optional<Waiter> waiter =
+      asks()->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
+  if (!waiter) return false;
+  if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
+  SettleNotes(id, is_good);
+  if (waiter->handle != nullptr) rare().resumable.push_back(*waiter);
+  return true;
+}
+
+void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
+  AskNotes* notes = asks()->FindNotes(id);
+  if (notes == nullptr) return;
+  if (notes->name_watch != 0) system().registry().Unwatch(std::exchange(notes->name_watch, 0));
   // Not taken after all: then this node does not know the name either.
-  if (!status.ok() && !ask.publishes.empty()) Unregister(ask.publishes);
-  ask.answer = {.status = std::move(status), .payload = std::move(payload)};
-  if (ask.name_watch != 0) system_.registry().Unwatch(std::exchange(ask.name_watch, 0));
-  if (ask.waiter == nullptr) return;
-  timers_.Remove(std::exchange(ask.timer, 0));
-  resumable_.push_back({std::exchange(ask.waiter, nullptr), ask.activation});
+  if (!has_good_answer && !notes->publishes.empty()) Unregister(notes->publishes);
+  for (const int mailbox : std::exchange(notes->leases, {})) EndLease(mailbox);
+}
+
+void ActorCore::TellCallee(uint64_t id) {
+  const Pid callee = asks()->CalleeOf(id);
+  if (asks()->IsAnswered(id) || callee.is_null()) return;
+  system().Post({.kind = SignalKind::kCancel, .from = self(), .to = callee, .id = id});
+}
+
+void ActorCore::ExpireAsks(MonotonicTime now) {
+  if (asks() == nullptr) return;
+  while (const uint64_t id = asks()->PopDue(now)) ExpireAsk(id);
 }
 
 // Its time is over. Awaited later, it says so.
-void ActorCore::ExpireAsk(uint64_t id, absl::string_view name) {
-  const auto found = asks_.find(id);
-  if (found == asks_.end()) return;
-  Ask& ask = found->second;
-  if (!ask.is_answered && !ask.callee.is_null()) {
-    system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = ask.callee, .id = id});
-  }
-  if (ask.waiter == nullptr) {
-    if (ask.name_watch != 0) system_.registry().Unwatch(ask.name_watch);
-    asks_.erase(found);
+void ActorCore::ExpireAsk(uint64_t id) {
+  TellCallee(id);
+  if (!asks()->IsAwaited(id)) {
+    SettleNotes(id, asks()->HasGoodAnswer(id));
+    (void)asks()->Take(id);
+    if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
     return;
   }
+  const AskNotes* notes = asks()->FindNotes(id);
+  if (notes != nullptr && !notes->waits_for_room.is_null()) {
+    absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
+    if (!unsent) return;  // it was sent, or cannot be: the reply is on its way
+    Answered(id, MakeError(ErrorKind::kExpired, "there was no room in the mailbox in time"), *std::move(unsent));
+    return;
+  }
+  const bool looks_up = notes != nullptr && !notes->looks_up.empty();
   Answered(id,
-           name.empty() ? MakeError(ErrorKind::kExpired, "no answer within the deadline")
-                        : MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", name, " in time")),
+           looks_up
+               ? MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", notes->looks_up, " in time"))
+               : MakeError(ErrorKind::kExpired, "no answer within the deadline"),
            {});
 }
 
 void ActorCore::CancelAsk(uint64_t id) {
-  const auto found = asks_.find(id);
-  if (found == asks_.end() || found->second.is_answered) return;
-  if (const Pid callee = found->second.callee; !callee.is_null()) {
-    system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = callee, .id = id});
-  }
+  if (IsAnswered(id)) return;
+  TellCallee(id);
   Answered(id, MakeError(ErrorKind::kCancelled, "the asker gave the call up"), {});
 }
 
-bool ActorCore::IsAnswered(uint64_t id) {
-  const auto found = asks_.find(id);
-  return found == asks_.end() || found->second.is_answered;
+bool ActorCore::IsAnswered(uint64_t id) const {
+  return asks() == nullptr || !asks()->Has(id) || asks()->IsAnswered(id);
 }
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
-  Ask& ask = asks_.at(id);
-  UNDERSTUDY_CHECK(ask.waiter == nullptr, "a Pending is awaited twice");
-  ask.waiter = waiter;
-  ask.activation = current_;
+  asks()->Await(id, {.handle = waiter, .activation = current_});
+  TellOfWait(id);
 }
 
-Answer ActorCore::TakeAnswer(uint64_t id) {
-  const auto found = asks_.find(id);
-  if (id == 0) {
+// To the search for call cycles: the handler in hand waits, and nothing else
+// runs meanwhile.
+void ActorCore::TellOfWait(uint64_t id) {
+  CallWatch* watch = system().call_watch();
+  if (watch == nullptr || current_->is_interleaved) return;
+  std::string handler = current_->source() == Activation::Source::kStart ? "Start" : "an event";
+  if (current_->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current_->mailbox)].wire_name);
+  watch->Awaits(self(), id, std::move(handler));
+}
+
+void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
+  wait.waiter = {.handle = waiter, .activation = current_};
+  // Those that are answered too: they are kept until the group has gone on.
+  for (const PendingId& pending : pendings) {
+    if (asks()->Has(pending.id)) asks()->Join(pending.id, &wait);
+  }
+  // Where fewer would do, one that does not come holds nobody up.
+  const bool needs_all =
+      wait.good_left > pendings.size() && wait.bad_left > pendings.size() &&
+      wait.answers_left == static_cast<size_t>(std::count_if(pendings.begin(), pendings.end(),
+                                                             [this](const PendingId& p) { return !IsAnswered(p.id); }));
+  if (!needs_all) return;
+  for (const PendingId& pending : pendings) {
+    if (!IsAnswered(pending.id)) TellOfWait(pending.id);
+  }
+}
+
+void ActorCore::StopWaiting(uint64_t id) {
+  if (asks() != nullptr) asks()->StopWaiting(id);
+}
+
+Answer ActorCore::TakeAnswer(const PendingId& pending) {
+  if (pending.id == 0) {
     return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
                                                                " asks under way; await some first"))};
   }
-  if (found == asks_.end()) {
-    return {.status =
-                MakeError(ErrorKind::kExpired, "it was awaited after its deadline, or given up, or awaited before")};
+  absl::optional<Answer> answer = asks()->Take(pending.id);
+  if (answer) return *std::move(answer);
+  UNDERSTUDY_CHECK(system().clock().Now() >= pending.deadline, "a Pending of ", self().ToString(),
+                   " is awaited a second time; await each once, and keep the answer");
+  return {.status = MakeError(ErrorKind::kExpired, "it was awaited after its deadline")};
+}
+
+bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
+  if (IsAnswered(id)) return false;
+  asks()->NotesOf(id).leases.push_back(mailbox);
+  CloseMailbox(mailbox);
+  return true;
+}
+
+void ActorCore::EndAskLease(int mailbox, uint64_t id) {
+  AskNotes* notes = asks() == nullptr ? nullptr : asks()->FindNotes(id);
+  if (notes == nullptr) return;
+  const auto lease = std::find(notes->leases.begin(), notes->leases.end(), mailbox);
+  if (lease == notes->leases.end()) return;
+  notes->leases.erase(lease);
+  EndLease(mailbox);
+}
+
+// At the end of the life: the callees are told, and nothing is left behind.
+void ActorCore::DropAsks() {
+  if (asks() == nullptr) return;
+  if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->ForgetAll(self());
+  for (const uint64_t id : asks()->All()) {
+    TellCallee(id);
+    const AskNotes* notes = asks()->FindNotes(id);
+    if (notes == nullptr) continue;
+    if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
+    if (!notes->waits_for_room.is_null()) (void)system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
   }
-  Answer answer = std::move(found->second.answer);
-  if (found->second.timer != 0) timers_.Remove(found->second.timer);
-  asks_.erase(found);
-  return answer;
 }
 
 PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout) {
-  const uint64_t id = NewAsk(Pid(), MonotonicTime::InfiniteFuture());
-  if (id == 0) return {self_, id};
-  const auto no_name = [name = std::string(name)] {
-    return MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name));
-  };
-  if (absl::optional<NameRecord> record = system_.registry().Find(name)) {
+  PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
+  if (pending.id == 0) return pending;
+  const uint64_t id = pending.id;
+  if (absl::optional<NameRecord> record = system().registry().Find(name)) {
     Answered(id, absl::OkStatus(), Payload::Of(*std::move(record)));
-    return {self_, id};
+    return pending;
   }
   if (timeout <= absl::ZeroDuration()) {
-    Answered(id, no_name(), {});
-    return {self_, id};
+    Answered(id, MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)), {});
+    return pending;
   }
-  Ask& ask = asks_.at(id);
-  timers_.Remove(ask.timer);
-  ask.timer = AddTimer(DeadlineWithin(timeout), {.kind = Timer::Kind::kAsk, .ask = id, .name = std::string(name)});
+  pending.deadline = DeadlineWithin(timeout);
+  asks()->SetDeadline(id, pending.deadline);
+  asks()->NotesOf(id).looks_up = std::string(name);
   // A change comes back as a reply to this ask: the first one answers it.
-  const uint64_t watch = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view,
-                                                                                         const NameRecord* record) {
+  const uint64_t watch = system().registry().Watch(name, [cell = &cell(), core = &system(), self = self(), id](
+                                                             absl::string_view, const NameRecord* record) {
     if (record == nullptr) return;
-    cell->Post(LifeOf(self),
-               Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)});
+    PostOrDrop(
+        *cell, *core, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kSignal,
+            Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)}));
   });
-  asks_.at(id).name_watch = watch;
-  return {self_, id};
+  asks()->NotesOf(id).name_watch = watch;
+  return pending;
 }
 
 PendingId ActorCore::Publish(absl::string_view name) {
-  const uint64_t id = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
-  if (id == 0) return {self_, id};
+  const PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
+  if (pending.id == 0) return pending;
+  const uint64_t id = pending.id;
   const NameRecord record{.name = std::string(name),
-                          .pid = self_,
+                          .pid = self(),
                           .scope = NameScope::kCluster,
-                          .claimed = system_.clock().WallNow(),
+                          .claimed = system().clock().WallNow(),
                           .mailboxes = Signatures()};
   absl::Status taken = ValidateName(name);
-  if (taken.ok()) taken = system_.registry().Insert(record);
-  NamePublisher* publisher = system_.publisher();
+  has_names_ = true;
+  if (taken.ok()) taken = system().registry().Insert(record);
+  NamePublisher* publisher = system().publisher();
   if (!taken.ok() || publisher == nullptr) {
     Answered(id, std::move(taken), {});
-    return {self_, id};
+    return pending;
   }
-  asks_.at(id).publishes = std::string(name);
-  publisher->Publish(record, [cell = cell_, self = self_, id](absl::Status published) {
-    cell->Post(LifeOf(self),
-               Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)});
+  asks()->NotesOf(id).publishes = std::string(name);
+  publisher->Publish(record, [cell = &cell(), core = &system(), self = self(), id](absl::Status published) {
+    PostOrDrop(
+        *cell, *core, self.life(),
+        MakeEnvelope(
+            EnvelopeKind::kSignal,
+            Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .status = std::move(published)}));
   });
-  return {self_, id};
+  return pending;
 }
 
 absl::Status ActorCore::Register(absl::string_view name) {
+  has_names_ = true;
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
-  return system_.registry().Insert({.name = std::string(name),
-                                    .pid = self_,
-                                    .scope = NameScope::kNode,
-                                    .claimed = system_.clock().WallNow(),
-                                    .mailboxes = Signatures()});
+  return system().registry().Insert({.name = std::string(name),
+                                     .pid = self(),
+                                     .scope = NameScope::kNode,
+                                     .claimed = system().clock().WallNow(),
+                                     .mailboxes = Signatures()});
 }
 
-void ActorCore::Unregister(absl::string_view name) { system_.registry().Remove(name, self_); }
+void ActorCore::Unregister(absl::string_view name) { system().registry().Remove(name, self()); }
 
 void ActorCore::WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = ++last_name_watch_;
-  NameWatch& watch = name_watches_[id];
+  const uint64_t id = ++rare().last_name_watch;
+  NameWatch& watch = rare().name_watches[id];
   watch.name = std::string(name);
   watch.handler = std::move(handler);
-  watch.registry_id = system_.registry().Watch(name, [cell = cell_, self = self_, id](absl::string_view changed,
-                                                                                      const NameRecord* record) {
-    cell->Post(LifeOf(self),
-               NameReport{.watch = id, .name = std::string(changed), .pid = record == nullptr ? Pid() : record->pid});
-  });
+  watch.registry_id = system().registry().Watch(
+      name, [cell = &cell(), core = &system(), self = self(), id](absl::string_view changed, const NameRecord* record) {
+        PostOrDrop(*cell, *core, self.life(),
+                   MakeEnvelope(EnvelopeKind::kNameChange, NameReport{.watch = id,
+                                                                      .name = std::string(changed),
+                                                                      .pid = record == nullptr ? Pid() : record->pid}));
+      });
 }
 
 }  // namespace understudy::internal

@@ -1,16 +1,13 @@
 #include "understudy/actors/internal/actor_cell.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/system_core.h"
@@ -19,319 +16,398 @@
 namespace understudy::internal {
 namespace {
 
-absl::Status FullError(const Gate& gate, absl::string_view bound) {
-  return MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", gate.declaration.wire_name, " holds ", bound,
+constexpr uint64_t kEveryMailbox = ~uint64_t{0};
+
+absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
+
+absl::Status StoppingError() {
+  return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
+}
+
+absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view bound) {
+  return MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " holds ", bound,
                                                   "; send later, or declare it larger"));
 }
 
-// OK, or why the gate takes no more.
-absl::Status CheckRoom(const Gate& gate, size_t bytes) {
-  const MailboxOptions& options = gate.declaration.options;
-  const int64_t waiting = gate.accepted - gate.left;
-  const int64_t factor = options.overflow == Overflow::kDropOldest ? 2 : 1;
-  if (waiting >= options.capacity_messages * factor) {
-    return FullError(gate, absl::StrCat(waiting, " messages, its capacity"));
-  }
-  const size_t held = gate.bytes_accepted - gate.bytes_left;
-  const size_t capacity = options.capacity_bytes;
-  const size_t bound = factor == 1 ? capacity : capacity + std::min(capacity, SIZE_MAX - capacity);
-  if (bytes > capacity || held > bound - bytes) {
-    return FullError(
-        gate, absl::StrCat(held, " bytes, and ", bytes, " more exceed its capacity of ", options.capacity_bytes));
-  }
-  return absl::OkStatus();
+bool Takes(const MailboxDeclaration& declaration, const OutboundMessage& message) {
+  const bool is_wire = message.type == &TypeOf<WireBytes>();
+  return (is_wire ? declaration.request->is_wire : declaration.request == message.type) &&
+         (message.ask != 0) == declaration.is_call();
 }
 
-// There is something to drop, on the owner's turn.
-bool Overflows(const Gate& gate) {
-  const MailboxOptions& options = gate.declaration.options;
-  return options.overflow == Overflow::kDropOldest && (gate.accepted - gate.left > options.capacity_messages ||
-                                                       gate.bytes_accepted - gate.bytes_left > options.capacity_bytes);
+absl::Status NoMailboxError(const OutboundMessage& message) {
+  const bool is_wire = message.type == &TypeOf<WireBytes>();
+  return MakeError(ErrorKind::kNoMailbox, absl::StrCat("the actor has no mailbox ", MailboxNames::Find(message.mailbox),
+                                                       " that takes ", message.ask != 0 ? "calls with " : "",
+                                                       is_wire ? "messages of other nodes" : message.type->name()));
 }
+
+// An envelope with the message in it.
+Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part) {
+  Envelope* envelope = Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part);
+  envelope->life = message.to.life();
+  envelope->set_sender(message.from);
+  if (has_call_part) {
+    envelope->call().ask = message.ask;
+    envelope->call().deadline = message.deadline;
+  }
+  if (handing == Handing::kMove) {
+    message.type->move(envelope->value(), const_cast<void*>(message.value));
+  } else {
+    message.type->copy(envelope->value(), message.value);
+  }
+  envelope->SetMade();
+  return envelope;
+}
+
+// Makes the sender's value again, which was moved from.
+void GiveBack(const OutboundMessage& message, Envelope* envelope) {
+  void* const value = const_cast<void*>(message.value);
+  if (message.type->destroy != nullptr) message.type->destroy(value);
+  message.type->move(value, envelope->value());
+}
+
+// As a mailbox bounded in bytes counts it.
+uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(message.value); }
 
 }  // namespace
 
-bool ActorCell::WakeLocked() {
-  if (is_scheduled_) return false;
-  is_scheduled_ = true;
-  return true;
-}
-
-void ActorCell::PushLocked(Message message, bool is_timed) {
-  if (is_timed) message.accepted = system_->clock().Now();
-  inbound_.emplace_back(std::move(message));
-}
-
-absl::Status ActorCell::AcceptLocked(const Offer& offer, bool& wake, absl::FunctionRef<Message()> take) {
-  if (life_ != offer.life || state_ == State::kClosed) {
-    return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again");
+absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
+                               WhenFull when_full) {
+  const uint64_t life = message.to.life();
+  // acquire: pairs with Open's release: what is read below is of this life or of a later one.
+  if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
+  // acquire: pairs with SetLayout's release, for the gates.
+  const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
+  // relaxed: BeginStop comes before everything that the end of the actor does to the gates.
+  const Stage stage = stage_.load(std::memory_order_relaxed);
+  if (ABSL_PREDICT_FALSE(stage != Stage::kOpen || layout == nullptr)) {
+    return AcceptEarly(system, message, handing, when_full);
   }
-  if (state_ == State::kStopping) {
-    return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
+  const int found = layout->Find(message.mailbox);
+  if (ABSL_PREDICT_FALSE(found < 0 || !Takes((*layout)[static_cast<size_t>(found)], message))) {
+    return NoMailboxError(message);
   }
-  if (state_ == State::kStarting) {
-    if (held_ >= limits::kStartingMessagesMax) {
-      return MakeError(ErrorKind::kFull, absl::StrCat("the actor has not started yet and already holds ", held_,
-                                                      " messages, the most it may"));
-    }
-    ++held_;
-    PushLocked(take(), /*is_timed=*/true);
-    return absl::OkStatus();
+  const auto place = static_cast<size_t>(found);
+  Gate* const gates = gates_.load(std::memory_order_relaxed);
+  // relaxed: counts only; what is in the mailbox is handed over by the push.
+  const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0)) {
+    Uncount(gates, place, 0);
+    if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
+    const MailboxDeclaration& declaration = (*layout)[place];
+    if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
+    return FullError(declaration, absl::StrCat(declaration.room(), " messages, its capacity"));
   }
-  const size_t place = GateOf(offer.mailbox);
-  const MailboxDeclaration* declaration = place == gates_.size() ? nullptr : &gates_[place].declaration;
-  if (declaration == nullptr || (offer.type != nullptr && declaration->request != offer.type) ||
-      (offer.type == nullptr && !declaration->request->is_wire) || offer.is_call != (declaration->reply != nullptr)) {
-    return MakeError(ErrorKind::kNoMailbox,
-                     absl::StrCat("the actor has no mailbox ", MailboxNames::Find(offer.mailbox), " that takes ",
-                                  offer.is_call ? "calls with " : "",
-                                  offer.type == nullptr ? "messages of other nodes" : offer.type->name));
-  }
-  Gate& gate = gates_[place];
-  if (absl::Status room = CheckRoom(gate, offer.bytes); !room.ok()) {
-    ++gate.refused;
-    if (declaration->options.overflow == Overflow::kFailActor) {
-      gate.fail_on_turn = true;
-      wake = WakeLocked();
-    }
-    return room;
-  }
-  ++gate.accepted;
-  gate.bytes_accepted += offer.bytes;
-  PushLocked(take(), declaration->options.time_to_live != absl::InfiniteDuration());
-  if ((open_ >> place & 1U) != 0 || Overflows(gate)) wake = WakeLocked();
-  return absl::OkStatus();
-}
-
-absl::Status ActorCell::Accept(const Offer& offer, absl::FunctionRef<Message()> take) {
-  bool wake = false;
-  SystemCore* system = nullptr;
-  absl::Status status;
-  {
-    absl::MutexLock lock(&mu_);
-    system = system_;
-    status = AcceptLocked(offer, wake, take);
-    // Counted under the lock, so that the ledger never shows a fate before it
-    // shows the acceptance.
-    if (status.ok()) system_->CountAccepted();
-  }
-  if (wake) system->executor().Schedule(this);
-  return status;
-}
-
-bool ActorCell::Post(uint64_t life, Envelope&& envelope) {
-  SystemCore* system = nullptr;
-  bool wake = false;
-  {
-    absl::MutexLock lock(&mu_);
-    if (life_ != life || state_ == State::kClosed) return false;
-    inbound_.push_back(std::move(envelope));
-    wake = WakeLocked();
-    system = system_;
-  }
-  if (wake) system->executor().Schedule(this);
-  return true;
-}
-
-bool ActorCell::IsAlive(uint64_t life) const {
-  absl::MutexLock lock(&mu_);
-  return life_ == life && state_ != State::kClosed;
-}
-
-void ActorCell::Open(uint64_t life, SystemCore* system, CellOwner* owner) {
-  {
-    absl::MutexLock lock(&mu_);
-    UNDERSTUDY_CHECK(state_ == State::kClosed, "cell ", index_, " is in use");
-    life_ = life;
-    system_ = system;
-    owner_ = owner;
-    state_ = State::kStarting;
-    held_ = 0;
-    open_ = 0;
-    is_scheduled_ = true;
-  }
-  system->executor().Schedule(this);
-}
-
-void ActorCell::SetGates(std::vector<Gate> gates, std::deque<Envelope>& early) {
-  absl::MutexLock lock(&mu_);
-  gates_ = std::move(gates);
-  early.swap(inbound_);
-  state_ = State::kOpen;
-}
-
-void ActorCell::TakeInbound(std::deque<Envelope>& into) {
-  absl::MutexLock lock(&mu_);
-  if (into.empty()) {
-    into.swap(inbound_);
-    return;
-  }
-  for (Envelope& envelope : inbound_) into.push_back(std::move(envelope));
-  inbound_.clear();
-}
-
-void ActorCell::Released(int mailbox, int64_t messages, size_t bytes) {
-  absl::MutexLock lock(&mu_);
-  Gate& gate = gates_[static_cast<size_t>(mailbox)];
-  gate.left += messages;
-  gate.bytes_left += bytes;
-}
-
-absl::Status ActorCell::AdmitEarly(int mailbox, size_t bytes) {
-  absl::MutexLock lock(&mu_);
-  Gate& gate = gates_[static_cast<size_t>(mailbox)];
-  const Overflow overflow = gate.declaration.options.overflow;
-  // Where the oldest are dropped this is the receiver's turn: it drops them.
-  if (overflow != Overflow::kDropOldest) {
-    if (absl::Status room = CheckRoom(gate, bytes); !room.ok()) {
-      gate.fail_on_turn = gate.fail_on_turn || overflow == Overflow::kFailActor;
+  const uint64_t bit = uint64_t{1} << place;
+  const bool is_plain = (layout->plain() & bit) != 0;
+  bool wakes = false;
+  uint64_t bytes = 0;
+  if (ABSL_PREDICT_FALSE(!is_plain)) {
+    const MailboxDeclaration& declaration = (*layout)[place];
+    if (declaration.has_bytes()) bytes = BytesOf(message);
+    if (absl::Status room = AcceptBytes(declaration, gates, place, bytes, accepted, wakes); !room.ok()) {
+      if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
       return room;
     }
   }
-  ++gate.accepted;
-  gate.bytes_accepted += bytes;
-  return absl::OkStatus();
+  Envelope* envelope = Fill(message, handing, message.ask != 0 || !is_plain);
+  envelope->mailbox = static_cast<uint8_t>(place);
+  envelope->stamp = reinterpret_cast<uintptr_t>(gates);
+  if (!is_plain) {
+    envelope->call().accepted = system.clock().Now();
+    envelope->call().bytes = bytes;
+  }
+  if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kEveryMailbox : bit))) return absl::OkStatus();
+  Uncount(gates, place, bytes);  // it died meanwhile
+  if (handing == Handing::kMove) GiveBack(message, envelope);
+  Envelope::Delete(envelope);
+  return EndedError();
 }
 
-bool ActorCell::TookOverflow(int mailbox) {
-  absl::MutexLock lock(&mu_);
-  return std::exchange(gates_[static_cast<size_t>(mailbox)].fail_on_turn, false);
+absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing,
+                                    WhenFull when_full) {
+  if (!inbound_.IsLive()) return EndedError();
+  // relaxed: an early message that comes late is sorted like any other.
+  if (stage_.load(std::memory_order_relaxed) == Stage::kStopping) return StoppingError();
+  // It need not be held: its room is known soon.
+  if (when_full == WhenFull::kWaits) return MakeError(ErrorKind::kFull, "the actor has not started yet");
+  const int held = early_.fetch_add(1, std::memory_order_relaxed);
+  if (held >= limits::kStartingMessagesMax) {
+    ReleaseEarly();
+    return MakeError(ErrorKind::kFull, absl::StrCat("the actor has not started yet and already holds ", held,
+                                                    " messages, the most it may"));
+  }
+  Envelope* envelope = Fill(message, handing, /*has_call_part=*/true);
+  envelope->set(Envelope::kIsEarly);
+  envelope->stamp = message.mailbox;
+  envelope->call().accepted = system.clock().Now();
+  if (PushAndWake(system, envelope, kEveryMailbox)) return absl::OkStatus();
+  ReleaseEarly();
+  if (handing == Handing::kMove) GiveBack(message, envelope);
+  Envelope::Delete(envelope);
+  return EndedError();
 }
 
-bool ActorCell::WouldWake(const Envelope& envelope) const {
-  const Message* message = std::get_if<Message>(&envelope);
-  if (message == nullptr) return true;
-  const size_t place = GateOf(message->mailbox);
-  return place == gates_.size() || (open_ >> place & 1U) != 0 || Overflows(gates_[place]);
+absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
+                                    uint32_t accepted, bool& wakes) {
+  const bool drops = declaration.options.overflow == Overflow::kDropOldest;
+  if (drops) {
+    const uint32_t waiting = accepted - gates[place].limit.load(std::memory_order_relaxed) + declaration.room();
+    wakes = waiting > declaration.room() / 2;
+  }
+  if (!declaration.has_bytes()) return absl::OkStatus();
+  ByteGate& gate = ByteGateOf(gates, place);
+  const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
+  const uint64_t capacity = declaration.options.capacity_bytes;
+  const uint64_t held = after - limit + declaration.room_bytes();
+  wakes = wakes || (drops && held > capacity);
+  if (bytes <= capacity && static_cast<int64_t>(after - limit) <= 0) return absl::OkStatus();
+  Uncount(gates, place, bytes);
+  return FullError(declaration,
+                   absl::StrCat(held - bytes, " bytes, and ", bytes, " more exceed its capacity of ", capacity));
 }
 
-size_t ActorCell::GateOf(uint32_t mailbox) const {
-  size_t place = 0;
-  while (place < gates_.size() && gates_[place].declaration.hash != mailbox) ++place;
-  return place;
+void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
+  gates[place].accepted.fetch_sub(1, std::memory_order_relaxed);
+  if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-void ActorCell::EndTurn(uint64_t open, bool has_more) {
-  SystemCore* system = nullptr;
+void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
+  const bool fails = declaration.options.overflow == Overflow::kFailActor;
+  if (!fails && !declaration.is_call()) return;
+  std::atomic<bool>& is_told = fails ? overflowed_ : expiry_asked_;
+  if (is_told.exchange(true, std::memory_order_relaxed)) return;
+  Envelope* told = Envelope::Make(EnvelopeKind::kOverflow);
+  told->mailbox = static_cast<uint8_t>(place);
+  if (Post(system, life, told) == Pushed::kClosed) Envelope::Delete(told);
+}
+
+void ActorCell::Schedule(SystemCore& system, uint64_t life) {
+  SystemCore* its = &system;
+  // A slow sender may have woken the cell's next life, perhaps of another system.
+  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
+  its->executor().Schedule(owner());
+}
+
+bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
+  const uint64_t life = envelope->life;
+  switch (inbound_.PushAndWake(envelope, open_, bits)) {
+    case Pushed::kMustSchedule:
+      Schedule(system, life);
+      return true;
+    case Pushed::kClosed:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
+  // acquire: pairs with Open's release.
+  if (life_.load(std::memory_order_acquire) != life) return Pushed::kClosed;
+  envelope->life = life;
+  // A signal wakes whatever is open.
+  const Pushed pushed = inbound_.Push(envelope, /*wakes=*/true);
+  if (pushed == Pushed::kMustSchedule) Schedule(system, life);
+  return pushed;
+}
+
+ActorCell::Counts ActorCell::counts() const {
+  Counts counts;
+  const Gate* gates = gates_.load(std::memory_order_relaxed);
+  const Queue* queues = queues_.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < in_use_.load(std::memory_order_relaxed); ++i) {
+    counts.accepted += gates[i].accepted.load(std::memory_order_relaxed);
+    counts.left += queues[i].left.load(std::memory_order_relaxed);
+    counts.handled += queues[i].handled.load(std::memory_order_relaxed);
+  }
+  // Early messages that are not sorted yet wait.
+  counts.accepted += early_.load(std::memory_order_relaxed);
+  return counts;
+}
+
+void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const ClosedMail&)> look) const {
+  const uint64_t now = life();
+  // acquire: pairs with SetLayout's release, for the gates and queues.
+  const MailboxLayout* mailboxes = layout_.load(std::memory_order_acquire);
+  if (now == 0 || mailboxes == nullptr) return;
+  const Gate* gates = gates_.load(std::memory_order_relaxed);
+  const Queue* queues = queues_.load(std::memory_order_relaxed);
+  const uint64_t open = open_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < mailboxes->size(); ++i) {
+    if ((open >> i & 1U) != 0) continue;
+    ClosedMail mail{.mailbox = (*mailboxes)[i].wire_name, .left = queues[i].left.load(std::memory_order_relaxed)};
+    mail.waiting = static_cast<int32_t>(gates[i].accepted.load(std::memory_order_relaxed) - mail.left);
+    if (mail.waiting > 0) look(now, i, mail);
+  }
+}
+
+void ActorCell::Open(uint64_t life) {
+  UNDERSTUDY_CHECK(!inbound_.IsLive(), "cell ", index_, " is in use");
+  layout_.store(nullptr, std::memory_order_relaxed);
+  stage_.store(Stage::kStarting, std::memory_order_relaxed);
+  overflowed_.store(false, std::memory_order_relaxed);
+  expiry_asked_.store(false, std::memory_order_relaxed);
+  open_.store(0, std::memory_order_relaxed);
+  // release: pairs with the acquire of senders.
+  life_.store(life, std::memory_order_release);
+  inbound_.Open();
+}
+
+void ActorCell::Grow(size_t mailboxes) {
+  struct Retired {
+    absl::Mutex mu;
+    std::vector<void*> blocks ABSL_GUARDED_BY(mu);
+  };
+  static auto* const retired = new Retired;
+  const size_t gate_bytes = mailboxes * (sizeof(ByteGate) + sizeof(Gate));
+  const size_t queues_at = (gate_bytes + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  auto* block =
+      static_cast<unsigned char*>(::operator new(queues_at + mailboxes * sizeof(Queue), std::align_val_t(kBlockUnit)));
+  auto* byte_gates = reinterpret_cast<ByteGate*>(block);
+  auto* gates = reinterpret_cast<Gate*>(byte_gates + mailboxes);
+  auto* queues = reinterpret_cast<Queue*>(block + queues_at);
+  for (size_t i = 0; i < mailboxes; ++i) {
+    new (byte_gates + i) ByteGate;
+    new (gates + i) Gate;
+    new (queues + i) Queue;
+  }
   {
-    absl::MutexLock lock(&mu_);
-    open_ = open;
-    // What came during the turn did not wake: look whether it would have.
-    bool wakes = has_more;
-    for (const Envelope& envelope : inbound_) wakes = wakes || WouldWake(envelope);
-    for (const Gate& gate : gates_) wakes = wakes || gate.fail_on_turn;
-    is_scheduled_ = wakes;
-    if (is_scheduled_) system = system_;
+    // A sender may still count in the old memory: it stays.
+    absl::MutexLock lock(&retired->mu);
+    retired->blocks.push_back(gates_.load(std::memory_order_relaxed));
   }
-  if (system != nullptr) system->executor().Schedule(this);
+  gates_.store(gates, std::memory_order_relaxed);  // before the layout that needs it
+  queues_.store(queues, std::memory_order_relaxed);
+  room_for_ = static_cast<uint16_t>(mailboxes);
 }
 
-void ActorCell::BeginStop() {
-  absl::MutexLock lock(&mu_);
-  state_ = State::kStopping;
-}
-
-std::deque<Envelope> ActorCell::Close() {
-  absl::MutexLock lock(&mu_);
-  state_ = State::kClosed;
-  life_ = 0;
-  is_scheduled_ = false;
-  owner_ = nullptr;
-  gates_.clear();
-  std::deque<Envelope> rest;
-  rest.swap(inbound_);
-  return rest;
-}
-
-int64_t ActorCell::Waiting() const {
-  absl::MutexLock lock(&mu_);
-  if (state_ == State::kClosed) return 0;
-  int64_t waiting = owner_->waiting_messages();
-  for (const Envelope& envelope : inbound_) {
-    if (std::holds_alternative<Message>(envelope)) ++waiting;
+void ActorCell::SetLayout(const MailboxLayout& layout) {
+  const bool is_inside = gates_.load(std::memory_order_relaxed) == gates_inside_.data();
+  if (layout.size() > room_for_ || (is_inside && layout.has_bytes())) {
+    Grow(std::max(layout.size(), kGatesOutsideMin));
   }
-  return waiting;
-}
-
-uint64_t ActorCell::life() const {
-  absl::MutexLock lock(&mu_);
-  return life_;
-}
-
-std::vector<Gate> ActorCell::gates() const {
-  absl::MutexLock lock(&mu_);
-  return gates_;
-}
-
-void ActorCell::Run() {
-  CellOwner* owner = nullptr;
-  {
-    absl::MutexLock lock(&mu_);
-    owner = owner_;
+  for (size_t i = 0; i < layout.size(); ++i) {
+    gate(i).limit.store(layout[i].room(), std::memory_order_relaxed);
+    if (layout[i].has_bytes()) byte_gate(i).limit.store(layout[i].room_bytes(), std::memory_order_relaxed);
   }
-  owner->RunTurn();
+  in_use_.store(static_cast<uint8_t>(layout.size()), std::memory_order_relaxed);
+  stage_.store(Stage::kOpen, std::memory_order_relaxed);
+  // release: pairs with the acquire of senders, for the gates.
+  layout_.store(&layout, std::memory_order_release);
 }
 
-std::vector<CellArena::Chunk*>& CellArena::Pool(absl::Mutex*& mu) {
-  static absl::Mutex* const pool_mu = new absl::Mutex;
-  static auto* const pool = new std::vector<Chunk*>;
-  mu = pool_mu;
+bool ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes) {
+  Gate* const gates = gates_.load(std::memory_order_relaxed);
+  // Where the oldest are dropped this is the receiver's turn: it drops them.
+  const bool drops = declaration.options.overflow == Overflow::kDropOldest;
+  const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (!drops && static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0) {
+    Uncount(gates, place, 0);
+    return false;
+  }
+  if (!declaration.has_bytes()) return true;
+  ByteGate& gate = ByteGateOf(gates, place);
+  const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (drops || static_cast<int64_t>(after - gate.limit.load(std::memory_order_relaxed)) <= 0) return true;
+  Uncount(gates, place, bytes);
+  return false;
+}
+
+void ActorCell::BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
+
+Envelope* ActorCell::Close() {
+  Envelope* const newest = inbound_.Close();
+  return Inbound<Envelope>::Reverse(newest);
+}
+
+void ActorCell::ResetCounts() {
+  const uint32_t mailboxes = in_use_.load(std::memory_order_relaxed);
+  in_use_.store(0, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < mailboxes; ++i) {
+    Queue& own = queue(i);
+    gate(i).limit.store(0, std::memory_order_relaxed);
+    gate(i).accepted.fetch_sub(own.left.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    const MailboxDeclaration& declaration = (*layout())[i];
+    if (declaration.has_bytes()) {
+      ByteGate& bytes = byte_gate(i);
+      const uint64_t left = bytes.limit.exchange(0, std::memory_order_relaxed) - declaration.room_bytes();
+      bytes.accepted.fetch_sub(left, std::memory_order_relaxed);
+    }
+    own.left.store(0, std::memory_order_relaxed);
+    own.handled.store(0, std::memory_order_relaxed);
+  }
+}
+
+void ActorCell::ForgetStale(Envelope* envelope) {
+  if (envelope->has(Envelope::kIsEarly)) {
+    ReleaseEarly();
+    return;
+  }
+  const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
+  Uncount(reinterpret_cast<Gate*>(static_cast<uintptr_t>(envelope->stamp)), envelope->mailbox, bytes);
+}
+
+struct CellArena::Pool {
+  absl::Mutex mu;
+  std::vector<Chunk*> chunks ABSL_GUARDED_BY(mu);
+};
+
+CellArena::Pool& CellArena::GetPool() {
+  static Pool* const pool = new Pool;
   return *pool;
 }
 
+CellArena::CellArena() : chunks_(new std::atomic<Chunk*>[kChunksMax]()) {}
+
 CellArena::~CellArena() {
-  absl::Mutex* pool_mu = nullptr;
-  std::vector<Chunk*>& pool = Pool(pool_mu);
+  Pool& pool = GetPool();
   absl::MutexLock lock(&mu_);
-  absl::MutexLock pool_lock(pool_mu);
-  for (Chunk* chunk : chunks_) pool.push_back(chunk);
+  absl::MutexLock pool_lock(&pool.mu);
+  for (size_t i = 0; i < chunk_count_; ++i) pool.chunks.push_back(chunks_[i].load(std::memory_order_relaxed));
 }
 
 ActorCell* CellArena::Allocate() {
   absl::MutexLock lock(&mu_);
   if (free_.empty()) {
+    UNDERSTUDY_CHECK(chunk_count_ < kChunksMax, "a system has at most ", limits::kActorsPerSystemMax,
+                     " actors at once");
+    Pool& pool = GetPool();
     Chunk* chunk = nullptr;
     {
-      absl::Mutex* pool_mu = nullptr;
-      std::vector<Chunk*>& pool = Pool(pool_mu);
-      absl::MutexLock pool_lock(pool_mu);
-      if (!pool.empty()) {
-        chunk = pool.back();
-        pool.pop_back();
+      absl::MutexLock pool_lock(&pool.mu);
+      if (!pool.chunks.empty()) {
+        chunk = pool.chunks.back();
+        pool.chunks.pop_back();
       }
     }
     if (chunk == nullptr) chunk = new Chunk;
-    const auto first = static_cast<uint32_t>(chunks_.size() * kChunkCells);
-    chunks_.push_back(chunk);
-    used_.resize(chunks_.size() * kChunkCells);
+    const size_t first = chunk_count_ * kChunkCells;
     for (size_t i = kChunkCells; i-- > 0;) {
-      chunk->cells[i].index_ = first + static_cast<uint32_t>(i);
-      free_.push_back(first + static_cast<uint32_t>(i));
+      chunk->cells[i].index_ = static_cast<uint32_t>(first + i);
+      free_.push_back(static_cast<uint32_t>(first + i));
     }
+    // release: pairs with Find's acquire.
+    chunks_[chunk_count_++].store(chunk, std::memory_order_release);
   }
   const uint32_t index = free_.back();
   free_.pop_back();
-  used_[index] = true;
-  return &chunks_[index / kChunkCells]->cells[index % kChunkCells];
+  return Find(index);
 }
 
 void CellArena::Free(ActorCell* cell) {
   absl::MutexLock lock(&mu_);
-  used_[cell->index_] = false;
   free_.push_back(cell->index_);
-}
-
-ActorCell* CellArena::Find(uint32_t index) const {
-  absl::MutexLock lock(&mu_);
-  if (index / kChunkCells >= chunks_.size()) return nullptr;
-  return &chunks_[index / kChunkCells]->cells[index % kChunkCells];
 }
 
 std::vector<ActorCell*> CellArena::Used() const {
   absl::MutexLock lock(&mu_);
   std::vector<ActorCell*> cells;
-  for (uint32_t i = 0; i < used_.size(); ++i) {
-    if (used_[i]) cells.push_back(&chunks_[i / kChunkCells]->cells[i % kChunkCells]);
+  for (uint32_t i = 0; i < chunk_count_ * kChunkCells; ++i) {
+    ActorCell* cell = Find(i);
+    if (cell->inbound_.IsLive()) cells.push_back(cell);
   }
   return cells;
 }

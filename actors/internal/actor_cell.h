@@ -1,40 +1,48 @@
 // ActorCell: what a sender needs of an actor, in memory that is never given
-// back and never changes its type, so that a channel may hold a plain pointer.
+// back and never changes its type, so that a channel may hold a plain index.
+//
+// A cell has many lives, one after another. One line of it is the senders', the
+// rest the owner's; the owner's object lies in it.
 //
 // Invariants:
-// 1. `life_` (serial and node, as in a Pid) is zero when the cell is closed.
-//    Whoever holds another life than the cell's finds NoProcess.
-// 2. While `owner_` is running or scheduled, `is_scheduled_` is true, and it is
-//    scheduled at most once.
-// 3. The gates are fixed when the constructor has run; before that messages
-//    are held up to a bound and their mailboxes are not known.
-// Any thread, unless a method says "owner's turn".
+// 1. `life_` is that of the actor which has the cell, or had it last. Whoever
+//    holds another finds NoProcess. A sender that looked before and pushes
+//    after the cell's next life began is found out by the life in its envelope.
+// 2. A gate counts what it accepted, and the owner what left (Queue::left). The
+//    gate refuses what passes `limit`, which the owner sets to left + room; of a
+//    dead actor both are 0, but for senders that are about to take theirs back.
+// 3. Gates and queues only move to larger memory and never back, and the old
+//    memory stays: a sender with an old layout counts in memory that is gates.
+// Any thread, unless a method says "owner".
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CELL_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CELL_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <variant>
+#include <new>
+#include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/mailbox.h"
-#include "understudy/actors/message.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/mailbox_layout.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/router.h"
 
 namespace understudy::internal {
 
 class SystemCore;
-
-// A time of the actor's own timers has come.
-struct Tick {};
 
 // A child has started, declined or failed to start.
 struct SpawnReport {
@@ -51,125 +59,198 @@ struct NameReport {
   Pid pid;
 };
 
-using Envelope = std::variant<Message, Signal, Tick, SpawnReport, NameReport>;
-
-// One mailbox as senders see it.
+// One mailbox as senders see it. Counts wrap; only their differences count.
 struct Gate {
-  MailboxDeclaration declaration;
-  int64_t accepted = 0;
-  int64_t left = 0;  // of the accepted, those that have left the mailbox
-  size_t bytes_accepted = 0;
-  size_t bytes_left = 0;
-  int64_t refused = 0;
-  bool fail_on_turn = false;  // it overflowed, and its policy is kFailActor
+  std::atomic<uint32_t> accepted{0};
+  std::atomic<uint32_t> limit{0};
 };
 
-// The owner's part, run by the cell.
-class CellOwner {
+// The same in bytes, where the mailbox has such a bound.
+struct ByteGate {
+  std::atomic<uint64_t> accepted{0};
+  std::atomic<uint64_t> limit{0};
+};
+
+// One mailbox as its owner sees it. The counts are read by whoever reads the
+// ledger.
+struct Queue {
+  Envelope* newest = nullptr;  // a ring: its next is the oldest
+  std::atomic<uint32_t> left{0};
+  std::atomic<uint32_t> handled{0};
+};
+
+// The mail of a closed mailbox.
+struct ClosedMail {
+  absl::string_view mailbox;
+  int64_t waiting = 0;
+  uint32_t left = 0;  // messages that it has let out, ever
+};
+
+// The owner's object, which lies in the cell.
+class CellOwner : public Runnable {
  public:
-  virtual void RunTurn() = 0;
-  // Waiting messages of all mailboxes, for the ledger. Under the cell's lock.
-  virtual int64_t waiting_messages() const = 0;
+  // Under a seizure of the thread that is in its user code (Executor::
+  // WhileInUserCode): its life ends, Killed, though its handler has not returned.
+  virtual void Fence() = 0;
 
  protected:
   ~CellOwner() = default;
 };
 
-class ActorCell final : public Runnable {
+// What no room means: a refusal, or that the sender waits for some.
+enum class WhenFull { kRefuses, kWaits };
+
+class alignas(64) ActorCell {
  public:
+  static constexpr size_t kOwnerBytes = 80;  // so that a cell is three lines
+
   ActorCell() = default;
   ActorCell(const ActorCell&) = delete;
   ActorCell& operator=(const ActorCell&) = delete;
 
-  // What a sender knows about its message.
-  struct Offer {
-    uint64_t life = 0;
-    uint32_t mailbox = 0;
-    const MessageType* type = nullptr;  // null for bytes of the wire
-    bool is_call = false;
-    size_t bytes = 0;
-  };
   // Accepts a message, or refuses it with NoProcess, Stopping, NoMailbox or
-  // Full. `take` gives the message, and is called only when it is accepted,
-  // under the lock.
-  absl::Status Accept(const Offer& offer, absl::FunctionRef<Message()> take);
+  // Full; only an accepted one is moved from. `system` is the cell's.
+  absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
+                      WhenFull when_full = WhenFull::kRefuses);
+  // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
+  // is still the caller's, when that life has ended; kMustSchedule when it was
+  // idle, and has been scheduled.
+  Pushed Post(SystemCore& system, uint64_t life, Envelope* envelope);
 
-  // Appends what is not a message and wakes the actor. False, and `envelope`
-  // is left alone, when that life has ended.
-  bool Post(uint64_t life, Envelope&& envelope);
-
-  bool IsAlive(uint64_t life) const;
-
-  // Begins a life and schedules its first turn.
-  void Open(uint64_t life, SystemCore* system, CellOwner* owner);
-
-  // Owner's turn: the constructor has run. From now on the gates decide; what
-  // was held until now is given to `early`, not counted in any gate.
-  void SetGates(std::vector<Gate> gates, std::deque<Envelope>& early);
-  // Owner's turn: takes all that has arrived, in order.
-  void TakeInbound(std::deque<Envelope>& into);
-  // Owner's turn: a message has left `mailbox`.
-  void Released(int mailbox, int64_t messages, size_t bytes);
-  // Owner's turn: a message that came early goes to `mailbox`, as if it came
-  // now; Full when there is no room.
-  absl::Status AdmitEarly(int mailbox, size_t bytes);
-  // Owner's turn: takes back that `mailbox` overflowed with kFailActor.
-  bool TookOverflow(int mailbox);
-  // Owner's turn, at its end. Wakes again when there is something to do.
-  // Mailboxes in `open` wake the actor from now on.
-  void EndTurn(uint64_t open, bool has_more);
-  // Owner's turn: from now on senders get Stopping.
-  void BeginStop();
-  // Owner's turn: ends the life. Senders get NoProcess from now on. Gives what
-  // arrived and was not taken.
-  std::deque<Envelope> Close();
-  // Accepted and not yet out of their mailboxes, those not yet drained too.
-  int64_t Waiting() const;
+  bool IsAlive(uint64_t life) const { return life_.load(std::memory_order_acquire) == life && inbound_.IsLive(); }
   // The life that the cell has now, or 0.
-  uint64_t life() const;
-  // Gates by index, for introspection.
-  std::vector<Gate> gates() const;
-
-  // Runs the owner's turn.
-  void Run() override;
-
+  uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
   // Its place in its arena. Constant while it is used.
   uint32_t index() const { return index_; }
+  // Messages that were accepted, have left, and were handled, for the ledger.
+  // Exact whenever no turn runs.
+  struct Counts {
+    int64_t accepted = 0;
+    int64_t left = 0;
+    int64_t handled = 0;
+  };
+  Counts counts() const;
+
+  // Calls `look` for each mailbox that was closed when the actor went idle last,
+  // and has mail.
+  void ForEachClosed(absl::FunctionRef<void(uint64_t life, size_t place, const ClosedMail& mail)> look) const;
+
+  // Null until the constructor has run.
+  const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
+
+  // Messages wait outside its mailboxes for room (RoomWaiters). A mark: it may
+  // stay when there are none any more.
+  bool has_room_waiters() const { return has_room_waiters_.load(std::memory_order_relaxed); }
+  void set_has_room_waiters(bool has) { has_room_waiters_.store(has, std::memory_order_relaxed); }
+
+  // Where the owner's object is to be made, before Open.
+  void* owner_memory() { return owner_memory_.data(); }
+  CellOwner* owner() { return std::launder(reinterpret_cast<CellOwner*>(owner_memory_.data())); }
+  static ActorCell* Of(CellOwner* owner) {
+    return reinterpret_cast<ActorCell*>(reinterpret_cast<unsigned char*>(owner) - offsetof(ActorCell, owner_memory_));
+  }
+
+  // The rest is the owner's.
+
+  uint64_t owners_life() const { return life_.load(std::memory_order_relaxed); }
+  // Begins a life, not idle: the caller schedules its first turn.
+  void Open(uint64_t life);
+  // The constructor has run: from now on the gates decide.
+  void SetLayout(const MailboxLayout& layout);
+  // Oldest first, or null.
+  Envelope* TakeInbound() {
+    Envelope* const newest = inbound_.TakeAll();
+    return newest == nullptr || newest->next == nullptr ? newest : Inbound<Envelope>::Reverse(newest);
+  }
+  bool HasInbound() const { return inbound_.HasNodes(); }
+  Queue& queue(size_t place) { return queues_.load(std::memory_order_relaxed)[place]; }
+  Gate& gate(size_t place) { return gates_.load(std::memory_order_relaxed)[place]; }
+  ByteGate& byte_gate(size_t place) { return ByteGateOf(gates_.load(std::memory_order_relaxed), place); }
+  // A message that came early goes to that mailbox: it is counted there. False
+  // when there is no room.
+  bool AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);
+  // It has looked for calls that have expired: it may be asked again.
+  void ForgetExpiry() { expiry_asked_.store(false, std::memory_order_relaxed); }
+  // An early message has left what held it.
+  void ReleaseEarly() { early_.fetch_sub(1, std::memory_order_relaxed); }
+  // Publishes the mailboxes whose mail wakes the actor, and goes idle. False
+  // when something has come: then it has not.
+  bool TryIdle(uint64_t open) {
+    if (open_.load(std::memory_order_relaxed) != open) open_.store(open, std::memory_order_relaxed);
+    return inbound_.TryIdle();
+  }
+  // From now on senders get Stopping.
+  void BeginStop();
+  // Ends the life. Senders get NoProcess from now on. Gives what arrived and
+  // was not taken, oldest first.
+  Envelope* Close();
+  // After Close: the counts of this life are over.
+  void ResetCounts();
+  // The acceptance of a message for an earlier life of the cell is taken back.
+  void ForgetStale(Envelope* envelope);
 
  private:
   friend class CellArena;
-  enum class State : uint8_t { kClosed, kStarting, kOpen, kStopping };
+  enum class Stage : uint8_t { kStarting, kOpen, kStopping };
+  static constexpr size_t kGatesInside = 2;
+  static constexpr size_t kGatesOutsideMin = 4;  // a line of gates
 
-  absl::Status AcceptLocked(const Offer& offer, bool& wake, absl::FunctionRef<Message()> take)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void PushLocked(Message message, bool is_timed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Only of gates outside the cell: theirs lie before them, from the last.
+  static ByteGate& ByteGateOf(Gate* gates, size_t place) { return *(reinterpret_cast<ByteGate*>(gates) - 1 - place); }
 
-  bool WouldWake(const Envelope& envelope) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The gate of that mailbox, or the number of gates.
-  size_t GateOf(uint32_t mailbox) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full);
+  // Counts `bytes`; `wakes` when the mailbox has something to drop.
+  absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
+                           uint32_t accepted, bool& wakes);
+  // Takes the acceptance of a message back.
+  static void Uncount(Gate* gates, size_t place, uint64_t bytes);
+  void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
+  void Schedule(SystemCore& system, uint64_t life);
+  bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
+  void Grow(size_t mailboxes);
 
+  // The senders' line.
+  Inbound<Envelope> inbound_;
+  std::atomic<uint64_t> life_{0};
+  std::atomic<uint64_t> open_{0};
+  std::atomic<const MailboxLayout*> layout_{nullptr};  // null until the constructor has run
+  std::array<Gate, kGatesInside> gates_inside_;
+  std::atomic<Gate*> gates_{gates_inside_.data()};
   uint32_t index_ = 0;
-  mutable absl::Mutex mu_;
-  State state_ ABSL_GUARDED_BY(mu_) = State::kClosed;
-  bool is_scheduled_ ABSL_GUARDED_BY(mu_) = false;
-  uint64_t life_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t open_ ABSL_GUARDED_BY(mu_) = 0;
-  SystemCore* system_ ABSL_GUARDED_BY(mu_) = nullptr;
-  CellOwner* owner_ ABSL_GUARDED_BY(mu_) = nullptr;
-  int64_t held_ ABSL_GUARDED_BY(mu_) = 0;
-  std::vector<Gate> gates_ ABSL_GUARDED_BY(mu_);
-  std::deque<Envelope> inbound_ ABSL_GUARDED_BY(mu_);
-};
+  std::atomic<uint16_t> early_{0};  // accepted early, and not sorted yet
+  std::atomic<Stage> stage_{Stage::kStarting};
+  std::atomic<bool> overflowed_{false};
 
-// The word that tells one life from all others, of every system.
-constexpr uint64_t LifeOf(Pid pid) { return pid.serial() << 16 | pid.node(); }
+  // The owner's.
+  std::array<Queue, kGatesInside> queues_inside_;
+  std::atomic<Queue*> queues_{queues_inside_.data()};
+  uint16_t room_for_ = kGatesInside;       // mailboxes, outside the cell if more
+  std::atomic<uint8_t> in_use_{0};         // of the queues, for whoever reads counts
+  std::atomic<bool> expiry_asked_{false};  // by a sender that found a mailbox of calls full
+  // Written under the lock of RoomWaiters; a turn reads it when it has published its room.
+  std::atomic<bool> has_room_waiters_{false};
+  alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
+};
+static_assert(sizeof(ActorCell) == 192);
+
+// What is not a message, with its value.
+template <class T>
+Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
+  Envelope* envelope = Envelope::Make(kind, TypeOf<T>(), /*has_call_part=*/false);
+  new (envelope->value()) T(std::move(value));
+  envelope->SetMade();
+  return envelope;
+}
+// Posts it, or destroys it when that life has ended.
+inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
+  if (cell.Post(system, life, envelope) == Pushed::kClosed) Envelope::Delete(envelope);
+}
 
 // One system's cells. Memory comes from a process-wide pool and goes back to
 // it, closed, with the system; it is never unmapped. Any thread.
 class CellArena {
  public:
-  CellArena() = default;
+  CellArena();
   ~CellArena();
   CellArena(const CellArena&) = delete;
   CellArena& operator=(const CellArena&) = delete;
@@ -178,20 +259,28 @@ class CellArena {
   void Free(ActorCell* cell);
   // The cell at `index`, or null when there never was one. The index may come
   // from a peer.
-  ActorCell* Find(uint32_t index) const;
-  // Cells handed out and not freed, in order of index.
+  ActorCell* Find(uint32_t index) const {
+    const size_t chunk = index / kChunkCells;
+    if (chunk >= kChunksMax) return nullptr;
+    // acquire: pairs with Allocate's release, for the chunk.
+    Chunk* found = chunks_[chunk].load(std::memory_order_acquire);
+    return found == nullptr ? nullptr : &found->cells[index % kChunkCells];
+  }
+  // Cells of living actors, in order of index.
   std::vector<ActorCell*> Used() const;
 
  private:
   static constexpr size_t kChunkCells = 256;
+  static constexpr size_t kChunksMax = limits::kActorsPerSystemMax / kChunkCells;
   struct Chunk {
     std::array<ActorCell, kChunkCells> cells;
   };
-  static std::vector<Chunk*>& Pool(absl::Mutex*& mu);
+  struct Pool;
+  static Pool& GetPool();
 
+  const std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
   mutable absl::Mutex mu_;
-  std::vector<Chunk*> chunks_ ABSL_GUARDED_BY(mu_);
-  std::vector<bool> used_ ABSL_GUARDED_BY(mu_);
+  size_t chunk_count_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,57 +1,56 @@
 #include "understudy/actors/internal/actor_core.h"
 
-#include <algorithm>
-#include <memory>
+#include <new>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/constructing.h"
+#include "understudy/actors/internal/turn_scope.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
 namespace {
 
-// Says on this thread whose turn runs.
-class TurnScope {
- public:
-  TurnScope(SystemCore& system, ActorCore* actor, Pid self) : outer_(ThisTurn()) {
-    ThisTurn() = {.system = &system, .actor = actor, .self = self};
-  }
-  ~TurnScope() { ThisTurn() = outer_; }
-  TurnScope(const TurnScope&) = delete;
-  TurnScope& operator=(const TurnScope&) = delete;
-
- private:
-  const CurrentTurn outer_;
-};
+// How a spawn differs from the plainest, and the actor must remember it.
+bool IsPlain(const SpawnOptions& options) {
+  static const SpawnOptions* const plain = new SpawnOptions;
+  return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
+         options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
+         options.outcome_handler == nullptr && options.thread == plain->thread;
+}
 
 }  // namespace
 
-ActorCore::ActorCore(SystemCore& system, ActorCell* cell, Pid self, Pid parent, SpawnOptions options, MakeActor make)
-    : system_(system),
-      cell_(cell),
-      self_(self),
-      parent_(parent),
-      options_(std::move(options)),
-      tells_outcome_(!parent.is_null() && std::exchange(options_.outcome_handler, nullptr) != nullptr),
-      random_(system.NewSeed()),
-      make_(std::move(make)) {}
+ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(parent.life()) {}
 
 ActorCore::~ActorCore() = default;
 
 Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
-  auto* core = new ActorCore(system, cell, self, parent, std::move(options), std::move(make));
-  if (core->options_.link == SpawnLink::kLinked && !parent.is_null()) core->links_.OnLink(parent);
+  auto* core = new (cell->owner_memory()) ActorCore(parent);
+  core->is_linked_to_parent_ = options.link == SpawnLink::kLinked && !parent.is_null();
+  auto birth = std::make_unique<Birth>();
+  birth->make = std::move(make);
+  birth->tells_outcome = !parent.is_null() && std::exchange(options.outcome_handler, nullptr) != nullptr;
+  if (options.thread == SpawnThread::kOwn) {
+    absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
+    if (thread.ok()) {
+      core->set_own_thread(*thread);
+    } else {
+      birth->has_failed = ExitReason::Failed(thread.status());
+    }
+  }
+  if (!IsPlain(options)) birth->options = std::make_unique<SpawnOptions>(std::move(options));
+  core->birth_ = birth.release();
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
-  cell->Open(LifeOf(self), &system, core);
+  cell->Open(self.life());
+  system.executor().Schedule(core);
   return self;
 }
 
@@ -63,177 +62,204 @@ ActorCore& ActorCore::OfThisTurn() {
 
 ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? ThisTurn().actor : nullptr; }
 
-int ActorCore::AddMailbox(MailboxDeclaration declaration) {
-  UNDERSTUDY_CHECK(stage_ == Stage::kConstructing, "mailbox ", declaration.wire_name,
-                   " is made after its actor's constructor");
-  UNDERSTUDY_CHECK(mailboxes_.size() < static_cast<size_t>(limits::kMailboxesPerActorMax), "mailbox ",
-                   declaration.wire_name, " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
-  for (const MailboxState& other : mailboxes_) {
-    UNDERSTUDY_CHECK(other.declaration.hash != declaration.hash, "the actor has two mailboxes ", declaration.wire_name);
-  }
-  mailboxes_.emplace_back(std::move(declaration));
-  return static_cast<int>(mailboxes_.size()) - 1;
+Rare& ActorCore::rare() {
+  if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
+  return *rare_;
 }
 
-std::vector<MailboxSignature> ActorCore::Signatures() const {
+Random& ActorCore::random() {
+  absl::optional<Random>& random = rare().random;
+  if (!random) random.emplace(system().SeedFor(self().serial()));
+  return *random;
+}
+
+std::vector<MailboxSignature> ActorCore::Signatures() {
   std::vector<MailboxSignature> signatures;
-  for (const MailboxState& mailbox : mailboxes_) {
-    const MailboxDeclaration& d = mailbox.declaration;
-    signatures.push_back({.name = d.wire_name,
-                          .is_call = d.reply != nullptr,
-                          .request = d.request->name,
-                          .reply = d.reply == nullptr ? "" : d.reply->name});
+  for (size_t i = 0; i < layout().size(); ++i) {
+    const MailboxDeclaration& d = layout()[i];
+    signatures.push_back({.name = std::string(d.wire_name),
+                          .is_call = d.is_call(),
+                          .request = d.request->name(),
+                          .reply = d.is_call() ? d.reply->name() : ""});
   }
   return signatures;
 }
 
-void ActorCore::RunTurn() {
-  TurnScope scope(system_, this, self_);
+void ActorCore::Run() {
+  SystemCore* const system = SystemCore::OfLife(life());
+  TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
   if (stage_ == Stage::kConstructing && !Construct()) {
-    End();
-    delete this;
+    is_fenced_ ? FinishFenced() : End();
     return;
   }
-  const bool has_more = TurnLoop();
-  const uint64_t open = exit_ ? 0 : OpenMask();  // a guard may throw: then exit_ is set
-  if (exit_) {
-    End();
-    delete this;
-    return;
+  int budget = limits::kMessagesPerTurnMax;
+  for (;;) {
+    const bool has_more = TurnLoop(budget);
+    if (is_fenced_) {
+      FinishFenced();
+      return;
+    }
+    const uint64_t open = has_exit_ || has_more ? 0 : OpenMask();  // a guard may throw, or not return
+    if (is_fenced_) {
+      FinishFenced();
+      return;
+    }
+    if (has_exit_) {
+      End();
+      return;
+    }
+    PublishLimits();
+    if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) system->room_waiters().Admit(cell(), life());
+    ArmExecutor();
+    // The last use of this object: another turn may begin at once.
+    if (has_more) {
+      system->executor().Schedule(this);
+      return;
+    }
+    if (cell().TryIdle(open)) return;
   }
-  ArmExecutor();
-  // The last use of this object: another turn may begin at once.
-  cell_->EndTurn(open, has_more);
 }
 
-// True when the turn's quota ended it. Stops early when the actor must end.
-bool ActorCore::TurnLoop() {
-  for (int budget = limits::kMessagesPerTurnMax; budget > 0; --budget) {
-    cell_->TakeInbound(inbound_);
-    DrainInbound();
-    if (exit_) return false;
-    FailOnOverflow();
-    if (exit_) return false;
-    if (!resumable_.empty()) {
-      const Resumable next = resumable_.front();
-      resumable_.pop_front();
+// True when the turn's budget ended it. Stops early when the actor must end.
+bool ActorCore::TurnLoop(int& budget) {
+  // A look at what has come costs a cache line that its senders write: not
+  // after each message.
+  constexpr int kDrainEvery = 8;
+  bool& drains = ThisTurn().drains;
+  drains = true;
+  for (;;) {
+    if (drains || budget % kDrainEvery == 0 || (behavior_ != nullptr && behavior_->ranks.size() > 1)) {
+      drains = false;
+      DrainInbound();
+      if (has_exit_) return false;
+    }
+    if (budget <= 0) return true;
+    --budget;
+    if (rare_ != nullptr && !rare_->resumable.empty()) {
+      const Waiter next = rare_->resumable.front();
+      rare_->resumable.erase(rare_->resumable.begin());
       Resume(next);
     } else if (!HandleOne()) {
-      return false;
+      if (has_exit_ || is_fenced_ || !cell().HasInbound()) return false;
+      drains = true;
     }
-    if (exit_) return false;
+    if (has_exit_ || is_fenced_) return false;
   }
-  return !resumable_.empty() || HasEligible();
 }
 
 void ActorCore::DrainInbound() {
-  while (!inbound_.empty() && !exit_) {
-    Envelope envelope = std::move(inbound_.front());
-    inbound_.pop_front();
-    if (auto* message = std::get_if<Message>(&envelope)) {
-      Arrived(std::move(*message));
-    } else if (auto* signal = std::get_if<Signal>(&envelope)) {
-      Act(std::move(*signal));
-    } else if (std::holds_alternative<Tick>(envelope)) {
-      FireTimers();
-    } else if (const auto* report = std::get_if<SpawnReport>(&envelope)) {
-      const auto handler = outcome_handlers_.find(report->child);
-      if (handler == outcome_handlers_.end()) continue;
-      AddEvent(
-          {.kind = Event::Kind::kOutcome,
-           .peer = report->child,
-           .payload = Payload::Of(SpawnOutcome{
-               .pid = report->child, .kind = static_cast<SpawnOutcome::Kind>(report->kind), .reason = report->reason}),
-           .handler = std::move(handler->second)});
-      outcome_handlers_.erase(handler);
-    } else if (const auto* name = std::get_if<NameReport>(&envelope)) {
-      const auto watch = name_watches_.find(name->watch);
-      if (watch == name_watches_.end()) continue;
-      AddEvent({.kind = Event::Kind::kName,
-                .payload = Payload::Of(NameChange{.name = name->name, .pid = name->pid}),
-                .handler = watch->second.handler});
+  Envelope* envelope = cell().TakeInbound();
+  const uint64_t own_life = life();
+  while (envelope != nullptr) {
+    Envelope* const next = envelope->next;
+    if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
+      OnStale(envelope);
+    } else if (ABSL_PREDICT_FALSE(has_exit_)) {
+      // It came after what ends the actor: it is buried with what waits.
+      envelope->next = nullptr;
+      rare().unsorted.push_back(envelope);
+    } else if (ABSL_PREDICT_TRUE(envelope->kind == EnvelopeKind::kMessage)) {
+      envelope->has(Envelope::kIsEarly) ? AdmitEarly(envelope) : Enqueue(envelope);
+    } else {
+      ActOn(envelope);
     }
+    envelope = next;
   }
 }
 
-// A message was accepted by its gate: into its mailbox.
-void ActorCore::Arrived(Message message) {
-  const auto mailbox = std::find_if(mailboxes_.begin(), mailboxes_.end(),
-                                    [&](const MailboxState& m) { return m.declaration.hash == message.mailbox; });
-  Enqueue(static_cast<int>(mailbox - mailboxes_.begin()), std::move(message));
-}
-
-void ActorCore::Enqueue(int mailbox, Message message) {
-  MailboxState& state = mailboxes_[static_cast<size_t>(mailbox)];
-  Waiting waiting;
-  waiting.bytes = message.payload.bytes();
-  if (message.payload.is_wire_bytes()) {
-    if (absl::Status parsed = message.payload.ParseAs(*state.declaration.request); !parsed.ok()) {
-      waiting_.fetch_add(1, std::memory_order_relaxed);
-      waiting.message = std::move(message);
-      Leave(mailbox, waiting);
-      Dispose(waiting.message, mailbox, Fate::kDropped, parsed);
+// What is not a message.
+void ActorCore::ActOn(Envelope* envelope) {
+  switch (envelope->kind) {
+    case EnvelopeKind::kMessage:
+    case EnvelopeKind::kWake:
+      break;
+    case EnvelopeKind::kReply: {
+      const uint64_t ask = envelope->ask();
+      if (!Answered(ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
       return;
     }
-  }
-  waiting.message = std::move(message);
-  waiting.stamp = ++last_stamp_;
-  waiting_.fetch_add(1, std::memory_order_relaxed);
-  state.queue.push_back(std::move(waiting));
-  DropOverflow(mailbox);
-}
-
-void ActorCore::DropOverflow(int mailbox) {
-  MailboxState& state = mailboxes_[static_cast<size_t>(mailbox)];
-  const MailboxOptions& options = state.declaration.options;
-  if (options.overflow != Overflow::kDropOldest) return;
-  size_t bytes = 0;
-  if (options.capacity_bytes != SIZE_MAX) {
-    for (const Waiting& waiting : state.queue) bytes += waiting.bytes;
-  }
-  while (!state.queue.empty() &&
-         (static_cast<int64_t>(state.queue.size()) > options.capacity_messages || bytes > options.capacity_bytes)) {
-    Waiting oldest = std::move(state.queue.front());
-    state.queue.pop_front();
-    bytes -= std::min(bytes, oldest.bytes);
-    Leave(mailbox, oldest);
-    Dispose(oldest.message, mailbox, Fate::kDropped,
-            MakeError(ErrorKind::kFull, absl::StrCat("dropped from full mailbox ", state.declaration.wire_name,
-                                                     " to make room for newer messages")));
-  }
-}
-
-void ActorCore::FailOnOverflow() {
-  for (size_t i = 0; i < mailboxes_.size(); ++i) {
-    const MailboxDeclaration& declaration = mailboxes_[i].declaration;
-    if (declaration.options.overflow == Overflow::kFailActor && cell_->TookOverflow(static_cast<int>(i))) {
-      SetExit(ExitReason::Overflow(declaration.wire_name), /*is_kill=*/false);
+    case EnvelopeKind::kSignal:
+      Act(std::move(*static_cast<Signal*>(envelope->value())));
+      break;
+    case EnvelopeKind::kTick:
+      FireTimers();
+      break;
+    case EnvelopeKind::kOverflow:
+      if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
+        SetExit(ExitReason::Overflow(full.wire_name), /*is_kill=*/false);
+      } else {
+        cell().ForgetExpiry();
+        ExpireWaitingCalls(envelope->mailbox);
+      }
+      break;
+    case EnvelopeKind::kOutcome: {
+      auto& report = *static_cast<SpawnReport*>(envelope->value());
+      const auto handler = rare().outcome_handlers.find(report.child);
+      if (handler == rare().outcome_handlers.end()) break;
+      AddEvent(
+          {.kind = Event::Kind::kOutcome,
+           .peer = report.child,
+           .payload = Payload::Of(SpawnOutcome{
+               .pid = report.child, .kind = static_cast<SpawnOutcome::Kind>(report.kind), .reason = report.reason}),
+           .handler = std::move(handler->second)});
+      rare().outcome_handlers.erase(handler);
+      break;
+    }
+    case EnvelopeKind::kNameChange: {
+      auto& name = *static_cast<NameReport*>(envelope->value());
+      const auto watch = rare().name_watches.find(name.watch);
+      if (watch == rare().name_watches.end()) break;
+      AddEvent({.kind = Event::Kind::kName,
+                .payload = Payload::Of(NameChange{.name = std::move(name.name), .pid = name.pid}),
+                .handler = watch->second.handler});
+      break;
     }
   }
+  Envelope::Delete(envelope);
 }
 
-void ActorCore::Leave(int mailbox, const Waiting& waiting) {
-  waiting_.fetch_sub(1, std::memory_order_relaxed);
-  cell_->Released(mailbox, 1, waiting.bytes);
-  const Pid from = waiting.message.from;
-  if (from.node() != 0 && from.node() != self_.node() && !waiting.was_in_hand) {
-    if (Router* router = system_.router(); router != nullptr) {
-      router->Released(from, self_, waiting.message.mailbox, 1);
-    }
+// It was sent to an earlier life of the cell, by somebody who was slow.
+void ActorCore::OnStale(Envelope* envelope) {
+  if (envelope->kind == EnvelopeKind::kSignal) {
+    system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
+  } else if (envelope->kind == EnvelopeKind::kMessage) {
+    cell().ForgetStale(envelope);
+    system().CountUnsorted();
+    Dispose(envelope, Fate::kDeadLetter,
+            MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"));
+    return;
   }
+  Envelope::Delete(envelope);
 }
 
 // Which mailboxes would be handled if mail came now.
 uint64_t ActorCore::OpenMask() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return 0;
+  const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;
+  if (!table->has_guards) return table->mailboxes & ~leased;
   const uint64_t guards = HoldingGuards(*table);
   uint64_t mask = 0;
   for (size_t i = 0; i < table->clauses.size(); ++i) {
-    const auto mailbox = static_cast<size_t>(table->clauses[i].mailbox);
-    if ((guards >> i & 1U) != 0 && mailboxes_[mailbox].leases == 0) mask |= uint64_t{1} << mailbox;
+    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->clauses[i].mailbox;
   }
-  return mask;
+  return mask & ~leased;
+}
+
+// Under a seizure, in its user code.
+std::string ActorCore::Describe() {
+  const MailboxLayout* mailboxes = cell().layout();
+  absl::string_view what = "its code";
+  if (current_ == nullptr || mailboxes == nullptr) {
+    what = "its constructor, a guard or its end";
+  } else if (current_->source() == Activation::Source::kStart) {
+    what = "Start";
+  } else if (current_->source() == Activation::Source::kEvent) {
+    what = "an event";
+  } else if (current_->mailbox >= 0) {
+    what = (*mailboxes)[static_cast<size_t>(current_->mailbox)].wire_name;
+  }
+  return absl::StrCat(self().ToString(), " in the handler of ", what);
 }
 
 }  // namespace understudy::internal

@@ -1,16 +1,16 @@
-// The choice of what to handle next, and what becomes of it.
+// Handlers: running them, and what becomes of what they handled.
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/exceptions.h"
+#include "understudy/actors/internal/call_watch.h"
 
 namespace understudy::internal {
 
@@ -18,351 +18,207 @@ absl::Status UnansweredError(Pid callee) {
   return MakeError(ErrorKind::kUnanswered, absl::StrCat("a Replier of ", callee.ToString(), " was destroyed unused"));
 }
 
-bool ActorCore::IsHeld() const {
-  return std::any_of(activations_.begin(), activations_.end(), [&](const std::unique_ptr<Activation>& activation) {
-    return !activation->is_interleaved && !(receive_ != nullptr && activation.get() == receiver_.activation);
-  });
-}
-
-BehaviorTable* ActorCore::Effective() {
-  if (receive_ != nullptr) return receive_.get();
-  return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
-}
-
-// Bit i is set when clause i's guard holds.
-uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
-  uint64_t holding = 0;
-  for (size_t i = 0; i < table.clauses.size(); ++i) {
-    const ClauseEntry& clause = table.clauses[i];
-    bool holds = clause.guard == nullptr;
-    if (!holds) {
-      absl::optional<ExitReason> thrown = CatchExceptions([&] { holds = clause.guard(*actor_); });
-      if (thrown) SetExit(*std::move(thrown), /*is_kill=*/false);
-    }
-    if (holds) holding |= uint64_t{1} << i;
-  }
-  return exit_ ? 0 : holding;
-}
-
-// The first message of the mailbox that a clause takes, and that clause.
-ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, int mailbox, uint64_t guards) {
-  MailboxState& state = mailboxes_[static_cast<size_t>(mailbox)];
-  for (size_t position = 0; position < state.queue.size(); ++position) {
-    const Waiting& waiting = state.queue[position];
-    if (waiting.is_postponed) continue;
-    bool is_selective = false;
-    for (size_t i = 0; i < table.clauses.size(); ++i) {
-      ClauseEntry& clause = table.clauses[i];
-      if (clause.mailbox != mailbox || (guards >> i & 1U) == 0) continue;
-      is_selective = true;
-      bool takes = clause.predicate == nullptr;
-      if (!takes) {
-        absl::optional<ExitReason> thrown =
-            CatchExceptions([&] { takes = clause.predicate(waiting.message.payload.value()); });
-        if (thrown) {
-          SetExit(*std::move(thrown), /*is_kill=*/false);
-          return {};
-        }
-      }
-      if (takes) return {.mailbox = mailbox, .position = position, .clause = &clause, .stamp = waiting.stamp};
-    }
-    if (!is_selective) return {};
-  }
-  return {};
-}
-
-std::vector<ActorCore::Choice> ActorCore::Candidates(BehaviorTable& table) {
-  std::vector<Choice> candidates;
-  const uint64_t guards = HoldingGuards(table);
-  uint64_t seen = 0;
-  for (const ClauseEntry& clause : table.clauses) {
-    const uint64_t bit = uint64_t{1} << clause.mailbox;
-    const MailboxState& state = mailboxes_[static_cast<size_t>(clause.mailbox)];
-    if ((seen & bit) != 0 || state.leases > 0 || state.queue.empty()) continue;
-    seen |= bit;
-    const Choice choice = ChooseIn(table, clause.mailbox, guards);
-    if (choice.clause != nullptr) candidates.push_back(choice);
-  }
-  return candidates;
-}
-
-// Ranks take turns from the top, each up to its quota while it has mail.
-ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const std::vector<Choice>& candidates) {
-  for (size_t tried = 0; tried <= table.ranks.size(); ++tried) {
-    const int rank = table.ranks[rank_index_];
-    Choice best;
-    for (const Choice& candidate : candidates) {
-      if (candidate.clause->rank == rank && candidate.stamp < best.stamp) best = candidate;
-    }
-    if (best.clause != nullptr && rank_used_ < best.clause->quota) {
-      ++rank_used_;
-      return best;
-    }
-    rank_index_ = (rank_index_ + 1) % table.ranks.size();
-    rank_used_ = 0;
-  }
-  return {};
-}
-
-bool ActorCore::HasEligible() {
-  BehaviorTable* table = Effective();
-  if (table == nullptr || IsHeld()) return false;
-  return !events_.empty() || !Candidates(*table).empty();
-}
-
-bool ActorCore::HandleOne() {
-  BehaviorTable* table = Effective();
-  if (table == nullptr || IsHeld()) return false;
-  while (!events_.empty() && IsStale(events_.front())) events_.pop_front();
-  const std::vector<Choice> candidates = Candidates(*table);
-  if (exit_) return false;
-  uint64_t earliest = UINT64_MAX;
-  for (const Choice& candidate : candidates) earliest = std::min(earliest, candidate.stamp);
-  if (!events_.empty() && events_.front().stamp < earliest) {
-    HandleEvent();
-    return true;
-  }
-  if (candidates.empty()) {
-    rank_index_ = 0;
-    rank_used_ = 0;
-    return false;
-  }
-  HandleMessage(ChooseByRank(*table, candidates));
-  return true;
-}
-
-bool ActorCore::IsExpired(int mailbox, const Waiting& waiting, absl::Status& why) {
-  const MonotonicTime now = system_.clock().Now();
-  if (waiting.message.deadline <= now) {
+bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
+  const MonotonicTime now = system().clock().Now();
+  if (envelope.call().deadline <= now) {
     why = MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox");
     return true;
   }
-  const MailboxDeclaration& declaration = mailboxes_[static_cast<size_t>(mailbox)].declaration;
+  const MailboxDeclaration& declaration = layout()[envelope.mailbox];
   const absl::Duration ttl = declaration.options.time_to_live;
-  if (ttl == absl::InfiniteDuration() || now - waiting.message.accepted < ttl) return false;
+  if (ttl == absl::InfiniteDuration() || now - envelope.call().accepted < ttl) return false;
   why = MakeError(ErrorKind::kExpired, absl::StrCat("the message waited in mailbox ", declaration.wire_name,
                                                     " longer than its time to live of ", absl::FormatDuration(ttl)));
   return true;
 }
 
 void ActorCore::HandleMessage(const Choice& choice) {
-  MailboxState& state = mailboxes_[static_cast<size_t>(choice.mailbox)];
-  Waiting waiting = std::move(state.queue[choice.position]);
-  state.queue.erase(state.queue.begin() + static_cast<std::ptrdiff_t>(choice.position));
-  Leave(choice.mailbox, waiting);
-  absl::Status expired;
-  if (IsExpired(choice.mailbox, waiting, expired)) {
-    Dispose(waiting.message, choice.mailbox, Fate::kExpired, expired);
+  Envelope* const envelope = choice.envelope;
+  TakeOut(envelope, choice.before);
+  if (envelope->has(Envelope::kHasCallPart)) {
+    absl::Status expired;
+    if (IsExpired(*envelope, expired)) {
+      Dispose(envelope, Fate::kExpired, expired);
+      return;
+    }
+  }
+  ClauseEntry& clause = *choice.clause;
+  if (ABSL_PREDICT_FALSE(clause.kind != ClauseEntry::Kind::kHandle)) {
+    const bool refuses = clause.kind == ClauseEntry::Kind::kRefuse;
+    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? clause.refusal : absl::OkStatus());
     return;
   }
-  switch (choice.clause->kind) {
-    case ClauseEntry::Kind::kRefuse:
-      Dispose(waiting.message, choice.mailbox, Fate::kRejected, choice.clause->refusal);
-      return;
-    case ClauseEntry::Kind::kDrop:
-      Dispose(waiting.message, choice.mailbox, Fate::kDropped, absl::OkStatus());
-      return;
-    case ClauseEntry::Kind::kHandle:
-      break;
+  if (behavior_ != nullptr && behavior_->has_idle) rare().last_message = system().clock().Now();
+  if (clause.handler->awaits()) {
+    auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
+    activation->TakeMessage(envelope);
+    activation->is_interleaved = clause.is_interleaved;
+    activation->Hold().behavior = behavior_;
+    if (IsReceiving()) BeginRound(*activation);
+    if (activation->is_interleaved && activation->is_call()) {
+      // Its actor need not be free to answer it.
+      CallWatch* watch = system().call_watch();
+      if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
+    }
+    // It has no fate yet: while its handler awaits, it waits in every ledger.
+    RunAwaiting(std::move(activation), *clause.handler);
+    return;
   }
-  auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
-  activation->message = std::move(waiting.message);
-  activation->stamp = waiting.stamp;
-  activation->mailbox = choice.mailbox;
-  activation->is_interleaved = choice.clause->is_interleaved;
-  activation->behavior = receive_ != nullptr ? receive_ : behavior_;
-  activation->ends_receive = receive_ != nullptr;
-  last_message_ = system_.clock().Now();
-  MessageHandler& handler = *choice.clause->handler;
-  // It has no fate yet: while its handler awaits, it waits in every ledger.
-  waiting_.fetch_add(1, std::memory_order_relaxed);
-  RunHandler(std::move(activation), handler);
+  Activation activation(*this, Activation::Source::kMessage);
+  activation.TakeMessage(envelope);
+  if (ABSL_PREDICT_FALSE(IsReceiving())) BeginRound(activation);
+  RunHandler(activation, *clause.handler);
 }
 
-bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != epoch_; }
+bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != rare_->epoch; }
 
 void ActorCore::HandleEvent() {
-  Event event = std::move(events_.front());
-  events_.pop_front();
+  Event event = std::move(rare_->events.front());
+  rare_->events.pop_front();
+  std::shared_ptr<MessageHandler> handler = event.handler;
+  RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
+}
+
+// A null handler: it ends the actor.
+void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
   if (event.kind == Event::Kind::kTimer && event.id != 0) {
-    const auto named = named_timers_.find(event.payload.As<TimerEvent>().name);
-    if (named != named_timers_.end() && named->second == event.id) named_timers_.erase(named);
+    const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
+    if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
   }
-  if (event.handler == nullptr) {
+  if (handler == nullptr) {
+    UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
+                     event.payload.type()->name(), " of ", self().ToString(),
+                     " has no handler; only the process style goes without, and takes it by Receive(On<Event>(…))");
     SetExit(std::move(event.reason), /*is_kill=*/false);
     return;
   }
-  auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
-  activation->message.payload = std::move(event.payload);
-  activation->handler = event.handler;
-  activation->behavior = receive_ != nullptr ? receive_ : behavior_;
-  // A timeout of a Receive ends it; other events come between.
-  activation->ends_receive = receive_ != nullptr && event.epoch != 0;
-  RunHandler(std::move(activation), *event.handler);
+  if (handler->awaits()) {
+    auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
+    activation->envelope = event.payload.Release();
+    activation->Hold() = {.behavior = behavior_, .handler = handler};
+    if (ends_receive) BeginRound(*activation);
+    RunAwaiting(std::move(activation), *handler);
+    return;
+  }
+  Activation activation(*this, Activation::Source::kEvent);
+  activation.envelope = event.payload.Release();
+  if (ends_receive) BeginRound(activation);
+  RunHandler(activation, *handler);
 }
 
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
-  if (system_.tracer() == nullptr) return;
+  if (ABSL_PREDICT_TRUE(system().tracer() == nullptr)) return;
   absl::string_view mailbox = "event";
-  if (activation.mailbox >= 0) mailbox = mailboxes_[static_cast<size_t>(activation.mailbox)].declaration.wire_name;
-  system_.tracer()(
-      absl::StrCat(self_.ToString(), " ", what, " ", mailbox, " of ",
-                   activation.message.payload.type() == nullptr ? "start" : activation.message.payload.type()->name,
-                   " from ", activation.message.from.ToString()));
+  if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
+  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
+  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
+  system().tracer()(absl::StrCat(self().ToString(), " ", what, " ", mailbox, " of ",
+                                 type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
 }
 
-void ActorCore::RunHandler(std::unique_ptr<Activation> activation, MessageHandler& handler) {
-  Trace("handles", *activation);
-  current_ = activation.get();
-  absl::optional<ExitReason> thrown = CatchExceptions([&] { handler.Run(*actor_, *activation); });
-  const bool has_thrown = thrown.has_value();
-  if (has_thrown) {
-    activation->has_failed = true;
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+// A handler that is no coroutine.
+void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
+  Trace("handles", activation);
+  current_ = &activation;
+  std::exception_ptr thrown;
+  InUserCode([&] { thrown = Caught([&] { handler.Run(*actor_, activation); }); });
+  current_ = nullptr;
+  if (ABSL_PREDICT_FALSE(is_fenced_)) return;
+  if (ABSL_PREDICT_FALSE(thrown != nullptr)) {
+    activation.has_failed = true;
+    SetExit(DescribeException(thrown), /*is_kill=*/false);
   }
+  Settle(activation);
+}
+
+void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
+  Trace("handles", *activation);
   Activation& running = *activation;
-  activations_.push_back(std::move(activation));
-  if (running.root().handle() == nullptr || has_thrown) {
+  running.Hold();
+  if (running.source() == Activation::Source::kMessage) system().CountInHand(1);
+  rare().activations.push_back(std::move(activation));
+  current_ = &running;
+  std::exception_ptr thrown;
+  InUserCode([&] {
+    thrown = Caught([&] { handler.Run(*actor_, running); });
+    if (thrown == nullptr) running.held()->root.handle().resume();
+  });
+  if (thrown != nullptr && !is_fenced_) {
+    running.has_failed = true;
     running.is_complete = true;
-  } else {
-    running.root().handle().resume();
+    SetExit(DescribeException(thrown), /*is_kill=*/false);
   }
   AfterStep(running);
 }
 
-void ActorCore::Resume(Resumable resumable) {
-  Trace("resumes", *resumable.activation);
-  current_ = resumable.activation;
-  resumable.handle.resume();
-  AfterStep(*resumable.activation);
+void ActorCore::Resume(Waiter waiter) {
+  Trace("resumes", *waiter.activation);
+  current_ = waiter.activation;
+  InUserCode([&] { waiter.handle.resume(); });
+  AfterStep(*waiter.activation);
 }
 
-// The handler has returned or awaits.
+// The coroutine has ended or awaits.
 void ActorCore::AfterStep(Activation& activation) {
   current_ = nullptr;
+  if (is_fenced_) return;
   if (!activation.is_complete) {
     ApplyBecome();
     return;
   }
-  if (activation.exception != nullptr) {
+  if (activation.held()->exception != nullptr) {
     activation.has_failed = true;
-    SetExit(DescribeException(activation.exception), /*is_kill=*/false);
+    SetExit(DescribeException(activation.held()->exception), /*is_kill=*/false);
   }
-  Finish(activation);
-}
-
-void ActorCore::Finish(Activation& activation) {
-  const auto place = std::find_if(activations_.begin(), activations_.end(),
+  auto& activations = rare_->activations;
+  const auto place = std::find_if(activations.begin(), activations.end(),
                                   [&](const std::unique_ptr<Activation>& held) { return held.get() == &activation; });
-  UNDERSTUDY_CHECK(place != activations_.end(), "a handler ended twice");
+  UNDERSTUDY_CHECK(place != activations.end(), "a handler ended twice");
   const std::unique_ptr<Activation> finished = std::move(*place);
-  activations_.erase(place);
+  activations.erase(place);
   // The frame first: a Replier that it forgot gives the right to answer back.
   current_ = finished.get();
-  finished->root() = RootTask();
+  InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
-  if (finished->source() == Activation::Source::kMessage) SettleMessage(*finished);
+  if (is_fenced_) return;
+  if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
+  Settle(*finished);
+}
+
+// A handler has ended.
+void ActorCore::Settle(Activation& activation) {
+  if (activation.source() == Activation::Source::kMessage) SettleMessage(activation);
+  if (rare_ == nullptr) return;
   ApplyBecome();
-  SettleRound(*finished);
+  SettleRound(activation);
 }
 
 // What the message's fate is, and an answer where one is still owed.
 void ActorCore::SettleMessage(Activation& activation) {
-  waiting_.fetch_sub(1, std::memory_order_relaxed);
-  if (activation.is_postponed && !activation.has_failed) {
-    PutBack(activation);
+  if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
+  if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
+    PutBack(std::exchange(activation.envelope, nullptr));
     return;
   }
   const bool is_unanswered = activation.is_call() && !activation.answer_given();
-  Fate fate = activation.status().ok() && !is_unanswered ? Fate::kHandled : Fate::kRejected;
-  if (activation.has_failed) fate = Fate::kFailed;
-  system_.Count(fate);
+  if (ABSL_PREDICT_TRUE(!activation.has_failed && !is_unanswered && activation.status().ok())) {
+    std::atomic<uint32_t>& handled = cell().queue(static_cast<size_t>(activation.mailbox)).handled;
+    handled.store(handled.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
+  system().Count(activation.has_failed ? Fate::kFailed : Fate::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
-    activation.AnswerFinally(CalleeExitedError(self_.ToString(), *exit_));
+    activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
   } else {
-    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self_) : activation.status());
+    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self()) : activation.status());
   }
 }
 
 bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
-  if (current_ == nullptr || current_->message.ask != ask || current_->message.from != asker) return false;
+  if (current_ == nullptr || current_->ask() != ask || current_->asker() != asker) return false;
   current_->TakeBackAnswer();
   return true;
-}
-
-void ActorCore::PutBack(Activation& activation) {
-  MailboxState& state = mailboxes_[static_cast<size_t>(activation.mailbox)];
-  Waiting waiting;
-  waiting.bytes = activation.message.payload.bytes();
-  waiting.message = std::move(activation.message);
-  waiting.stamp = activation.stamp;
-  waiting.is_postponed = true;
-  waiting.was_in_hand = true;
-  waiting_.fetch_add(1, std::memory_order_relaxed);
-  cell_->Released(activation.mailbox, -1, 0 - waiting.bytes);
-  const auto place = std::find_if(state.queue.begin(), state.queue.end(),
-                                  [&](const Waiting& other) { return other.stamp > waiting.stamp; });
-  state.queue.insert(place, std::move(waiting));
-}
-
-void ActorCore::ReturnPostponed() {
-  for (MailboxState& mailbox : mailboxes_) {
-    for (Waiting& waiting : mailbox.queue) waiting.is_postponed = false;
-  }
-}
-
-// In the process style: what the Receive waited for has been handled.
-void ActorCore::SettleRound(const Activation& activation) {
-  if (!activation.ends_receive || receive_ == nullptr) return;
-  receive_ = nullptr;
-  RemoveBehaviorTimers();
-  resumable_.push_back(std::exchange(receiver_, {}));
-}
-
-void ActorCore::BeginReceive(std::shared_ptr<BehaviorTable> table, std::coroutine_handle<> waiter) {
-  UNDERSTUDY_CHECK(receive_ == nullptr, "a Receive is under way already");
-  if (stage_ == Stage::kStarting) FinishStart();
-  receive_ = std::move(table);
-  receiver_ = {waiter, current_};
-  ++epoch_;
-  ReturnPostponed();
-  AddBehaviorTimers(*receive_);
-}
-
-void ActorCore::Become(std::shared_ptr<BehaviorTable> table) {
-  if (table != nullptr) become_ = std::move(table);
-}
-
-void ActorCore::ApplyBecome() {
-  if (!become_ || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
-  EnterBehavior(*std::exchange(become_, absl::nullopt));
-}
-
-void ActorCore::EnterBehavior(std::shared_ptr<BehaviorTable> table) {
-  if (table == behavior_) return;
-  RemoveBehaviorTimers();
-  behavior_ = std::move(table);
-  ++epoch_;
-  rank_index_ = 0;
-  rank_used_ = 0;
-  ReturnPostponed();
-  AddBehaviorTimers(*behavior_);
-}
-
-void ActorCore::Dispose(const Message& message, int mailbox, Fate fate, const absl::Status& why) {
-  system_.Count(fate);
-  if (message.ask != 0) {
-    system_.Post({.kind = SignalKind::kReply, .from = self_, .to = message.from, .id = message.ask, .status = why});
-  }
-  if (fate == Fate::kDeadLetter) {
-    system_.OnDeadLetter({.why = why,
-                          .from = message.from,
-                          .to = self_,
-                          .mailbox = mailbox < 0 ? std::string(MailboxNames::Find(message.mailbox))
-                                                 : mailboxes_[static_cast<size_t>(mailbox)].declaration.wire_name,
-                          .type = message.payload.type() == nullptr ? "" : message.payload.type()->name});
-  }
 }
 
 void ActorCore::Postpone() {
@@ -371,16 +227,48 @@ void ActorCore::Postpone() {
   current_->is_postponed = true;
 }
 
-void Activation::FinishTell(std::shared_ptr<BehaviorTable> become) { core_.Become(std::move(become)); }
+void ActorCore::SendReply(Pid asker, Envelope* block) {
+  ActorCell* to = system().CellOf(asker);
+  if (to == nullptr) {
+    const uint64_t ask = block->ask();
+    system().Reply(self(), asker, ask, Payload(block));
+    return;
+  }
+  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr))
+    watch->Forget(asker, block->ask());
+  block->kind = EnvelopeKind::kReply;
+  block->flags =
+      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
+  block->set_sender(self());
+  PostOrDrop(*to, system(), asker.life(), block);
+}
 
-void Activation::AnswerValue(Payload value) {
-  if (has_failed || is_postponed) return;
+void Activation::FinishTell(BehaviorPtr become) {
+  KernelCode kernel;
+  if (!kernel.is_fenced()) core_.Become(std::move(become));
+}
+
+Envelope* Activation::ReplyBlock(const MessageType& type) {
+  if (held_ == nullptr) {
+    // The handler has returned.
+    Envelope* own = std::exchange(envelope, nullptr);
+    own->DropValue();
+    if (own->Retype(type)) return own;
+    Envelope::Delete(own);
+  }
+  Envelope* made = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/true);
+  made->call().ask = ask_;
+  return made;
+}
+
+void Activation::SendReply(Envelope* block) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) {  // the fence has answered
+    Envelope::Delete(block);
+    return;
+  }
   answer_given_ = true;
-  core_.system().Post({.kind = SignalKind::kReply,
-                       .from = core_.self(),
-                       .to = message.from,
-                       .id = message.ask,
-                       .payload = std::move(value)});
+  core_.SendReply(asker_, block);
 }
 
 void Activation::AnswerStatus(const absl::Status& status) {
@@ -390,9 +278,10 @@ void Activation::AnswerStatus(const absl::Status& status) {
 }
 
 void Activation::AnswerFinally(const absl::Status& status) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return;  // the fence has answered
   answer_given_ = true;
-  core_.system().Post(
-      {.kind = SignalKind::kReply, .from = core_.self(), .to = message.from, .id = message.ask, .status = status});
+  core_.system().Reply(core_.self(), asker_, ask_, status);
 }
 
 }  // namespace understudy::internal

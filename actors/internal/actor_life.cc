@@ -1,10 +1,6 @@
-// How an actor begins and how it ends.
-#include <algorithm>
-#include <deque>
+// How an actor begins.
 #include <memory>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -13,10 +9,8 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/constructing.h"
-#include "understudy/actors/internal/exceptions.h"
 
 namespace understudy::internal {
-
 namespace {
 
 // A name that another actor has is told from other failures of a start: a
@@ -26,100 +20,189 @@ ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
   return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
 }
 
+// The actor whose constructor runs, as its mailboxes see it.
+class Construction final : public MailboxHost {
+ public:
+  explicit Construction(ActorCore& core) : core_(core) {}
+
+  int AddMailbox(const MailboxDeclaration& declaration) override {
+    UNDERSTUDY_CHECK(layout_->size() < static_cast<size_t>(limits::kMailboxesPerActorMax), "mailbox ",
+                     declaration.wire_name, " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
+    UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
+    layout_ = &layout_->With(declaration);
+    return static_cast<int>(layout_->size()) - 1;
+  }
+  ActorCore& core() override { return core_; }
+  const MailboxLayout& layout() const { return *layout_; }
+
+ private:
+  ActorCore& core_;
+  const MailboxLayout* layout_ = &MailboxLayout::Empty();
+};
+
 }  // namespace
 
 // Runs the constructor and begins Start. False when the constructor failed.
 bool ActorCore::Construct() {
-  absl::optional<ExitReason> thrown;
-  {
-    const ConstructingScope scope(this);
-    thrown = CatchExceptions([&] { actor_ = std::move(make_)(); });
+  const std::unique_ptr<Birth> birth(std::exchange(birth_, nullptr));
+  last_stamp_ = 0;
+  if (birth->options != nullptr || birth->tells_outcome) {
+    rare().options = std::move(birth->options);
+    rare().tells_outcome = birth->tells_outcome;
   }
-  make_ = nullptr;
-  if (!thrown && actor_ == nullptr) thrown = ExitReason::Failed(absl::InternalError("the factory made no actor"));
-  if (thrown) {
+  if (birth->has_failed.has_value()) {
+    SetExit(*std::move(birth->has_failed), /*is_kill=*/false);
+    return false;
+  }
+  Construction construction(*this);
+  std::unique_ptr<Actor> made;
+  std::exception_ptr thrown;
+  InUserCode([&] {
+    const ConstructingScope scope(&construction);
+    thrown = Caught([&] { made = std::move(birth->make)(); });
+    birth->make = nullptr;
+  });
+  actor_ = std::move(made);
+  if (is_fenced_) return false;
+  if (actor_ == nullptr) {
     // What its mailboxes were is not known: all that came early is buried.
-    mailboxes_.clear();
-    SetExit(*std::move(thrown), /*is_kill=*/false);
+    SetExit(thrown != nullptr ? DescribeException(thrown)
+                              : ExitReason::Failed(absl::InternalError("the factory made no actor")),
+            /*is_kill=*/false);
     return false;
   }
   stage_ = Stage::kStarting;
-  std::vector<Gate> gates;
-  gates.reserve(mailboxes_.size());
-  for (const MailboxState& mailbox : mailboxes_) gates.push_back({.declaration = mailbox.declaration});
-  std::deque<Envelope> early;
-  cell_->SetGates(std::move(gates), early);
-  AdmitEarly(std::move(early));
-  if (exit_) return true;
-  if (options_.start_within != absl::InfiniteDuration()) {
-    AddTimer(system_.clock().Now() + options_.start_within, {.kind = Timer::Kind::kStartTimeout});
-  }
-  auto activation = std::make_unique<Activation>(*this, Activation::Source::kStart);
-  class Starter final : public MessageHandler {
-   public:
-    void Run(Actor& /*self*/, Activation& started) override { started.SetRoot(started.core().StartSequence(started)); }
-  };
-  Starter starter;
-  RunHandler(std::move(activation), starter);
+  cell().SetLayout(construction.layout());
+  BeginStart();
   return true;
 }
 
-// Messages that came before the mailboxes were known, as if they came now.
-void ActorCore::AdmitEarly(std::deque<Envelope> early) {
-  for (Envelope& envelope : early) {
-    Message* message = std::get_if<Message>(&envelope);
-    if (message == nullptr) {
-      inbound_.push_back(std::move(envelope));
-      continue;
-    }
-    const auto mailbox = std::find_if(mailboxes_.begin(), mailboxes_.end(),
-                                      [&](const MailboxState& m) { return m.declaration.hash == message->mailbox; });
-    const bool fits = mailbox != mailboxes_.end() && (mailbox->declaration.reply != nullptr) == (message->ask != 0) &&
-                      (message->payload.is_typed() ? message->payload.type() == mailbox->declaration.request
-                                                   : mailbox->declaration.request->is_wire);
-    if (!fits) {
-      Dispose(*message, -1, Fate::kDeadLetter,
-              MakeError(ErrorKind::kNoMailbox,
-                        absl::StrCat("the actor has no mailbox ", MailboxNames::Find(message->mailbox), " for it")));
-      continue;
-    }
-    const auto index = static_cast<int>(mailbox - mailboxes_.begin());
-    if (const absl::Status room = cell_->AdmitEarly(index, message->payload.bytes()); !room.ok()) {
-      Dispose(*message, index, Fate::kDeadLetter, room);
-      continue;
-    }
-    // After this drain, in its place among the signals that came.
-    inbound_.push_back(std::move(envelope));
+void ActorCore::BeginStart() {
+  const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get();
+  if (options != nullptr && options->start_within != absl::InfiniteDuration()) {
+    AddTimer(system().clock().Now() + options->start_within, {.kind = Timer::Kind::kStartTimeout});
+  }
+  if (options != nullptr && !(options->registered_as.empty() && options->published_as.empty())) {
+    RunStart(absl::nullopt);
+    return;
+  }
+  absl::optional<Next> next;
+  std::exception_ptr thrown;
+  {
+    Activation starting(*this, Activation::Source::kStart);
+    Trace("handles", starting);
+    current_ = &starting;
+    InUserCode([&] { thrown = Caught([&] { next.emplace(actor_->Start()); }); });
+    current_ = nullptr;
+  }
+  if (is_fenced_) return;
+  if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
+  if (has_exit_) return;
+  if (absl::holds_alternative<Task<Next>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
+    RunStart(std::move(next));
+  } else {
+    Decide(*std::move(next));
+    if (rare_ != nullptr) ApplyBecome();
   }
 }
 
-Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
-  if (!options_.registered_as.empty()) {
-    if (absl::Status taken = Register(options_.registered_as); !taken.ok()) {
-      co_return NotTaken(options_.registered_as, taken);
+// Start goes on as a coroutine, from its names on or from what it gave.
+void ActorCore::RunStart(absl::optional<Next> next) {
+  class Starter final : public MessageHandler {
+   public:
+    explicit Starter(absl::optional<Next> next) : MessageHandler(/*awaits=*/true), next_(std::move(next)) {}
+    void Run(Actor& /*self*/, Activation& started) override {
+      started.SetRoot(started.core().StartSequence(started, std::move(next_)));
     }
+
+   private:
+    absl::optional<Next> next_;
+  };
+  Starter starter(std::move(next));
+  RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
+}
+
+// A message that came before the mailboxes were known, as if it came now.
+void ActorCore::AdmitEarly(Envelope* envelope) {
+  cell().ReleaseEarly();
+  const auto hash = static_cast<uint32_t>(envelope->stamp);
+  const int place = layout().Find(hash);
+  const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
+  const bool is_wire = envelope->type == &TypeOf<WireBytes>();
+  if (declaration == nullptr || declaration->is_call() != (envelope->ask() != 0) ||
+      !(is_wire ? declaration->request->is_wire : envelope->type == declaration->request)) {
+    system().CountUnsorted();
+    Dispose(envelope, Fate::kDeadLetter,
+            MakeError(ErrorKind::kNoMailbox,
+                      absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
+    return;
   }
-  if (!options_.published_as.empty()) {
-    const Pending<void> publishing(Publish(options_.published_as));
+  const uint64_t bytes = declaration->has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
+    system().CountUnsorted();
+    if (declaration->options.overflow == Overflow::kFailActor) {
+      SetExit(ExitReason::Overflow(declaration->wire_name), /*is_kill=*/false);
+    }
+    Dispose(envelope, Fate::kDeadLetter,
+            MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration->wire_name, " holds ", declaration->room(),
+                                                     " messages, its capacity")));
+    return;
+  }
+  envelope->clear(Envelope::kIsEarly);
+  envelope->mailbox = static_cast<uint8_t>(place);
+  envelope->call().bytes = bytes;
+  Enqueue(envelope);
+}
+
+Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
+  const std::string registered_as = rare_->options->registered_as;
+  const std::string published_as = rare_->options->published_as;
+  if (!registered_as.empty()) {
+    if (absl::Status taken = Register(registered_as); !taken.ok()) co_return NotTaken(registered_as, taken);
+  }
+  if (!published_as.empty()) {
+    const Pending<void> publishing(Publish(published_as));
     absl::Status taken = co_await publishing;
-    if (!taken.ok()) co_return NotTaken(options_.published_as, taken);
+    if (!taken.ok()) co_return NotTaken(published_as, taken);
   }
   co_return absl::nullopt;
 }
 
 // Names, then Start, then what it decided; the root of the first activation.
-RootTask ActorCore::StartSequence(Activation& /*activation*/) {
-  auto names = TakeNames();
-  if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
-    SetExit(*std::move(not_taken), /*is_kill=*/false);
-    co_return;
+// It runs as user code does, and says where it is the kernel.
+RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Next> begun) {
+  if (!begun) {
+    auto names = TakeNames();
+    if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
+      const KernelCode kernel;
+      if (!kernel.is_fenced()) SetExit(*std::move(not_taken), /*is_kill=*/false);
+      co_return;
+    }
+    begun.emplace(actor_->Start());
   }
-  Next next = actor_->Start();
-  while (absl::holds_alternative<Task<Next>>(next.choice_) && !exit_) {
+  Next next = *std::move(begun);
+  while (absl::holds_alternative<Task<Next>>(next.choice_) && !has_exit_) {
     Task<Next> later = std::move(absl::get<Task<Next>>(next.choice_));
     next = co_await later;
   }
-  if (exit_) co_return;
+  if (has_exit_) co_return;
+  if (absl::holds_alternative<Task<void>>(next.choice_)) {
+    Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
+    is_process_ = true;
+    co_await body;
+    if (has_exit_) co_return;
+    const KernelCode kernel;
+    if (kernel.is_fenced()) co_return;
+    FinishStart();
+    SetExit(ExitReason::Normal(), /*is_kill=*/false);
+    co_return;
+  }
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) Decide(std::move(next));
+}
+
+// What Start decided, when that is no coroutine.
+void ActorCore::Decide(Next next) {
   if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
     SetExit(ExitReason::Failed(*failed), /*is_kill=*/false);
   } else if (absl::holds_alternative<Next::Ignored>(next.choice_)) {
@@ -132,13 +215,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
     stage_ = Stage::kRunning;
     TellOutcome(SpawnReport::Kind::kStarted, {});
-    if (!become_) become_ = behavior->table();
-  } else {
-    Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
-    co_await body;
-    if (exit_) co_return;
-    FinishStart();
-    SetExit(ExitReason::Normal(), /*is_kill=*/false);
+    if (rare_ == nullptr || rare_->become == nullptr) EnterBehavior(behavior->table());
   }
 }
 
@@ -149,9 +226,11 @@ void ActorCore::FinishStart() {
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (std::exchange(outcome_told_, true) || !tells_outcome_) return;
-  ActorCell* cell = system_.CellOf(parent_);
-  if (cell != nullptr) cell->Post(LifeOf(parent_), SpawnReport{.child = self_, .kind = kind, .reason = reason});
+  if (rare_ == nullptr || !std::exchange(rare_->tells_outcome, false)) return;
+  ActorCell* to = system().CellOf(parent());
+  if (to == nullptr) return;
+  PostOrDrop(*to, system(), parent_life_,
+             MakeEnvelope(EnvelopeKind::kOutcome, SpawnReport{.child = self(), .kind = kind, .reason = reason}));
 }
 
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), /*is_kill=*/false); }
@@ -161,120 +240,9 @@ void ActorCore::Fail(absl::Status status) {
   SetExit(ExitReason::Failed(std::move(status)), /*is_kill=*/false);
 }
 
-// Suspended handlers newest first, OnExit, the object, names, exits and Downs.
-void ActorCore::End() {
-  const ExitReason reason = *exit_;
-  is_ending_ = true;
-  cell_->BeginStop();
-  resumable_.clear();
-  become_ = absl::nullopt;
-  while (!activations_.empty()) {
-    const std::unique_ptr<Activation> newest = std::move(activations_.back());
-    activations_.pop_back();
-    if (newest->source() == Activation::Source::kMessage) {
-      newest->root() = RootTask();  // frames first: their Repliers answer
-      waiting_.fetch_sub(1, std::memory_order_relaxed);
-      system_.Count(Fate::kFailed);
-      if (newest->is_call() && !newest->answer_given()) {
-        newest->AnswerFinally(CalleeExitedError(self_.ToString(), reason));
-      }
-    }
-  }
-  if (actor_ != nullptr && !is_killed_) {
-    (void)CatchExceptions([&] { actor_->OnExit(reason); });  // the reason is decided already
-  }
-  DropHandlers();
-  actor_ = nullptr;
-  for (const auto& [id, watch] : name_watches_) system_.registry().Unwatch(watch.registry_id);
-  for (const auto& [id, ask] : asks_) {
-    if (ask.name_watch != 0) system_.registry().Unwatch(ask.name_watch);
-  }
-  system_.registry().RemoveAll(self_);
-  BuryWaiting(reason);
-  BuryRest(cell_->Close(), reason);
-  TellOfEnd(reason);
-  if (executor_timer_ != 0) system_.executor().Cancel(executor_timer_);
-  system_.cells().Free(cell_);
-  // The system may be destroyed as soon as its last actor has ended.
-  Executor& executor = system_.executor();
-  // Before Notify asks whether somebody waits: one total order with BlockUntil.
-  system_.live_actors.fetch_sub(1, std::memory_order_seq_cst);
-  executor.Notify();
-}
-
-// What handlers hold belongs to the object, and goes on the actor's own turn:
-// it may be a Replier or a MonitorHandle, which come back here.
-void ActorCore::DropHandlers() {
-  behavior_ = nullptr;
-  receive_ = nullptr;
-  exit_handler_ = nullptr;
-  parent_exit_handler_ = nullptr;
-  stop_handler_ = nullptr;
-  (void)std::exchange(events_, {});
-  (void)std::exchange(timers_, {});
-  (void)std::exchange(monitor_handlers_, {});
-  (void)std::exchange(outcome_handlers_, {});
-  for (auto& [id, watch] : name_watches_) watch.handler = nullptr;
-  for (auto& [id, ask] : asks_) ask.answer = {};
-}
-
-void ActorCore::BuryWaiting(const ExitReason& reason) {
-  for (size_t i = 0; i < mailboxes_.size(); ++i) {
-    while (!mailboxes_[i].queue.empty()) {
-      const Waiting waiting = std::move(mailboxes_[i].queue.front());
-      mailboxes_[i].queue.pop_front();
-      Leave(static_cast<int>(i), waiting);
-      Dispose(waiting.message, static_cast<int>(i), Fate::kDeadLetter, CalleeExitedError(self_.ToString(), reason));
-    }
-  }
-}
-
-// What arrived and was not drained when the life ended.
-void ActorCore::BuryRest(std::deque<Envelope> rest, const ExitReason& reason) {
-  for (Envelope& envelope : rest) inbound_.push_back(std::move(envelope));
-  while (!inbound_.empty()) {
-    Envelope envelope = std::move(inbound_.front());
-    inbound_.pop_front();
-    if (auto* message = std::get_if<Message>(&envelope)) {
-      Dispose(*message, -1, Fate::kDeadLetter, CalleeExitedError(self_.ToString(), reason));
-    } else if (auto* signal = std::get_if<Signal>(&envelope)) {
-      switch (signal->kind) {
-        case SignalKind::kLink:
-        case SignalKind::kUnlink:
-        case SignalKind::kUnlinkAck:
-        case SignalKind::kMonitor:
-        case SignalKind::kDemonitor:
-          Act(std::move(*signal));
-          break;
-        case SignalKind::kExit:
-          if (signal->is_link) links_.OnLinkExit(signal->from);
-          break;
-        case SignalKind::kDown:
-          links_.OnDown(signal->id);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-}
-
-void ActorCore::TellOfEnd(const ExitReason& reason) {
-  TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
-  for (const auto& [id, ask] : asks_) {
-    if (!ask.is_answered && !ask.callee.is_null()) {
-      system_.Post({.kind = SignalKind::kCancel, .from = self_, .to = ask.callee, .id = id});
-    }
-  }
-  for (const auto& [id, target] : links_.monitored()) {
-    system_.Post({.kind = SignalKind::kDemonitor, .from = self_, .to = target, .id = id});
-  }
-  for (const Pid peer : links_.Links()) {
-    system_.Post({.kind = SignalKind::kExit, .from = self_, .to = peer, .is_link = true, .reason = reason});
-  }
-  for (const auto& [watcher, id] : links_.watchers()) {
-    system_.Post({.kind = SignalKind::kDown, .from = self_, .to = watcher, .id = id, .reason = reason});
-  }
+absl::Duration ActorCore::shutdown_within() const {
+  return rare_ == nullptr || rare_->options == nullptr ? SpawnOptions().shutdown_within
+                                                       : rare_->options->shutdown_within;
 }
 
 }  // namespace understudy::internal

@@ -20,20 +20,20 @@ void ActorCore::Act(Signal signal) {
       SetExit(ExitReason::Killed(), /*is_kill=*/true);
       return;
     case SignalKind::kLink:
-      links_.OnLink(signal.from);
+      links().OnLink(signal.from);
       return;
     case SignalKind::kUnlink:
-      links_.OnUnlink(signal.from);
-      system_.Post({.kind = SignalKind::kUnlinkAck, .from = self_, .to = signal.from, .id = signal.id});
+      links().OnUnlink(signal.from);
+      system().Post({.kind = SignalKind::kUnlinkAck, .from = self(), .to = signal.from, .id = signal.id});
       return;
     case SignalKind::kUnlinkAck:
-      links_.OnUnlinkAck(signal.from, signal.id);
+      links().OnUnlinkAck(signal.from, signal.id);
       return;
     case SignalKind::kMonitor:
-      links_.OnMonitor(signal.from, signal.id);
+      links().OnMonitor(signal.from, signal.id);
       return;
     case SignalKind::kDemonitor:
-      links_.OnDemonitor(signal.from, signal.id);
+      links().OnDemonitor(signal.from, signal.id);
       return;
     case SignalKind::kDown:
       OnDownSignal(signal);
@@ -45,29 +45,38 @@ void ActorCore::Act(Signal signal) {
       CancelWaiting(signal.from, signal.id);
       return;
     case SignalKind::kReply:
-      Answered(signal.id, std::move(signal.status), std::move(signal.payload));
+      if (!Answered(signal.id, std::move(signal.status), std::move(signal.payload))) system().CountLateReply();
       return;
   }
 }
 
 // The first exit wins.
 void ActorCore::SetExit(ExitReason reason, bool is_kill) {
-  if (exit_) return;
-  exit_ = std::move(reason);
+  if (has_exit_) return;
+  has_exit_ = true;
   is_killed_ = is_kill;
+  if (!reason.is_normal()) rare().exit = std::move(reason);
+}
+
+LinkTable& ActorCore::links() {
+  if (is_linked_to_parent_) {
+    is_linked_to_parent_ = false;
+    rare().links.OnLink(parent());
+  }
+  return rare().links;
 }
 
 void ActorCore::AddEvent(Event event) {
   event.stamp = ++last_stamp_;
-  events_.push_back(std::move(event));
+  rare().events.push_back(std::move(event));
 }
 
 void ActorCore::OnExitSignal(const Signal& signal) {
-  if (signal.is_link && !links_.OnLinkExit(signal.from)) return;
-  const bool from_parent = !parent_.is_null() ? signal.from == parent_ : signal.from.is_null();
-  if (!traps_exits_) {
+  if (signal.is_link && !links().OnLinkExit(signal.from)) return;
+  const bool from_parent = !parent().is_null() ? signal.from == parent() : signal.from.is_null();
+  if (rare_ == nullptr || !rare_->traps_exits) {
     // Normal ends nobody but its sender.
-    if (signal.reason.is_normal() && signal.from != self_) return;
+    if (signal.reason.is_normal() && signal.from != self()) return;
     SetExit(signal.reason, /*is_kill=*/false);
     return;
   }
@@ -76,23 +85,23 @@ void ActorCore::OnExitSignal(const Signal& signal) {
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
-      .handler = from_parent ? parent_exit_handler_ : exit_handler_};
+      .handler = from_parent ? rare().parent_exit_handler : rare().exit_handler};
   AddEvent(std::move(event));
-  if (from_parent && parent_exit_timer_ == 0 && options_.shutdown_within != absl::InfiniteDuration()) {
-    parent_exit_timer_ = AddTimer(system_.clock().Now() + options_.shutdown_within, {.kind = Timer::Kind::kParentExit});
+  if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
+    rare().parent_exit_timer = AddTimer(system().clock().Now() + shutdown_within(), {.kind = Timer::Kind::kParentExit});
   }
 }
 
 void ActorCore::OnDownSignal(const Signal& signal) {
-  if (!links_.OnDown(signal.id)) return;
-  const auto handler = monitor_handlers_.find(signal.id);
-  if (handler == monitor_handlers_.end()) return;
+  if (!links().OnDown(signal.id)) return;
+  const auto handler = rare().monitor_handlers.find(signal.id);
+  if (handler == rare().monitor_handlers.end()) return;
   AddEvent({.kind = Event::Kind::kDown,
             .id = signal.id,
             .peer = signal.from,
             .payload = Payload::Of(Down{.pid = signal.from, .monitor = signal.id, .reason = signal.reason}),
             .handler = std::move(handler->second)});
-  monitor_handlers_.erase(handler);
+  rare().monitor_handlers.erase(handler);
 }
 
 void ActorCore::OnRequestStop(const Signal& signal) {
@@ -100,96 +109,82 @@ void ActorCore::OnRequestStop(const Signal& signal) {
             .peer = signal.from,
             .reason = signal.reason,
             .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason}),
-            .handler = stop_handler_});
-}
-
-void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
-  for (size_t i = 0; i < mailboxes_.size(); ++i) {
-    auto& queue = mailboxes_[i].queue;
-    const auto place = std::find_if(queue.begin(), queue.end(), [&](const Waiting& waiting) {
-      return waiting.message.ask == ask && waiting.message.from == asker;
-    });
-    if (place == queue.end()) continue;
-    const Waiting waiting = std::move(*place);
-    queue.erase(place);
-    Leave(static_cast<int>(i), waiting);
-    system_.Count(Fate::kCancelled);  // its asker knows
-    return;
-  }
+            .handler = rare().stop_handler});
 }
 
 Pid ActorCore::SpawnChild(SpawnOptions options, MakeActor make) {
   const bool is_linked = options.link == SpawnLink::kLinked;
   std::shared_ptr<MessageHandler> outcome = options.outcome_handler;
-  const Pid child = Spawn(system_, self_, std::move(options), std::move(make));
-  if (is_linked) links_.OnLink(child);
-  if (outcome != nullptr) outcome_handlers_.emplace(child, std::move(outcome));
+  const Pid child = Spawn(system(), self(), std::move(options), std::move(make));
+  if (is_linked) links().OnLink(child);
+  if (outcome != nullptr) rare().outcome_handlers.emplace(child, std::move(outcome));
   return child;
 }
 
 void ActorCore::Link(Pid peer) {
-  if (peer == self_) return;
-  if (links_.link_count() >= limits::kLinksPerActorMax) {
-    cell_->Post(
-        LifeOf(self_),
+  if (peer == self()) return;
+  if (links().link_count() >= limits::kLinksPerActorMax) {
+    system().Post(
         Signal{.kind = SignalKind::kExit,
                .from = peer,
-               .to = self_,
+               .to = self(),
                .reason = ExitReason::Failed(MakeError(
                    ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kLinksPerActorMax, " links")))});
     return;
   }
-  if (links_.Link(peer)) system_.Post({.kind = SignalKind::kLink, .from = self_, .to = peer});
+  if (links().Link(peer)) system().Post({.kind = SignalKind::kLink, .from = self(), .to = peer});
 }
 
 void ActorCore::Unlink(Pid peer) {
-  const bool takes_back = std::any_of(events_.begin(), events_.end(), [&](const Event& event) {
+  const bool takes_back = std::any_of(rare().events.begin(), rare().events.end(), [&](const Event& event) {
     return event.kind == Event::Kind::kParentExit && event.peer == peer;
   });
-  if (takes_back) timers_.Remove(std::exchange(parent_exit_timer_, 0));
-  events_.erase(std::remove_if(events_.begin(), events_.end(),
-                               [&](const Event& event) {
-                                 return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
-                                        event.peer == peer;
-                               }),
-                events_.end());
-  const uint64_t id = links_.Unlink(peer);
-  if (id != 0) system_.Post({.kind = SignalKind::kUnlink, .from = self_, .to = peer, .id = id});
+  if (takes_back) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
+  rare().events.erase(
+      std::remove_if(rare().events.begin(), rare().events.end(),
+                     [&](const Event& event) {
+                       return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
+                              event.peer == peer;
+                     }),
+      rare().events.end());
+  const uint64_t id = links().Unlink(peer);
+  if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }
 
 uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = links_.Monitor(target);
-  monitor_handlers_.emplace(id, std::move(handler));
-  if (links_.monitor_count() > limits::kMonitorsPerActorMax) {
-    cell_->Post(LifeOf(self_), Signal{.kind = SignalKind::kDown,
-                                      .from = target,
-                                      .to = self_,
-                                      .id = id,
-                                      .reason = ExitReason::Failed(MakeError(
-                                          ErrorKind::kFull, absl::StrCat("an actor has at most ",
-                                                                         limits::kMonitorsPerActorMax, " monitors")))});
+  const uint64_t id = links().Monitor(target);
+  rare().monitor_handlers.emplace(id, std::move(handler));
+  if (links().monitor_count() > limits::kMonitorsPerActorMax) {
+    system().Post(Signal{
+        .kind = SignalKind::kDown,
+        .from = target,
+        .to = self(),
+        .id = id,
+        .reason = ExitReason::Failed(MakeError(
+            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
     return id;
   }
   if (is_ending_) return id;
-  system_.Post({.kind = SignalKind::kMonitor, .from = self_, .to = target, .id = id});
+  system().Post({.kind = SignalKind::kMonitor, .from = self(), .to = target, .id = id});
   return id;
 }
 
 void ActorCore::Demonitor(uint64_t id) {
-  events_.erase(std::remove_if(events_.begin(), events_.end(),
-                               [&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == id; }),
-                events_.end());
-  monitor_handlers_.erase(id);
-  const auto watched = links_.monitored().find(id);
-  if (watched == links_.monitored().end()) return;
-  const Pid target = links_.Demonitor(id);
-  system_.Post({.kind = SignalKind::kDemonitor, .from = self_, .to = target, .id = id});
+  rare().events.erase(
+      std::remove_if(rare().events.begin(), rare().events.end(),
+                     [&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == id; }),
+      rare().events.end());
+  rare().monitor_handlers.erase(id);
+  const auto watched = links().monitored().find(id);
+  if (watched == links().monitored().end()) return;
+  const Pid target = links().Demonitor(id);
+  system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
 }
 
 void ActorCore::SetTraps(std::shared_ptr<MessageHandler> handler, std::shared_ptr<MessageHandler> parent_handler) {
-  traps_exits_ = true;
-  exit_handler_ = std::move(handler);
-  parent_exit_handler_ = std::move(parent_handler);
+  rare().traps_exits = true;
+  rare().exit_handler = std::move(handler);
+  rare().parent_exit_handler = std::move(parent_handler);
 }
 
 }  // namespace understudy::internal

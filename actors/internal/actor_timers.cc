@@ -13,37 +13,41 @@
 
 namespace understudy::internal {
 
-uint64_t ActorCore::AddTimer(MonotonicTime time, Timer timer) { return timers_.Add(time, std::move(timer)); }
+uint64_t ActorCore::AddTimer(MonotonicTime time, Timer timer) { return rare().timers.Add(time, std::move(timer)); }
 
 // Before the actor goes idle: the executor calls when the earliest is due.
 void ActorCore::ArmExecutor() {
-  const MonotonicTime next = timers_.Next();
-  if (next.is_infinite() || next >= executor_time_) return;
-  if (executor_timer_ != 0) system_.executor().Cancel(executor_timer_);
-  executor_time_ = next;
-  executor_timer_ =
-      system_.executor().RunAt(next, [cell = cell_, life = LifeOf(self_)] { cell->Post(life, Envelope(Tick{})); });
+  if (rare_ == nullptr) return;
+  MonotonicTime next = rare().timers.Next();
+  if (asks() != nullptr) next = std::min(next, asks()->NextDeadline());
+  if (next.is_infinite() || next >= rare().executor_time) return;
+  if (rare().executor_timer != 0) system().executor().Cancel(rare().executor_timer);
+  rare().executor_time = next;
+  rare().executor_timer = system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
+    PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
+  });
 }
 
 void ActorCore::FireTimers() {
-  executor_timer_ = 0;
-  executor_time_ = MonotonicTime::InfiniteFuture();
-  const MonotonicTime now = system_.clock().Now();
-  while (absl::optional<Timer> timer = timers_.PopDue(now)) {
+  rare().executor_timer = 0;
+  rare().executor_time = MonotonicTime::InfiniteFuture();
+  const MonotonicTime now = system().clock().Now();
+  ExpireAsks(now);
+  while (absl::optional<Timer> timer = rare().timers.PopDue(now)) {
     switch (timer->kind) {
       case Timer::Kind::kIdle: {
-        if (timer->epoch != epoch_) break;
-        const MonotonicTime due = std::max(last_message_, timer->since) + timer->quiet;
+        if (timer->epoch != rare().epoch) break;
+        const MonotonicTime due = std::max(rare().last_message, timer->since) + timer->quiet;
         const bool is_quiet = due <= now;
         if (is_quiet) {
           timer->since = now;
           AddEvent({.kind = Event::Kind::kTimer,
-                    .epoch = epoch_,
+                    .epoch = rare().epoch,
                     .payload = Payload::Of(TimerEvent{}),
                     .handler = timer->handler});
         }
         const size_t place = timer->place;
-        behavior_timers_[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
+        rare().behavior_timers[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
         break;
       }
       case Timer::Kind::kBehavior:
@@ -53,22 +57,19 @@ void ActorCore::FireTimers() {
                   .handler = std::move(timer->handler)});
         break;
       case Timer::Kind::kNamed: {
-        const auto named = named_timers_.find(timer->name);
-        const uint64_t id = named == named_timers_.end() ? 0 : named->second;
+        const auto named = rare().named_timers.find(timer->name);
+        const uint64_t id = named == rare().named_timers.end() ? 0 : named->second;
         AddEvent({.kind = Event::Kind::kTimer,
                   .id = id,
                   .payload = Payload::Of(TimerEvent{.name = timer->name}),
                   .handler = std::move(timer->handler)});
         break;
       }
-      case Timer::Kind::kAsk:
-        ExpireAsk(timer->ask, timer->name);
-        break;
       case Timer::Kind::kStartTimeout:
         if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), /*is_kill=*/false);
         break;
       case Timer::Kind::kParentExit:
-        parent_exit_timer_ = 0;
+        rare().parent_exit_timer = 0;
         SetExit(ExitReason::Killed(), /*is_kill=*/true);
         break;
     }
@@ -76,60 +77,66 @@ void ActorCore::FireTimers() {
 }
 
 void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
-  const MonotonicTime now = system_.clock().Now();
+  if (table.timers.empty()) return;
+  const MonotonicTime now = system().clock().Now();
   for (const TimerEntry& entry : table.timers) {
     switch (entry.kind) {
       case TimerEntry::Kind::kAt: {
-        const absl::Duration left = std::max(entry.at - system_.clock().WallNow(), absl::ZeroDuration());
-        behavior_timers_.push_back(
-            AddTimer(now + left, {.kind = Timer::Kind::kBehavior, .epoch = epoch_, .handler = entry.handler}));
+        const absl::Duration left = std::max(entry.at - system().clock().WallNow(), absl::ZeroDuration());
+        rare().behavior_timers.push_back(
+            AddTimer(now + left, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
         break;
       }
       case TimerEntry::Kind::kAfter:
-        behavior_timers_.push_back(
-            AddTimer(now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = epoch_, .handler = entry.handler}));
+        if (IsReceiving() && entry.after <= absl::ZeroDuration()) {
+          rare().receives.back().timeout_now = entry.handler;
+          break;
+        }
+        rare().behavior_timers.push_back(AddTimer(
+            now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
         break;
       case TimerEntry::Kind::kIdle:
-        behavior_timers_.push_back(AddTimer(now + entry.after, {.kind = Timer::Kind::kIdle,
-                                                                .epoch = epoch_,
-                                                                .quiet = entry.after,
-                                                                .since = now,
-                                                                .place = behavior_timers_.size(),
-                                                                .handler = entry.handler}));
+        rare().behavior_timers.push_back(AddTimer(now + entry.after, {.kind = Timer::Kind::kIdle,
+                                                                      .epoch = rare().epoch,
+                                                                      .quiet = entry.after,
+                                                                      .since = now,
+                                                                      .place = rare().behavior_timers.size(),
+                                                                      .handler = entry.handler}));
         break;
     }
   }
 }
 
 void ActorCore::RemoveBehaviorTimers() {
-  for (const uint64_t id : behavior_timers_) timers_.Remove(id);
-  behavior_timers_.clear();
+  if (rare_ == nullptr) return;
+  for (const uint64_t id : rare().behavior_timers) rare().timers.Remove(id);
+  rare().behavior_timers.clear();
 }
 
 absl::Status ActorCore::StartTimer(absl::string_view name, absl::Duration delay,
                                    std::shared_ptr<MessageHandler> handler) {
   CancelTimer(name);
-  if (named_timers_.size() >= limits::kTimersPerActorMax) {
+  if (rare().named_timers.size() >= limits::kTimersPerActorMax) {
     return MakeError(ErrorKind::kFull,
                      absl::StrCat("an actor has at most ", limits::kTimersPerActorMax, " named timers"));
   }
-  named_timers_[std::string(name)] =
-      AddTimer(system_.clock().Now() + delay,
+  rare().named_timers[std::string(name)] =
+      AddTimer(system().clock().Now() + delay,
                {.kind = Timer::Kind::kNamed, .name = std::string(name), .handler = std::move(handler)});
   return absl::OkStatus();
 }
 
 // An event of the timer that waits already is taken back too.
 bool ActorCore::CancelTimer(absl::string_view name) {
-  const auto named = named_timers_.find(name);
-  if (named == named_timers_.end()) return false;
+  const auto named = rare().named_timers.find(name);
+  if (named == rare().named_timers.end()) return false;
   const uint64_t id = named->second;
-  named_timers_.erase(named);
-  if (timers_.Remove(id)) return true;
+  rare().named_timers.erase(named);
+  if (rare().timers.Remove(id)) return true;
   const auto waits = [id](const Event& event) { return event.kind == Event::Kind::kTimer && event.id == id; };
-  const auto place = std::find_if(events_.begin(), events_.end(), waits);
-  if (place == events_.end()) return false;
-  events_.erase(place);
+  const auto place = std::find_if(rare().events.begin(), rare().events.end(), waits);
+  if (place == rare().events.end()) return false;
+  rare().events.erase(place);
   return true;
 }
 

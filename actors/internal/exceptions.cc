@@ -5,23 +5,12 @@
 #include <exception>
 #include <typeinfo>
 
-#include "absl/functional/function_ref.h"
-#include "absl/types/optional.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
 
 namespace understudy::internal {
 
 #if defined(__cpp_exceptions)
-
-absl::optional<ExitReason> CatchExceptions(absl::FunctionRef<void()> code) {
-  try {
-    code();
-    return absl::nullopt;
-  } catch (...) {
-    return DescribeException(std::current_exception());
-  }
-}
 
 ExitReason DescribeException(const std::exception_ptr& exception) {
   try {
@@ -35,11 +24,6 @@ ExitReason DescribeException(const std::exception_ptr& exception) {
 }
 
 #else
-
-absl::optional<ExitReason> CatchExceptions(absl::FunctionRef<void()> code) {
-  code();
-  return absl::nullopt;
-}
 
 ExitReason DescribeException(const std::exception_ptr& /*exception*/) { return ExitReason::Exception("unknown", ""); }
 

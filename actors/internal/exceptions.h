@@ -3,18 +3,29 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_EXCEPTIONS_H_
 
 #include <exception>
+#include <utility>
 
-#include "absl/functional/function_ref.h"
-#include "absl/types/optional.h"
 #include "understudy/actors/exit_reason.h"
 
 namespace understudy::internal {
 
-// Runs `code`; the exit reason of an exception that leaves it, or nothing.
-absl::optional<ExitReason> CatchExceptions(absl::FunctionRef<void()> code);
-
 // ExitReason::Exception with its type and text.
 ExitReason DescribeException(const std::exception_ptr& exception);
+
+// Runs `code`; the exception that leaves it, or null.
+template <class F>
+std::exception_ptr Caught(F&& code) {
+#if defined(__cpp_exceptions)
+  try {
+    std::forward<F>(code)();
+  } catch (...) {
+    return std::current_exception();
+  }
+#else
+  std::forward<F>(code)();
+#endif
+  return nullptr;
+}
 
 }  // namespace understudy::internal
 

@@ -64,6 +64,14 @@ constexpr bool CanCallHandler() {
   }
 }
 
+// What CallHandler returns.
+template <class F, class... Args>
+using HandlerResult = decltype(CallHandler(std::declval<F&>(), std::declval<Actor&>(), std::declval<Args>()...));
+
+// Not void, so that Replier of it is a type.
+template <class Traits>
+using ReplyOf = std::conditional_t<Traits::kIsCall, typename Traits::Reply, int>;
+
 template <class T>
 struct TaskResult {
   using type = T;
@@ -94,12 +102,12 @@ inline void FinishTell(Activation& activation, const absl::StatusOr<Behavior>& n
 
 template <class Reply>
 void FinishCall(Activation& activation, Reply reply) {
-  activation.AnswerValue(Payload::Of<Reply>(std::move(reply)));
+  activation.AnswerValue<Reply>(std::move(reply));
 }
 template <class Reply>
 void FinishCall(Activation& activation, absl::StatusOr<Reply> reply) {
   if (reply.ok()) {
-    activation.AnswerValue(Payload::Of<Reply>(*std::move(reply)));
+    activation.AnswerValue<Reply>(*std::move(reply));
   } else {
     activation.AnswerStatus(reply.status());
   }
@@ -151,10 +159,10 @@ class TypedHandler final : public MessageHandler {
   using Request = typename Traits::Request;
   using Reply = typename Traits::Reply;
 
-  explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
+  explicit TypedHandler(F handler) : MessageHandler(kAwaits), handler_(std::move(handler)) {}
 
   void Run(Actor& self, Activation& activation) override {
-    Request& request = activation.message.payload.As<Request>();
+    Request& request = activation.As<Request>();
     if constexpr (CanCallHandler<F, Request&&>()) {
       using R = decltype(CallHandler(handler_, self, std::move(request)));
       using Result = typename TaskResult<R>::type;
@@ -185,6 +193,19 @@ class TypedHandler final : public MessageHandler {
   }
 
  private:
+  static constexpr bool Awaits() {
+    if constexpr (CanCallHandler<F, Request&&>()) {
+      return IsTask<HandlerResult<F, Request&&>>::value;
+    } else if constexpr (Traits::kIsCall && CanCallHandler<F, Request&&, Replier<ReplyOf<Traits>>>()) {
+      return IsTask<HandlerResult<F, Request&&, Replier<ReplyOf<Traits>>>>::value;
+    } else if constexpr (CanCallHandler<F>()) {
+      return IsTask<HandlerResult<F>>::value;
+    } else {
+      return false;  // does not compile anyway: Run says why
+    }
+  }
+  static constexpr bool kAwaits = Awaits();
+
   F handler_;
 };
 

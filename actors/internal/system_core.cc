@@ -6,13 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 
@@ -64,11 +65,6 @@ Systems& GetSystems() {
 
 }  // namespace
 
-CurrentTurn& ThisTurn() {
-  static thread_local CurrentTurn turn;
-  return turn;
-}
-
 void AddSystem(SystemCore* system) {
   Systems& systems = GetSystems();
   absl::MutexLock lock(&systems.mu);
@@ -91,7 +87,12 @@ SystemCore& SystemOfThisThread() {
 }
 
 SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed)
-    : name_(std::move(name)), incarnation_(incarnation), executor_(executor), log_(log), random_(seed) {
+    : name_(std::move(name)),
+      incarnation_(incarnation),
+      executor_(executor),
+      log_(log),
+      seed_(seed),
+      dead_letters_(executor.clock(), log) {
   node_ = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
 }
 
@@ -101,9 +102,12 @@ Pid SystemCore::NewPid(const ActorCell& cell) {
   return Pid(node_, cell.index(), last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
 
-uint64_t SystemCore::NewSeed() {
-  absl::MutexLock lock(&mu_);
-  return random_.Next();
+// SplitMix64 (Steele, Lea, Flood 2014) of both.
+uint64_t SystemCore::SeedFor(uint64_t serial) const {
+  uint64_t z = seed_ + serial * 0x9e3779b97f4a7c15U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
 }
 
 void SystemCore::AnswerForDead(const Signal& signal) {
@@ -126,6 +130,7 @@ void SystemCore::AnswerForDead(const Signal& signal) {
 }
 
 void SystemCore::Post(Signal signal) {
+  if (call_watch_ != nullptr && signal.kind == SignalKind::kReply) call_watch_->Forget(signal.to, signal.id);
   if (signal.to.is_null()) {
     if (!signal.from.is_null()) AnswerForDead(signal);
     return;
@@ -144,59 +149,85 @@ void SystemCore::Post(Signal signal) {
                 .reason = ExitReason::NoConnection("this system has no node")});
     return;
   }
+  if (signal.to == ThisTurn().self) ThisTurn().drains = true;
   ActorCell* cell = cells_.Find(signal.to.cell());
-  Envelope envelope(std::move(signal));
-  const uint64_t life = LifeOf(std::get<Signal>(envelope).to);
-  if (cell == nullptr || !cell->Post(life, std::move(envelope))) AnswerForDead(std::get<Signal>(envelope));
+  Envelope* envelope = Envelope::Make(EnvelopeKind::kSignal, TypeOf<Signal>(), /*has_call_part=*/false);
+  const uint64_t life = signal.to.life();
+  auto* posted = new (envelope->value()) Signal(std::move(signal));
+  envelope->SetMade();
+  const bool is_kill = posted->kind == SignalKind::kKill;
+  const Pushed pushed = cell == nullptr ? Pushed::kClosed : cell->Post(*this, life, envelope);
+  if (pushed == Pushed::kClosed) {
+    AnswerForDead(*posted);
+    Envelope::Delete(envelope);
+  } else if (is_kill && pushed != Pushed::kMustSchedule) {
+    FenceAfter(limits::kFenceAfterKill, cell, life);
+  }
 }
 
-absl::Status SystemCore::Send(const OutboundMessage& message, absl::FunctionRef<Payload()> take) {
+// It runs, or will: if its handler has not returned by then, it is fenced.
+void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
+  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
+    if (!cell->IsAlive(life)) return;
+    (void)executor_.WhileInUserCode(cell->owner(), [&] {
+      if (cell->IsAlive(life)) cell->owner()->Fence();
+    });
+    if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
+  });
+}
+
+void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, absl::Status status) {
+  Post({.kind = SignalKind::kReply, .from = from, .to = asker, .id = ask, .status = std::move(status)});
+}
+
+void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, Payload answer) {
+  Post({.kind = SignalKind::kReply, .from = from, .to = asker, .id = ask, .payload = std::move(answer)});
+}
+
+absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
   if (message.to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
   if (message.to.is_null()) return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
-  if (!IsLocal(message.to)) {
-    const NodeEntry* entry = NodeTable::Find(message.to.node());
-    if (entry == nullptr || entry->system != this) {
-      return MakeError(ErrorKind::kNoProcess, absl::StrCat(message.to.ToString(), " belongs to another actor system; ",
-                                                           "send to it from there, or through a node"));
+  if (IsLocal(message.to)) {
+    ActorCell* cell = cells_.Find(message.to.cell());
+    if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+    if (ABSL_PREDICT_FALSE(call_watch_ != nullptr)) {
+      const CallWatch::Handing to(message.to);
+      return cell->Accept(*this, message, handing);
     }
-    Router* out = router();
-    if (out == nullptr) return MakeError(ErrorKind::kNoConnection, "this system has no node");
-    return out->Send(message);
+    return cell->Accept(*this, message, handing);
   }
-  ActorCell* cell = cells_.Find(message.to.cell());
-  if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
-  return cell->Accept({.life = LifeOf(message.to),
-                       .mailbox = message.mailbox,
-                       .type = message.type,
-                       .is_call = message.ask != 0,
-                       .bytes = message.type->bytes(message.value)},
-                      [&] {
-                        return Message{.from = message.from,
-                                       .to = message.to,
-                                       .mailbox = message.mailbox,
-                                       .ask = message.ask,
-                                       .deadline = message.deadline,
-                                       .payload = take()};
-                      });
+  const NodeEntry* entry = NodeTable::Find(message.to.node());
+  if (entry == nullptr || entry->system != this) {
+    return MakeError(ErrorKind::kNoProcess, absl::StrCat(message.to.ToString(), " belongs to another actor system; ",
+                                                         "send to it from there, or through a node"));
+  }
+  Router* out = router();
+  if (out == nullptr) return MakeError(ErrorKind::kNoConnection, "this system has no node");
+  return out->Send(message);
+}
+
+void SystemCore::AddEnded(const ActorCell::Counts& counts) {
+  if (counts.left == 0) return;
+  // All that it accepted has left; what its gates count besides is a sender's that is about to take it back.
+  ended_accepted_.fetch_add(counts.left, std::memory_order_relaxed);
+  ended_handled_.fetch_add(counts.handled, std::memory_order_relaxed);
 }
 
 MessageLedger SystemCore::Ledger() const {
   MessageLedger ledger;
-  for (ActorCell* cell : cells_.Used()) ledger.waiting += cell->Waiting();
   for (size_t i = 0; i < kFateCount; ++i) ledger.fates[i] = fates_[i].load(std::memory_order_relaxed);
-  ledger.accepted = accepted_.load(std::memory_order_relaxed);
+  int64_t& handled = ledger.fates[static_cast<size_t>(Fate::kHandled)];
+  ledger.accepted = ended_accepted_.load(std::memory_order_relaxed);
+  handled += ended_handled_.load(std::memory_order_relaxed);
+  ledger.waiting = in_hand_.load(std::memory_order_relaxed);
+  for (const ActorCell* cell : cells_.Used()) {
+    const ActorCell::Counts counts = cell->counts();
+    ledger.accepted += counts.accepted;
+    handled += counts.handled;
+    ledger.waiting += counts.accepted - counts.left;
+  }
   ledger.refused = refused_.load(std::memory_order_relaxed);
   return ledger;
-}
-
-void SystemCore::OnDeadLetter(const DeadLetter& letter) {
-  absl::MutexLock lock(&mu_);
-  for (auto& listener : dead_letter_listeners_) listener(letter);
-}
-
-void SystemCore::SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener) {
-  absl::MutexLock lock(&mu_);
-  dead_letter_listeners_.push_back(std::move(listener));
 }
 
 }  // namespace internal

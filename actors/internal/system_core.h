@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +18,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/room_waiters.h"
+#include "understudy/actors/internal/worker.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
-#include "understudy/actors/random.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/spawner.h"
@@ -48,16 +52,6 @@ struct MessageLedger {
   std::string ToString() const;
 };
 
-// A message that reached no handler: accepted and then left behind, or told and
-// refused.
-struct DeadLetter {
-  absl::Status why;
-  Pid from;
-  Pid to;
-  std::string mailbox;
-  std::string type;
-};
-
 namespace internal {
 
 class ActorCore;
@@ -69,6 +63,12 @@ class SystemCore {
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
 
+  // Whose actor has that life. It lives on as long as the actor does.
+  static SystemCore* OfLife(uint64_t life) {
+    const NodeEntry* entry = NodeTable::Find(static_cast<uint16_t>(life));
+    return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
+  }
+
   const std::string& name() const { return name_; }
   NodeIncarnation incarnation() const { return incarnation_; }
   uint16_t node() const { return node_; }
@@ -76,6 +76,7 @@ class SystemCore {
   Clock& clock() { return executor_.clock(); }
   LogSink& log() { return log_; }
   CellArena& cells() { return cells_; }
+  RoomWaiters& room_waiters() { return room_waiters_; }
 
   bool IsLocal(Pid pid) const { return pid.node() == node_; }
   // The cell of a pid of this system, or null. Its life may have ended.
@@ -86,16 +87,33 @@ class SystemCore {
   // Sends a signal wherever its actor is. To an actor that has ended, link and
   // monitor are answered with NoProcess, and the rest is dropped.
   void Post(Signal signal);
+  // The same, wherever a reply goes that has no block of its own.
+  void Reply(Pid from, Pid asker, uint64_t ask, absl::Status status);
+  void Reply(Pid from, Pid asker, uint64_t ask, Payload answer);
   // Sends by name of the mailbox, here or to another node.
-  absl::Status Send(const OutboundMessage& message, absl::FunctionRef<Payload()> take);
+  absl::Status Send(const OutboundMessage& message, Handing handing);
 
+  // Every fate but handled, which each mailbox counts.
   void Count(Fate fate, int64_t n = 1) { fates_[static_cast<size_t>(fate)].fetch_add(n, std::memory_order_relaxed); }
-  void CountAccepted() { accepted_.fetch_add(1, std::memory_order_relaxed); }
+  // A message that no mailbox counts as accepted: it was early, or its actor
+  // ended while it came.
+  void CountUnsorted() { ended_accepted_.fetch_add(1, std::memory_order_relaxed); }
+  // Messages that have left their mailbox and have no fate yet: their handlers
+  // await.
+  void CountInHand(int64_t n) { in_hand_.fetch_add(n, std::memory_order_relaxed); }
+  // Fenced actors whose handlers have not returned.
+  void CountFenced(int64_t n) { fenced_.fetch_add(n, std::memory_order_relaxed); }
+  int64_t fenced_actors() const { return fenced_.load(std::memory_order_relaxed); }
+  // What a life counted that has ended.
+  void AddEnded(const ActorCell::Counts& counts);
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   MessageLedger Ledger() const;
+  // A reply that came after its ask's end, and was dropped.
+  void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  void OnDeadLetter(const DeadLetter& letter);
-  void SubscribeDeadLetters(absl::AnyInvocable<void(const DeadLetter&)> listener);
+  void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
+  DeadLetterStream& dead_letters() { return dead_letters_; }
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
@@ -106,7 +124,14 @@ class SystemCore {
   Registry& registry() { return *registry_; }
   void set_registry(Registry* registry) { registry_ = registry; }
 
-  uint64_t NewSeed();
+  // For the generator of the actor with that serial; equal seeds of the system
+  // give equal ones.
+  uint64_t SeedFor(uint64_t serial) const;
+  uint64_t NewSeed() { return SeedFor(~last_seed_.fetch_add(1, std::memory_order_relaxed)); }
+
+  // Null unless call cycles are to be found. Set before actors run.
+  CallWatch* call_watch() { return call_watch_.get(); }
+  void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
 
   // Told of each step of each actor, one line each. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
@@ -117,8 +142,11 @@ class SystemCore {
   // New actors are no longer spawned by plain threads.
   std::atomic<bool> is_stopping{false};
 
- private:
+  // What a signal to an actor that has ended is answered with, if anything.
   void AnswerForDead(const Signal& signal);
+
+ private:
+  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life);
 
   const std::string name_;
   const NodeIncarnation incarnation_;
@@ -126,28 +154,40 @@ class SystemCore {
   LogSink& log_;
   uint16_t node_;
   CellArena cells_;
+  RoomWaiters room_waiters_{*this};
+  std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};
   std::atomic<Spawner*> spawner_{nullptr};
   std::atomic<NamePublisher*> publisher_{nullptr};
   std::function<void(absl::string_view)> tracer_;
   Registry* registry_ = nullptr;  // constant after construction of the system
-  std::atomic<int64_t> accepted_{0};
+  std::atomic<int64_t> ended_accepted_{0};
+  std::atomic<int64_t> ended_handled_{0};
+  std::atomic<int64_t> in_hand_{0};
+  std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
+  std::atomic<int64_t> late_replies_{0};
   std::array<std::atomic<int64_t>, kFateCount> fates_{};
-  absl::Mutex mu_;
-  Random random_ ABSL_GUARDED_BY(mu_);
-  std::vector<absl::AnyInvocable<void(const DeadLetter&)>> dead_letter_listeners_ ABSL_GUARDED_BY(mu_);
+  const uint64_t seed_;
+  std::atomic<uint64_t> last_seed_{0};
+  DeadLetterStream dead_letters_;
 };
 
 // The turn that runs on this thread.
 struct CurrentTurn {
   SystemCore* system = nullptr;
   ActorCore* actor = nullptr;
+  Worker* worker = nullptr;
   Pid self;
+  // Mailboxes of the actor whose room its senders do not know yet.
+  uint64_t unpublished = 0;
+  // The actor sent itself what acts before the messages that wait.
+  bool drains = false;
 };
-// Null fields outside turns.
-CurrentTurn& ThisTurn();
+// Null fields outside turns. One load, no call: see worker.h.
+inline constinit thread_local CurrentTurn this_turn __attribute__((tls_model("initial-exec"))) = {};
+inline CurrentTurn& ThisTurn() { return this_turn; }
 
 // The system to resolve a name in: that of the turn, else the only one of the
 // process; CHECKs when there are several or none.

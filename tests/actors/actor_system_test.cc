@@ -45,7 +45,7 @@ TEST_F(ActorSystemTest, DeadLettersSayWhoWhereWhatAndWhy) {
     EXPECT_EQ(letter.to, script.pid());
     EXPECT_TRUE(letter.from.is_null());
     EXPECT_EQ(letter.mailbox, "note");
-    EXPECT_EQ(letter.type, internal::TypeOf<std::string>().name);
+    EXPECT_EQ(letter.type, internal::TypeOf<std::string>().name());
   }
   EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1) << "a refused tell was never accepted";
   EXPECT_EQ(Ledger().refused, 1);

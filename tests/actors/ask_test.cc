@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
@@ -388,7 +389,78 @@ TEST_F(AskTest, AReplierAnswersOnce) {
   system().RunUntilIdle();
 }
 
-TEST(AskDeathTest, AsksBelongToTurnsAndSystemAsksToThreads) {
+TEST_F(AskTest, ALateReplyIsCounted) {
+  AskAndNote(oracle_.channel(), 6, absl::Seconds(1));
+  auto asked = oracle_.Receive();
+  system().Advance(absl::Seconds(1));
+  EXPECT_EQ(system().late_replies(), 0);
+  asked->replier.Reply(42);
+  system().RunUntilIdle();
+  EXPECT_EQ(system().late_replies(), 1);
+}
+
+TEST_F(AskTest, ManyAsksInARowLeaveNothingBehind) {
+  Run([this](Context&) -> Task<> {
+    for (int i = 0; i < 1000; ++i) {
+      auto asked = oracle_.channel().Ask(i, absl::Seconds(5));
+      (void)co_await asked;
+    }
+    notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().asks_under_way()));
+  });
+  for (int i = 0; i < 1000; ++i) {
+    oracle_.Receive()->replier.Reply(i);
+    system().Advance(absl::Milliseconds(1));
+  }
+  EXPECT_THAT(notes_, ElementsAre("0"));
+}
+
+using AskDeathTest = AskTest;
+
+TEST_F(AskDeathTest, APendingIsAwaitedOnce) {
+  // semantics 4.1
+  EXPECT_DEATH(
+      {
+        Run([this](Context&) -> Task<> {
+          auto asked = oracle_.channel().Ask(1, absl::Seconds(1));
+          (void)co_await asked;
+          (void)oracle_.channel().Ask(2, absl::Seconds(1));  // in the slot that is free again
+          (void)co_await asked;
+        });
+        oracle_.Receive()->replier.Reply(1);
+        system().RunUntilIdle();
+      },
+      "is awaited a second time; await each once");
+  EXPECT_DEATH(
+      {
+        auto shared = std::make_shared<absl::optional<Pending<int>>>();
+        Run([this, shared](Context&) -> Task<> {
+          *shared = oracle_.channel().Ask(1, absl::Seconds(1));
+          (void)co_await **shared;
+        });
+        Run([shared](Context&) -> Task<> { (void)co_await **shared; });
+        system().RunUntilIdle();
+      },
+      "awaited by two coroutines");
+}
+
+TEST_F(AskDeathTest, APendingIsAwaitedByItsAskerOnly) {
+  // semantics 4.1
+  Ref<Script> other = system().Spawn<Script>();
+  EXPECT_DEATH(
+      {
+        auto shared = std::make_shared<absl::optional<Pending<int>>>();
+        Run([this, shared](Context&) -> Task<> {
+          *shared = oracle_.channel().Ask(1, absl::Seconds(1));
+          co_return;
+        });
+        system().RunUntilIdle();
+        other[&Script::run].Tell([shared](Context&) -> Task<> { (void)co_await **shared; });
+        system().RunUntilIdle();
+      },
+      "a Pending of <.*> is used by another actor or thread");
+}
+
+TEST(AskThreadDeathTest, AsksBelongToTurnsAndSystemAsksToThreads) {
   // semantics 4.4
   EXPECT_DEATH((void)Channel<Oracle>().Ask(1, absl::Seconds(1)), "Ask on a plain thread");
   EXPECT_DEATH(

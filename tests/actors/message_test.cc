@@ -94,8 +94,8 @@ TEST(PayloadDeathTest, AsAnotherTypeIsACheck) {
 
 TEST(MessageTypeTest, IsOnePerTypeWithItsName) {
   EXPECT_EQ(&internal::TypeOf<Letter>(), &internal::TypeOf<Letter>());
-  EXPECT_EQ(internal::TypeOf<Letter>().name, "post.Letter");
-  EXPECT_EQ(internal::TypeOf<Parcel>().name, "understudy::Parcel");
+  EXPECT_EQ(internal::TypeOf<Letter>().name(), "post.Letter");
+  EXPECT_EQ(internal::TypeOf<Parcel>().name(), "understudy::Parcel");
 }
 
 TEST(MailboxNamesTest, FindsTheNameBehindAHash) {

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/internal/worker.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
@@ -112,6 +113,68 @@ TEST_F(SeededExecutorTest, VirtualWallTimePassesAlike) {
   EXPECT_EQ(executor_.clock().WallNow() - begin, absl::Minutes(5));
 }
 
+// Its handler does not return for a while.
+class Held final : public Runnable {
+ public:
+  Held(SeededExecutor& executor, absl::Duration duration, std::vector<std::string>& notes)
+      : executor_(executor), duration_(duration), notes_(notes) {}
+  void Run() override {
+    internal::Worker& worker = *internal::ThisWorker();
+    {
+      internal::UserCode user(worker);
+      executor_.HoldHere(duration_);
+      EXPECT_EQ(internal::ThisWorker(), &worker);
+    }
+    notes_.push_back(worker.is_fenced ? "fenced" : "returned");
+  }
+  std::string Describe() override { return "the held one"; }
+
+ private:
+  SeededExecutor& executor_;
+  absl::Duration duration_;
+  std::vector<std::string>& notes_;
+};
+
+TEST_F(SeededExecutorTest, WhileAHandlerIsHeldOthersAndTimersRun) {
+  const MonotonicTime begin = executor_.clock().Now();
+  Held held(executor_, absl::Seconds(1), notes_);
+  Noter other("other", notes_);
+  Noter third("third", notes_);
+  executor_.Schedule(&held);
+  ASSERT_TRUE(executor_.RunAt(begin + absl::Milliseconds(3), [&] { executor_.Schedule(&other); }) != 0);
+  executor_.RunAt(begin + absl::Milliseconds(7), Note("timer"));
+  executor_.RunAt(begin + absl::Milliseconds(999), [&] { executor_.Schedule(&third); });
+  executor_.RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("other", "timer", "third", "returned"));
+  EXPECT_EQ(executor_.clock().Now(), begin + absl::Seconds(1));
+  EXPECT_EQ(executor_.takeovers(), 1);
+  EXPECT_THAT(executor_.long_handlers(), ElementsAre("the held one"));
+}
+
+TEST_F(SeededExecutorTest, AShortHoldIsNoTakeOver) {
+  Held held(executor_, absl::Milliseconds(4), notes_);
+  executor_.Schedule(&held);
+  executor_.RunUntilIdle();
+  EXPECT_EQ(executor_.takeovers(), 0);
+  EXPECT_THAT(executor_.long_handlers(), ElementsAre());
+}
+
+TEST_F(SeededExecutorTest, AHeldHandlerIsInUserCodeUntilItReturnsOrIsFenced) {
+  const MonotonicTime begin = executor_.clock().Now();
+  Held outer(executor_, absl::Seconds(2), notes_);
+  Held inner(executor_, absl::Seconds(1), notes_);
+  executor_.Schedule(&outer);
+  executor_.RunAt(begin + absl::Milliseconds(10), [&] { executor_.Schedule(&inner); });
+  executor_.RunAt(begin + absl::Milliseconds(20), [&] {
+    EXPECT_TRUE(executor_.WhileInUserCode(&outer, Note("fencing")));
+    EXPECT_FALSE(executor_.WhileInUserCode(&outer, Note("fencing again")));
+  });
+  executor_.RunAt(begin + absl::Milliseconds(1100),
+                  [&] { EXPECT_FALSE(executor_.WhileInUserCode(&inner, Note("it has returned"))); });
+  executor_.RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("fencing", "returned", "fenced"));
+}
+
 // Endless: each run schedules itself again.
 class Endless final : public Runnable {
  public:
@@ -121,6 +184,11 @@ class Endless final : public Runnable {
  private:
   Executor& executor_;
 };
+
+TEST(SeededExecutorDeathTest, HoldHereOutsideOfUserCodeIsACheck) {
+  SeededExecutor executor(1);
+  EXPECT_DEATH(executor.HoldHere(absl::Seconds(1)), "HoldHere is for the user code of a turn");
+}
 
 TEST(SeededExecutorDeathTest, WhatRunsForEverIsACheck) {
   SeededExecutor executor(1);

@@ -1,5 +1,6 @@
 #include "understudy/actors/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -77,33 +78,152 @@ class Blocker final : public Runnable {
   absl::Notification done;
 };
 
-// Schedules other work on its own worker, then waits until it has been done.
+// Schedules two on its own worker, then waits until the first has been done. The
+// second has taken its place, as the one that runs next.
 class Spreader final : public Runnable {
  public:
-  Spreader(ThreadPool& pool, Runnable& other, absl::Notification& other_done)
-      : pool_(pool), other_(other), other_done_(other_done) {}
+  Spreader(ThreadPool& pool, Blocker& first, Runnable& second) : pool_(pool), first_(first), second_(second) {}
   void Run() override {
-    pool_.Schedule(&other_);
-    other_done_.WaitForNotification();
-    done.Notify();
+    pool_.Schedule(&first_);
+    pool_.Schedule(&second_);
+    first_.done.WaitForNotification();
   }
-  absl::Notification done;
 
  private:
   ThreadPool& pool_;
-  Runnable& other_;
-  absl::Notification& other_done_;
+  Blocker& first_;
+  Runnable& second_;
 };
 
 TEST(ThreadPoolTest, AnIdleWorkerStealsWhatABusyOneHas) {
   ThreadPool pool({.threads = 2});
   for (int i = 0; i < 100; ++i) {
-    Blocker other;
-    other.go_on.Notify();
-    Spreader spreader(pool, other, other.done);
+    Blocker first;
+    Blocker second;
+    first.go_on.Notify();
+    second.go_on.Notify();
+    Spreader spreader(pool, first, second);
     pool.Schedule(&spreader);
-    spreader.done.WaitForNotification();
+    second.done.WaitForNotification();
+    EXPECT_TRUE(first.done.HasBeenNotified());
   }
+}
+
+// Notes its number, and makes others runnable.
+class Numbered final : public Runnable {
+ public:
+  Numbered(Executor& executor, int number, std::vector<int>& order)
+      : executor_(executor), number_(number), order_(order) {}
+  void Run() override {
+    order_.push_back(number_);
+    for (Runnable* runnable : wakes) executor_.Schedule(runnable);
+    if (is_last) done.Notify();
+  }
+  std::vector<Runnable*> wakes;
+  bool is_last = false;
+  absl::Notification done;
+
+ private:
+  Executor& executor_;
+  int number_;
+  std::vector<int>& order_;
+};
+
+TEST(ThreadPoolTest, WhatATurnMadeRunnableLastRunsNext) {
+  ThreadPool pool({.threads = 1});
+  std::vector<int> order;
+  std::vector<std::unique_ptr<Numbered>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(std::make_unique<Numbered>(pool, i, order));
+  all[0]->wakes = {all[1].get(), all[2].get(), all[3].get()};
+  all[2]->is_last = true;
+  pool.Schedule(all[0].get());
+  all[2]->done.WaitForNotification();
+  EXPECT_EQ(order, (std::vector<int>{0, 3, 1, 2}));
+}
+
+TEST(ThreadPoolTest, TwoThatWakeEachOtherDoNotStarveTheQueue) {
+  ThreadPool pool({.threads = 1, .slot_runs_max = 10, .shared_first_every = 1000000});
+  std::vector<int> order;
+  Numbered first(pool, 0, order);
+  Numbered ping(pool, 1, order);
+  Numbered pong(pool, 2, order);
+  Numbered waiting(pool, 3, order);
+  first.wakes = {&waiting, &ping};
+  ping.wakes = {&pong};
+  pong.wakes = {&ping};
+  waiting.is_last = true;
+  pool.Schedule(&first);
+  waiting.done.WaitForNotification();
+  ping.wakes.clear();  // they end; on one worker what waits now is behind them
+  Blocker behind;
+  behind.go_on.Notify();
+  pool.Schedule(&behind);
+  behind.done.WaitForNotification();
+  const auto place = std::find(order.begin(), order.end(), 3);
+  ASSERT_NE(place, order.end());
+  EXPECT_LE(place - order.begin(), 1 + 10);
+}
+
+TEST(ThreadPoolTest, WhatPlainThreadsScheduleIsNotStarved) {
+  ThreadPool pool({.threads = 1});
+  std::atomic<bool> is_over{false};
+  class Endless final : public Runnable {
+   public:
+    Endless(Executor& executor, std::atomic<bool>& is_over) : executor_(executor), is_over_(is_over) {}
+    void Run() override {
+      if (is_over_.load()) {
+        done.Notify();
+      } else {
+        executor_.Schedule(this);
+      }
+    }
+    absl::Notification done;
+
+   private:
+    Executor& executor_;
+    std::atomic<bool>& is_over_;
+  };
+  Endless endless(pool, is_over);
+  pool.Schedule(&endless);
+  Blocker other;
+  other.go_on.Notify();
+  pool.Schedule(&other);
+  other.done.WaitForNotification();
+  is_over.store(true);
+  endless.done.WaitForNotification();
+  EXPECT_EQ(pool.stats().workers, 1);
+}
+
+TEST(ThreadPoolTest, ATurnMayMakeMoreRunnableThanAQueueHolds) {
+  for (const int threads : {1, 2}) {
+    ThreadPool pool({.threads = threads});
+    constexpr int kRunners = 5000;
+    absl::BlockingCounter done(kRunners);
+    std::vector<std::unique_ptr<Runner>> runners;
+    for (int i = 0; i < kRunners; ++i) runners.push_back(std::make_unique<Runner>(pool, 2, done));
+    std::vector<int> order;
+    Numbered first(pool, 0, order);
+    for (const auto& runner : runners) first.wakes.push_back(runner.get());
+    pool.Schedule(&first);
+    done.Wait();
+    EXPECT_EQ(order.size(), 1U);
+  }
+}
+
+TEST(ThreadPoolTest, AnIdlePoolDoesNothing) {
+  ThreadPool pool({.threads = 2});
+  Blocker one;
+  one.go_on.Notify();
+  pool.Schedule(&one);
+  one.done.WaitForNotification();
+  while (pool.stats().parked < 2) std::this_thread::yield();
+  const int64_t before = pool.stats().rounds;
+  absl::Notification later;
+  pool.RunAt(pool.clock().Now() + absl::Milliseconds(100), [&] { later.Notify(); });
+  later.WaitForNotification();
+  EXPECT_EQ(pool.stats().parked, 2);
+  // It may have been in the middle of one, and gone to sleep after it; it would make fifty.
+  EXPECT_LE(pool.stats().rounds - before, 2);
 }
 
 TEST(ThreadPoolTest, TimersRunAtTheirTimeInOrder) {

@@ -18,10 +18,23 @@ struct Immovable {
   Immovable(Immovable&&) = delete;
 };
 
+// As a generator writes it: only its ref, and classes derived from it, name its mailboxes.
+class AuctionActor : public Actor {
+ protected:
+  Mailbox<"MakeOffer", int> make_offer{this};
+  friend class AuctionRef;
+};
+
+class AuctionRef : public Ref<AuctionActor> {
+ public:
+  Channel<int> make_offer() const { return (*this)[&AuctionActor::make_offer]; }
+};
+
 class Sample final : public Actor {
  public:
   Mailbox<"tell", int> tell{this};
   Mailbox<"call", Call<int, int>> call{this};
+  MailboxArray<"array", int> array{this, 2};
   Next Start() override { return good_; }
 
  private:
@@ -29,7 +42,11 @@ class Sample final : public Actor {
   int Answer(int) { return 0; }
   bool Holds() const { return true; }
   Task<> Await() { co_return; }
-  Behavior good_{"good", On(tell, &Sample::Tell).When(&Sample::Holds), On(call, &Sample::Answer)};
+  void Enter() {}
+  Behavior good_ = Behavior("good", On(tell, &Sample::Tell).When(&Sample::Holds), On(call, &Sample::Answer),
+                            On(array, &Sample::Tell).When([](const Sample&) { return true; }))
+                       .WhenEntered(&Sample::Enter)
+                       .WhenLeft([] {});
 
 #ifdef NOCOMPILE_IMMOVABLE
   Mailbox<"immovable", Immovable> immovable{this};
@@ -64,6 +81,22 @@ class Sample final : public Actor {
   bool Changes() { return true; }
   Behavior bad_{"bad", On(tell, &Sample::Tell).When(&Sample::Changes)};
 #endif
+#ifdef NOCOMPILE_GUARD_FUNCTION_CHANGES_ITS_ACTOR
+  Behavior bad_{"bad", On(tell, &Sample::Tell).When([](Sample&) { return true; })};
+#endif
+#ifdef NOCOMPILE_GUARD_OF_AN_ARRAY_CHANGES_ITS_ACTOR
+  bool Changes(size_t) { return true; }
+  Behavior bad_{"bad", On(array, &Sample::Tell).When(&Sample::Changes)};
+#endif
+#ifdef NOCOMPILE_HOOK_IS_A_COROUTINE
+  Behavior bad_ = Behavior("bad", On(tell, &Sample::Tell)).WhenEntered(&Sample::Await);
+#endif
+#ifdef NOCOMPILE_HOOK_RETURNS_A_BEHAVIOR
+  Behavior bad_ = Behavior("bad", On(tell, &Sample::Tell)).WhenLeft([this] { return good_; });
+#endif
+#ifdef NOCOMPILE_HOOK_TAKES_SOMETHING
+  Behavior bad_ = Behavior("bad", On(tell, &Sample::Tell)).WhenEntered(&Sample::Tell);
+#endif
 #ifdef NOCOMPILE_GUARD_WITH_A_CAPTURE
   Behavior bad_{"bad", On(tell, &Sample::Tell).When([this](const Sample&) { return true; })};
 #endif
@@ -72,7 +105,15 @@ class Sample final : public Actor {
 #endif
 };
 
-void Use(const Ref<Sample>& sample, ActorSystem& system) {
+void Use(const Ref<Sample>& sample, const AuctionRef& auction, ActorSystem& system) {
+  system.Spawn<Sample>();
+  (void)auction.make_offer().Send(1);
+#ifdef NOCOMPILE_MAILBOX_OF_ANOTHER_CLASS
+  (void)auction[&AuctionActor::make_offer].Send(1);
+#endif
+#ifdef NOCOMPILE_TELL_OF_A_WRONG_TYPE
+  sample[&Sample::tell].Tell(std::string("one"));
+#endif
   (void)sample[&Sample::tell].Send(1);
   (void)system.Ask(sample[&Sample::call], 1, absl::Seconds(1));
 #ifdef NOCOMPILE_WRONG_TYPE

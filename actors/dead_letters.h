@@ -1,0 +1,76 @@
+// Dead letters: the messages that reached no handler, as a stream, and as lines
+// of the log.
+//
+//   const uint64_t id = system.SubscribeDeadLetters([](const DeadLetter& letter) { … });
+//   system.UnsubscribeDeadLetters(id);
+//
+// The log gets at most limits::kDeadLetterLinesPerSecond lines a second, by the
+// system's clock; the next line after that says how many were suppressed.
+// Listeners hear of all. A listener runs on the thread that made the letter,
+// one at a time, and must not wait, nor (un)subscribe; it may send.
+// Threads: any. After Unsubscribe has returned its listener does not run.
+#ifndef UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
+#define UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+// A message that reached no handler: accepted and then left behind, or told and
+// refused.
+struct DeadLetter {
+  absl::Status why;
+  Pid from;  // null: a plain thread
+  Pid to;
+  std::string mailbox;
+  std::string type;
+
+  std::string ToString() const;
+};
+
+class DeadLetterStream {
+ public:
+  using Listener = absl::AnyInvocable<void(const DeadLetter&)>;
+
+  // Both outlive it.
+  DeadLetterStream(Clock& clock, LogSink& log) : clock_(clock), log_(log) {}
+  // Says how many lines were suppressed last.
+  ~DeadLetterStream();
+  DeadLetterStream(const DeadLetterStream&) = delete;
+  DeadLetterStream& operator=(const DeadLetterStream&) = delete;
+
+  void Publish(const DeadLetter& letter);
+  uint64_t Subscribe(Listener listener);
+  // False when there is no such subscription (any more).
+  bool Unsubscribe(uint64_t id);
+
+ private:
+  void Log(const DeadLetter& letter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LogSuppressed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Clock& clock_;
+  LogSink& log_;
+  absl::Mutex mu_;
+  std::vector<std::pair<uint64_t, Listener>> listeners_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
+  // The second that lines are counted in, from its first line.
+  MonotonicTime second_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();
+  int lines_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t suppressed_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_DEAD_LETTERS_H_

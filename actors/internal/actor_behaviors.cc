@@ -1,0 +1,90 @@
+// Which behaviour an actor has: become, the stack below it, and the hooks of
+// entering and leaving.
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy::internal {
+
+void ActorCore::Become(BehaviorPtr table) {
+  if (table != nullptr && (table != behavior_ || (rare_ != nullptr && rare_->become != nullptr))) {
+    rare().become = std::move(table);
+  }
+}
+
+absl::Status ActorCore::BecomeStacked(BehaviorPtr table) {
+  const BehaviorPtr top = rare().become != nullptr ? rare_->become : behavior_;
+  if (top == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("BecomeStacked(", table->name, "): the actor has no behavior yet for it to lie on"));
+  }
+  if (rare_->stack.size() >= limits::kBehaviorsStackedMax) {
+    return MakeError(ErrorKind::kFull,
+                     absl::StrCat("BecomeStacked(", table->name, "): ", limits::kBehaviorsStackedMax,
+                                  " behaviors lie below ", top->name, " already, the most there may be"));
+  }
+  rare_->stack.push_back(top);
+  rare_->become = std::move(table);
+  return absl::OkStatus();
+}
+
+absl::Status ActorCore::Unbecome() {
+  if (rare_ == nullptr || rare_->stack.empty()) {
+    return absl::FailedPreconditionError(
+        "Unbecome: no behavior lies below the present one; BecomeStacked puts one there");
+  }
+  rare_->become = std::move(rare_->stack.back());
+  rare_->stack.pop_back();
+  return absl::OkStatus();
+}
+
+// The changes that a step asked for, those of hooks included.
+void ActorCore::ApplyBecome() {
+  if (rare_->become == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
+  for (int changes = 0; rare_->become != nullptr && !has_exit_ && !is_fenced_; ++changes) {
+    if (changes == limits::kBehaviorChangesInARowMax) {
+      SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
+                  absl::StrCat("the hooks of behavior ", behavior_->name, " and others have changed the behavior ",
+                               limits::kBehaviorChangesInARowMax, " times in a row"))),
+              /*is_kill=*/false);
+      return;
+    }
+    ChangeBehavior();
+  }
+}
+
+void ActorCore::ChangeBehavior() {
+  if (rare_->become == behavior_) {
+    rare_->become = nullptr;
+    return;
+  }
+  if (behavior_ != nullptr) RunHook(behavior_->hooks.left);
+  if (has_exit_ || is_fenced_) return;
+  // Of what its leave hook has become, if it has.
+  EnterBehavior(std::exchange(rare_->become, nullptr));
+}
+
+void ActorCore::EnterBehavior(BehaviorPtr table) {
+  RemoveBehaviorTimers();
+  behavior_ = std::move(table);
+  if (rare_ != nullptr) ++rare_->epoch;
+  rank_index_ = 0;
+  rank_used_ = 0;
+  AddBehaviorTimers(*behavior_);
+  RunHook(behavior_->hooks.entered);
+  if (!is_fenced_) ReturnPostponed();
+}
+
+void ActorCore::RunHook(Hook& hook) {
+  if (hook == nullptr) return;
+  std::exception_ptr thrown;
+  InUserCode([&] { thrown = Caught([&] { hook(*actor_); }); });
+  if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), /*is_kill=*/false);
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,245 @@
+// How an actor ends, by itself or fenced.
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/turn_scope.h"
+
+namespace understudy::internal {
+
+ExitReason ActorCore::reason() const {
+  return rare_ != nullptr && rare_->exit.has_value() ? *rare_->exit : ExitReason::Normal();
+}
+
+const ExitReason* ActorCore::ending() const {
+  static const ExitReason* const normal = new ExitReason(ExitReason::Normal());
+  if (!has_exit_) return nullptr;
+  return rare_ != nullptr && rare_->exit.has_value() ? &*rare_->exit : normal;
+}
+
+// Suspended handlers newest first, OnExit, the object, names, exits and Downs.
+void ActorCore::End() {
+  const ExitReason reason = this->reason();
+  is_ending_ = true;
+  cell().BeginStop();
+  if (rare_ != nullptr) {
+    rare_->resumable.clear();
+    rare_->become = nullptr;
+    DropActivations(reason);
+  }
+  InUserCode([&] {
+    if (actor_ != nullptr && !is_killed_) {
+      (void)Caught([&] { actor_->OnExit(reason); });  // the reason is decided already
+    }
+  });
+  if (!is_fenced_) {
+    DropHandlers();
+    std::unique_ptr<Actor> object = std::move(actor_);
+    InUserCode([&] { object = nullptr; });
+  }
+  if (is_fenced_) {
+    FinishFenced();
+    return;
+  }
+  LeaveRegistry();
+  BuryWaiting(reason);
+  // Before others can be told that it is gone.
+  TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
+  Bury(cell().Close(), reason);
+  CountEnd();
+  if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
+  TellOfEnd(reason);
+  Free();
+}
+
+void ActorCore::DropActivations(const ExitReason& reason) {
+  while (!rare_->activations.empty() && !is_fenced_) {
+    const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
+    rare_->activations.pop_back();
+    InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
+    if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced_) continue;
+    system().CountInHand(-1);
+    system().Count(Fate::kFailed);
+    if (newest->is_call() && !newest->answer_given()) {
+      newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
+    }
+  }
+}
+
+// What handlers hold belongs to the object, and goes on the actor's own turn:
+// it may be a Replier or a MonitorHandle, which come back here.
+void ActorCore::DropHandlers() {
+  behavior_ = nullptr;
+  if (rare_ == nullptr) return;
+  rare_->stack.clear();
+  rare_->receives.clear();
+  rare_->exit_handler = nullptr;
+  rare_->parent_exit_handler = nullptr;
+  rare_->stop_handler = nullptr;
+  (void)std::exchange(rare_->events, {});
+  (void)std::exchange(rare_->timers, {});
+  (void)std::exchange(rare_->monitor_handlers, {});
+  (void)std::exchange(rare_->outcome_handlers, {});
+  for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
+  if (asks() != nullptr) asks()->DropAnswers();
+}
+
+void ActorCore::LeaveRegistry() {
+  if (rare_ != nullptr) {
+    for (const auto& [id, watch] : rare_->name_watches) system().registry().Unwatch(watch.registry_id);
+  }
+  if (has_names_) system().registry().RemoveAll(self());
+}
+
+void ActorCore::BuryWaiting(const ExitReason& reason) {
+  if (has_mail_ == 0) return;
+  for (size_t i = 0; i < layout().size(); ++i) {
+    Queue& queue = cell().queue(i);
+    while (queue.newest != nullptr) {
+      Envelope* oldest = queue.newest->next;
+      TakeOut(oldest, queue.newest);
+      Dispose(oldest, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+    }
+  }
+}
+
+// What arrived and was not sorted when the life ended.
+void ActorCore::Bury(Envelope* rest, const ExitReason& reason) {
+  const auto bury = [&](Envelope* envelope) {
+    if (envelope->life != life()) {
+      OnStale(envelope);
+      return;
+    }
+    if (envelope->kind == EnvelopeKind::kMessage) {
+      if (envelope->has(Envelope::kIsEarly)) {
+        cell().ReleaseEarly();
+        system().CountUnsorted();
+      } else {
+        Leave(envelope);
+      }
+      Dispose(envelope, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      return;
+    }
+    if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(std::move(*static_cast<Signal*>(envelope->value())));
+    Envelope::Delete(envelope);
+  };
+  if (rare_ != nullptr) {
+    for (Envelope* envelope : std::exchange(rare_->unsorted, {})) bury(envelope);
+  }
+  while (rest != nullptr) bury(std::exchange(rest, rest->next));
+}
+
+// A signal that an ended actor must still answer, or remember not to.
+void ActorCore::BuryEnded(Signal signal) {
+  switch (signal.kind) {
+    case SignalKind::kLink:
+    case SignalKind::kUnlink:
+    case SignalKind::kUnlinkAck:
+    case SignalKind::kMonitor:
+    case SignalKind::kDemonitor:
+      Act(std::move(signal));
+      break;
+    case SignalKind::kExit:
+      if (signal.is_link) links().OnLinkExit(signal.from);
+      break;
+    case SignalKind::kDown:
+      links().OnDown(signal.id);
+      break;
+    default:
+      break;
+  }
+}
+
+void ActorCore::TellOfEnd(const ExitReason& reason) {
+  if (rare_ != nullptr) {
+    DropAsks();
+    for (const auto& [id, target] : rare_->links.monitored()) {
+      system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
+    }
+    for (const Pid peer : rare_->links.Links()) {
+      system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
+    }
+    for (const auto& [watcher, id] : rare_->links.watchers()) {
+      system().Post({.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason});
+    }
+  }
+  if (is_linked_to_parent_) {
+    system().Post({.kind = SignalKind::kExit, .from = self(), .to = parent(), .is_link = true, .reason = reason});
+  }
+}
+
+// The life's counts go to the system's, for the ledger.
+void ActorCore::CountEnd() {
+  system().AddEnded(cell().counts());
+  cell().ResetCounts();
+}
+
+// The last use of this object.
+void ActorCore::Free() {
+  SystemCore& core = system();
+  ActorCell& own = cell();
+  if (rare_ != nullptr && rare_->executor_timer != 0) core.executor().Cancel(rare_->executor_timer);
+  if (own_thread() != 0) core.executor().EndOwnThread(own_thread());
+  this->~ActorCore();
+  core.cells().Free(&own);
+  // The system may be destroyed as soon as its last actor has ended.
+  Executor& executor = core.executor();
+  // Before Notify asks whether somebody waits: one total order with BlockUntil.
+  core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
+  executor.Notify();
+}
+
+// The handler that runs has not returned for long after a Kill. Its thread is
+// held in user code, and finds the mark when it comes back to the kernel.
+void ActorCore::Fence() {
+  SystemCore* const system = SystemCore::OfLife(life());
+  TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
+  has_exit_ = true;
+  is_killed_ = true;
+  is_ending_ = true;
+  is_fenced_ = true;
+  rare().exit = ExitReason::KilledHandlerRunning();
+  const ExitReason reason = this->reason();
+  cell().BeginStop();
+  rare_->resumable.clear();
+  SettleFenced(current_, reason);
+  for (const auto& activation : rare_->activations) {
+    if (activation.get() != current_) SettleFenced(activation.get(), reason);
+    if (activation->source() == Activation::Source::kMessage && !activation->is_passed_on) system->CountInHand(-1);
+  }
+  LeaveRegistry();
+  BuryWaiting(reason);
+  TellOutcome(SpawnReport::Kind::kFailed, reason);
+  Bury(cell().Close(), reason);
+  CountEnd();
+  if (cell().has_room_waiters()) system->room_waiters().Admit(cell(), life());
+  TellOfEnd(reason);
+  if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
+  system->CountFenced(1);
+}
+
+// A message in hand of a fenced actor.
+void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
+  if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_passed_on) return;
+  system().Count(Fate::kFailed);
+  if (activation->is_call() && !activation->answer_given()) {
+    activation->GiveAwayAnswer();
+    system().Reply(self(), activation->asker(), activation->ask(), CalleeExitedError(self().ToString(), reason));
+  }
+}
+
+// The handler of a fenced actor has returned: what it left is destroyed here.
+void ActorCore::FinishFenced() {
+  SystemCore& core = system();
+  InUserCode([&] {
+    while (!rare_->activations.empty()) rare_->activations.pop_back();
+  });
+  DropHandlers();
+  InUserCode([&] { actor_ = nullptr; });
+  core.CountFenced(-1);
+  Free();
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,51 @@
+// Classifiers: a message in hand that its handler passes on to another mailbox
+// of its own actor.
+#include <atomic>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_core.h"
+
+namespace understudy::internal {
+
+void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
+  UNDERSTUDY_CHECK(current_ != nullptr && current_->source() == Activation::Source::kMessage,
+                   "PassOn without a message in hand");
+  UNDERSTUDY_CHECK(!current_->is_passed_on, "PassOn twice: the message in hand has been passed on already");
+  UNDERSTUDY_CHECK(!current_->is_postponed, "PassOn of a message that was postponed");
+  UNDERSTUDY_CHECK(call.ask == current_->ask() && (call.ask == 0 || call.asker == current_->asker()),
+                   current_->is_call() ? "PassOn of a call in hand goes with its own Replier, to a mailbox of calls"
+                                       : "PassOn of a Replier: the message in hand is not its call");
+  const auto place = static_cast<size_t>(mailbox);
+  const MailboxDeclaration& target = layout()[place];
+  Envelope* const envelope = payload.Release();
+  envelope->kind = EnvelopeKind::kMessage;
+  envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
+  envelope->life = life();
+  envelope->set_sender(current_->envelope->sender());
+  envelope->mailbox = static_cast<uint8_t>(place);
+  envelope->call().ask = current_->ask();
+  envelope->call().deadline = current_->deadline();
+  envelope->call().accepted = system().clock().Now();
+  envelope->call().bytes = target.has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  // The message in hand has its fate now, whatever its handler still does.
+  current_->is_passed_on = true;
+  if (current_->held() != nullptr) system().CountInHand(-1);
+  PublishLimits();
+  if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
+    if (target.options.overflow == Overflow::kFailActor) {
+      SetExit(ExitReason::Overflow(target.wire_name), /*is_kill=*/false);
+    }
+    Dispose(envelope, Fate::kDeadLetter,
+            MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", target.wire_name, " holds ", target.room(),
+                                                     " messages, its capacity, and takes none that is passed on")));
+    return;
+  }
+  system().Count(Fate::kPassedOn);
+  Enqueue(envelope);
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,122 @@
+// Rare: what an actor has besides its mailboxes and its behaviour, made at the
+// first use of any of it. Owner's turn only.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/link_table.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/timer_queue.h"
+
+namespace understudy::internal {
+
+// An event that waits for its handler, and what it came from, so that it can be
+// taken back.
+struct Event {
+  enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
+  Kind kind = Kind::kTimer;
+  uint64_t stamp = 0;
+  uint64_t id = 0;     // monitor or timer
+  uint64_t epoch = 0;  // of the behaviour, for its timers; 0 for others
+  Pid peer;
+  ExitReason reason;  // for events that end the actor when nobody handles them
+  Payload payload;
+  std::shared_ptr<MessageHandler> handler;  // null: it ends the actor
+};
+
+struct Timer {
+  enum class Kind { kBehavior, kIdle, kNamed, kStartTimeout, kParentExit };
+  Kind kind = Kind::kBehavior;
+  uint64_t epoch = 0;    // kBehavior, kIdle
+  std::string name;      // kNamed
+  absl::Duration quiet;  // kIdle
+  MonotonicTime since;   // kIdle: armed or fired last
+  size_t place = 0;      // kIdle: in behavior_timers
+  std::shared_ptr<MessageHandler> handler;
+};
+
+// A Receive of the process style.
+struct ReceiveUnderWay {
+  BehaviorPtr table;
+  Waiter receiver;
+  std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
+  bool is_taken = false;                        // what it waited for is in hand
+};
+
+struct NameWatch {
+  uint64_t registry_id = 0;
+  std::string name;
+  std::shared_ptr<MessageHandler> handler;
+};
+
+// What a spawn leaves for the first turn.
+struct Birth {
+  MakeActor make;
+  std::unique_ptr<SpawnOptions> options;  // null for the plainest
+  bool tells_outcome = false;             // the handler itself is the parent's
+  absl::optional<ExitReason> has_failed;  // before anything ran
+};
+
+struct Rare {
+  std::unique_ptr<SpawnOptions> options;
+  bool tells_outcome = false;  // and has not yet
+
+  absl::optional<ExitReason> exit;  // Normal without one
+  absl::optional<Random> random;
+
+  std::vector<Envelope*> unsorted;  // came after what ends the actor
+  std::list<Event> events;
+  std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
+  absl::InlinedVector<Waiter, 2> resumable;
+  std::vector<ReceiveUnderWay> receives;  // the innermost last
+
+  BehaviorPtr become;              // when the handler returns
+  std::vector<BehaviorPtr> stack;  // below what it has, or will have become
+  uint64_t epoch = 1;              // counts behaviours entered
+  std::vector<uint64_t> behavior_timers;
+  MonotonicTime last_message;
+
+  uint64_t leased = 0;  // mailboxes that a lease keeps closed
+  std::vector<uint32_t> leases;
+
+  LinkTable links;
+  std::map<uint64_t, std::shared_ptr<MessageHandler>> monitor_handlers;
+  std::map<Pid, std::shared_ptr<MessageHandler>> outcome_handlers;
+  std::map<uint64_t, NameWatch> name_watches;
+  uint64_t last_name_watch = 0;
+  bool traps_exits = false;
+  std::shared_ptr<MessageHandler> exit_handler;
+  std::shared_ptr<MessageHandler> parent_exit_handler;
+  std::shared_ptr<MessageHandler> stop_handler;
+  uint64_t parent_exit_timer = 0;  // 0 until the parent's exit has come
+
+  TimerQueue<Timer> timers;
+  std::map<std::string, uint64_t, std::less<>> named_timers;
+  uint64_t executor_timer = 0;
+  MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
+
+  std::unique_ptr<AskTable> asks;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_

@@ -1,0 +1,118 @@
+// The process style: one coroutine that receives (semantics 3.8).
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "understudy/actors/check.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/exceptions.h"
+
+namespace understudy::internal {
+
+void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) {
+  UNDERSTUDY_CHECK(is_process_, "Receive is for the process style, where Start returns the Task<> that receives; ",
+                   self().ToString(), " has behaviours: Become one that names what it waits for");
+  UNDERSTUDY_CHECK(rare().receives.empty() || rare().receives.back().is_taken, "a Receive of ", self().ToString(),
+                   " waits already; only the handler of what it has taken may Receive meanwhile");
+  if (stage_ == Stage::kStarting) FinishStart();
+  rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current_}});
+  ++rare().epoch;
+  ReturnPostponed();
+  AddBehaviorTimers(*rare().receives.back().table);
+}
+
+bool ActorCore::IsReceiver(const Activation& activation) const {
+  return std::any_of(rare_->receives.begin(), rare_->receives.end(),
+                     [&](const ReceiveUnderWay& receive) { return receive.receiver.activation == &activation; });
+}
+
+// The first clause that takes the event, or null.
+const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& event) {
+  for (const EventEntry& entry : table.events) {
+    if (entry.type != event.payload.type()) continue;
+    bool takes = entry.predicate == nullptr;
+    if (!takes) {
+      std::exception_ptr thrown;
+      InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
+      if (is_fenced_) return nullptr;
+      if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
+    }
+    if (takes || has_exit_) return &entry;
+  }
+  return nullptr;
+}
+
+// Takes the first event that came before stamp `before` and does not wait. True
+// when there was one. The Receive's own timeouts are only noted.
+bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout) {
+  auto& events = rare().events;
+  for (auto place = events.begin(); place != events.end() && place->stamp < before; ++place) {
+    if (place->epoch != 0) {
+      has_timeout = has_timeout || !IsStale(*place);
+      continue;
+    }
+    const EventEntry* clause = ClauseFor(table, *place);
+    if (has_exit_ || is_fenced_) return true;
+    const bool ends_actor = place->handler == nullptr &&
+                            (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
+    if (clause == nullptr && place->handler == nullptr && !ends_actor) continue;
+    Event taken = std::move(*place);
+    events.erase(place);
+    std::shared_ptr<MessageHandler> handler = clause != nullptr ? clause->handler : taken.handler;
+    RunEvent(std::move(taken), std::move(handler), /*ends_receive=*/clause != nullptr);
+    return true;
+  }
+  return false;
+}
+
+// What waits is taken in the order of arrival; a timeout when nothing is there.
+bool ActorCore::ReceiveOne(BehaviorTable& table) {
+  const Choices candidates = Candidates(table);
+  if (has_exit_ || is_fenced_) return false;
+  uint64_t earliest = UINT64_MAX;
+  for (const Choice& candidate : candidates) earliest = std::min(earliest, candidate.envelope->stamp);
+  bool has_timeout = false;
+  if (TakeEvents(table, earliest, has_timeout)) return true;
+  if (!candidates.empty()) {
+    HandleMessage(ChooseByRank(table, candidates));
+    return true;
+  }
+  if (!has_timeout && rare().receives.back().timeout_now == nullptr) return false;
+  TakeTimeout();
+  return true;
+}
+
+void ActorCore::TakeTimeout() {
+  Event timeout{.kind = Event::Kind::kTimer,
+                .epoch = rare().epoch,
+                .payload = Payload::Of(TimerEvent{}),
+                .handler = rare().receives.back().timeout_now};
+  const auto fired = std::find_if(rare().events.begin(), rare().events.end(),
+                                  [&](const Event& event) { return event.epoch != 0 && !IsStale(event); });
+  if (fired != rare().events.end()) timeout.handler = fired->handler;
+  std::shared_ptr<MessageHandler> handler = timeout.handler;
+  RunEvent(std::move(timeout), std::move(handler), /*ends_receive=*/true);
+}
+
+// What the Receive waited for is in hand: it takes nothing more.
+void ActorCore::BeginRound(Activation& activation) {
+  ReceiveUnderWay& receive = rare().receives.back();
+  receive.is_taken = true;
+  activation.Hold().behavior = receive.table;
+  activation.ends_receive = true;
+  activation.is_interleaved = false;  // nothing else is taken meanwhile
+  RemoveBehaviorTimers();
+  ++rare().epoch;
+  const auto is_timeout = [](const Event& event) { return event.epoch != 0; };
+  rare().events.remove_if(is_timeout);
+}
+
+// It has been handled: the Receive is over.
+void ActorCore::SettleRound(const Activation& activation) {
+  if (!activation.ends_receive) return;
+  rare().resumable.push_back(rare().receives.back().receiver);
+  rare().receives.pop_back();
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,172 @@
+// The clauses of a MailboxArray: one for each of its mailboxes, written as one.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_ARRAY_CLAUSE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_ARRAY_CLAUSE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/replier.h"
+
+namespace understudy::internal {
+
+// A handler and which mailbox the message came from, as one callable.
+template <class F, class Element>
+class BoundToElement {
+ public:
+  BoundToElement(F& handler, Actor& self, Element element) : handler_(handler), self_(self), element_(element) {}
+
+  template <class... Args>
+    requires(CanCallHandler<F, Args..., Element>())
+  decltype(auto) operator()(Args&&... args) const {
+    return CallHandler(handler_, self_, std::forward<Args>(args)..., Element(element_));
+  }
+
+ private:
+  F& handler_;
+  Actor& self_;
+  Element element_;
+};
+
+// It takes the message, perhaps a Replier, and then an Element.
+template <class M, class F, class Element>
+constexpr bool TakesElement() {
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  if constexpr (CanCallHandler<F, Request&&, Element>()) {
+    return true;
+  } else if constexpr (Traits::kIsCall) {
+    return CanCallHandler<F, Request&&, Replier<typename Traits::Reply>, Element>();
+  } else {
+    return false;
+  }
+}
+
+// It does, and is a coroutine.
+template <class M, class F, class Element>
+constexpr bool AwaitsWithElement() {
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  if constexpr (CanCallHandler<F, Request&&, Element>()) {
+    return IsTask<HandlerResult<F, Request&&, Element>>::value;
+  } else {
+    return IsTask<HandlerResult<F, Request&&, Replier<typename Traits::Reply>, Element>>::value;
+  }
+}
+
+// A handler that is told the place or the label of the mailbox.
+template <class M, class F>
+class ElementHandler final : public MessageHandler {
+ public:
+  ElementHandler(F handler, size_t place, std::string label)
+      : MessageHandler(kAwaits), handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
+
+  void Run(Actor& self, Activation& activation) override {
+    if constexpr (TakesElement<M, F, size_t>()) {
+      RunBound<size_t>(self, activation, place_);
+    } else {
+      RunBound<absl::string_view>(self, activation, label_);
+    }
+  }
+
+ private:
+  // What it makes ends here; a coroutine holds the element, and a lambda's
+  // captures are in this handler.
+  template <class Element>
+  void RunBound(Actor& self, Activation& activation, Element element) {
+    TypedHandler<M, BoundToElement<F, Element>> bound({handler_, self, element});
+    bound.Run(self, activation);
+  }
+
+  static constexpr bool kAwaits =
+      AwaitsWithElement<M, F, std::conditional_t<TakesElement<M, F, size_t>(), size_t, absl::string_view>>();
+
+  F handler_;
+  const size_t place_;
+  const std::string label_;
+};
+
+template <class M, class F>
+std::unique_ptr<MessageHandler> MakeElementHandler(F handler, size_t place, const std::string& label) {
+  if constexpr (TakesElement<M, F, size_t>() || TakesElement<M, F, absl::string_view>()) {
+    return std::make_unique<ElementHandler<M, F>>(std::move(handler), place, label);
+  } else {
+    return MakeHandler<M>(std::move(handler));
+  }
+}
+
+}  // namespace understudy::internal
+
+namespace understudy {
+
+// What On, Refuse and Drop give for a MailboxArray: MailboxClause's choices,
+// made for each of its mailboxes.
+template <class Request>
+class ArrayClause {
+ public:
+  explicit ArrayClause(std::vector<MailboxClause<Request>> clauses) : clauses_(std::move(clauses)) {}
+
+  // One guard for all: a const member function, or a captureless callable that
+  // takes `const Self&`.
+  template <class A>
+  ArrayClause&& When(bool (A::*guard)() const) && {
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
+  }
+  template <class F>
+  ArrayClause&& When(F guard) && {
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
+  }
+  // A guard of each: a const member function that takes the mailbox's place.
+  template <class A>
+  ArrayClause&& When(bool (A::*guard)(size_t place) const) && {
+    size_t place = 0;
+    return std::move(*this).Each(
+        [&](MailboxClause<Request>&& clause) { std::move(clause).WhenElement(guard, place++); });
+  }
+  template <class F>
+    requires std::is_invocable_r_v<bool, F, const Request&>
+  ArrayClause&& If(F predicate) && {
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).If(predicate); });
+  }
+  ArrayClause&& Rank(int rank) && {
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Rank(rank); });
+  }
+  // Later mailboxes first: each has its place as its rank.
+  ArrayClause&& RankByPlace() && {
+    int place = 0;
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Rank(place++); });
+  }
+  ArrayClause&& Quota(int messages) && {
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Quota(messages); });
+  }
+  ArrayClause&& Interleaved() && {
+    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Interleaved(); });
+  }
+
+  std::vector<internal::ClauseEntry> TakeEntry() && {
+    std::vector<internal::ClauseEntry> entries;
+    entries.reserve(clauses_.size());
+    for (MailboxClause<Request>& clause : clauses_) entries.push_back(std::move(clause).TakeEntry());
+    return entries;
+  }
+
+ private:
+  template <class Change>
+  ArrayClause&& Each(Change change) && {
+    for (MailboxClause<Request>& clause : clauses_) change(std::move(clause));
+    return std::move(*this);
+  }
+
+  std::vector<MailboxClause<Request>> clauses_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_ARRAY_CLAUSE_H_

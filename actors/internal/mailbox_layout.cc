@@ -1,0 +1,85 @@
+#include "understudy/actors/internal/mailbox_layout.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy::internal {
+namespace {
+
+struct Growing {
+  absl::Mutex mu;
+  size_t count ABSL_GUARDED_BY(mu) = 0;
+};
+
+Growing& GetGrowing() {
+  static Growing* const growing = new Growing;
+  return *growing;
+}
+
+bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
+  return a.hash == b.hash && a.request == b.request && a.reply == b.reply &&
+         a.options.capacity_messages == b.options.capacity_messages &&
+         a.options.capacity_bytes == b.options.capacity_bytes && a.options.overflow == b.options.overflow &&
+         a.options.time_to_live == b.options.time_to_live && a.options.on_restart == b.options.on_restart;
+}
+
+}  // namespace
+
+uint32_t MailboxDeclaration::room() const {
+  constexpr int64_t kMost = int64_t{1} << 29;  // counts are 32 bits wide, and compared by their difference
+  const int64_t factor = options.overflow == Overflow::kDropOldest ? 2 : 1;
+  return static_cast<uint32_t>(std::clamp<int64_t>(options.capacity_messages, 0, kMost) * factor);
+}
+
+uint64_t MailboxDeclaration::room_bytes() const {
+  constexpr uint64_t kMost = uint64_t{1} << 61;
+  const uint64_t capacity = std::min<uint64_t>(options.capacity_bytes, kMost);
+  return options.overflow == Overflow::kDropOldest ? 2 * capacity : capacity;
+}
+
+const MailboxLayout& MailboxLayout::Empty() {
+  static const MailboxLayout* const empty = new MailboxLayout;
+  return *empty;
+}
+
+const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const {
+  const auto find = [&]() -> const MailboxLayout* {
+    // acquire: pairs with the release below, for what the layout holds.
+    for (const MailboxLayout* longer = longer_.load(std::memory_order_acquire); longer != nullptr;
+         longer = longer->sibling_) {
+      if (AreEqual(*longer->declarations_.back(), added)) return longer;
+    }
+    return nullptr;
+  };
+  if (const MailboxLayout* found = find(); found != nullptr) return *found;
+  Growing& growing = GetGrowing();
+  absl::MutexLock lock(&growing.mu);
+  if (const MailboxLayout* found = find(); found != nullptr) return *found;
+  UNDERSTUDY_CHECK(++growing.count <= limits::kMailboxLayoutsMax, "more than ", limits::kMailboxLayoutsMax,
+                   " different sets of mailboxes; do not take their labels and options from data without a bound");
+  auto* made = new MailboxLayout;
+  made->hashes_ = hashes_;
+  made->hashes_.push_back(added.hash);
+  made->rooms_ = rooms_;
+  made->rooms_.push_back(added.room());
+  made->declarations_ = declarations_;
+  made->declarations_.push_back(new MailboxDeclaration(added));
+  const uint64_t bit = uint64_t{1} << size();
+  const bool overflows = added.options.overflow != Overflow::kRefuse;
+  made->overflowing_ = overflowing_ | (overflows ? bit : 0);
+  made->plain_ = plain_ | (overflows || added.has_bytes() || added.has_time_to_live() ? 0 : bit);
+  made->has_bytes_ = has_bytes_ || added.has_bytes();
+  made->sibling_ = longer_.load(std::memory_order_relaxed);
+  // release: pairs with the acquire above.
+  longer_.store(made, std::memory_order_release);
+  return *made;
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,76 @@
+// MailboxLayout: the mailboxes of an actor, in order. Actors that declare the
+// same mailboxes share one; it is never changed or destroyed, so that a sender
+// may read that of an actor which has ended meanwhile.
+//
+// Any thread.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_MAILBOX_LAYOUT_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_MAILBOX_LAYOUT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/mailbox_options.h"
+#include "understudy/actors/message.h"
+
+namespace understudy::internal {
+
+struct MailboxDeclaration {
+  absl::string_view wire_name;  // valid for ever
+  uint32_t hash = 0;
+  const MessageType* request = nullptr;
+  const MessageType* reply = nullptr;  // null for a tell
+  MailboxOptions options;
+
+  bool is_call() const { return reply != nullptr; }
+  bool has_bytes() const { return options.capacity_bytes != SIZE_MAX; }
+  bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
+  // Messages that fit: where the oldest are dropped, twice the capacity.
+  uint32_t room() const;
+  uint64_t room_bytes() const;
+};
+
+class MailboxLayout {
+ public:
+  // That of an actor without mailboxes.
+  static const MailboxLayout& Empty();
+  // This one and `added`. CHECKs at limits::kMailboxLayoutsMax.
+  const MailboxLayout& With(const MailboxDeclaration& added) const;
+
+  size_t size() const { return declarations_.size(); }
+  const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
+  // (*this)[place].room(), at hand.
+  uint32_t room(size_t place) const { return rooms_[place]; }
+  // The mailbox with that hash, or -1.
+  int Find(uint32_t hash) const {
+    for (size_t place = 0; place < hashes_.size(); ++place) {
+      if (hashes_[place] == hash) return static_cast<int>(place);
+    }
+    return -1;
+  }
+  // Mailboxes for which acceptance is counting: no bound in bytes, no time to
+  // live, and a sender's overflow is only refused. Bit i is mailbox i.
+  uint64_t plain() const { return plain_; }
+  // Mailboxes that fail their actor, or drop their oldest, when they overflow.
+  uint64_t overflowing() const { return overflowing_; }
+  bool has_bytes() const { return has_bytes_; }
+
+ private:
+  MailboxLayout() = default;
+
+  std::vector<uint32_t> hashes_;
+  std::vector<uint32_t> rooms_;
+  std::vector<const MailboxDeclaration*> declarations_;
+  uint64_t plain_ = 0;
+  uint64_t overflowing_ = 0;
+  bool has_bytes_ = false;
+  // Layouts with one mailbox more: a list that only grows, at its front.
+  mutable std::atomic<const MailboxLayout*> longer_{nullptr};
+  mutable const MailboxLayout* sibling_ = nullptr;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_MAILBOX_LAYOUT_H_

@@ -1,0 +1,22 @@
+// TurnScope: while it lives, a turn runs on this thread.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_SCOPE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_SCOPE_H_
+
+#include "understudy/actors/internal/system_core.h"
+
+namespace understudy::internal {
+
+class TurnScope {
+ public:
+  explicit TurnScope(const CurrentTurn& turn) : outer_(ThisTurn()) { ThisTurn() = turn; }
+  ~TurnScope() { ThisTurn() = outer_; }
+  TurnScope(const TurnScope&) = delete;
+  TurnScope& operator=(const TurnScope&) = delete;
+
+ private:
+  const CurrentTurn outer_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_SCOPE_H_

@@ -1,0 +1,167 @@
+// Worker: what a thread that runs turns keeps for them; UserCode and KernelCode
+// mark where it is.
+//
+//   void ActorCell::Run() {                 // kernel code
+//     Worker& worker = *ThisWorker();
+//     {
+//       UserCode user(worker);
+//       handler(message);                   // may call context(), which says KernelCode
+//     }
+//     if (worker.is_fenced) …               // the actor was fenced meanwhile
+//   }
+//
+// A worker holds its lock in kernel code and gives it back around user code.
+// The watchdog and fences seize the lock, and so act on a worker only while it
+// is in user code, and keep it there. Every thread of an executor has a Worker
+// while it runs turns.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_WORKER_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_WORKER_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/base/optimization.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/internal/atomics.h"
+#include "understudy/actors/internal/biased_lock.h"
+
+namespace understudy::internal {
+
+class Worker {
+ public:
+  // `local`: the executor that keeps a slot and a queue for this worker, or null.
+  Worker(Executor& its_executor, Executor* local) : executor(its_executor), local_executor(local) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Own thread, kernel code. Runs a turn of `runnable`.
+  void RunTurn(Runnable& runnable) {
+    current.store(&runnable, std::memory_order_relaxed);
+    is_fenced.store(false, std::memory_order_relaxed);
+    runnable.Run();
+  }
+
+  // Any other thread. True: this worker is in user code and cannot leave it until
+  // EndSeizure. A handler that calls the kernel all the time is caught on its way
+  // out, if it comes there within some microseconds.
+  [[nodiscard]] bool TrySeize() {
+    if (lock.TrySeize()) return true;
+    is_wanted_.store(1, std::memory_order_relaxed);
+    bool is_seized = false;
+    for (int i = 0; i < kSeizeTries && !is_seized; ++i) is_seized = lock.TrySeize();
+    is_wanted_.store(0, std::memory_order_release);
+    StdAtomics::WakeAll(is_wanted_);
+    return is_seized;
+  }
+  void EndSeizure() { lock.EndSeizure(); }
+
+  // Own thread, in user code that it has just come back to: lets a seizure come first.
+  void GiveWay() {
+    if (ABSL_PREDICT_FALSE(is_wanted_.load(std::memory_order_relaxed) != 0)) {
+      StdAtomics::WaitWhile(is_wanted_, uint32_t{1});
+    }
+  }
+
+  // Any other thread. Calls `action` under a seizure, if this worker is in user
+  // code of `turn`, and notes the fence. A turn that is fenced already is nobody's:
+  // its Runnable may run again elsewhere.
+  template <class F>
+  bool WhileInUserCode(Runnable* turn, F&& action) {
+    // relaxed: a guess; under the seizure it is certain.
+    if (current.load(std::memory_order_relaxed) != turn || !TrySeize()) return false;
+    const bool is_here = current.load(std::memory_order_relaxed) == turn && !is_fenced;
+    if (is_here) {
+      action();
+      is_fenced.store(true, std::memory_order_relaxed);
+    }
+    EndSeizure();
+    return is_here;
+  }
+
+  Executor& executor;
+  Executor* const local_executor;
+  BiasedLock<StdAtomics> lock;
+  // The turn that runs, or the last one. Written in kernel code; what another
+  // thread reads is certain only under a seizure.
+  std::atomic<Runnable*> current{nullptr};
+  // `current` was fenced in the user code it is in, or was in. Written under a
+  // seizure; a send reads it from user code, where it may be old.
+  std::atomic<bool> is_fenced{false};
+  // Sections of user code entered so far. Written by the own thread.
+  std::atomic<uint64_t> handlers{0};
+
+ protected:
+  ~Worker() = default;
+
+ private:
+  static constexpr int kSeizeTries = 2000;
+
+  // Somebody tries to seize the lock: whoever leaves the kernel for user code waits for that.
+  std::atomic<uint32_t> is_wanted_{0};
+};
+
+// Null on a thread that runs no turns. Static storage of the thread, at an offset known when the program is loaded: one
+// load, no call.
+inline constinit thread_local Worker* this_worker __attribute__((tls_model("initial-exec"))) = nullptr;
+inline Worker* ThisWorker() { return this_worker; }
+
+// This thread runs turns as `worker` while the scope lasts.
+class WorkerScope {
+ public:
+  explicit WorkerScope(Worker& worker) : outer_(this_worker) { this_worker = &worker; }
+  ~WorkerScope() { this_worker = outer_; }
+  WorkerScope(const WorkerScope&) = delete;
+  WorkerScope& operator=(const WorkerScope&) = delete;
+
+ private:
+  Worker* const outer_;
+};
+
+// The thread is in user code while it lives. Own worker only, in kernel code.
+class UserCode {
+ public:
+  explicit UserCode(Worker& worker) : worker_(worker) {
+    UNDERSTUDY_DCHECK(worker.lock.IsHeldByOwner(), "user code within user code");
+    worker.handlers.store(worker.handlers.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    worker.lock.Release();
+  }
+  ~UserCode() { worker_.lock.Acquire(); }
+  UserCode(const UserCode&) = delete;
+  UserCode& operator=(const UserCode&) = delete;
+
+ private:
+  Worker& worker_;
+};
+
+// A call from user code back into the kernel, while it lives. Nothing on a
+// thread that is in the kernel already, or that runs no turns. The section of
+// user code goes on afterwards: a handler that calls the kernel all the time
+// runs as long as one that does not.
+class KernelCode {
+ public:
+  KernelCode() : KernelCode(ThisWorker()) {}
+  // `worker` is this thread's.
+  explicit KernelCode(Worker* worker)
+      : worker_(worker), has_entered_(worker != nullptr && !worker->lock.IsHeldByOwner()) {
+    if (has_entered_) worker_->lock.Acquire();
+  }
+  ~KernelCode() {
+    if (!has_entered_) return;
+    worker_->lock.Release();
+    worker_->GiveWay();
+  }
+  KernelCode(const KernelCode&) = delete;
+  KernelCode& operator=(const KernelCode&) = delete;
+
+  // The turn's actor was declared dead while its handler ran.
+  bool is_fenced() const { return worker_ != nullptr && worker_->is_fenced.load(std::memory_order_relaxed); }
+
+ private:
+  Worker* const worker_;
+  const bool has_entered_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_WORKER_H_

@@ -1,0 +1,36 @@
+// MailboxOptions: what a mailbox declares besides its name and type.
+#ifndef UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
+#define UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy {
+
+// What happens to a message for a full mailbox.
+enum class Overflow {
+  kRefuse,      // the sender gets Full
+  kDropOldest,  // on the receiver's turn; Full at twice the capacity
+  kFailActor,   // the actor exits with Overflow, the sender gets Full
+};
+
+// What happens to waiting tells when a supervisor restarts the actor.
+enum class OnRestart { kDiscard, kKeep };
+
+struct MailboxOptions {
+  // At most 2^29.
+  int64_t capacity_messages = limits::kMailboxCapacityMessages;
+  // By MessageBytes(message), else by its wire size or sizeof.
+  size_t capacity_bytes = SIZE_MAX;
+  Overflow overflow = Overflow::kRefuse;
+  // A message that has waited longer is not handled: it expires.
+  absl::Duration time_to_live = absl::InfiniteDuration();
+  OnRestart on_restart = OnRestart::kDiscard;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_

@@ -1,0 +1,179 @@
+// The watchdog: workers that are stuck in a handler, and how many workers there are.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/internal/pool_worker.h"
+#include "understudy/actors/thread_pool.h"
+
+namespace understudy {
+namespace {
+
+using internal::PoolWorker;
+using internal::StuckWatch;
+
+// Between two looks at the workers while any of them runs.
+constexpr absl::Duration kWatchPeriod = absl::Milliseconds(2);
+
+}  // namespace
+
+bool ThreadPool::AddWorker() {
+  if (is_stopping_.load(std::memory_order_relaxed)) return false;
+  const int records = records_.load(std::memory_order_relaxed);
+  PoolWorker* worker = nullptr;
+  for (int i = 0; i < records && worker == nullptr; ++i) {
+    // acquire: pairs with Returned's release.
+    if (workers_[static_cast<size_t>(i)]->is_free.load(std::memory_order_acquire))
+      worker = workers_[static_cast<size_t>(i)].get();
+  }
+  if (worker == nullptr) {
+    if (records == workers_max_) return false;
+    workers_[static_cast<size_t>(records)] = std::make_unique<PoolWorker>(
+        *this, StuckWatch(options_.take_over_after, options_.name_after), static_cast<uint32_t>(records));
+    worker = workers_[static_cast<size_t>(records)].get();
+    // release: pairs with the acquire of whoever goes through the workers.
+    records_.store(records + 1, std::memory_order_release);
+  }
+  worker->thread.Join();  // of its former thread
+  worker->is_free.store(false, std::memory_order_relaxed);
+  if (!worker->thread.Start("actor-worker", [this, worker] { Work(*worker); })) {
+    worker->is_free.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  ++alive_;
+  return true;
+}
+
+// The worker was taken over, and its turn has returned. False when another runs
+// in its place: then its thread ends.
+bool ThreadPool::Returned(PoolWorker& worker) {
+  bool goes_on = false;
+  {
+    absl::MutexLock lock(&workers_mu_);
+    --stuck_;
+    worker.slot.GiveBack();
+    goes_on = alive_ - stuck_ <= threads_;
+    if (!goes_on) --alive_;
+  }
+  Notify();  // for whoever waits until it is so
+  // release: pairs with the acquire in AddWorker.
+  if (!goes_on) worker.is_free.store(true, std::memory_order_release);
+  return goes_on;
+}
+
+void ThreadPool::Watch() {
+  while (AwaitNextRound()) {
+    rounds_.fetch_add(1, std::memory_order_relaxed);
+    const MonotonicTime now = clock().Now();
+    const int records = records_.load(std::memory_order_acquire);
+    for (int i = 0; i < records; ++i) Inspect(*workers_[static_cast<size_t>(i)], now);
+    absl::MutexLock lock(&workers_mu_);
+    while (alive_ - stuck_ < threads_ && AddWorker()) {
+    }
+  }
+}
+
+// False at the end.
+bool ThreadPool::AwaitNextRound() {
+  absl::MutexLock lock(&watch_mu_);
+  watchdog_sleeps_.store(true, std::memory_order_seq_cst);
+  while (!watch_ends_ && !IsAnyRunning()) watch_changed_.Wait(&watch_mu_);
+  watchdog_sleeps_.store(false, std::memory_order_seq_cst);
+  if (!watch_ends_) watch_changed_.WaitWithTimeout(&watch_mu_, kWatchPeriod);
+  return !watch_ends_;
+}
+
+bool ThreadPool::IsAnyRunning() const {
+  absl::MutexLock lock(&workers_mu_);
+  return parking_.parked() < alive_;
+}
+
+void ThreadPool::WakeWatchdog() {
+  absl::MutexLock lock(&watch_mu_);
+  watch_changed_.Signal();
+}
+
+void ThreadPool::StopWatchdog() {
+  {
+    absl::MutexLock lock(&watch_mu_);
+    watch_ends_ = true;
+    watch_changed_.Signal();
+  }
+  watchdog_.Join();
+}
+
+void ThreadPool::Inspect(PoolWorker& worker, MonotonicTime now) {
+  if (worker.spot.is_parked()) {
+    worker.watch.Reset();
+    return;
+  }
+  switch (worker.watch.Observe(worker.handlers.load(std::memory_order_relaxed), now)) {
+    case StuckWatch::Verdict::kNothing:
+      break;
+    case StuckWatch::Verdict::kTakeOver:
+      if (TakeOver(worker)) worker.watch.TookOver();
+      break;
+    case StuckWatch::Verdict::kName:
+      Name(worker);
+      break;
+  }
+}
+
+// False when the worker is in kernel code, or in another section of user code:
+// then it is not stuck, or not now.
+bool ThreadPool::TakeOver(PoolWorker& worker) {
+  Runnable* next = nullptr;
+  {
+    absl::MutexLock lock(&workers_mu_);  // Returned waits for it, so that the counts are right
+    if (!worker.TrySeize()) return false;
+    const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
+    const bool is_first = is_same && !worker.slot.is_taken_over();
+    if (is_first) next = worker.slot.TakeOver();
+    worker.EndSeizure();
+    if (!is_first) return is_same;  // or it is in a later handler of a turn that was taken over before
+    ++stuck_;
+    ++takeovers_;
+    if (alive_ == workers_max_) ++workers_refused_;
+  }
+  // The queue needs no seizure: any thread may steal from it, and its owner adds nothing any more.
+  if (next != nullptr) shared_.Push(next);
+  decltype(worker.queue)::Batch batch;
+  while (const size_t count = worker.queue.Steal(batch)) shared_.Push(batch.data(), count);
+  if (!shared_.empty()) parking_.Announce();
+  Notify();
+  return true;
+}
+
+void ThreadPool::Name(PoolWorker& worker) {
+  if (!worker.TrySeize()) return;
+  const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
+  const std::string who = is_same ? worker.current.load(std::memory_order_relaxed)->Describe() : "";
+  worker.EndSeizure();
+  if (!is_same) return;
+  worker.watch.Named();
+  {
+    absl::MutexLock lock(&workers_mu_);
+    ++long_handlers_;
+  }
+  log_.Write(LogSeverity::kWarning,
+             absl::StrCat("a handler has been running for ", absl::FormatDuration(worker.watch.running()), ": ", who,
+                          "; it holds a thread: let it await, or give its actor a thread of its own"));
+}
+
+ThreadPoolStats ThreadPool::stats() const {
+  ThreadPoolStats stats{.threads = threads_, .parked = parking_.parked(), .own_threads = own_threads_.size()};
+  stats.rounds = static_cast<int64_t>(rounds_.load(std::memory_order_relaxed));
+  absl::MutexLock lock(&workers_mu_);
+  stats.workers = alive_;
+  stats.surplus = alive_ - threads_;
+  stats.stuck = stuck_;
+  stats.takeovers = takeovers_;
+  stats.long_handlers = long_handlers_;
+  stats.workers_refused = workers_refused_;
+  return stats;
+}
+
+}  // namespace understudy

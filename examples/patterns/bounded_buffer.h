@@ -1,0 +1,66 @@
+// A bounded buffer, with guards only.
+//
+// Both ends are calls. A producer's call waits in the closed mailbox `put` while
+// the buffer is full, a consumer's in `take` while it is empty; the mailboxes
+// are the lists of those who wait. When the last producer has closed, what is
+// left is taken, and then consumers are refused.
+#ifndef UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_
+#define UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "understudy/actors/actor.h"
+
+namespace understudy::patterns {
+
+struct Stored {};
+struct TakeItem {};
+struct CloseProducer {};
+
+template <class Item>
+class BoundedBuffer final : public Actor {
+ public:
+  Mailbox<"put", Call<Item, Stored>> put{this};
+  Mailbox<"take", Call<TakeItem, Item>> take{this};
+  Mailbox<"close", CloseProducer> close{this};  // each producer's last message
+
+  BoundedBuffer(size_t items_max, int producers) : items_max_(items_max), producers_(producers) {}
+  Next Start() override { return open_; }
+
+ private:
+  bool HasRoom() const { return items_.size() < items_max_; }
+  bool HasItem() const { return !items_.empty(); }
+
+  Stored Put(Item item) {
+    items_.push_back(std::move(item));
+    return {};
+  }
+  Item Take(const TakeItem&) {
+    Item oldest = std::move(items_.front());
+    items_.pop_front();
+    CloseWhenDone();
+    return oldest;
+  }
+  void CloseOne(const CloseProducer&) {
+    --producers_;
+    CloseWhenDone();
+  }
+  void CloseWhenDone() {
+    if (producers_ == 0 && items_.empty()) Become(closed_);
+  }
+
+  const size_t items_max_;
+  int producers_;
+  std::deque<Item> items_;
+  Behavior open_{"open", On(put, &BoundedBuffer::Put).When(&BoundedBuffer::HasRoom),
+                 On(take, &BoundedBuffer::Take).When(&BoundedBuffer::HasItem), On(close, &BoundedBuffer::CloseOne)};
+  Behavior closed_{"closed", Refuse(put, absl::FailedPreconditionError("the buffer is closed")),
+                   Refuse(take, absl::OutOfRangeError("no more items")), Drop(close)};
+};
+
+}  // namespace understudy::patterns
+
+#endif  // UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_

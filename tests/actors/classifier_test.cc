@@ -1,0 +1,271 @@
+// Mailboxes whose handlers pass messages on to other mailboxes of their actor
+// (semantics 2.9).
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/router.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/tests/actors/letter.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Sorts what comes to `any` by its first letter, and calls to `query` by what
+// they ask. `later` is closed until `open`.
+class Sorter final : public Actor {
+ public:
+  Mailbox<"any", Letter> any{this};
+  Mailbox<"number", int> number{this, {.capacity_messages = 2}};
+  Mailbox<"text", std::string> text{this};
+  Mailbox<"later", std::string> later{this, {.capacity_messages = 2, .time_to_live = absl::Seconds(5)}};
+  Mailbox<"newest", std::string> newest{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Mailbox<"query", Call<std::string, std::string>> query{this};
+  Mailbox<"quick", Call<std::string, std::string>> quick{this};
+  Mailbox<"slow", Call<std::string, std::string>> slow{this, {.capacity_messages = 1}};
+  Mailbox<"open", int> open{this};
+
+  explicit Sorter(Channel<std::string> out) : out_(out) {}
+  Next Start() override { return sorting_; }
+
+ private:
+  absl::Status Classify(const Letter& letter) {
+    const std::string& word = letter.text;
+    switch (word.empty() ? '?' : word[0]) {
+      case '1':
+        context().PassOn(number, static_cast<int>(word.size()));
+        return absl::OkStatus();
+      case 'l':
+        context().PassOn(later, word);
+        return absl::OkStatus();
+      case 'n':
+        context().PassOn(newest, word);
+        return absl::OkStatus();
+      case '2':
+        context().PassOn(text, word);
+        context().PassOn(text, word);
+        return absl::OkStatus();
+      case 'f':
+        context().PassOn(text, word);
+        return Fail(absl::InternalError("after passing on"));
+      case 'r':
+        return absl::InvalidArgumentError("not passed on, and refused");
+      default:
+        context().PassOn(text, word);
+        return absl::OkStatus();
+    }
+  }
+  void ClassifyQuery(std::string asked, Replier<std::string> replier) {
+    if (asked == "keep") {
+      kept_.push_back(std::move(replier));
+    } else if (asked == "mixed up") {
+      context().PassOn(quick, asked, std::move(kept_.back()));
+    } else if (asked == "slow") {
+      context().PassOn(slow, asked, std::move(replier));
+    } else {
+      context().PassOn(quick, std::move(asked), std::move(replier));
+    }
+  }
+  void Say(const std::string& what) { out_.Tell(what); }
+  void Open() { is_open_ = true; }
+  bool IsOpen() const { return is_open_; }
+
+  Channel<std::string> out_;
+  bool is_open_ = false;
+  std::vector<Replier<std::string>> kept_;
+  Behavior sorting_{"sorting",
+                    On(any, &Sorter::Classify),
+                    On(number, [this](int n) { out_.Tell(absl::StrCat("number ", n)); }),
+                    On(text, &Sorter::Say),
+                    On(later, &Sorter::Say).When(&Sorter::IsOpen),
+                    On(newest, &Sorter::Say).When(&Sorter::IsOpen),
+                    On(query, &Sorter::ClassifyQuery),
+                    On(quick, [](const std::string& asked) { return "quick " + asked; }),
+                    On(slow, [](const std::string& asked) { return "slow " + asked; }).When(&Sorter::IsOpen),
+                    On(open, &Sorter::Open)};
+};
+
+class ClassifierTest : public ActorTest {
+ protected:
+  ClassifierTest() : out_(system()), sorter_(system().Spawn<Sorter>(out_.channel())) {}
+  void Send(const char* word) {
+    Letter letter;
+    letter.text = word;
+    sorter_[&Sorter::any].Tell(std::move(letter));
+  }
+
+  // Asks, and does not wait for the answer.
+  void AskApart(const char* what) {
+    system().Spawn<internal::ThreadAsker<std::string, std::string>>(
+        sorter_[&Sorter::query], std::string(what), absl::Seconds(50),
+        std::make_shared<internal::Handover<absl::StatusOr<std::string>>>(), std::ref(system().executor()));
+    system().RunUntilIdle();
+  }
+
+  Probe<std::string> out_;
+  Ref<Sorter> sorter_;
+};
+
+TEST_F(ClassifierTest, PassesOnByContentInTheOrderOfArrival) {
+  for (const char* word : {"a", "12", "b", "1", "c"}) Send(word);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "number 2", "b", "number 1", "c"));
+  // Five were passed on, and five accepted anew and handled; and five of the probe's.
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 5);
+  EXPECT_EQ(Ledger().of(Fate::kHandled), 10);
+  EXPECT_EQ(Ledger().accepted, 15);
+  EXPECT_TRUE(Ledger().balances()) << Ledger().ToString();
+}
+
+TEST_F(ClassifierTest, WhatItDoesNotPassOnHasItsOwnFate) {
+  Send("r");
+  out_.ExpectNothing();
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 0);
+  EXPECT_EQ(Ledger().of(Fate::kRejected), 1);
+}
+
+TEST_F(ClassifierTest, WaitsInAClosedTargetUntilItOpens) {
+  for (const char* word : {"l1", "a", "l2"}) Send(word);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a"));
+  EXPECT_EQ(Ledger().waiting, 2);
+  EXPECT_TRUE(Ledger().balances()) << Ledger().ToString();
+  sorter_[&Sorter::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("l1", "l2"));
+}
+
+TEST_F(ClassifierTest, AFullTargetMakesADeadLetterThatSaysSo) {
+  for (const char* word : {"l1", "l2", "l3"}) Send(word);
+  out_.ExpectNothing();
+  ASSERT_EQ(dead_letters().size(), 1U);
+  EXPECT_TRUE(IsFull(dead_letters()[0].why)) << dead_letters()[0].why;
+  EXPECT_EQ(dead_letters()[0].mailbox, "later");
+  EXPECT_EQ(dead_letters()[0].to, sorter_.pid());
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 2);
+  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(Ledger().accepted, 5);
+  EXPECT_TRUE(Ledger().balances()) << Ledger().ToString();
+  sorter_[&Sorter::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("l1", "l2"));
+}
+
+TEST_F(ClassifierTest, ATargetThatDropsTheOldestDropsIt) {
+  for (const char* word : {"n1", "n2", "n3"}) Send(word);
+  out_.ExpectNothing();
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 3);
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  sorter_[&Sorter::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("n2", "n3"));
+  EXPECT_THAT(dead_letters(), IsEmpty());
+}
+
+TEST_F(ClassifierTest, TheTimeToLiveOfTheTargetCountsFromPassingOn) {
+  system().Advance(absl::Seconds(60));
+  Send("l1");
+  system().Advance(absl::Seconds(4));
+  Send("l2");
+  system().Advance(absl::Seconds(2));
+  sorter_[&Sorter::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("l2"));
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+}
+
+TEST_F(ClassifierTest, AHandlerThatFailsAfterwardsLeavesADeadLetterInTheTarget) {
+  Send("f");
+  EXPECT_EQ(EndOf(sorter_.pid()), ExitReason::Failed(absl::InternalError("after passing on")));
+  out_.ExpectNothing();
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
+  EXPECT_EQ(Ledger().of(Fate::kFailed), 0);
+  ASSERT_EQ(dead_letters().size(), 1U);
+  EXPECT_EQ(dead_letters()[0].mailbox, "text");
+}
+
+TEST_F(ClassifierTest, ACallGoesWithItsRightToAnswer) {
+  EXPECT_EQ(*Ask(sorter_[&Sorter::query], std::string("me")), "quick me");
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
+  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+}
+
+TEST_F(ClassifierTest, ACallKeepsItsDeadlineAndItsAskerMayCancelIt) {
+  EXPECT_TRUE(IsExpired(Ask(sorter_[&Sorter::query], std::string("slow"), absl::Seconds(1)).status()));
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().waiting, 0);
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
+  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+}
+
+TEST_F(ClassifierTest, TheAskerOfACallToAFullTargetIsToldAtOnce) {
+  AskApart("slow");
+  const MonotonicTime before = system().Now();
+  const absl::Status full = Ask(sorter_[&Sorter::query], std::string("slow"), absl::Seconds(50)).status();
+  EXPECT_TRUE(IsFull(full)) << full;
+  EXPECT_THAT(std::string(full.message()), HasSubstr("slow"));
+  EXPECT_EQ(system().Now(), before);
+  EXPECT_EQ(dead_letters().size(), 1U);
+}
+
+TEST_F(ClassifierTest, TheActorsEndAnswersACallThatWasPassedOn) {
+  AskApart("slow");
+  EXPECT_EQ(system().live_actors(), 3) << "probe, sorter, asker";
+  system().Kill(sorter_.pid());
+  system().RunUntilIdle();
+  EXPECT_EQ(system().live_actors(), 1) << "the asker had its answer and ended";
+  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+}
+
+// Counts what is given back to remote senders.
+class CountingRouter final : public Router {
+ public:
+  absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
+  void Post(Signal /*signal*/) override {}
+  void Released(Pid /*sender*/, Pid /*receiver*/, uint32_t mailbox, int64_t count) override {
+    released.push_back(absl::StrCat(internal::MailboxNames::Find(mailbox), " ", count));
+  }
+  std::vector<std::string> released;
+};
+
+TEST_F(ClassifierTest, TheCreditOfARemoteSenderComesBackOnce) {
+  CountingRouter router;
+  system().InstallRouter(&router);
+  const Pid stranger(system().InternPeer("far", NodeIncarnation{7}), 1, 1);
+  internal::Message message{.from = stranger, .to = sorter_.pid(), .mailbox = sorter_[&Sorter::any].mailbox()};
+  message.payload = internal::Payload::OfWireBytes("Lhello");
+  EXPECT_TRUE(system().Deliver(std::move(message)).ok());
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("hello"));
+  EXPECT_THAT(router.released, ElementsAre("any 1"));
+  system().InstallRouter(nullptr);
+}
+
+using ClassifierDeathTest = ClassifierTest;
+
+TEST_F(ClassifierDeathTest, PassingOnTwiceIsAnError) {
+  EXPECT_DEATH(
+      {
+        Send("2");
+        system().RunUntilIdle();
+      },
+      "PassOn twice: the message in hand has been passed on already");
+}
+
+TEST_F(ClassifierDeathTest, ACallGoesOnWithItsOwnReplierOnly) {
+  AskApart("keep");
+  EXPECT_DEATH((void)Ask(sorter_[&Sorter::query], std::string("mixed up")),
+               "PassOn of a call in hand goes with its own Replier");
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,165 @@
+// Dead letters as a stream and in the log, and what sending to nobody answers.
+#include "understudy/actors/dead_letters.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class KeptLog final : public LogSink {
+ public:
+  void Write(LogSeverity /*severity*/, absl::string_view line) override { lines.emplace_back(line); }
+  std::vector<std::string> lines;
+};
+
+class Nothing final : public Actor {
+ public:
+  Mailbox<"number", int> number{this};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+class DeadLettersTest : public ActorTest {
+ protected:
+  // A channel to an actor that has ended.
+  Channel<int> ToTheDead() {
+    Ref<Nothing> ended = system().Spawn<Nothing>();
+    system().Kill(ended.pid());
+    system().RunUntilIdle();
+    return ended[&Nothing::number];
+  }
+};
+
+TEST_F(DeadLettersTest, EachSaysReasonSenderReceiverMailboxAndType) {
+  const Channel<int> dead = ToTheDead();
+  Ref<Script> script = system().Spawn<Script>();
+  Do(script, [dead](Script&) { dead.Tell(1); });
+  system().RunUntilIdle();
+  ASSERT_THAT(dead_letters(), SizeIs(1));
+  EXPECT_EQ(dead_letters()[0].from, script.pid());
+  EXPECT_EQ(dead_letters()[0].to, dead.pid());
+  EXPECT_EQ(dead_letters()[0].ToString(),
+            absl::StrCat("dead letter: int from ", script.pid().ToString(), " to number of ", dead.pid().ToString(),
+                         ": NoProcess: that actor has ended; look its name up again"));
+}
+
+TEST_F(DeadLettersTest, AListenerHearsUntilItUnsubscribes) {
+  const Channel<int> dead = ToTheDead();
+  int heard = 0;
+  const uint64_t id = system().SubscribeDeadLetters([&](const DeadLetter&) { ++heard; });
+  dead.Tell(1);
+  EXPECT_TRUE(system().UnsubscribeDeadLetters(id));
+  EXPECT_FALSE(system().UnsubscribeDeadLetters(id));
+  dead.Tell(2);
+  EXPECT_EQ(heard, 1);
+  EXPECT_THAT(dead_letters(), SizeIs(2)) << "others hear on";
+}
+
+TEST_F(DeadLettersTest, AnActorsMailboxMaySubscribe) {
+  const Channel<int> dead = ToTheDead();
+  Probe<DeadLetter> letters(system(), {.capacity_messages = 2});
+  const uint64_t id = system().SubscribeDeadLetters(letters.channel());
+  for (int i = 0; i < 3; ++i) dead.Tell(i);
+  EXPECT_THAT(letters.ReceiveAll(), SizeIs(2)) << "what does not fit is not a dead letter again";
+  EXPECT_TRUE(system().UnsubscribeDeadLetters(id));
+  dead.Tell(1);
+  letters.ExpectNothing();
+}
+
+TEST_F(DeadLettersTest, WhatWaitsForAnActorThatEndsIsADeadLetterWithItsReason) {
+  Ref<Nothing> nothing = system().Spawn<Nothing>();
+  nothing[&Nothing::number].Tell(5);
+  system().Exit(nothing.pid(), ExitReason::Failed(absl::DataLossError("disk")));
+  system().RunUntilIdle();
+  ASSERT_THAT(dead_letters(), SizeIs(1));
+  EXPECT_THAT(dead_letters()[0].ToString(),
+              AllOf(HasSubstr("int from a plain thread to number of"), HasSubstr("disk")));
+}
+
+TEST(DeadLetterLogTest, LinesAreLimitedPerSecondAndWhatWasSuppressedIsCounted) {
+  SeededExecutor executor(1);
+  KeptLog log;
+  {
+    ActorSystem system({.executor = &executor, .seed = 1, .log = &log, .closed_mail_limit = absl::InfiniteDuration()});
+    Ref<Nothing> ended = system.Spawn<Nothing>();
+    system.Kill(ended.pid());
+    executor.RunUntilIdle();
+    const auto tell = [&](int times) {
+      for (int i = 0; i < times; ++i) ended[&Nothing::number].Tell(i);
+    };
+    int heard = 0;
+    system.SubscribeDeadLetters([&](const DeadLetter&) { ++heard; });
+    tell(limits::kDeadLetterLinesPerSecond + 7);
+    EXPECT_THAT(log.lines, SizeIs(limits::kDeadLetterLinesPerSecond));
+    EXPECT_THAT(log.lines[0], HasSubstr("dead letter: int from a plain thread to number of"));
+    executor.Advance(absl::Milliseconds(999));
+    tell(1);
+    EXPECT_THAT(log.lines, SizeIs(limits::kDeadLetterLinesPerSecond)) << "the second is not over";
+    executor.Advance(absl::Milliseconds(1));
+    tell(1);
+    EXPECT_THAT(log.lines, SizeIs(limits::kDeadLetterLinesPerSecond + 2));
+    EXPECT_EQ(log.lines[limits::kDeadLetterLinesPerSecond], "8 more dead letters suppressed within a second");
+    tell(limits::kDeadLetterLinesPerSecond);
+    EXPECT_EQ(heard, 2 * limits::kDeadLetterLinesPerSecond + 9) << "listeners hear of all";
+  }
+  EXPECT_EQ(log.lines.back(), "1 more dead letters suppressed within a second") << "at the end of the system";
+}
+
+TEST_F(DeadLettersTest, ASendToNobodySaysWhoThatIs) {
+  // A channel that was never given an actor.
+  const absl::Status never = Channel<int>().Send(1);
+  EXPECT_TRUE(IsNoProcess(never));
+  EXPECT_THAT(std::string(never.message()), HasSubstr("the channel was never given an actor"));
+  EXPECT_TRUE(IsNoProcess(Ask(Channel<Call<int, int>>(), 1).status()));
+  // An actor that has ended.
+  const absl::Status ended = ToTheDead().Send(1);
+  EXPECT_TRUE(IsNoProcess(ended));
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("that actor has ended"));
+  // A cell that no actor ever had.
+  const absl::Status none = Channel<int>(Pid(system().node(), 1 << 20, 1), 1).Send(1);
+  EXPECT_TRUE(IsNoProcess(none));
+  EXPECT_THAT(std::string(none.message()), HasSubstr("there is no such actor"));
+}
+
+TEST_F(DeadLettersTest, ASendToAnActorOfAnotherSystemSaysSo) {
+  TestSystem other(2, "other");
+  Ref<Nothing> foreign = other.Spawn<Nothing>();
+  absl::Status sent;
+  absl::Status asked;
+  Ref<Script> script = system().Spawn<Script>();
+  Do(script, [&, foreign](Script&) { sent = foreign[&Nothing::number].Send(1); });
+  Do(script, [foreign](Script&) { foreign[&Nothing::number].Tell(1); });
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoProcess(sent));
+  EXPECT_THAT(std::string(sent.message()), HasSubstr("belongs to another actor system"));
+  ASSERT_THAT(dead_letters(), SizeIs(1));
+  EXPECT_EQ(dead_letters()[0].why, sent);
+  ExpectNothingLost(other);
+}
+
+}  // namespace
+}  // namespace understudy

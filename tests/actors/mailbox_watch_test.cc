@@ -1,0 +1,161 @@
+// Mailboxes that stay closed with mail (semantics 2.3).
+#include "understudy/actors/mailbox_watch.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/router.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/tests/actors/letter.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class KeptLog final : public LogSink {
+ public:
+  void Write(LogSeverity /*severity*/, absl::string_view line) override { lines.emplace_back(line); }
+  std::vector<std::string> lines;
+};
+
+// `item` and `call` are closed but for one message at a time, after `open`.
+class Shutter final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  Mailbox<"call", Call<Letter, Letter>> call{this, {.capacity_messages = 2}};
+  Mailbox<"open", int> open{this};
+  Next Start() override { return shut_; }
+
+ private:
+  Behavior shut_{"shut", On(open, [this](int) { return open_; })};
+  Behavior open_{"open", On(item, [this](int) { return shut_; }), On(call, [this](const Letter& asked) {
+                   Become(shut_);
+                   return asked;
+                 })};
+};
+
+class MailboxWatchTest : public ::testing::Test {
+ protected:
+  static constexpr absl::Duration kLimit = absl::Seconds(40);
+  MailboxWatchTest() : system_({.executor = &executor_, .seed = 1, .log = &log_, .closed_mail_limit = kLimit}) {}
+
+  SeededExecutor executor_{1};
+  KeptLog log_;
+  ActorSystem system_;
+};
+
+TEST_F(MailboxWatchTest, OneLineTellsOfAMailboxThatIsClosedWithMailForLong) {
+  Ref<Shutter> shutter = system_.Spawn<Shutter>();
+  executor_.Advance(2 * kLimit);
+  EXPECT_THAT(log_.lines, IsEmpty()) << "closed, but without mail";
+  shutter[&Shutter::item].Tell(1);
+  shutter[&Shutter::item].Tell(2);
+  executor_.Advance(kLimit / 2);
+  EXPECT_THAT(log_.lines, IsEmpty());
+  executor_.Advance(3 * kLimit);
+  ASSERT_THAT(log_.lines, SizeIs(1)) << "and only one";
+  EXPECT_EQ(log_.lines[0], "mailbox item of " + shutter.pid().ToString() +
+                               " has been closed for 40s with 2 messages: its behavior neither takes nor drops them");
+}
+
+TEST_F(MailboxWatchTest, OneThatLetsAMessageOutNowAndThenIsNotCounted) {
+  Ref<Shutter> shutter = system_.Spawn<Shutter>();
+  for (int i = 0; i < 20; ++i) shutter[&Shutter::item].Tell(i);
+  for (int i = 0; i < 10; ++i) {
+    executor_.Advance(kLimit / 2);
+    shutter[&Shutter::open].Tell(1);
+  }
+  executor_.RunUntilIdle();
+  EXPECT_THAT(log_.lines, IsEmpty());
+  EXPECT_THAT(system_.ClosedMailboxes(), SizeIs(1));
+}
+
+TEST_F(MailboxWatchTest, IntrospectionSaysWhichAreClosedAndForHowLong) {
+  Ref<Shutter> shutter = system_.Spawn<Shutter>();
+  executor_.RunUntilIdle();
+  EXPECT_THAT(system_.ClosedMailboxes(), IsEmpty());
+  shutter[&Shutter::item].Tell(1);
+  EXPECT_EQ(system_.ClosedMailboxes().at(0).closed_for, absl::ZeroDuration()) << "first seen now";
+  executor_.Advance(absl::Seconds(5));
+  const std::vector<ClosedMailbox> closed = system_.ClosedMailboxes();
+  ASSERT_THAT(closed, SizeIs(1));
+  EXPECT_EQ(closed[0].actor, shutter.pid());
+  EXPECT_EQ(closed[0].mailbox, "item");
+  EXPECT_EQ(closed[0].waiting, 1);
+  EXPECT_EQ(closed[0].closed_for, absl::Seconds(5));
+  shutter[&Shutter::open].Tell(1);
+  executor_.RunUntilIdle();
+  EXPECT_THAT(system_.ClosedMailboxes(), IsEmpty());
+}
+
+TEST_F(MailboxWatchTest, LookingRunsNoTurn) {
+  Ref<Shutter> shutter = system_.Spawn<Shutter>();
+  executor_.RunUntilIdle();
+  shutter[&Shutter::item].Tell(1);
+  EXPECT_THAT(system_.ClosedMailboxes(), SizeIs(1));
+  EXPECT_FALSE(executor_.RunOne());
+}
+
+// Calls of a node whose session has ended: nobody cancels them.
+class SilentRouter final : public Router {
+ public:
+  absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
+  void Post(Signal signal) override { answers.push_back(signal.status); }
+  void Released(Pid /*sender*/, Pid /*receiver*/, uint32_t /*mailbox*/, int64_t /*count*/) override {}
+  std::vector<absl::Status> answers;
+};
+
+class ExpiredCallTest : public ActorTest {
+ protected:
+  ExpiredCallTest() : shutter_(system().Spawn<Shutter>()) {
+    system().InstallRouter(&router_);
+    system().RunUntilIdle();
+  }
+  ~ExpiredCallTest() override { system().InstallRouter(nullptr); }
+  absl::Status Call(absl::Duration within) {
+    const Pid stranger(system().InternPeer("far", NodeIncarnation{7}), 1, 1);
+    internal::Message message{.from = stranger,
+                              .to = shutter_.pid(),
+                              .mailbox = shutter_[&Shutter::call].mailbox(),
+                              .ask = ++last_ask_,
+                              .deadline = system().Now() + within};
+    message.payload = internal::Payload::OfWireBytes("Lhello");
+    absl::Status sent = system().Deliver(std::move(message));
+    system().RunUntilIdle();
+    return sent;
+  }
+
+  SilentRouter router_;
+  Ref<Shutter> shutter_;
+  uint64_t last_ask_ = 0;
+};
+
+TEST_F(ExpiredCallTest, AnExpiredCallLeavesAClosedMailboxThatIsFull) {
+  EXPECT_TRUE(Call(absl::Seconds(1)).ok());
+  EXPECT_TRUE(Call(absl::Seconds(60)).ok());
+  EXPECT_TRUE(IsFull(Call(absl::Seconds(60))));
+  EXPECT_THAT(router_.answers, IsEmpty()) << "none has expired";
+  system().Advance(absl::Seconds(2));
+  EXPECT_EQ(Ledger().waiting, 2) << "as long as nobody needs the room";
+  EXPECT_TRUE(IsFull(Call(absl::Seconds(60)))) << "this one makes room, for the next";
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  ASSERT_THAT(router_.answers, SizeIs(1));
+  EXPECT_TRUE(IsExpired(router_.answers[0]));
+  EXPECT_TRUE(Call(absl::Seconds(60)).ok());
+  EXPECT_EQ(Ledger().waiting, 2);
+}
+
+}  // namespace
+}  // namespace understudy

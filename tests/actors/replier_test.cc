@@ -1,0 +1,256 @@
+// Whoever has a Replier answers, or its end does (semantics 4.2).
+#include "understudy/actors/replier.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/seeds.h"
+
+namespace understudy {
+namespace {
+
+using Oracle = Call<int, int>;
+
+// A call on its way, and where it is still to go.
+struct Parcel {
+  Replier<int> replier;
+  std::vector<Channel<Parcel>> route;
+};
+
+// What a bearer does with a parcel that goes no further.
+enum class Last { kAnswers, kKeeps, kKeepsInTask, kKeepsInTimer, kForgets };
+
+// Passes parcels on; keeps, at the end of the route, as it was told.
+class Bearer final : public Actor {
+ public:
+  Mailbox<"ask", Oracle> ask{this};
+  Mailbox<"parcel", Parcel> parcel{this};
+  Mailbox<"closed", Parcel> closed{this};
+  Mailbox<"never", Call<int, int>> never{this};
+  Bearer(Last last, std::vector<Channel<Parcel>> route) : last_(last), route_(std::move(route)) {}
+  Next Start() override { return open_; }
+
+ private:
+  Task<> Ask(int, Replier<int> replier) {
+    auto passing = Pass({std::move(replier), route_});
+    co_await passing;
+  }
+  Task<> Pass(Parcel passed) {
+    if (!passed.route.empty()) {
+      const Channel<Parcel> next = passed.route.front();
+      passed.route.erase(passed.route.begin());
+      next.Tell(std::move(passed));
+      co_return;
+    }
+    switch (last_) {
+      case Last::kAnswers:
+        passed.replier.Reply(1);
+        break;
+      case Last::kKeeps:
+        kept_.push_back(std::move(passed));
+        break;
+      case Last::kKeepsInTask: {
+        const Ref<Bearer> self(context().Self());
+        auto asked = self[&Bearer::never].Ask(1, absl::Hours(2));
+        (void)co_await asked;
+        break;
+      }
+      case Last::kKeepsInTimer: {
+        auto held = std::make_shared<Parcel>(std::move(passed));
+        (void)context().StartTimer("keep", absl::Hours(2), [held] { held->replier.Reply(2); });
+        break;
+      }
+      case Last::kForgets:
+        break;
+    }
+  }
+  Last last_;
+  std::vector<Channel<Parcel>> route_;
+  std::vector<Parcel> kept_;
+  Behavior open_{"open", On(ask, &Bearer::Ask), On(parcel, &Bearer::Pass)};
+};
+
+class Asker final : public Actor {
+ public:
+  Asker(Channel<Oracle> to, absl::optional<absl::StatusOr<int>>* answer) : to_(to), answer_(answer) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    auto asked = to_.Ask(1, absl::Hours(1));
+    absl::StatusOr<int> answer = co_await asked;
+    *answer_ = std::move(answer);
+  }
+  Channel<Oracle> to_;
+  absl::optional<absl::StatusOr<int>>* answer_;
+};
+
+class ReplierTest : public ActorTest {
+ protected:
+  // The answer that `first` gives when `dies` is killed after all has come to rest.
+  absl::StatusOr<int> AnswerWhenKilled(Ref<Bearer> first, Pid dies, const ExitReason* exit = nullptr) {
+    absl::optional<absl::StatusOr<int>> answer;
+    const MonotonicTime before = system().Now();
+    system().Spawn<Asker>(first[&Bearer::ask], &answer);
+    system().RunUntilIdle();
+    EXPECT_FALSE(answer.has_value()) << answer->status();
+    exit == nullptr ? system().Kill(dies) : system().Exit(dies, *exit);
+    system().RunUntilIdle();
+    EXPECT_TRUE(answer.has_value()) << "at once";
+    EXPECT_EQ(system().Now(), before);
+    return answer.value_or(absl::InternalError("none"));
+  }
+};
+
+TEST_F(ReplierTest, ItsHoldersDeathAnswersWhereverItKeepsIt) {
+  // semantics 4.2
+  for (const Last last : {Last::kKeeps, Last::kKeepsInTask, Last::kKeepsInTimer}) {
+    for (const bool is_killed : {true, false}) {
+      Ref<Bearer> holder = system().Spawn<Bearer>(last, std::vector<Channel<Parcel>>());
+      Ref<Bearer> between = system().Spawn<Bearer>(last, std::vector<Channel<Parcel>>());
+      Ref<Bearer> callee =
+          system().Spawn<Bearer>(last, std::vector<Channel<Parcel>>{between[&Bearer::parcel], holder[&Bearer::parcel]});
+      system().RunUntilIdle();
+      const ExitReason reason = ExitReason::Failed(absl::DataLossError("holder"));
+      absl::StatusOr<int> answer = AnswerWhenKilled(callee, holder.pid(), is_killed ? nullptr : &reason);
+      EXPECT_EQ(ExitReasonOf(answer.status()), is_killed ? ExitReason::Killed() : reason) << answer.status();
+    }
+  }
+}
+
+TEST_F(ReplierTest, InAMailboxOfAnActorThatEndsItAnswersItsReason) {
+  Ref<Bearer> holder = system().Spawn<Bearer>(Last::kKeeps, std::vector<Channel<Parcel>>());
+  Ref<Bearer> callee = system().Spawn<Bearer>(Last::kKeeps, std::vector<Channel<Parcel>>{holder[&Bearer::closed]});
+  EXPECT_EQ(ExitReasonOf(AnswerWhenKilled(callee, holder.pid()).status()), ExitReason::Killed());
+  EXPECT_EQ(dead_letters().size(), 1U);
+}
+
+TEST_F(ReplierTest, ItsFormerHoldersDeathIsNothingToIt) {
+  Ref<Bearer> holder = system().Spawn<Bearer>(Last::kKeeps, std::vector<Channel<Parcel>>());
+  Ref<Bearer> callee = system().Spawn<Bearer>(Last::kKeeps, std::vector<Channel<Parcel>>{holder[&Bearer::parcel]});
+  absl::optional<absl::StatusOr<int>> answer;
+  system().Spawn<Asker>(callee[&Bearer::ask], &answer);
+  system().RunUntilIdle();
+  system().Kill(callee.pid());
+  system().RunUntilIdle();
+  EXPECT_FALSE(answer.has_value());
+  system().Kill(holder.pid());
+  system().RunUntilIdle();
+  EXPECT_TRUE(answer.has_value());
+}
+
+TEST_F(ReplierTest, ForWhoNeverStartsItAnswersWhy) {
+  class Failing final : public Actor {
+   public:
+    Mailbox<"parcel", Parcel> parcel{this};
+    Next Start() override { return absl::DataLossError("no start"); }
+  };
+  // Told before it runs, and its start fails.
+  absl::optional<absl::StatusOr<int>> answer;
+  class Maker final : public Actor {
+   public:
+    Mailbox<"ask", Oracle> ask{this};
+    Next Start() override { return open_; }
+
+   private:
+    void Ask(int, Replier<int> replier) {
+      Ref<Failing> failing = context().Spawn<Failing>(SpawnOptions{.link = SpawnLink::kUnlinked});
+      failing[&Failing::parcel].Tell({std::move(replier), {}});
+    }
+    Behavior open_{"open", On(ask, &Maker::Ask)};
+  };
+  system().Spawn<Asker>(system().Spawn<Maker>()[&Maker::ask], &answer);
+  system().RunUntilIdle();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(ExitReasonOf(answer->status()), ExitReason::Failed(absl::DataLossError("no start"))) << answer->status();
+}
+
+TEST_F(ReplierTest, AnActorThatIsMadeWithItAnswersWithItsEnd) {
+  class Owner final : public Actor {
+   public:
+    explicit Owner(Replier<int> replier) : replier_(std::move(replier)) {}
+    Next Start() override { return absl::DataLossError("no start"); }
+
+   private:
+    Replier<int> replier_;
+  };
+  class Maker final : public Actor {
+   public:
+    Mailbox<"ask", Oracle> ask{this};
+    Next Start() override { return open_; }
+
+   private:
+    void Ask(int, Replier<int> replier) {
+      context().Spawn<Owner>(SpawnOptions{.link = SpawnLink::kUnlinked}, std::move(replier));
+    }
+    Behavior open_{"open", On(ask, &Maker::Ask)};
+  };
+  absl::optional<absl::StatusOr<int>> answer;
+  system().Spawn<Asker>(system().Spawn<Maker>()[&Maker::ask], &answer);
+  system().RunUntilIdle();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(ExitReasonOf(answer->status()), ExitReason::Failed(absl::DataLossError("no start"))) << answer->status();
+}
+
+// Wherever a call is when somebody dies, its asker is told at once: nothing is
+// left to its deadline.
+TEST(ReplierSeedsTest, EveryCallIsAnsweredWhoeverDiesWhenever) {
+  int exited = 0;
+  int answered = 0;
+  ForEachSeed(1000, [&](uint64_t seed) {
+    TestSystem system(seed);
+    Random random(seed);
+    std::vector<Ref<Bearer>> bearers;
+    std::vector<Channel<Parcel>> channels;
+    for (int i = 0; i < 4; ++i) {
+      std::vector<Channel<Parcel>> route;
+      for (uint64_t k = random.Below(4); k > 0 && !channels.empty(); --k) {
+        route.push_back(channels[random.Below(channels.size())]);
+      }
+      bearers.push_back(system.Spawn<Bearer>(static_cast<Last>(random.Below(5)), std::move(route)));
+      channels.push_back(random.Below(5) == 0 ? bearers.back()[&Bearer::closed] : bearers.back()[&Bearer::parcel]);
+    }
+    std::vector<absl::optional<absl::StatusOr<int>>> answers(4);
+    for (auto& answer : answers) system.Spawn<Asker>(bearers[random.Below(4)][&Bearer::ask], &answer);
+    const MonotonicTime before = system.Now();
+    for (uint64_t steps = random.Below(30); steps > 0; --steps) (void)system.seeded_executor().RunOne();
+    for (const Ref<Bearer>& bearer : bearers) {
+      if (random.Below(2) == 0) system.Kill(bearer.pid());
+    }
+    system.RunUntilIdle();
+    for (const Ref<Bearer>& bearer : bearers) system.Exit(bearer.pid(), ExitReason::Shutdown());
+    system.RunUntilIdle();
+    EXPECT_EQ(system.Now(), before);
+    for (const auto& answer : answers) {
+      ASSERT_TRUE(answer.has_value());
+      if (answer->ok()) {
+        ++answered;
+        continue;
+      }
+      const absl::Status& why = answer->status();
+      EXPECT_TRUE(IsCalleeExited(why) || IsUnanswered(why) || IsNoProcess(why) || IsStopping(why)) << why;
+      if (IsCalleeExited(why)) ++exited;
+    }
+    ExpectNothingLost(system);
+  });
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(exited, 500);
+    EXPECT_GT(answered, 100);
+  }
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,321 @@
+// Handlers that do not return, on real threads. What blocks waits for a
+// notification of the test, and the test for events, with a deadline.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/executor.h"
+#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/thread_pool.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+MonotonicTime Deadline() { return Clock::Real().Now() + absl::Seconds(50); }
+
+// A turn whose handler waits for the test.
+class Blocked final : public Runnable {
+ public:
+  void Run() override {
+    {
+      internal::UserCode user(*internal::ThisWorker());
+      running.Notify();
+      go_on.WaitForNotification();
+    }
+    was_fenced = internal::ThisWorker()->is_fenced;
+    done.Notify();
+  }
+  std::string Describe() override { return "the blocked one"; }
+  absl::Notification running;
+  absl::Notification go_on;
+  absl::Notification done;
+  bool was_fenced = false;
+};
+
+// Two of them wake each other until there have been `rounds` turns.
+class PingPong final : public Runnable {
+ public:
+  PingPong(Executor& executor, int rounds) : executor_(executor), left_(rounds) {}
+  void Run() override {
+    {
+      internal::UserCode user(*internal::ThisWorker());
+    }
+    if (--left_ > 0) {
+      executor_.Schedule(peer);
+    } else {
+      done.Notify();
+    }
+  }
+  Runnable* peer = this;
+  absl::Notification done;
+
+ private:
+  Executor& executor_;
+  int left_;
+};
+
+// Runs a ping-pong of 1e4 round trips to its end.
+void PlayPingPong(ThreadPool& pool) {
+  PingPong a(pool, 10000);
+  PingPong b(pool, 20000);
+  a.peer = &b;
+  b.peer = &a;
+  pool.Schedule(&a);
+  a.done.WaitForNotification();
+}
+
+bool ReachesNoSurplus(ThreadPool& pool) {
+  return pool.BlockUntil([&] { return pool.stats().surplus == 0 && pool.stats().stuck == 0; }, Deadline());
+}
+
+// EBA 17: the task is queued just before the last worker blocks, and nothing is sent later.
+TEST(StuckWorkerTest, ItsSlotAndQueueAreTakenOver) {
+  ThreadPool pool({.threads = 1});
+  Blocked others[3];
+  for (Blocked& other : others) other.go_on.Notify();
+  class Waiter final : public Runnable {
+   public:
+    Waiter(ThreadPool& pool, Blocked (&others)[3]) : pool_(pool), others_(others) {}
+    void Run() override {
+      for (Blocked& other : others_) pool_.Schedule(&other);
+      internal::UserCode user(*internal::ThisWorker());
+      for (Blocked& other : others_) other.done.WaitForNotification();
+      // It has been taken over: what it wakes runs elsewhere.
+      Blocked late;
+      late.go_on.Notify();
+      {
+        internal::KernelCode kernel;
+        pool_.Schedule(&late);
+      }
+      late.done.WaitForNotification();
+      stats = pool_.stats();
+      done.Notify();
+    }
+    absl::Notification done;
+    ThreadPoolStats stats;
+
+   private:
+    ThreadPool& pool_;
+    Blocked (&others_)[3];
+  };
+  Waiter waiter(pool, others);
+  pool.Schedule(&waiter);
+  waiter.done.WaitForNotification();
+  EXPECT_GE(waiter.stats.takeovers, 1);
+  EXPECT_GE(waiter.stats.stuck, 1);
+  EXPECT_GE(waiter.stats.surplus, 1);
+  EXPECT_TRUE(ReachesNoSurplus(pool)) << "a surplus thread retires when the handler has returned";
+  EXPECT_EQ(pool.stats().workers, 1);
+}
+
+// EBA 17
+TEST(StuckWorkerTest, TwentyBlockedHandlersOnTwoWorkersHoldUpNobody) {
+  ThreadPool pool({.threads = 2});
+  std::vector<std::unique_ptr<Blocked>> blocked;
+  for (int i = 0; i < 20; ++i) {
+    blocked.push_back(std::make_unique<Blocked>());
+    pool.Schedule(blocked.back().get());
+  }
+  PlayPingPong(pool);
+  for (const auto& one : blocked) one->running.WaitForNotification();
+  PlayPingPong(pool);
+  EXPECT_GE(pool.stats().takeovers, 19) << "the last may not have been taken over yet";
+  EXPECT_LE(pool.stats().workers, 2 + 20);
+  for (const auto& one : blocked) one->go_on.Notify();
+  for (const auto& one : blocked) one->done.WaitForNotification();
+  EXPECT_TRUE(ReachesNoSurplus(pool));
+}
+
+// EBA 18
+TEST(StuckWorkerTest, FourEndlessLoopsOnTwoWorkersHoldUpNobody) {
+  class Hog final : public Runnable {
+   public:
+    explicit Hog(std::atomic<bool>& is_over) : is_over_(is_over) {}
+    void Run() override {
+      {
+        internal::UserCode user(*internal::ThisWorker());
+        while (!is_over_.load(std::memory_order_relaxed)) {
+        }
+      }
+      done.Notify();
+    }
+    absl::Notification done;
+
+   private:
+    std::atomic<bool>& is_over_;
+  };
+  ThreadPool pool({.threads = 2});
+  std::atomic<bool> is_over{false};
+  std::vector<std::unique_ptr<Hog>> hogs;
+  for (int i = 0; i < 4; ++i) {
+    hogs.push_back(std::make_unique<Hog>(is_over));
+    pool.Schedule(hogs.back().get());
+  }
+  PlayPingPong(pool);
+  is_over.store(true);
+  for (const auto& hog : hogs) hog->done.WaitForNotification();
+  EXPECT_LE(pool.stats().workers, 2 + 4);
+  EXPECT_TRUE(ReachesNoSurplus(pool));
+}
+
+// EBA 18
+TEST(StuckWorkerTest, AHundredThousandThatDoNotBlockNeedNoMoreThreads) {
+  ThreadPool pool({.threads = 2, .take_over_after = absl::Seconds(40)});
+  constexpr int kActors = 100000;
+  absl::BlockingCounter done(kActors);
+  class Short final : public Runnable {
+   public:
+    explicit Short(absl::BlockingCounter& done) : done_(done) {}
+    void Run() override {
+      {
+        internal::UserCode user(*internal::ThisWorker());
+      }
+      done_.DecrementCount();
+    }
+
+   private:
+    absl::BlockingCounter& done_;
+  };
+  std::vector<Short> actors(kActors, Short(done));
+  for (Short& actor : actors) pool.Schedule(&actor);
+  done.Wait();
+  EXPECT_EQ(pool.stats().workers, 2);
+  EXPECT_EQ(pool.stats().takeovers, 0);
+}
+
+// EBA 18: the pool does not grow without bound.
+TEST(StuckWorkerTest, ThereAreNoMoreWorkersThanTheBound) {
+  ThreadPool pool({.threads = 1, .surplus_threads_max = 2});
+  Blocked blocked[5];
+  for (Blocked& one : blocked) pool.Schedule(&one);
+  EXPECT_TRUE(pool.BlockUntil([&] { return pool.stats().workers_refused == 1; }, Deadline()))
+      << pool.stats().workers_refused << " refused";
+  EXPECT_EQ(pool.stats().workers, 3);
+  EXPECT_EQ(pool.stats().stuck, 3);
+  for (Blocked& one : blocked) one.go_on.Notify();
+  for (Blocked& one : blocked) one.done.WaitForNotification();
+  EXPECT_TRUE(ReachesNoSurplus(pool));
+}
+
+TEST(StuckWorkerTest, TimersDoNotWaitForIt) {
+  ThreadPool pool({.threads = 1, .surplus_threads_max = 0});
+  Blocked blocked;
+  pool.Schedule(&blocked);
+  blocked.running.WaitForNotification();
+  absl::Notification fired;
+  pool.RunAt(pool.clock().Now() + absl::Milliseconds(1), [&] { fired.Notify(); });
+  fired.WaitForNotification();
+  EXPECT_FALSE(blocked.done.HasBeenNotified());
+  blocked.go_on.Notify();
+  blocked.done.WaitForNotification();
+}
+
+TEST(StuckWorkerTest, IsHeldInItsUserCodeAndNotElsewhere) {
+  ThreadPool pool({.threads = 2});
+  Blocked blocked;
+  Blocked other;
+  pool.Schedule(&blocked);
+  blocked.running.WaitForNotification();
+  int calls = 0;
+  EXPECT_FALSE(pool.WhileInUserCode(&other, [&] { ++calls; })) << "it does not run";
+  EXPECT_EQ(calls, 0);
+  // The watchdog may hold it just now.
+  while (!pool.WhileInUserCode(&blocked, [&] { ++calls; })) {
+  }
+  EXPECT_EQ(calls, 1);
+  blocked.go_on.Notify();
+  blocked.done.WaitForNotification();
+  EXPECT_TRUE(blocked.was_fenced);
+  EXPECT_FALSE(pool.WhileInUserCode(&blocked, [&] { ++calls; })) << "it has returned";
+  pool.Schedule(&other);
+  other.go_on.Notify();
+  other.done.WaitForNotification();
+  EXPECT_FALSE(other.was_fenced) << "the mark belongs to a turn";
+}
+
+TEST(StuckWorkerTest, KernelCodeOfAHandlerIsHeldOffMeanwhile) {
+  ThreadPool pool({.threads = 1});
+  class Caller final : public Runnable {
+   public:
+    void Run() override {
+      CallTheKernel();
+      done.Notify();
+    }
+    absl::Notification running;
+    absl::Notification done;
+    std::atomic<bool> is_held{false};
+    std::atomic<int> overlaps{0};
+
+   private:
+    void CallTheKernel() {
+      internal::UserCode user(*internal::ThisWorker());
+      running.Notify();
+      for (;;) {
+        internal::KernelCode kernel;
+        if (is_held.load()) overlaps.fetch_add(1);
+        if (kernel.is_fenced()) break;
+      }
+    }
+  };
+  for (int i = 0; i < 20; ++i) {
+    Caller caller;
+    pool.Schedule(&caller);
+    caller.running.WaitForNotification();
+    while (!pool.WhileInUserCode(&caller, [&] {
+      caller.is_held.store(true);
+      for (int k = 0; k < 1000; ++k) (void)caller.overlaps.load();
+      caller.is_held.store(false);
+    })) {
+    }
+    caller.done.WaitForNotification();
+    EXPECT_EQ(caller.overlaps.load(), 0);
+    EXPECT_FALSE(pool.WhileInUserCode(&caller, [] {})) << "it has been fenced already";
+  }
+}
+
+class NotingSink final : public LogSink {
+ public:
+  void Write(LogSeverity, absl::string_view line) override {
+    absl::MutexLock lock(&mu_);
+    lines_.emplace_back(line);
+    if (lines_.size() == 2) twice.Notify();
+  }
+  std::vector<std::string> lines() {
+    absl::MutexLock lock(&mu_);
+    return lines_;
+  }
+  absl::Notification twice;
+
+ private:
+  absl::Mutex mu_;
+  std::vector<std::string> lines_;
+};
+
+TEST(StuckWorkerTest, AHandlerThatGoesOnIsNamedInTheLog) {
+  NotingSink sink;
+  ThreadPool pool({.threads = 1, .name_after = absl::Milliseconds(20), .log = &sink});
+  Blocked blocked;
+  pool.Schedule(&blocked);
+  sink.twice.WaitForNotification();
+  EXPECT_THAT(sink.lines()[0], HasSubstr("a handler has been running for "));
+  EXPECT_THAT(sink.lines()[0], HasSubstr("the blocked one"));
+  EXPECT_THAT(sink.lines()[1], HasSubstr("the blocked one"));
+  EXPECT_GE(pool.stats().long_handlers, 2);
+  blocked.go_on.Notify();
+  blocked.done.WaitForNotification();
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,239 @@
+// In the steady state nothing is allocated: each case first runs until all
+// that is kept has been made, and then counts every malloc of the process over
+// many messages.
+#include <array>
+#include <new>
+#include <ostream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/tests/bench/allocations.h"
+#include "understudy/tests/bench/workload.h"
+
+namespace understudy::bench {
+namespace {
+
+constexpr int64_t kWarmUp = 5000;
+constexpr int64_t kCounted = 20000;
+
+// Counts the allocations between the kWarmUp-th step and kCounted steps later.
+class Meter {
+ public:
+  explicit Meter(Finish* finish) : finish_(finish) {}
+  // A step is done; false after the last.
+  bool Step() {
+    ++steps_;
+    if (steps_ == kWarmUp) before_ = AllocationCount();
+    if (steps_ < kWarmUp + kCounted) return true;
+    finish_->Report(AllocationCount() - before_);
+    return false;
+  }
+
+ private:
+  Finish* const finish_;
+  int64_t steps_ = 0;
+  int64_t before_ = 0;
+};
+
+struct Small {
+  int64_t number = 0;
+};
+struct Large {
+  std::array<int64_t, 10> numbers{};
+};
+
+// Gives back each message that comes.
+template <class M>
+class Wall final : public Actor {
+ public:
+  Mailbox<"ball", M> ball{this};
+  Mailbox<"call", Call<M, M>> call{this};
+  Mailbox<"back", Channel<M>> back{this};
+  Next Start() override { return bouncing_; }
+
+ private:
+  void Bounce(const M& message) { SendOrDie(back_, message); }
+  M Answer(const M& message) { return message; }
+  void SetBack(const Channel<M>& channel) { back_ = channel; }
+
+  Channel<M> back_;
+  Behavior bouncing_{"bouncing", On(ball, &Wall::Bounce), On(call, &Wall::Answer), On(back, &Wall::SetBack)};
+};
+
+template <class M>
+class Thrower final : public Actor {
+ public:
+  Mailbox<"start", int> start{this};
+  Mailbox<"ball", M> ball{this};
+  Thrower(Ref<Wall<M>> wall, Finish* finish) : wall_(wall), meter_(finish) {}
+  Next Start() override { return throwing_; }
+
+ private:
+  void Begin() {
+    SendOrDie(wall_[&Wall<M>::back], Ref<Thrower>(context().Self())[&Thrower::ball]);
+    SendOrDie(wall_[&Wall<M>::ball], M());
+  }
+  void Catch(const M& message) {
+    if (meter_.Step()) SendOrDie(wall_[&Wall<M>::ball], message);
+  }
+
+  const Ref<Wall<M>> wall_;
+  Meter meter_;
+  Behavior throwing_{"throwing", On(start, &Thrower::Begin), On(ball, &Thrower::Catch)};
+};
+
+template <class M>
+void PingPong(ActorSystem& system, Finish* finish) {
+  const auto wall = system.Spawn<Wall<M>>();
+  SendOrDie(system.Spawn<Thrower<M>>(wall, finish)[&Thrower<M>::start], 0);
+}
+
+// Asks one after the other in one coroutine.
+class Asker final : public Actor {
+ public:
+  Mailbox<"start", int> start{this};
+  Asker(Ref<Wall<Small>> wall, Finish* finish) : wall_(wall), meter_(finish) {}
+  Next Start() override { return asking_; }
+
+ private:
+  Task<> Run(int) {
+    do {
+      const auto asked = wall_[&Wall<Small>::call].Ask(Small(), kAskTimeout);
+      const absl::StatusOr<Small> answer = co_await asked;
+      UNDERSTUDY_CHECK(answer.ok(), answer.status().ToString());
+    } while (meter_.Step());
+  }
+
+  const Ref<Wall<Small>> wall_;
+  Meter meter_;
+  Behavior asking_{"asking", On(start, &Asker::Run)};
+};
+
+void Asks(ActorSystem& system, Finish* finish) {
+  const auto wall = system.Spawn<Wall<Small>>();
+  SendOrDie(system.Spawn<Asker>(wall, finish)[&Asker::start], 0);
+}
+
+// Sends itself messages; becomes the other behaviour with each.
+class Toggle final : public Actor {
+ public:
+  Mailbox<"tick", Small> tick{this};
+  explicit Toggle(Finish* finish) : meter_(finish) {}
+  Next Start() override {
+    own_tick_ = Ref<Toggle>(context().Self())[&Toggle::tick];
+    return even_;
+  }
+
+ private:
+  void ByCall(const Small& message) {
+    Become(odd_);
+    if (meter_.Step()) SendOrDie(own_tick_, message);
+  }
+  Behavior ByResult(const Small& message) {
+    if (meter_.Step()) SendOrDie(own_tick_, message);
+    return even_;
+  }
+
+  Meter meter_;
+  Channel<Small> own_tick_;
+  Behavior even_{"even", On(tick, &Toggle::ByCall)};
+  Behavior odd_{"odd", On(tick, &Toggle::ByResult)};
+};
+
+void Becomes(ActorSystem& system, Finish* finish) { SendOrDie(system.Spawn<Toggle>(finish)[&Toggle::tick], Small()); }
+
+// Fills its guarded mailbox, opens it, and begins again when it is empty.
+class Gate final : public Actor {
+ public:
+  static constexpr int kFill = 100;
+  Mailbox<"fill", Small> fill{this};
+  Mailbox<"held", Small> held{this};
+  explicit Gate(Finish* finish) : meter_(finish) {}
+  Next Start() override {
+    const Ref<Gate> self(context().Self());
+    own_fill_ = self[&Gate::fill];
+    own_held_ = self[&Gate::held];
+    return guarded_;
+  }
+
+ private:
+  bool IsOpen() const { return waiting_ == kFill || is_emptying_; }
+  void Fill(const Small& message) {
+    ++waiting_;
+    SendOrDie(own_held_, message);
+    if (waiting_ < kFill) SendOrDie(own_fill_, message);
+  }
+  void Take(const Small& message) {
+    is_emptying_ = --waiting_ > 0;
+    const bool goes_on = meter_.Step();
+    if (waiting_ == 0 && goes_on) SendOrDie(own_fill_, message);
+  }
+
+  Meter meter_;
+  Channel<Small> own_fill_;
+  Channel<Small> own_held_;
+  int waiting_ = 0;
+  bool is_emptying_ = false;
+  Behavior guarded_{"guarded", On(fill, &Gate::Fill), On(held, &Gate::Take).When(&Gate::IsOpen)};
+};
+
+void Guards(ActorSystem& system, Finish* finish) { SendOrDie(system.Spawn<Gate>(finish)[&Gate::fill], Small()); }
+
+struct Case {
+  std::string name;
+  void (*begin)(ActorSystem& system, Finish* finish);
+
+  friend void PrintTo(const Case& self, std::ostream* out) { *out << self.name; }
+};
+
+class SteadyState : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer has its own malloc";
+  }
+  void ExpectNoAllocation(ActorSystem& system) {
+    Finish finish(system);
+    GetParam().begin(system, &finish);
+    EXPECT_EQ(finish.Await(), 0) << "allocations in " << kCounted << " steps";
+  }
+};
+
+TEST_P(SteadyState, AllocatesNothingUnderTheSeededExecutor) {
+  TestSystem system(/*seed=*/3);
+  ExpectNoAllocation(system);
+}
+
+TEST_P(SteadyState, AllocatesNothingOnOneThread) {
+  ActorSystemOptions options;
+  options.threads.threads = 1;
+  ActorSystem system(options);
+  ExpectNoAllocation(system);
+}
+
+TEST_P(SteadyState, AllocatesNothingOnTwoThreads) {
+  ActorSystemOptions options;
+  options.threads.threads = 2;
+  ActorSystem system(options);
+  ExpectNoAllocation(system);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, SteadyState,
+                         testing::Values(Case{"TellPingPong", &PingPong<Small>},
+                                         Case{"TellPingPong80", &PingPong<Large>},
+                                         Case{"BecomeMemberBehaviours", &Becomes}, Case{"GuardedMailbox", &Guards},
+                                         Case{"AskAndAwait", &Asks}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(AllocationCountTest, CountsNewAndMalloc) {
+  if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer has its own malloc";
+  const int64_t before = AllocationCount();
+  // The function itself: a new-expression may be left out.
+  void* const memory = ::operator new(4000);
+  EXPECT_EQ(AllocationCount(), before + 1);
+  ::operator delete(memory);
+}
+
+}  // namespace
+}  // namespace understudy::bench

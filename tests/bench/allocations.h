@@ -1,0 +1,20 @@
+// AllocationCount: how often this process has asked malloc for memory.
+//
+// A program that links :allocations has its own malloc, calloc, realloc,
+// aligned_alloc and posix_memalign, which count and call glibc's; operator new
+// is counted through them. Not under a sanitizer, which has its own.
+#ifndef UNDERSTUDY_TESTS_BENCH_ALLOCATIONS_H_
+#define UNDERSTUDY_TESTS_BENCH_ALLOCATIONS_H_
+
+#include <cstdint>
+
+namespace understudy::bench {
+
+// False under a sanitizer: the count then stays 0.
+bool CountsAllocations();
+// Of all threads, since the start. Any thread.
+int64_t AllocationCount();
+
+}  // namespace understudy::bench
+
+#endif  // UNDERSTUDY_TESTS_BENCH_ALLOCATIONS_H_

@@ -1,0 +1,28 @@
+"""The workloads and the systems of the comparison, as compare knows them."""
+
+import collections
+
+# operations: how many each run does, a multiple of 600 so that each producer and each player has the same share;
+# chosen so that the slowest system takes a few seconds. by_bytes: what is measured is memory, not time.
+Workload = collections.namedtuple("Workload", "name operation operations by_bytes")
+
+WORKLOADS = [
+    Workload("ping_pong", "round trip", 3_000_000, False),
+    Workload("ring", "hop", 6_000_000, False),
+    Workload("counting", "message", 6_000_000, False),
+    Workload("contention", "message", 6_000_000, False),
+    Workload("big", "round trip", 3_000_000, False),
+    Workload("fork_join_create", "actor", 600_000, False),
+    Workload("ask", "ask", 1_200_000, False),
+    Workload("become", "message", 6_000_000, False),
+    Workload("guard_miss", "message", 3_000_000, False),
+    Workload("idle_memory", "bytes/actor", 1_000_200, True),
+]
+SYSTEMS = ["understudy", "erlang", "caf"]
+UNIT = 600
+
+
+def scaled(workload, scale):
+    """The workload with `scale` times its operations, at least one unit."""
+    units = max(1, round(workload.operations * scale / UNIT))
+    return workload._replace(operations=units * UNIT)

@@ -1,0 +1,320 @@
+// The rows of the work on event-based actors that are about receiving. Receive is awaited by a coroutine, and what it
+// does not name waits; what a row asks of other nodes is later: nodes.
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Text = std::string;
+using EbaReceiveTest = ActorTest;
+
+struct Increment {};
+struct GetCount {};
+
+class Counter final : public Actor {
+ public:
+  Mailbox<"increment", Increment> increment{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"get", Call<GetCount, int>> get{this};
+  explicit Counter(bool* has_run) : has_run_(has_run) {}
+  Next Start() override {
+    *has_run_ = true;
+    return counting_;
+  }
+
+ private:
+  bool* has_run_;
+  int count_ = 0;
+  Behavior counting_{"counting", On(increment, [this] { ++count_; }), On(get, [this](GetCount) { return count_; })};
+};
+
+// EBA 1
+// A tenth of the row's 1e6 messages: a debug build, shared by many. "Before start nothing runs": before its first turn.
+TEST_F(EbaReceiveTest, ACounterCountsAndRunsNothingBeforeItIsStarted) {
+  bool has_run = false;
+  Ref<Counter> counter = system().Spawn<Counter>(&has_run);
+  system().RunUntilIdle();
+  EXPECT_TRUE(has_run);
+  for (int i = 0; i < 100'000; ++i) counter[&Counter::increment].Tell({});
+  EXPECT_EQ(*Ask(counter[&Counter::get], GetCount()), 100'000);
+  has_run = false;
+  Ref<Counter> idle = system().Spawn<Counter>(&has_run);
+  idle[&Counter::increment].Tell({});
+  EXPECT_FALSE(has_run);
+}
+
+// An actor in the process style that runs what its test gives it.
+class Process final : public Actor {
+ public:
+  using Body = std::function<Task<>(Process&)>;
+  Mailbox<"a", Text> a{this, {.capacity_messages = 200'000}};
+  Mailbox<"b", Text> b{this, {.capacity_messages = 200'000}};
+  explicit Process(Body body) : body_(std::move(body)) {}
+  Next Start() override { return body_(*this); }
+
+  using Actor::After;
+  using Actor::context;
+  using Actor::On;
+  using Actor::Receive;
+
+ private:
+  Body body_;
+};
+
+class EbaProcessTest : public ActorTest {
+ protected:
+  EbaProcessTest() : out_(system(), {.capacity_messages = 200'000}) {}
+  Ref<Process> Run(Process::Body body) {
+    Ref<Process> process = system().Spawn<Process>(std::move(body));
+    system().RunUntilIdle();
+    return process;
+  }
+
+  Probe<Text> out_;
+};
+
+// EBA 2
+TEST_F(EbaProcessTest, ReceiveTakesTheOldestItNamesAndTheFirstClauseThatMatches) {
+  const Channel<Text> out = out_.channel();
+  const auto pass = [out](const Text& text) { out.Tell(text); };
+  Ref<Process> process = system().Spawn<Process>([pass, out](Process& self) -> Task<> {
+    for (int i = 0; i < 2; ++i) {
+      auto received = Process::Receive(Process::On(self.a, pass));
+      co_await received;
+    }
+    for (int i = 0; i < 2; ++i) {
+      auto received = Process::Receive(Process::On(self.b, pass));
+      co_await received;
+    }
+    auto two = Process::Receive(
+        Process::On(self.a, [out](const Text&) { out.Tell("first"); }).If([](const Text& text) { return text == "C"; }),
+        Process::On(self.a, [out](const Text&) { out.Tell("second"); }));
+    co_await two;
+  });
+  process[&Process::b].Tell("B1");
+  process[&Process::a].Tell("A1");
+  process[&Process::b].Tell("B2");
+  process[&Process::a].Tell("A2");
+  process[&Process::a].Tell("C");
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("A1", "A2", "B1", "B2", "first"));
+}
+
+// EBA 3
+TEST_F(EbaProcessTest, ANestedReceiveKeepsWhatTheOuterOneBound) {
+  const Channel<Text> out = out_.channel();
+  Ref<Process> process = Run([out](Process& self) -> Task<> {
+    int x = 0;
+    auto outer = Process::Receive(Process::On(self.a, [&x](const Text& text) { x = std::stoi(text); }));
+    co_await outer;
+    int y = 0;
+    auto inner = Process::Receive(Process::On(self.b, [&y](const Text& text) { y = std::stoi(text); }));
+    co_await inner;
+    out.Tell(absl::StrCat(x + y));
+  });
+  process[&Process::a].Tell("7");
+  system().RunUntilIdle();
+  process[&Process::b].Tell("5");
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("12"));
+}
+
+// EBA 4
+TEST_F(EbaProcessTest, OnlyWhatAReceiveNamesWakesItsActor) {
+  constexpr int kOthers = 100'000;
+  const Channel<Text> out = out_.channel();
+  const auto pass = [out](const Text& text) { out.Tell(text); };
+  Ref<Process> process = Run([pass](Process& self) -> Task<> {
+    auto first = Process::Receive(Process::On(self.a, pass));
+    co_await first;
+    for (int i = 0; i < kOthers; ++i) {
+      auto next = Process::Receive(Process::On(self.b, pass));
+      co_await next;
+    }
+  });
+  for (int i = 0; i < kOthers; ++i) process[&Process::b].Tell(absl::StrCat(i));
+  EXPECT_FALSE(system().seeded_executor().RunOne()) << "no turn for any of them";
+  process[&Process::a].Tell("a");
+  const std::vector<Text> all = out_.ReceiveAll();
+  ASSERT_THAT(all, SizeIs(kOthers + 1));
+  EXPECT_EQ(all[0], "a");
+  for (size_t i = 0; i < kOthers; ++i) ASSERT_EQ(all[i + 1], absl::StrCat(i));
+}
+
+// Alternates two receives; tells how far each sender has come when all has come.
+class Alternating final : public Actor {
+ public:
+  struct Item {
+    int sender = 0;
+    int number = 0;
+  };
+  Mailbox<"even", Item> even{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"odd", Item> odd{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"done", Call<int, int>> done{this};
+  Alternating(int senders, int each) : next_(static_cast<size_t>(senders)), total_(senders * each) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    for (int taken = 0; taken < total_; ++taken) {
+      auto received = taken % 2 == 0 ? Receive(On(even, &Alternating::Even)) : Receive(On(odd, &Alternating::Odd));
+      co_await received;
+    }
+    auto asked = Receive(On(done, [this](int) { return mistakes_; }));
+    co_await asked;
+  }
+  void Even(const Item& item) { Check(item, next_[static_cast<size_t>(item.sender)].first); }
+  void Odd(const Item& item) { Check(item, next_[static_cast<size_t>(item.sender)].second); }
+  void Check(const Item& item, int& next) {
+    if (item.number / 2 != next++) ++mistakes_;
+  }
+  std::vector<std::pair<int, int>> next_;
+  int total_;
+  int mistakes_ = 0;
+};
+
+// EBA 5
+// Four senders of 10,000 messages instead of 1e6 each, for a debug build; on the thread pool.
+TEST(EbaThreadsTest, NoWakeUpIsLostAndNoMessageIsHandledTwice) {
+  constexpr int kSenders = 4;
+  constexpr int kEach = 10'000;
+  ActorSystem system({.log = &LogSink::Null()});
+  Ref<Alternating> receiver = system.Spawn<Alternating>(kSenders, kEach);
+  std::vector<std::thread> senders;
+  for (int sender = 0; sender < kSenders; ++sender) {
+    senders.emplace_back([receiver, sender] {
+      for (int i = 0; i < kEach; ++i) {
+        const auto channel = i % 2 == 0 ? receiver[&Alternating::even] : receiver[&Alternating::odd];
+        EXPECT_TRUE(channel.Send({sender, i}).ok());
+      }
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  EXPECT_EQ(*system.Ask(receiver[&Alternating::done], 0, absl::Minutes(1)), 0) << "out of order";
+  EXPECT_EQ(system.Ledger().waiting, 0);
+}
+
+// EBA 8
+// Here Receive returns: what stands after it runs, with what was received, and nothing is unreachable.
+TEST_F(EbaProcessTest, WhatStandsAfterAReceiveRunsAfterIt) {
+  const Channel<Text> out = out_.channel();
+  Ref<Process> process = Run([out](Process& self) -> Task<> {
+    out.Tell("before");
+    Text got;
+    auto received = Process::Receive(Process::On(self.a, [&got](const Text& text) { got = text; }));
+    co_await received;
+    out.Tell("after " + got);
+  });
+  out_.Expect("before");
+  process[&Process::a].Tell("x");
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("after x"));
+}
+
+// EBA 9
+TEST_F(EbaProcessTest, AQueuedMatchWinsOverATimeoutOfNothingAndNothingTimesOutAtOnce) {
+  const Channel<Text> out = out_.channel();
+  Ref<Process> process = system().Spawn<Process>([out](Process& self) -> Task<> {
+    for (int i = 0; i < 2; ++i) {
+      auto received = Process::Receive(Process::On(self.a, [out](const Text& text) { out.Tell(text); }),
+                                       Process::After(absl::ZeroDuration(), [out] { out.Tell("timeout"); }));
+      co_await received;
+    }
+  });
+  process[&Process::a].Tell("match");
+  const MonotonicTime before = system().Now();
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("match", "timeout"));
+  EXPECT_EQ(system().Now(), before);
+}
+
+// EBA 9
+TEST_F(EbaProcessTest, FlushLeavesNothingAndTheUrgentComesFirst) {
+  const Channel<Text> out = out_.channel();
+  Ref<Process> process = system().Spawn<Process>([out](Process& self) -> Task<> {
+    // The priority idiom: an urgent message that is there, else any.
+    bool was_urgent = false;
+    auto urgent = Process::Receive(Process::On(self.b,
+                                               [&was_urgent, out](const Text& text) {
+                                                 was_urgent = true;
+                                                 out.Tell(text);
+                                               }),
+                                   Process::After(absl::ZeroDuration(), [] {}));
+    co_await urgent;
+    EXPECT_TRUE(was_urgent);
+    // The flush idiom.
+    int flushed = 0;
+    for (bool is_empty = false; !is_empty;) {
+      auto next = Process::Receive(Process::On(self.a, [&flushed](const Text&) { ++flushed; }),
+                                   Process::After(absl::ZeroDuration(), [&is_empty] { is_empty = true; }));
+      co_await next;
+    }
+    out.Tell(absl::StrCat("flushed ", flushed));
+    auto wait = Process::Receive(Process::On(self.b, [] {}));
+    co_await wait;
+  });
+  for (int i = 0; i < 10; ++i) process[&Process::a].Tell("ordinary");
+  process[&Process::b].Tell("urgent");
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("urgent", "flushed 10"));
+  EXPECT_EQ(Ledger().waiting, 0);
+  process[&Process::b].Tell("end");
+}
+
+// EBA 10
+TEST_F(EbaProcessTest, ATimeoutFiresInSilenceAndEatsNothing) {
+  const Channel<Text> out = out_.channel();
+  const MonotonicTime begin = system().Now();
+  Ref<Process> process = Run([out, begin](Process& self) -> Task<> {
+    auto silence = Process::Receive(Process::On(self.a, [out](const Text& text) { out.Tell(text); }),
+                                    Process::After(absl::Milliseconds(200), [out, begin, &self] {
+                                      out.Tell(absl::StrCat(absl::ToInt64Milliseconds(self.context().Now() - begin)));
+                                    }));
+    co_await silence;
+    auto next = Process::Receive(Process::On(self.a, [out](const Text& text) { out.Tell(text); }));
+    co_await next;
+  });
+  system().Advance(absl::Milliseconds(300));
+  process[&Process::a].Tell("late");
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("200", "late"));
+}
+
+// Many timers, each once.
+class ManyTimers final : public Actor {
+ public:
+  ManyTimers(int count, int* fired) : count_(count), fired_(fired) {}
+  Next Start() override {
+    for (int i = 0; i < count_; ++i) {
+      EXPECT_TRUE(context().StartTimer(absl::StrCat(i), absl::Milliseconds(i % 1000), [this] { ++*fired_; }).ok());
+    }
+    return Behavior("waiting", After(absl::Hours(1), [] {}));
+  }
+
+ private:
+  int count_;
+  int* fired_;
+};
+
+// EBA 10
+TEST_F(EbaProcessTest, AHundredThousandTimersFireOnceEach) {
+  int fired = 0;
+  for (int actor = 0; actor < 100; ++actor) system().Spawn<ManyTimers>(1000, &fired);
+  system().Advance(absl::Milliseconds(499));
+  EXPECT_EQ(fired, 50'000);
+  system().Advance(absl::Seconds(1));
+  EXPECT_EQ(fired, 100'000);
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,381 @@
+// The rows of the work on event-based actors that are about sending, events and scheduling. What a row asks of other
+// nodes is later: nodes; its ratios of time belong to tests/bench.
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/actors/testing/seeds.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using Text = std::string;
+using EbaSendingTest = ActorTest;
+
+// Blocks its worker in the handler of `block`.
+class Blocked final : public Actor {
+ public:
+  Mailbox<"block", int> block{this};
+  Mailbox<"item", int> item{this, {.capacity_messages = 200'000}};
+  Mailbox<"count", Call<int, int>> count{this};
+  Blocked(absl::Notification* begun, absl::Notification* release) : begun_(begun), release_(release) {}
+  Next Start() override { return working_; }
+
+ private:
+  void Block() {
+    begun_->Notify();
+    release_->WaitForNotification();
+  }
+  absl::Notification* begun_;
+  absl::Notification* release_;
+  int count_ = 0;
+  Behavior working_{"working", On(block, &Blocked::Block), On(item, [this](int) { ++count_; }),
+                    On(count, [this](int) { return count_; })};
+};
+
+// EBA 6
+// Without a clock: the receiver is blocked until all sends have returned, so none of them waited for it.
+TEST(EbaThreadsTest, SendsReturnWhileTheReceiverIsBlocked) {
+  constexpr int kSends = 100'000;
+  absl::Notification begun;
+  absl::Notification release;
+  ActorSystem system({.log = &LogSink::Null()});
+  Ref<Blocked> blocked = system.Spawn<Blocked>(&begun, &release);
+  blocked[&Blocked::block].Tell(1);
+  begun.WaitForNotification();
+  for (int i = 0; i < kSends; ++i) ASSERT_TRUE(blocked[&Blocked::item].Send(i).ok());
+  release.Notify();
+  EXPECT_EQ(*system.Ask(blocked[&Blocked::count], 0, absl::Minutes(1)), kSends);
+}
+
+class Echo final : public Actor {
+ public:
+  Mailbox<"item", int> item{this, {.capacity_messages = 200'000}};
+  explicit Echo(Channel<int> out) : out_(out) {}
+  Next Start() override { return echoing_; }
+
+ private:
+  Channel<int> out_;
+  Behavior echoing_{"echoing", On(item, [this](int n) { out_.Tell(n); })};
+};
+
+// EBA 7
+// Differs from the row: a send to the dead is refused, and says so (semantics 1.1). Nothing of it is kept: the ledger
+// has accepted nothing, and nothing waits.
+TEST_F(EbaSendingTest, ADeadActorStoresNothing) {
+  Probe<int> out(system());
+  Ref<Echo> echo = system().Spawn<Echo>(out.channel());
+  system().Kill(echo.pid());
+  system().RunUntilIdle();
+  constexpr int kSends = 100'000;
+  for (int i = 0; i < kSends; ++i) ASSERT_TRUE(IsNoProcess(echo[&Echo::item].Send(i)));
+  EXPECT_EQ(Ledger().accepted, 0);
+  EXPECT_EQ(Ledger().waiting, 0);
+  EXPECT_EQ(Ledger().refused, kSends);
+  EXPECT_FALSE(system().seeded_executor().RunOne());
+}
+
+// The guessing game: between games `guess` is dropped, in one `begin` is.
+class Game final : public Actor {
+ public:
+  Mailbox<"begin", int> begin{this};
+  Mailbox<"guess", int> guess{this};
+  Mailbox<"cheer", Text> cheer{this};
+  explicit Game(Channel<Text> out) : out_(out) {}
+  Next Start() override { return ready_; }
+
+ private:
+  Behavior Begin(int secret) {
+    secret_ = secret;
+    out_.Tell("guess!");
+    return guessing_;
+  }
+  void Guess(int number) {
+    if (number == secret_) {
+      // An event for itself: handled after this handler.
+      Ref<Game>(context().Self())[&Game::cheer].Tell("hooray");
+      Become(ready_);
+    }
+    out_.Tell(number == secret_ ? "right" : number < secret_ ? "more" : "less");
+  }
+  void Cheer(const Text& text) { out_.Tell(text); }
+
+  Channel<Text> out_;
+  int secret_ = 0;
+  Behavior ready_{"ready", On(begin, &Game::Begin), Drop(guess), On(cheer, &Game::Cheer)};
+  Behavior guessing_{"guessing", On(guess, &Game::Guess), Drop(begin), On(cheer, &Game::Cheer)};
+};
+
+// EBA 11
+TEST_F(EbaSendingTest, AnEventLoopDropsWhatItDoesNotKnowAndHandlesItsOwnEventsLater) {
+  Probe<Text> out(system());
+  Ref<Game> game = system().Spawn<Game>(out.channel());
+  game[&Game::guess].Tell(1);
+  game[&Game::begin].Tell(7);
+  for (const int number : {5, 9}) game[&Game::guess].Tell(number);
+  game[&Game::begin].Tell(8);
+  game[&Game::guess].Tell(7);
+  game[&Game::guess].Tell(7);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("guess!", "more", "less", "right", "hooray"));
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+// Three states; event e moves state s to (s + e) mod 3 or, when e is 3, stays. Each transition is a become.
+class Machine final : public Actor {
+ public:
+  Mailbox<"event", uint32_t> event{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"state", Call<int, uint32_t>> state{this};
+  Next Start() override { return zero_; }
+
+ private:
+  Behavior Go(uint32_t to) {
+    switch (to % 3) {
+      case 0:
+        return zero_;
+      case 1:
+        return one_;
+      default:
+        return two_;
+    }
+  }
+  Behavior zero_{"zero", On(event, [this](uint32_t e) { return Go(e); }), On(state, [](int) { return uint32_t{0}; })};
+  Behavior one_{"one", On(event, [this](uint32_t e) { return Go(1 + e); }), On(state, [](int) { return uint32_t{1}; })};
+  Behavior two_{"two", On(event, [this](uint32_t e) { return Go(2 + e); }), On(state, [](int) { return uint32_t{2}; })};
+};
+
+// EBA 12
+// A debug build does 1e5 of the row's 1e7 events. The stack is flat by construction: each handler returns before the
+// next.
+TEST_F(EbaSendingTest, AMachineOfBehavioursEndsWhereItsOracleDoes) {
+  Ref<Machine> machine = system().Spawn<Machine>();
+  system().RunUntilIdle();
+  Random random(7);
+  uint32_t oracle = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const auto event = static_cast<uint32_t>(random.Below(4));
+    oracle = (oracle + event) % 3;
+    machine[&Machine::event].Tell(event);
+    if (i % 10'000 == 0) system().RunUntilIdle();
+  }
+  EXPECT_EQ(*Ask(machine[&Machine::state], 0), oracle);
+}
+
+// A member of a group: acknowledges.
+class Member final : public Actor {
+ public:
+  Mailbox<"note", int> note{this};
+  Mailbox<"acknowledged", Call<int, int>> acknowledged{this};
+  Next Start() override { return listening_; }
+
+ private:
+  int heard_ = 0;
+  Behavior listening_{"listening", On(note, [this](int) { ++heard_; }),
+                      On(acknowledged, [this](int) { return ++heard_; })};
+};
+
+// Sends to all, in three ways; the answer is how many have acknowledged.
+class Caster final : public Actor {
+ public:
+  Mailbox<"cast", Call<Text, int>> cast{this};
+  explicit Caster(std::vector<Ref<Member>> members) : members_(std::move(members)) {}
+  Next Start() override { return casting_; }
+
+ private:
+  Task<absl::StatusOr<int>> Cast(const Text& how) {
+    if (how == "simple" || how == "group") {
+      for (const Ref<Member>& member : members_) member[&Member::note].Tell(1);
+    }
+    if (how == "simple") co_return 0;
+    // For a group all are asked first, so that they work side by side.
+    std::vector<Pending<int>> pending;
+    for (const Ref<Member>& member : members_)
+      pending.push_back(member[&Member::acknowledged].Ask(1, absl::Seconds(5)));
+    int acknowledged = 0;
+    for (const Pending<int>& asked : pending) {
+      const absl::StatusOr<int> answer = co_await asked;
+      if (!answer.ok()) co_return answer.status();
+      // Its tell before the call was heard too.
+      if (*answer == (how == "group" ? 4 : 2)) ++acknowledged;
+    }
+    co_return acknowledged;
+  }
+  std::vector<Ref<Member>> members_;
+  Behavior casting_{"casting", On(cast, &Caster::Cast)};
+};
+
+// EBA 16
+TEST_F(EbaSendingTest, AMulticastReachesEachMemberSimplyAcknowledgedAndAsAGroup) {
+  for (const int size : {10, 100, 1000}) {
+    std::vector<Ref<Member>> members;
+    for (int i = 0; i < size; ++i) members.push_back(system().Spawn<Member>());
+    Ref<Caster> caster = system().Spawn<Caster>(members);
+    EXPECT_EQ(*Ask(caster[&Caster::cast], Text("simple")), 0);  // one heard
+    EXPECT_EQ(*Ask(caster[&Caster::cast], Text("ack")), size);  // two
+    EXPECT_EQ(*Ask(caster[&Caster::cast], Text("group")), size);
+  }
+}
+
+// Hands a number to itself, one less each time.
+class Chain final : public Actor {
+ public:
+  Mailbox<"step", int> step{this};
+  explicit Chain(Channel<int> out) : out_(out) {}
+  Next Start() override { return running_; }
+
+ private:
+  void Step(int left) {
+    if (left == 0) {
+      out_.Tell(1);
+    } else {
+      Ref<Chain>(context().Self())[&Chain::step].Tell(left - 1);
+    }
+  }
+  Channel<int> out_;
+  Behavior running_{"running", On(step, &Chain::Step)};
+};
+
+// Two actors and three messages each way; the same program for any system.
+int RunPingPong(ActorSystem& system) {
+  class Pong final : public Actor {
+   public:
+    Mailbox<"ping", Call<int, int>> ping{this};
+    Next Start() override { return answering_; }
+
+   private:
+    Behavior answering_{"answering", On(ping, [](int n) { return n + 1; })};
+  };
+  Ref<Pong> pong = system.Spawn<Pong>();
+  int n = 0;
+  for (int i = 0; i < 3; ++i) n = system.Ask(pong[&Pong::ping], n, absl::Seconds(5)).value_or(-1);
+  return n;
+}
+
+// EBA 19
+TEST_F(EbaSendingTest, TheSchedulerIsPluggableAndASingleThreadRepeatsItself) {
+  ActorSystem threads({.log = &LogSink::Null()});
+  EXPECT_EQ(RunPingPong(threads), 3);
+  std::vector<std::vector<Text>> traces;
+  for (int run = 0; run < 2; ++run) {
+    TestSystem single(11);
+    single.StartTrace();
+    EXPECT_EQ(RunPingPong(single), 3);
+    ExpectNothingLost(single);
+    traces.push_back(single.trace());
+  }
+  EXPECT_FALSE(traces[0].empty());
+  EXPECT_EQ(traces[0], traces[1]);
+}
+
+// EBA 19
+// A chain of 1e5 sends instead of 1e6: a debug build. A send never runs its receiver, so no stack grows.
+TEST_F(EbaSendingTest, ALongChainOfSendsDoesNotOverflow) {
+  Probe<int> out(system());
+  Ref<Chain> chain = system().Spawn<Chain>(out.channel());
+  chain[&Chain::step].Tell(100'000);
+  out.Expect(1);
+}
+
+struct Question {
+  int number = 0;
+  Channel<std::pair<int, int>> customer;
+};
+
+// Answers a customer's channel with the number it was asked and its square; odd ones never.
+class Clerk final : public Actor {
+ public:
+  Mailbox<"question", Question> question{this};
+  Mailbox<"call", Call<int, int>> call{this};
+  Next Start() override { return answering_; }
+
+ private:
+  void Answer(const Question& asked) {
+    if (asked.number % 2 == 0) asked.customer.Tell({asked.number, asked.number * asked.number});
+  }
+  void AnswerCall(int number, Replier<int> replier) {
+    if (number % 2 == 0) {
+      replier.Reply(number * number);
+    } else {
+      never_.push_back(std::move(replier));
+    }
+  }
+  std::vector<Replier<int>> never_;
+  Behavior answering_{"answering", On(question, &Clerk::Answer), On(call, &Clerk::AnswerCall)};
+};
+
+// EBA 37
+// By a customer's channel in the message, which carries the number it answers; and by an ask, which does all that. The
+// remote part is later: nodes; there is no variant with a shared container, for handlers do not block.
+TEST_F(EbaSendingTest, CallAndReturnByACustomersChannelOrByAnAsk) {
+  Probe<std::pair<int, int>> customer(system());
+  Ref<Clerk> clerk = system().Spawn<Clerk>();
+  for (const int number : {4, 3, 6}) clerk[&Clerk::question].Tell({number, customer.channel()});
+  EXPECT_THAT(customer.ReceiveAll(), ElementsAre(std::pair(4, 16), std::pair(6, 36)));
+  EXPECT_EQ(*Ask(clerk[&Clerk::call], 4), 16);
+  EXPECT_TRUE(IsExpired(Ask(clerk[&Clerk::call], 3, absl::Seconds(2)).status()));
+}
+
+struct Go {};
+
+// Sends the numbers from 0 in small bursts, whatever becomes of them.
+class Sender final : public Actor {
+ public:
+  static constexpr int kCount = 400;
+  Mailbox<"go", Go> go{this};
+  explicit Sender(Channel<int> to) : to_(to) {}
+  Next Start() override { return sending_; }
+
+ private:
+  void Send() {
+    for (int i = 0; i < 10; ++i) {
+      const absl::Status sent = to_.Send(next_++);
+      // Refused once, refused for ever.
+      if (!sent.ok()) is_refused_ = true;
+      EXPECT_EQ(sent.ok(), !is_refused_);
+    }
+    if (next_ < kCount) Ref<Sender>(context().Self())[&Sender::go].Tell({});
+  }
+  Channel<int> to_;
+  int next_ = 0;
+  bool is_refused_ = false;
+  Behavior sending_{"sending", On(go, &Sender::Send)};
+};
+
+// EBA 38
+// Over 250 seeds of 400 sends, the row's 1e5 in all. Killed somewhere in between, the receiver has handled a prefix.
+TEST(EbaSeedsTest, WhatIsLostWhenThePeerIsKilledIsASuffix) {
+  int killed_within = 0;
+  ForEachSeed(250, [&](uint64_t seed) {
+    TestSystem system(seed);
+    Probe<int> out(system);
+    Ref<Echo> echo = system.Spawn<Echo>(out.channel());
+    Ref<Sender> sender = system.Spawn<Sender>(echo[&Echo::item]);
+    sender[&Sender::go].Tell({});
+    for (uint64_t step = 0; step < seed % 60; ++step) system.seeded_executor().RunOne();
+    system.Kill(echo.pid());
+    const std::vector<int> handled = out.ReceiveAll();
+    for (size_t i = 0; i < handled.size(); ++i) ASSERT_EQ(handled[i], static_cast<int>(i));
+    if (!handled.empty() && handled.size() < Sender::kCount) ++killed_within;
+    ExpectNothingLost(system);
+  });
+  if (!SeedFromEnvironment()) EXPECT_GT(killed_within, 20);
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,433 @@
+// The rows of the work on selectors that are about mailboxes and guards, in one process. What a row asks of other
+// processes is later: nodes. A mailbox is closed here by a behaviour that does not name it, by a guard or by a lease.
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/supervision/builders.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<int> UpTo(int count) {
+  std::vector<int> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+// Boxes that open and close by message: {box, how}.
+class Boxes final : public Actor {
+ public:
+  enum class How { kOpen, kClose, kOpenAll, kCloseAllBut };
+  struct Change {
+    int box = 0;
+    How how = How::kOpen;
+  };
+  static constexpr size_t kBoxes = 3;
+  MailboxArray<"box", int> boxes{this, kBoxes, {.capacity_messages = 20'000}};
+  Mailbox<"change", Change> change{this};
+
+  explicit Boxes(Channel<std::pair<int, int>> out) : out_(out), is_open_(kBoxes, true) {}
+  Next Start() override { return working_; }
+
+ private:
+  bool IsOpen(size_t box) const { return is_open_[box]; }
+  void Take(int n, size_t box) {
+    out_.Tell({static_cast<int>(box), n});
+    if (n < 0) is_open_[box] = false;  // closes itself, from the next message on
+  }
+  void Apply(const Change& asked) {
+    for (size_t box = 0; box < kBoxes; ++box) {
+      const bool is_meant = static_cast<int>(box) == asked.box;
+      switch (asked.how) {
+        case How::kOpen:
+          if (is_meant) is_open_[box] = true;
+          break;
+        case How::kClose:
+          if (is_meant) is_open_[box] = false;
+          break;
+        case How::kOpenAll:
+          is_open_[box] = true;
+          break;
+        case How::kCloseAllBut:
+          is_open_[box] = is_meant;
+          break;
+      }
+    }
+  }
+
+  Channel<std::pair<int, int>> out_;
+  std::vector<bool> is_open_;
+  Behavior working_{"working", On(boxes, &Boxes::Take).When(&Boxes::IsOpen), On(change, &Boxes::Apply)};
+};
+
+class SelBoxesTest : public ActorTest {
+ protected:
+  using How = Boxes::How;
+  SelBoxesTest() : out_(system(), {.capacity_messages = 20'000}), boxes_(system().Spawn<Boxes>(out_.channel())) {}
+  void Send(int box, int n) { boxes_.At(&Boxes::boxes, box).Tell(n); }
+  void Change(int box, How how) {
+    boxes_[&Boxes::change].Tell({box, how});
+    system().RunUntilIdle();
+  }
+  std::vector<int> BoxesHandled() {
+    std::vector<int> boxes;
+    for (const auto& [box, n] : out_.ReceiveAll()) boxes.push_back(box);
+    return boxes;
+  }
+  std::vector<int> NumbersHandled() {
+    std::vector<int> numbers;
+    for (const auto& [box, n] : out_.ReceiveAll()) numbers.push_back(n);
+    return numbers;
+  }
+
+  Probe<std::pair<int, int>> out_;
+  Ref<Boxes> boxes_;
+};
+
+// SEL 1
+TEST_F(SelBoxesTest, AClosedMailboxAcceptsAndHoldsAndKeepsItsOrder) {
+  Change(1, How::kClose);
+  for (int n = 0; n < 10'000; ++n) {
+    Send(1, n);
+    if (n % 1000 == 0) Send(0, n / 1000);
+  }
+  EXPECT_EQ(NumbersHandled(), UpTo(10));
+  EXPECT_EQ(system().ClosedMailboxes().at(0).waiting, 10'000);
+  Change(1, How::kOpen);
+  EXPECT_EQ(NumbersHandled(), UpTo(10'000));
+}
+
+// SEL 2
+// Differs from the row: a mailbox is open when the behaviour names it (semantics 2.1), so "all open at birth" is what
+// this actor's guards say, not a rule.
+TEST_F(SelBoxesTest, OpeningAndClosingAreIdempotentAndHoldFromTheNextMessage) {
+  struct Case {
+    std::vector<Boxes::Change> changes;
+    std::vector<int> handled;
+  };
+  const std::vector<Case> cases = {
+      {{}, {0, 1, 2}},
+      {{{1, How::kClose}}, {0, 2}},
+      {{{1, How::kClose}, {1, How::kClose}, {1, How::kOpen}}, {0, 1, 2}},
+      {{{2, How::kCloseAllBut}}, {2}},
+      {{{2, How::kCloseAllBut}, {2, How::kCloseAllBut}, {0, How::kOpen}}, {0, 2}},
+      {{{0, How::kCloseAllBut}, {0, How::kOpenAll}, {0, How::kOpenAll}}, {0, 1, 2}},
+  };
+  for (const Case& one : cases) {
+    for (const Boxes::Change& change : one.changes) Change(change.box, change.how);
+    for (int box = 0; box < 3; ++box) Send(box, 7);
+    EXPECT_EQ(BoxesHandled(), one.handled);
+    Change(0, How::kOpenAll);
+    (void)out_.ReceiveAll();
+  }
+  Send(0, -1);
+  Send(0, 1);
+  EXPECT_EQ(NumbersHandled(), std::vector<int>{-1}) << "closed by its own message: that one is handled to its end";
+}
+
+// SEL 3
+// In virtual time: no turn runs for mail that is closed, and a timer that opens it is followed at once by its mail.
+TEST_F(SelBoxesTest, AnIdleActorWithABacklogCostsNothingAndWakesWhenItIsOpened) {
+  Change(2, How::kClose);
+  for (int n = 0; n < 1000; ++n) Send(2, n);
+  EXPECT_FALSE(system().seeded_executor().RunOne()) << "nothing to run";
+  system().seeded_executor().RunAt(system().Now() + absl::Seconds(2),
+                                   [&] { boxes_[&Boxes::change].Tell({2, How::kOpen}); });
+  system().Advance(absl::Seconds(2));
+  EXPECT_EQ(NumbersHandled(), UpTo(1000));
+}
+
+// Counts what it gets while `toggle` opens and closes the mailbox.
+class Flicker final : public Actor {
+ public:
+  Mailbox<"item", int> item{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"toggle", bool> toggle{this, {.capacity_messages = 1'000'000}};
+  Mailbox<"count", Call<int, int>> count{this};
+  Next Start() override { return open_; }
+
+ private:
+  Behavior Toggle(bool opens) { return opens ? open_ : closed_; }
+  int count_ = 0;
+  Behavior open_{"open", On(item, [this](int) { ++count_; }), On(toggle, &Flicker::Toggle),
+                 On(count, [this](int) { return count_; })};
+  Behavior closed_{"closed", On(toggle, &Flicker::Toggle), On(count, [this](int) { return count_; })};
+};
+
+// SEL 3
+// Racing: 120,000 sends, openings and closings on the thread pool instead of 1e6 (a debug build); no wake-up is lost.
+TEST(SelRaceTest, NoWakeUpIsLostBetweenSendsAndOpenings) {
+  ActorSystem system({.log = &LogSink::Null()});
+  Ref<Flicker> flicker = system.Spawn<Flicker>();
+  constexpr int kEach = 30'000;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 2; ++thread) {
+    threads.emplace_back([flicker] {
+      for (int i = 0; i < kEach; ++i) flicker[&Flicker::item].Tell(i);
+    });
+    threads.emplace_back([flicker] {
+      for (int i = 0; i < kEach; ++i) flicker[&Flicker::toggle].Tell(i % 3 == 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  flicker[&Flicker::toggle].Tell(true);
+  // In the order of arrival, so after all items.
+  EXPECT_EQ(*system.Ask(flicker[&Flicker::count], 0, absl::Minutes(1)), 2 * kEach);
+  EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
+}
+
+// Ranks 3 to 0, closed until told.
+class FourRanks final : public Actor {
+ public:
+  static constexpr int kQuota = 50;
+  MailboxArray<"box", int> boxes{this, 4, {.capacity_messages = 10'000}};
+  Mailbox<"open", int> open{this};
+  explicit FourRanks(Channel<size_t> out) : out_(out) {}
+  Next Start() override { return closed_; }
+
+ private:
+  Channel<size_t> out_;
+  Behavior open_{"open", On(boxes, [this](int, size_t box) { out_.Tell(box); }).RankByPlace().Quota(kQuota)};
+  Behavior closed_{"closed", On(open, [this](int) { return open_; })};
+};
+
+// SEL 4
+// Our ranks count the other way: the highest number first.
+TEST_F(SelBoxesTest, HigherRanksGoFirstWithinTheirQuota) {
+  Probe<size_t> order(system());
+  Ref<FourRanks> ranks = system().Spawn<FourRanks>(order.channel());
+  for (const int box : {1, 3, 2}) {
+    for (int n = 0; n < 50; ++n) ranks.At(&FourRanks::boxes, box).Tell(n);
+  }
+  ranks[&FourRanks::open].Tell(1);
+  std::vector<size_t> expected(50, 3);
+  expected.insert(expected.end(), 50, 2);
+  expected.insert(expected.end(), 50, 1);
+  EXPECT_EQ(order.ReceiveAll(), expected);
+}
+
+// SEL 5
+// Saturated by a backlog instead of by a second of real time.
+TEST_F(SelBoxesTest, TheLowestRankIsServedWithinItsBound) {
+  Probe<size_t> order(system(), {.capacity_messages = 10'000});
+  Ref<FourRanks> ranks = system().Spawn<FourRanks>(order.channel());
+  for (int box = 1; box < 4; ++box) {
+    for (int n = 0; n < 1000; ++n) ranks.At(&FourRanks::boxes, box).Tell(n);
+  }
+  ranks.At(&FourRanks::boxes, 0).Tell(1);
+  ranks[&FourRanks::open].Tell(1);
+  const std::vector<size_t> handled = order.ReceiveAll();
+  const auto place = std::find(handled.begin(), handled.end(), 0U) - handled.begin() + 1;
+  EXPECT_LE(place, (4 - 1) * FourRanks::kQuota + 1);
+}
+
+// Three types land in three mailboxes, chosen by the receiver.
+class Post final : public Actor {
+ public:
+  Mailbox<"any", std::string> any{this};
+  Mailbox<"number", int> number{this};
+  Mailbox<"flag", bool> flag{this};
+  Mailbox<"word", std::string> word{this};
+  explicit Post(Channel<std::string> out) : out_(out) {}
+  Next Start() override { return sorting_; }
+
+ private:
+  void Classify(const std::string& text) {
+    if (text == "yes" || text == "no") {
+      context().PassOn(flag, text == "yes");
+    } else if (text.find_first_not_of("0123456789") == std::string::npos) {
+      context().PassOn(number, std::stoi(text));
+    } else {
+      context().PassOn(word, text);
+    }
+  }
+  Channel<std::string> out_;
+  Behavior sorting_{"sorting", On(any, &Post::Classify), On(number, [this](int n) { out_.Tell(absl::StrCat("n", n)); }),
+                    On(flag, [this](bool is) { out_.Tell(is ? "true" : "false"); }),
+                    On(word, [this](const std::string& text) { out_.Tell("w " + text); })};
+};
+
+// SEL 6
+// Differs from the row: there is no send without a mailbox, so none is the default; a channel names one, here or on the
+// wire (later: nodes). The receiver's choice is a classifier.
+TEST_F(SelBoxesTest, TheReceiverMayChooseTheMailbox) {
+  Probe<std::string> out(system());
+  Ref<Post> post = system().Spawn<Post>(out.channel());
+  for (const char* text : {"12", "yes", "hello", "7", "no"}) post[&Post::any].Tell(text);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("n12", "true", "w hello", "n7", "false"));
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 5);
+}
+
+// A bounded buffer of guards only, which counts how often they are looked at.
+class CountedBuffer final : public Actor {
+ public:
+  Mailbox<"put", int> put{this};
+  Mailbox<"take", Channel<int>> take{this};
+  explicit CountedBuffer(int* looks) : looks_(looks) {}
+  Next Start() override { return working_; }
+
+ private:
+  bool HasRoom() const {
+    ++*looks_;
+    return items_.size() < 3;
+  }
+  bool HasItem() const { return !items_.empty(); }
+  void Take(const Channel<int>& consumer) {
+    consumer.Tell(items_.front());
+    items_.erase(items_.begin());
+  }
+  int* looks_;
+  std::vector<int> items_;
+  Behavior working_{"working", On(put, [this](int n) { items_.push_back(n); }).When(&CountedBuffer::HasRoom),
+                    On(take, &CountedBuffer::Take).When(&CountedBuffer::HasItem)};
+};
+
+// SEL 7
+TEST_F(SelBoxesTest, GuardsAreLookedAtAtTheStartAndAfterEachMessageAndNeverForASend) {
+  Probe<int> out(system());
+  int looks = 0;
+  Ref<CountedBuffer> buffer = system().Spawn<CountedBuffer>(&looks);
+  for (int i = 0; i < 2; ++i) buffer[&CountedBuffer::take].Tell(out.channel());
+  system().RunUntilIdle();
+  EXPECT_GE(looks, 1) << "at the start: `take` is closed, and its mail waits";
+  out.ExpectNothing();
+  for (int n = 0; n < 6; ++n) {
+    const int before = looks;
+    buffer[&CountedBuffer::put].Tell(n);
+    EXPECT_EQ(looks, before) << "not on the sender's side";
+    system().RunUntilIdle();
+    if (n < 5) EXPECT_GT(looks, before) << "after each message";
+  }
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre(0, 1));
+  const int before = looks;
+  for (int n = 6; n < 506; ++n) buffer[&CountedBuffer::put].Tell(n);
+  system().RunUntilIdle();
+  EXPECT_EQ(looks, before) << "full: nobody is woken";
+  for (int i = 0; i < 504; ++i) buffer[&CountedBuffer::take].Tell(out.channel());
+  std::vector<int> rest = UpTo(506);
+  rest.erase(rest.begin(), rest.begin() + 2);
+  EXPECT_EQ(out.ReceiveAll(), rest);
+}
+
+// Takes half a second of virtual time to start.
+class SlowStarter final : public Actor {
+ public:
+  Mailbox<"number", int> number{this, {.capacity_messages = 10'000}};
+  SlowStarter(Channel<int> out, bool* is_made) : out_(out) { *is_made = true; }
+  Next Start() override { return Begin(); }
+
+ private:
+  Task<Next> Begin() {
+    auto asked = context().Lookup<Ref<SlowStarter>>("nobody", absl::Milliseconds(500));
+    auto found = co_await asked;
+    EXPECT_FALSE(found.ok());
+    co_return Behavior("running", On(number, [this](int n) { out_.Tell(n); }));
+  }
+  Channel<int> out_;
+};
+
+// SEL 14
+TEST_F(SelBoxesTest, ARefIsUsableBeforeItsActorIsMadeAndEarlySendsComeFirst) {
+  Probe<int> out(system(), {.capacity_messages = 3000});
+  bool is_made = false;
+  Ref<SlowStarter> slow = system().Spawn<SlowStarter>(out.channel(), &is_made);
+  EXPECT_FALSE(is_made) << "Spawn has returned, and nothing has run";
+  for (int n = 0; n < 1000; ++n) slow[&SlowStarter::number].Tell(n);
+  system().Advance(absl::Milliseconds(499));
+  EXPECT_TRUE(is_made);
+  out.ExpectNothing();
+  for (int n = 1000; n < 2000; ++n) slow[&SlowStarter::number].Tell(n);
+  system().Advance(absl::Milliseconds(1));
+  EXPECT_EQ(out.ReceiveAll(), UpTo(2000));
+}
+
+// All mailboxes closed; what happens besides messages comes all the same.
+class ShutIn final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  Mailbox<"other", int> other{this};
+  ShutIn(Channel<std::string> out, Pid watched) : out_(out), watched_(watched) {}
+  Next Start() override {
+    watch_ = context().Monitor(watched_, [this](const Down&) { out_.Tell("down"); });
+    context().TrapExits([this](const ExitEvent&) { out_.Tell("exit"); });
+    EXPECT_TRUE(context().StartTimer("bell", absl::Seconds(1), [this] { out_.Tell("timer"); }).ok());
+    return shut_;
+  }
+
+ private:
+  bool Never() const { return false; }
+  Channel<std::string> out_;
+  Pid watched_;
+  MonitorHandle watch_;
+  Behavior shut_{"shut", On(item, [] {}).When(&ShutIn::Never), On(other, [] {}).When(&ShutIn::Never)};
+};
+
+// SEL 37
+TEST_F(SelBoxesTest, ExitsDownsAndTimersPassWhenEveryMailboxIsClosed) {
+  Probe<std::string> out(system());
+  Ref<Boxes> watched = system().Spawn<Boxes>(out_.channel());
+  Ref<ShutIn> shut_in = system().Spawn<ShutIn>(out.channel(), watched.pid());
+  shut_in[&ShutIn::item].Tell(1);
+  out.ExpectNothing();
+  system().Kill(watched.pid());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("down"));
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("timer"));
+  system().Spawn<ShutIn>(out.channel(), watched.pid());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("down")) << "of one that had ended";
+  system().RequestStop(shut_in.pid());
+  EXPECT_EQ(EndOf(shut_in.pid()), ExitReason::Shutdown());
+}
+
+// Its guard closes after one message; a negative one is its end.
+class OneShot final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  Mailbox<"fail", int> fail{this};
+  explicit OneShot(Channel<int> out) : out_(out) {}
+  Next Start() override { return working_; }
+
+ private:
+  bool IsUnused() const { return !is_used_; }
+  void Take(int n) {
+    is_used_ = true;
+    out_.Tell(n);
+  }
+  Channel<int> out_;
+  bool is_used_ = false;
+  Behavior working_{"working", On(item, &OneShot::Take).When(&OneShot::IsUnused),
+                    On(fail, [this] { Fail(absl::InternalError("told to")); })};
+};
+
+// SEL 37
+TEST_F(SelBoxesTest, ARestartResetsGuards) {
+  Probe<int> out(system());
+  system().Spawn(
+      OneForOne().Intensity(3, absl::Seconds(10)).Child("one", Permanent<OneShot>(out.channel()).RegisteredAs("one")));
+  const auto one = [&] { return Ref<OneShot>(system().WhereIs("one").value_or(Pid())); };
+  system().RunUntilIdle();
+  for (int n = 1; n <= 2; ++n) one()[&OneShot::item].Tell(n);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre(1));
+  one()[&OneShot::fail].Tell(1);
+  system().Advance(absl::Seconds(1));
+  one()[&OneShot::item].Tell(3);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre(3)) << "open again; what waited in the old life is a dead letter";
+  EXPECT_EQ(dead_letters().size(), 1U);
+}
+
+}  // namespace
+}  // namespace understudy

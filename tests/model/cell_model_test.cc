@@ -1,0 +1,183 @@
+// A cell's next life (actors/internal/actor_cell.h): a sender that found the
+// actor alive may push when the actor has died and the cell is another's. Its
+// message does not reach that one, and the counts that bound a mailbox come out
+// right.
+//
+// The steps are those of actor_cell.cc (Accept, Close, ResetCounts, Open,
+// SetLayout, ForgetStale), over the real Inbound.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/internal/inbound.h"
+#include "understudy/tests/model/expect_holds.h"
+#include "understudy/tests/model/model_atomics.h"
+#include "understudy/tests/model/schedules.h"
+#include "understudy/tests/model/weakened.h"
+
+namespace understudy::model {
+namespace {
+
+using internal::Inbound;
+using internal::Pushed;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr int kRoom = 2;  // of the mailbox
+
+enum class Fate { kNone, kRefused, kHandled, kDeadLetter };
+
+struct alignas(64) Node {
+  ModelPlain<Node*> next{nullptr};
+  ModelPlain<int> life{0};
+  Fate fate = Fate::kNone;  // its sender's, and once it is pushed the owner's
+};
+
+enum class Bug {
+  kNone,
+  kDrainDoesNotLook,   // whose message it is
+  kStaleStaysCounted,  // in the gate
+  kResetForgets,       // senders that have counted themselves in, and did not push yet
+};
+
+template <Bug kBug, class Atomics>
+struct Cell {
+  template <class T>
+  using Atomic = typename Atomics::template Atomic<T>;
+
+  Cell() {
+    life.store(1, std::memory_order_release);
+    inbound.Open();
+    SetLayout();
+  }
+
+  void Send(Node& node, int to) {
+    node.fate = Fate::kRefused;
+    if (life.load(std::memory_order_acquire) != to || layout.load(std::memory_order_acquire) == 0) return;
+    if (accepted.fetch_add(1, kRelaxed) + 1 - limit.load(kRelaxed) > 0) {
+      accepted.fetch_sub(1, kRelaxed);
+      return;
+    }
+    node.life = to;
+    node.fate = Fate::kNone;
+    if (inbound.Push(&node, true) != Pushed::kClosed) return;
+    node.fate = Fate::kRefused;
+    accepted.fetch_sub(1, kRelaxed);
+  }
+
+  // The owner: the first life ends, and the cell is used again.
+  void Work() {
+    Drain(1);
+    for (Node* node = inbound.Close(); node != nullptr; node = node->next) {
+      Leave(*node, Fate::kDeadLetter);
+    }
+    limit.store(0, kRelaxed);
+    if (kBug == Bug::kResetForgets) {
+      accepted.store(0, kRelaxed);
+    } else {
+      accepted.fetch_sub(left, kRelaxed);
+    }
+    left = 0;
+    layout.store(0, kRelaxed);
+    life.store(2, std::memory_order_release);
+    inbound.Open();
+    SetLayout();
+    Drain(2);
+  }
+  void SetLayout() {
+    limit.store(kRoom, kRelaxed);
+    layout.store(1, std::memory_order_release);
+  }
+  void Drain(int now) {
+    for (Node* node = inbound.TakeAll(); node != nullptr; node = node->next) {
+      if (node->life == now || kBug == Bug::kDrainDoesNotLook) {
+        Expect(node->life == now, "a message reaches the life it was sent to");
+        Leave(*node, Fate::kHandled);
+      } else {
+        node->fate = Fate::kDeadLetter;
+        if (kBug != Bug::kStaleStaysCounted) accepted.fetch_sub(1, kRelaxed);
+      }
+    }
+    limit.store(left + kRoom, kRelaxed);
+  }
+  void Leave(Node& node, Fate fate) {
+    Expect(node.fate == Fate::kNone, "a message has one fate");
+    node.fate = fate;
+    left = left + 1;
+  }
+  void Check() {
+    Drain(2);
+    Expect(accepted.load(kRelaxed) == left, "what is counted in is what has left");
+    for (const Sent& node : nodes) {
+      if (node.is_sent) Expect(node.fate != Fate::kNone, "each message has a fate");
+    }
+  }
+
+  Inbound<Node, Atomics> inbound;
+  Atomic<int> life{0};
+  Atomic<int> layout{0};
+  Atomic<int> accepted{0}, limit{0};
+  int left = 0;  // the owner's
+  struct Sent : Node {
+    bool is_sent = false;
+  };
+  std::array<Sent, 4> nodes;
+};
+
+template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
+Outcome ExploreCell(const Bounds& bounds, size_t each) {
+  return Explore(bounds, [each](Program& program) {
+    auto cell = std::make_shared<Cell<kBug, Atomics>>();
+    program.Name(cell->inbound, "inbound");
+    program.Name(cell->life, "life");
+    program.Name(cell->layout, "layout");
+    program.Name(cell->accepted, "accepted");
+    program.Name(cell->limit, "limit");
+    program.Name(cell->nodes, "nodes");
+    program.Thread("owner", [cell] { cell->Work(); });
+    for (size_t sender = 0; sender < 2; ++sender) {
+      program.Thread(sender == 0 ? "sender to 1" : "sender to 2", [cell, sender, each] {
+        for (size_t i = 0; i < each; ++i) {
+          auto& node = cell->nodes[sender * 2 + i];
+          node.is_sent = true;
+          cell->Send(node, static_cast<int>(sender) + 1);
+        }
+      });
+    }
+    program.AtEnd([cell] { cell->Check(); });
+  });
+}
+
+TEST(CellModelTest, AMessageReachesTheLifeItWasSentToOrNone) { ExpectHolds(ExploreCell<>({}, 1), 18'000); }
+
+TEST(CellModelTest, AlsoWithMoreMessagesAndAtMostThreePreemptions) {
+  ExpectHolds(ExploreCell<>({.preemptions_max = 3, .old_reads_max = 1}, 2), 100'000);
+}
+
+TEST(CellModelTest, AnOwnerThatDoesNotLookWhoseMessageItIsIsFound) {
+  EXPECT_THAT(ExploreCell<Bug::kDrainDoesNotLook>({.old_reads_max = 0}, 1).failure,
+              HasSubstr("reaches the life it was sent to"));
+}
+
+TEST(CellModelTest, ACountThatIsNotTakenBackIsFound) {
+  for (const Outcome& outcome : {ExploreCell<Bug::kStaleStaysCounted>({.old_reads_max = 0}, 1),
+                                 ExploreCell<Bug::kResetForgets>({.old_reads_max = 0}, 1)}) {
+    EXPECT_THAT(outcome.failure, HasSubstr("what is counted in is what has left"));
+  }
+}
+
+TEST(CellModelTest, RelaxedWhereReleaseOrAcquireIsNeededIsFound) {
+  EXPECT_THAT((ExploreCell<Bug::kNone, WithoutRelease>({}, 1).failure),
+              AnyOf(HasSubstr("race: "), HasSubstr("not so: ")));
+  EXPECT_THAT((ExploreCell<Bug::kNone, WithoutAcquire>({}, 1).failure),
+              AnyOf(HasSubstr("race: "), HasSubstr("not so: ")));
+}
+
+}  // namespace
+}  // namespace understudy::model

@@ -1,0 +1,27 @@
+// ExpectHolds: everything was explored, nothing failed, and it was not little.
+#ifndef UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_
+#define UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "understudy/tests/model/schedules.h"
+
+namespace understudy::model {
+
+// `schedules_min` is a good part of what it is today: an exploration that
+// shrinks, because an operation is no schedule point any more or a script ends
+// early, would else go on passing.
+inline void ExpectHolds(const Outcome& outcome, int64_t schedules_min) {
+  EXPECT_TRUE(outcome.failure.empty()) << outcome.failure;
+  EXPECT_TRUE(outcome.is_exhausted) << "there are more than " << outcome.schedules << " schedules";
+  EXPECT_GE(outcome.schedules, schedules_min);
+  testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
+  std::cout << outcome.schedules << " schedules, " << outcome.cut << " cut, " << outcome.steps << " steps\n";
+}
+
+}  // namespace understudy::model
+
+#endif  // UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_

@@ -1,0 +1,220 @@
+// The fence against a handler that returns (semantics 5.11): an actor was
+// killed while its handler runs. Its own worker, when the handler has returned,
+// or the watchdog, under a seizure, ends its life: exactly one of them, and
+// every message sent to it is accounted once, and the call in hand answered.
+//
+// The steps are those of actors/internal/worker.h (RunTurn, WhileInUserCode,
+// UserCode, KernelCode) and of an actor's Fence and End, over the real
+// BiasedLock and Inbound.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/internal/biased_lock.h"
+#include "understudy/actors/internal/inbound.h"
+#include "understudy/tests/model/expect_holds.h"
+#include "understudy/tests/model/model_atomics.h"
+#include "understudy/tests/model/schedules.h"
+#include "understudy/tests/model/weakened.h"
+
+namespace understudy::model {
+namespace {
+
+using internal::BiasedLock;
+using internal::Inbound;
+using internal::Pushed;
+using ::testing::HasSubstr;
+
+struct alignas(64) Node {
+  ModelPlain<Node*> next{nullptr};
+  ModelPlain<int> payload{0};
+};
+
+// What is put back in.
+enum class Bug {
+  kNone,
+  kOwnerDoesNotLook,    // when its handler has returned
+  kCallDoesNotLook,     // from the handler into the kernel
+  kFenceDoesNotLook,    // which actor the worker runs, once it holds the lock
+  kFenceDoesNotSeize,   // the lock at all
+  kFenceLeavesTheWord,  // it tells the watchers, and the actor's list stays open
+  kAnswersOutside,      // the handler notes that it answers before it is in the kernel
+};
+
+template <Bug kBug, class Atomics>
+struct Stage {
+  // An actor that was killed: its turn ends its life when the handler returns.
+  struct Actor {
+    Actor() { inbound.Open(); }
+    Inbound<Node, Atomics> inbound;
+    // Guarded by the lock of the worker that runs it.
+    ModelPlain<int> watchers_told{0};
+    ModelPlain<int> dead_letters{0};
+    ModelPlain<int> taken{0};
+    // Of the call in hand.
+    ModelPlain<bool> is_answered{false};
+    ModelPlain<int> answers{0};
+  };
+
+  // Kernel code of the owner, or a seizure. The actor's life ends.
+  void End(Actor& actor) {
+    if (kBug != Bug::kFenceLeavesTheWord || owner_ends) {
+      for (Node* node = actor.inbound.Close(); node != nullptr; node = node->next) {
+        Expect(node->payload == 1, "what was sent arrives");
+        actor.dead_letters = actor.dead_letters + 1;
+      }
+    }
+    if (!actor.is_answered) Answer(actor);
+    actor.watchers_told = actor.watchers_told + 1;
+  }
+  void Answer(Actor& actor) {
+    actor.is_answered = true;
+    actor.answers = actor.answers + 1;
+  }
+
+  // The worker. Its first turn is of `killed`, the next of `other`, which is
+  // not to be harmed.
+  void Work() {
+    Turn(killed, 1);
+    Turn(other, 0);
+  }
+  void Turn(Actor& actor, int calls) {
+    current.store(&actor, std::memory_order_relaxed);
+    is_fenced = false;
+    for (Node* node = actor.inbound.TakeAll(); node != nullptr; node = node->next) {
+      Expect(node->payload == 1, "what was sent arrives");
+      actor.taken = actor.taken + 1;
+    }
+    lock.Release();
+    for (int i = 0; i < calls; ++i) Call(actor);
+    lock.Acquire();
+    if (is_fenced && kBug != Bug::kOwnerDoesNotLook) return;  // its object is destroyed here; the rest was done
+    if (&actor != &killed) return;
+    owner_ends = true;
+    End(actor);
+  }
+  // The handler answers the call in hand, a call of its into the kernel.
+  void Call(Actor& actor) {
+    if (kBug == Bug::kAnswersOutside) actor.is_answered = true;
+    lock.Acquire();
+    if (!is_fenced || kBug == Bug::kCallDoesNotLook) {
+      Expect(actor.watchers_told == 0, "an actor that was declared dead does nothing more");
+      Answer(actor);
+    }
+    lock.Release();
+  }
+
+  // The watchdog, 100 ms after the kill.
+  void Fence() {
+    if (kBug == Bug::kFenceDoesNotSeize) {
+      if (current.load(std::memory_order_relaxed) == &killed) Fenced();
+      return;
+    }
+    if (current.load(std::memory_order_relaxed) != &killed || !lock.TrySeize()) return;
+    if (kBug == Bug::kFenceDoesNotLook || current.load(std::memory_order_relaxed) == &killed) Fenced();
+    lock.EndSeizure();
+  }
+  void Fenced() {
+    End(killed);
+    is_fenced = true;
+    ++fences;
+  }
+
+  // A sender.
+  void Send(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      nodes[i].payload = 1;
+      const Pushed pushed = killed.inbound.Push(&nodes[i], true);
+      ++(pushed == Pushed::kClosed ? refused : accepted);
+    }
+  }
+
+  void Check() {
+    Expect(killed.watchers_told == 1, "exactly one ends the life");
+    Expect(killed.taken + killed.dead_letters == accepted, "each accepted message is accounted once");
+    Expect(killed.answers == 1, "the call in hand is answered once");
+    Expect(!killed.inbound.IsLive(), "nobody can send to it any more");
+    Expect(other.watchers_told == 0 && other.inbound.IsLive(), "the next actor of that worker is not harmed");
+  }
+
+  BiasedLock<Atomics> lock;
+  typename Atomics::template Atomic<Actor*> current{nullptr};
+  ModelPlain<bool> is_fenced{false};  // guarded by lock
+  Actor killed, other;
+  bool owner_ends = false;  // the worker's; the watchdog reads it only where that is a bug
+  std::array<Node, 3> nodes;
+  int accepted = 0, refused = 0;  // the sender's
+  int fences = 0;                 // the watchdog's
+};
+
+template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
+Outcome ExploreStage(const Bounds& bounds, size_t sends, int tries, int* fences = nullptr) {
+  return Explore(bounds, [=](Program& program) {
+    auto stage = std::make_shared<Stage<kBug, Atomics>>();
+    program.Name(stage->lock, "lock");
+    program.Name(stage->current, "current");
+    program.Name(stage->is_fenced, "is_fenced");
+    program.Name(stage->killed.watchers_told, "killed.watchers_told");
+    program.Name(stage->killed, "killed");
+    program.Name(stage->other, "other");
+    program.Name(stage->nodes, "nodes");
+    program.Thread("worker", [stage] { stage->Work(); });
+    program.Thread("watchdog", [stage, tries] {
+      for (int i = 0; i < tries && stage->fences == 0; ++i) stage->Fence();
+    });
+    if (sends > 0) program.Thread("sender", [stage, sends] { stage->Send(sends); });
+    program.AtEnd([stage, fences] {
+      stage->Check();
+      if (fences != nullptr) *fences += stage->fences;
+    });
+  });
+}
+
+TEST(FenceModelTest, ExactlyOneEndsTheLifeAndEachMessageIsAccountedOnce) {
+  // semantics 5.11
+  int fences = 0;
+  const Outcome outcome = ExploreStage<>({}, 2, 1, &fences);
+  ExpectHolds(outcome, 60'000);
+  EXPECT_GT(fences, 100);
+  EXPECT_LT(fences, outcome.schedules);
+}
+
+TEST(FenceModelTest, AlsoWhenTheWatchdogTriesAgainAndMoreIsSent) {
+  ExpectHolds(ExploreStage<>({.preemptions_max = 3, .old_reads_max = 1}, 2, 2), 60'000);
+}
+
+TEST(FenceModelTest, AnOwnerThatDoesNotLookForTheMarkIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kOwnerDoesNotLook>({}, 0, 1).failure, HasSubstr("exactly one ends the life"));
+}
+
+TEST(FenceModelTest, ACallThatDoesNotLookForTheMarkIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kCallDoesNotLook>({}, 0, 1).failure, HasSubstr("does nothing more"));
+}
+
+TEST(FenceModelTest, AHandlerThatNotesItsAnswerBeforeItIsInTheKernelIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kAnswersOutside>({}, 0, 1).failure, HasSubstr("race: "));
+}
+
+TEST(FenceModelTest, AWatchdogThatGuessesWhichActorRunsIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kFenceDoesNotLook>({}, 0, 1).failure, HasSubstr("exactly one ends the life"));
+}
+
+TEST(FenceModelTest, AWatchdogThatDoesNotSeizeIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kFenceDoesNotSeize>({}, 0, 1).failure, HasSubstr("race: "));
+}
+
+TEST(FenceModelTest, AFenceThatLeavesTheListOpenIsFound) {
+  EXPECT_THAT(ExploreStage<Bug::kFenceLeavesTheWord>({}, 1, 1).failure, HasSubstr("not so: "));
+}
+
+TEST(FenceModelTest, RelaxedWhereReleaseOrAcquireIsNeededIsFound) {
+  EXPECT_THAT((ExploreStage<Bug::kNone, WithoutRelease>({}, 0, 1).failure), HasSubstr("race: "));
+  EXPECT_THAT((ExploreStage<Bug::kNone, WithoutAcquire>({}, 0, 1).failure), HasSubstr("race: "));
+}
+
+}  // namespace
+}  // namespace understudy::model

@@ -1,0 +1,49 @@
+// Fiber: a function with a stack of its own, run in pieces on one thread.
+//
+// Its pieces are run by Resume; inside, Yield ends a piece. A fiber is used for
+// one function after the other. Not for the address and thread sanitizers,
+// which have to be told of each change of stack.
+#ifndef UNDERSTUDY_TESTS_MODEL_FIBER_H_
+#define UNDERSTUDY_TESTS_MODEL_FIBER_H_
+
+#include <setjmp.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace understudy::model {
+
+class Fiber {
+ public:
+  Fiber() = default;
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // What to run next. The one before has ended.
+  void Set(std::function<void()> body) {
+    body_ = std::move(body);
+    is_done_ = false;
+  }
+  // Runs it until it yields or ends. Not from inside a fiber.
+  void Resume();
+  // Inside this fiber: goes back to who resumed it.
+  void Yield();
+  bool is_done() const { return is_done_; }
+
+ private:
+  static void Enter();
+  [[noreturn]] void Loop();
+
+  static constexpr size_t kStackBytes = 256 * 1024;
+  std::unique_ptr<char[]> stack_;
+  std::function<void()> body_;
+  bool is_done_ = true;
+  jmp_buf outside_;
+  jmp_buf inside_;
+};
+
+}  // namespace understudy::model
+
+#endif  // UNDERSTUDY_TESTS_MODEL_FIBER_H_

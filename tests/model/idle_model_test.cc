@@ -1,0 +1,188 @@
+// Going idle and waking with the open mask (actors/internal/inbound.h,
+// semantics 2.5): no wake-up is lost, an actor never runs twice at a time, and
+// each turn sees what the one before it did.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/internal/inbound.h"
+#include "understudy/tests/model/expect_holds.h"
+#include "understudy/tests/model/model_atomics.h"
+#include "understudy/tests/model/schedules.h"
+#include "understudy/tests/model/weakened.h"
+
+namespace understudy::model {
+namespace {
+
+using internal::Inbound;
+using internal::Pushed;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+struct alignas(64) Node {
+  ModelPlain<Node*> next{nullptr};
+  uint64_t mailbox = 0;  // its bit
+};
+
+constexpr uint64_t kFirst = 1;
+constexpr uint64_t kSecond = 2;
+
+template <class Atomics>
+struct Sound : Inbound<Node, Atomics> {
+  using Policy = Atomics;
+  static constexpr bool kPublishesFirst = true;
+};
+
+// The bug: the mask is not read again after a push that did not wake.
+struct WithoutSecondRead : Sound<ModelAtomics> {
+  template <class Mask>
+  Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
+    const Pushed pushed = Push(node, (open.load(std::memory_order_relaxed) & bits) != 0);
+    return pushed == Pushed::kPushedToIdle ? Pushed::kPushed : pushed;
+  }
+};
+
+// The bug: after the second read it does not look whether somebody else has woken the actor.
+struct WithoutTryWake : Sound<ModelAtomics> {
+  template <class Mask>
+  Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
+    const Pushed pushed = Push(node, (open.load(std::memory_order_relaxed) & bits) != 0);
+    if (pushed != Pushed::kPushedToIdle) return pushed;
+    return (open.load(std::memory_order_relaxed) & bits) != 0 ? Pushed::kMustSchedule : Pushed::kPushed;
+  }
+};
+
+// The bug: the owner goes idle, then stores its mask.
+struct PublishingLate : Sound<ModelAtomics> {
+  static constexpr bool kPublishesFirst = false;
+};
+
+// An actor with two mailboxes, of which one is open: each message it handles
+// opens the other and closes its own. Whoever must schedule it runs its turn at
+// once, so that its state goes from thread to thread by the word alone.
+template <class List>
+struct Actor {
+  Actor() { inbound.Open(); }
+
+  void Send(Node& node) {
+    if (inbound.PushAndWake(&node, open, node.mailbox) == Pushed::kMustSchedule) Turn();
+  }
+  void Turn() {
+    turns = turns + 1;
+    for (;;) {
+      Expect(running == 0, "one turn at a time");
+      running = 1;
+      for (Node* node = inbound.TakeAll(); node != nullptr; node = node->next) {
+        ModelPlain<int>& count = waiting[node->mailbox == kFirst ? 0 : 1];
+        count = count + 1;
+      }
+      Handle();
+      const uint64_t mask = behavior == 0 ? kFirst : kSecond;
+      if (List::kPublishesFirst) open.store(mask, std::memory_order_relaxed);
+      running = 0;
+      const bool is_idle = inbound.TryIdle();
+      if (!List::kPublishesFirst) open.store(mask, std::memory_order_relaxed);
+      if (is_idle) return;
+    }
+  }
+  void Handle() {
+    for (;;) {
+      ModelPlain<int>& count = waiting[static_cast<size_t>(static_cast<int>(behavior))];
+      if (count == 0) return;
+      count = count - 1;
+      handled = handled + 1;
+      behavior = 1 - behavior;
+    }
+  }
+
+  List inbound;
+  typename List::Policy::template Atomic<uint64_t> open{0};
+  // The turn's:
+  ModelPlain<int> running{0};
+  ModelPlain<int> behavior{0};  // which mailbox it opens
+  std::array<ModelPlain<int>, 2> waiting;
+  ModelPlain<int> handled{0};
+  ModelPlain<int> turns{0};
+};
+
+// `sent` says what each sender sends, a bit of a mailbox for each message; of
+// these `handled_at_end` can be handled, in whatever order they come.
+template <class List>
+Outcome ExploreActor(const Bounds& bounds, const std::vector<std::vector<uint64_t>>& sent, int handled_at_end,
+                     int turns_max = 100) {
+  return Explore(bounds, [&](Program& program) {
+    auto actor = std::make_shared<Actor<List>>();
+    program.Name(actor->inbound, "inbound");
+    program.Name(actor->open, "open");
+    program.Name(actor->running, "running");
+    program.Name(actor->behavior, "behavior");
+    program.Name(actor->waiting, "waiting");
+    program.Name(actor->handled, "handled");
+    program.Thread("first turn", [actor] { actor->Turn(); });
+    for (const std::vector<uint64_t>& messages : sent) {
+      auto nodes = std::make_shared<std::vector<Node>>(messages.size());
+      for (size_t i = 0; i < messages.size(); ++i) {
+        (*nodes)[i].mailbox = messages[i];
+        program.Name((*nodes)[i], messages[i] == kFirst ? "first" : "second");
+      }
+      program.Thread("sender", [actor, nodes] {
+        for (Node& node : *nodes) actor->Send(node);
+      });
+    }
+    program.AtEnd([actor, handled_at_end, turns_max] {
+      Expect(actor->inbound.IsIdle(), "it is idle in the end");
+      Expect(actor->handled == handled_at_end, "what may be handled is: no wake-up was lost");
+      Expect(actor->turns <= turns_max, "closed mail wakes nobody");
+    });
+  });
+}
+
+TEST(IdleModelTest, NoWakeUpIsLostAndNoTurnRunsBesideAnother) {
+  // semantics 2.5
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({}, {{kFirst}, {kSecond}}, 2);
+  ExpectHolds(outcome, 50'000);
+}
+
+TEST(IdleModelTest, AlsoWithMoreMessagesWhereLoadsReadTheNewest) {
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({.old_reads_max = 0}, {{kFirst, kFirst}, {kSecond}}, 3);
+  ExpectHolds(outcome, 50'000);
+}
+
+TEST(IdleModelTest, AlsoWithMoreMessagesAndAtMostThreePreemptions) {
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({.preemptions_max = 3, .old_reads_max = 1},
+                                                            {{kFirst, kSecond}, {kSecond, kFirst}}, 4);
+  ExpectHolds(outcome, 70'000);
+}
+
+TEST(IdleModelTest, MailForAClosedMailboxRunsNoTurn) {
+  // semantics 2.5; the first turn is the only one.
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({}, {{kSecond}, {kSecond}}, 0, 1);
+  ExpectHolds(outcome, 4'000);
+}
+
+TEST(IdleModelTest, ASenderThatDoesNotReadTheMaskAgainIsFound) {
+  EXPECT_THAT(ExploreActor<WithoutSecondRead>({}, {{kFirst}, {kSecond}}, 2).failure, HasSubstr("no wake-up was lost"));
+}
+
+TEST(IdleModelTest, ASenderThatSchedulesWhatAnotherHasScheduledIsFound) {
+  EXPECT_THAT(ExploreActor<WithoutTryWake>({}, {{kFirst, kFirst}, {kSecond}}, 3).failure,
+              AnyOf(HasSubstr("one turn at a time"), HasSubstr("race: ")));
+}
+
+TEST(IdleModelTest, AnOwnerThatPublishesItsMaskTooLateIsFound) {
+  EXPECT_THAT(ExploreActor<PublishingLate>({}, {{kFirst}, {kSecond}}, 2).failure, HasSubstr("no wake-up was lost"));
+}
+
+TEST(IdleModelTest, RelaxedWhereReleaseOrAcquireIsNeededIsFound) {
+  EXPECT_THAT(ExploreActor<Sound<WithoutRelease>>({}, {{kFirst}, {kSecond}}, 2).failure, HasSubstr("race: "));
+  EXPECT_THAT(ExploreActor<Sound<WithoutAcquire>>({}, {{kFirst}, {kSecond}}, 2).failure, HasSubstr("race: "));
+}
+
+}  // namespace
+}  // namespace understudy::model

@@ -1,0 +1,34 @@
+// View: what a modelled thread knows.
+#ifndef UNDERSTUDY_TESTS_MODEL_VIEW_H_
+#define UNDERSTUDY_TESTS_MODEL_VIEW_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace understudy::model {
+
+inline constexpr size_t kThreadsMax = 8;  // the one that sets up included
+inline constexpr size_t kLocationsMax = 56;
+
+// For each thread how much of it happened before; for each atomic the oldest
+// store that may still be read. A store with release order carries its
+// thread's view, and a load with acquire order joins it.
+struct View {
+  std::array<int16_t, kThreadsMax> clock = {};
+  std::array<int16_t, kLocationsMax> front = {};
+
+  void Join(const View& other) {
+    for (size_t i = 0; i < kThreadsMax; ++i) clock[i] = std::max(clock[i], other.clock[i]);
+    JoinFront(other);
+  }
+  // A fence orders what may be read, and by itself nothing else.
+  void JoinFront(const View& other) {
+    for (size_t i = 0; i < kLocationsMax; ++i) front[i] = std::max(front[i], other.front[i]);
+  }
+};
+
+}  // namespace understudy::model
+
+#endif  // UNDERSTUDY_TESTS_MODEL_VIEW_H_
