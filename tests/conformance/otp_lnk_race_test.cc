@@ -50,7 +50,9 @@ void UnlinkAgainstExit(ActorSystem& system, Random& random) {
   });
   ExpectAllEnded(system);
   EXPECT_EQ(late, 0);
-  if (has_unlinked || traps) EXPECT_EQ(lived_on.count(), 1);
+  if (has_unlinked || traps) {
+    EXPECT_EQ(lived_on.count(), 1);
+  }
 }
 
 // OTP LNK-08

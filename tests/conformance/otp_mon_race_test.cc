@@ -71,7 +71,9 @@ void DemonitorAgainstDeath(ActorSystem& system, Random& random, size_t watchers,
   for (const std::vector<Watched>& row : table) {
     for (const Watched& one : row) {
       EXPECT_EQ(one.late_downs, 0);
-      if (!one.has_ended) EXPECT_EQ(one.downs, 1);
+      if (!one.has_ended) {
+        EXPECT_EQ(one.downs, 1);
+      }
       EXPECT_LE(one.downs, 1);
     }
   }

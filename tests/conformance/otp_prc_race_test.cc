@@ -143,7 +143,7 @@ void DownAgainstOutcome(ActorSystem& system, Random& random) {
 // OTP PRC-39
 TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownWithEverySeed) { WithEverySeed(DownAgainstOutcome); }
 // OTP PRC-39
-TEST(PrcRaceTest, DISABLED_TheOutcomeOfASpawnComesBeforeEveryDownOnThreads) { OnThreads(DownAgainstOutcome); }
+TEST(PrcRaceTest, TheOutcomeOfASpawnComesBeforeEveryDownOnThreads) { OnThreads(DownAgainstOutcome); }
 
 // Actors with names come and go. A list of the names misses none that is there throughout, and has none of an actor
 // whose end has been told.

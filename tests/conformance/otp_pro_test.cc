@@ -215,7 +215,9 @@ void FinishAgainstTimeout(ActorSystem& system, Random& random) {
   // NoProcess: it had ended before its parent watched it.
   const ExitReason wanted = told.failed == 1 ? ExitReason::StartTimeout() : ExitReason::Shutdown();
   EXPECT_TRUE(told.down == wanted || told.down == ExitReason::NoProcess()) << told.down;
-  if (told.failed == 1) EXPECT_EQ(told.outcome, ExitReason::StartTimeout());
+  if (told.failed == 1) {
+    EXPECT_EQ(told.outcome, ExitReason::StartTimeout());
+  }
 }
 
 // OTP PRO-07
@@ -249,7 +251,9 @@ void DeathAgainstFinish(ActorSystem& system, Random& random) {
   EXPECT_EQ(told.misplaced, 0);
   const ExitReason wanted = exits ? DiskFailed() : ExitReason::Killed();
   EXPECT_TRUE(told.down == wanted || told.down == ExitReason::NoProcess()) << told.down;
-  if (told.failed == 1) EXPECT_EQ(told.outcome, wanted);
+  if (told.failed == 1) {
+    EXPECT_EQ(told.outcome, wanted);
+  }
 }
 
 // OTP PRO-17
