@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/turn_scope.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/limits.h"
 
@@ -83,6 +84,8 @@ void SeededExecutor::HoldHere(absl::Duration duration) {
   held_.push_back(held);
   {
     internal::WorkerScope scope(other);
+    // Timers' callbacks are nobody's turn.
+    internal::TurnScope nobody({});
     Advance(duration);
   }
   held_.pop_back();

@@ -57,6 +57,8 @@ TEST_F(EbaReceiveTest, ACounterCountsAndRunsNothingBeforeItIsStarted) {
   Ref<Counter> idle = system().Spawn<Counter>(&has_run);
   idle[&Counter::increment].Tell({});
   EXPECT_FALSE(has_run);
+  system().RunUntilIdle();
+  EXPECT_TRUE(has_run);
 }
 
 // An actor in the process style that runs what its test gives it.

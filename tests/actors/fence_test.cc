@@ -1,0 +1,206 @@
+// Kill of an actor whose handler does not return (semantics 5.11): held by the
+// seeded executor, and on real threads, where it waits for its test.
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/test_system.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Work {};
+
+// What the hog's handler saw when it went on, and what others saw of it.
+struct Seen {
+  std::vector<std::string> notes;
+  void Note(std::string note) { notes.push_back(std::move(note)); }
+};
+
+// Its handler holds on, by `hold`, and then uses what an actor has.
+class Hog final : public Actor {
+ public:
+  Mailbox<"work", Call<Work, int>> work{this};
+  Mailbox<"tell", int> tell{this};
+  Hog(std::function<void()> hold, Channel<int> out, std::shared_ptr<Seen> seen)
+      : hold_(std::move(hold)), out_(out), seen_(std::move(seen)) {}
+  ~Hog() override { seen_->Note("destroyed"); }
+  Next Start() override {
+    if (absl::Status taken = context().Register("hog"); !taken.ok()) return taken;
+    return hogging_;
+  }
+  void OnExit(const ExitReason& /*reason*/) override { seen_->Note("OnExit"); }
+
+ private:
+  int DoWork(const Work& /*work*/) {
+    hold_();
+    seen_->Note(absl::StrCat("send: ", absl::StatusCodeToString(out_.Send(1).code())));
+    seen_->Note(absl::StrCat("register: ", absl::StatusCodeToString(context().Register("another").code())));
+    seen_->Note(
+        absl::StrCat("timer: ", absl::StatusCodeToString(context().StartTimer("t", absl::Seconds(1), [] {}).code())));
+    seen_->Note(context().Spawn<Hog>(hold_, out_, seen_).pid().is_null() ? "spawn: nobody" : "spawn: somebody");
+    return 7;
+  }
+  void Tell(int /*n*/) { seen_->Note("handled after its death"); }
+
+  const std::function<void()> hold_;
+  const Channel<int> out_;
+  const std::shared_ptr<Seen> seen_;
+  Behavior hogging_{"hogging", On(work, &Hog::DoWork), On(tell, &Hog::Tell)};
+};
+
+// Asks the hog, and watches it.
+class Client final : public Actor {
+ public:
+  Mailbox<"from_hog", int> from_hog{this};
+  Mailbox<"ask", Ref<Hog>> ask{this};
+  Client(std::shared_ptr<Seen> seen, absl::Notification* told) : seen_(std::move(seen)), told_(told) {}
+  Next Start() override { return asking_; }
+
+ private:
+  Task<> Ask(Ref<Hog> hog) {
+    watch_ = context().Monitor(hog, &Client::HogDown);
+    auto asked = hog[&Hog::work].Ask({}, absl::Hours(1));
+    absl::StatusOr<int> answer = co_await asked;
+    seen_->Note(absl::StrCat("answer: ", answer.ok() ? "7" : std::string(answer.status().message())));
+  }
+  void HogDown(const Down& down) {
+    seen_->Note(absl::StrCat("down: ", down.reason.ToString()));
+    EXPECT_TRUE(down.reason.handler_running());
+    if (told_ != nullptr) told_->Notify();
+  }
+
+  const std::shared_ptr<Seen> seen_;
+  absl::Notification* const told_;
+  MonitorHandle watch_;
+  Behavior asking_{"asking", On(from_hog, [] {}), On(ask, &Client::Ask)};
+};
+
+std::string DownText() { return absl::StrCat("down: ", ExitReason::KilledHandlerRunning().ToString()); }
+
+// What is seen after the others have been told.
+std::vector<std::string> AfterItsDeath() {
+  return {"send: CANCELLED", "register: CANCELLED", "timer: CANCELLED", "spawn: nobody", "destroyed"};
+}
+
+TEST(FenceTest, AKilledHandlerThatGoesOnIsFencedAHundredMillisecondsLaterAndFreedWhenItReturns) {
+  TestSystem system;
+  auto seen = std::make_shared<Seen>();
+  const Ref<Client> client = system.Spawn<Client>(seen, nullptr);
+  const Ref<Hog> hog =
+      system.Spawn<Hog>([&] { system.seeded_executor().HoldHere(absl::Seconds(1)); }, client[&Client::from_hog], seen);
+  system.RunUntilIdle();
+  client[&Client::ask].Tell(hog);
+  const MonotonicTime begin = system.Now();
+  const internal::SystemCore& core = *internal::CoreOf(system);
+  system.seeded_executor().RunAt(begin + absl::Milliseconds(10), [&] {
+    hog[&Hog::tell].Tell(1);
+    system.Kill(hog.pid());
+  });
+  system.seeded_executor().RunAt(begin + absl::Milliseconds(109), [&] {
+    seen->Note("109 ms");
+    EXPECT_EQ(core.fenced_actors(), 0);
+    EXPECT_TRUE(hog[&Hog::tell].Send(1).ok()) << "it lives";
+  });
+  system.seeded_executor().RunAt(begin + absl::Milliseconds(500), [&] {
+    EXPECT_EQ(core.fenced_actors(), 1);
+    EXPECT_TRUE(IsNoProcess(hog[&Hog::tell].Send(1)));
+    EXPECT_FALSE(system.registry().Find("hog").has_value()) << "its name is free";
+    const MessageLedger ledger = system.Ledger();
+    EXPECT_TRUE(ledger.balances()) << ledger.ToString();
+    EXPECT_EQ(ledger.of(Fate::kDeadLetter), 2) << "what waited";
+    EXPECT_GE(ledger.of(Fate::kFailed), 1) << "what was in hand";
+  });
+  system.RunUntilIdle();
+  ASSERT_GE(seen->notes.size(), 3U);
+  EXPECT_EQ(seen->notes[0], "109 ms");
+  EXPECT_THAT(std::vector<std::string>(seen->notes.begin() + 1, seen->notes.begin() + 3),
+              ::testing::UnorderedElementsAre(DownText(), HasSubstr("CalleeExited")));
+  EXPECT_THAT(std::vector<std::string>(seen->notes.begin() + 3, seen->notes.end()),
+              ::testing::ElementsAreArray(AfterItsDeath()));
+  EXPECT_EQ(core.fenced_actors(), 0);
+  EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
+}
+
+// Nobody is killed twice, and a handler that returns in time ends in the ordinary way.
+TEST(FenceTest, AHandlerThatReturnsInTimeIsNotFenced) {
+  TestSystem system;
+  auto seen = std::make_shared<Seen>();
+  class Watcher final : public Actor {
+   public:
+    Watcher(Pid target, std::shared_ptr<Seen> seen) : target_(target), seen_(std::move(seen)) {}
+    Next Start() override {
+      watch_ = context().Monitor(target_, &Watcher::Ended);
+      return Behavior("watching", After(absl::Hours(1), [] {}));
+    }
+
+   private:
+    void Ended(const Down& down) {
+      EXPECT_FALSE(down.reason.handler_running());
+      seen_->Note(down.reason.ToString());
+    }
+    const Pid target_;
+    const std::shared_ptr<Seen> seen_;
+    MonitorHandle watch_;
+  };
+  const Ref<Client> client = system.Spawn<Client>(seen, nullptr);
+  const Ref<Hog> hog = system.Spawn<Hog>([&] { system.seeded_executor().HoldHere(absl::Milliseconds(50)); },
+                                         client[&Client::from_hog], seen);
+  system.Spawn<Watcher>(hog.pid(), seen);
+  system.RunUntilIdle();
+  const MonotonicTime begin = system.Now();
+  system.seeded_executor().RunAt(begin + absl::Milliseconds(10), [&] { system.Kill(hog.pid()); });
+  (void)system.Ask(hog[&Hog::work], Work(), absl::Seconds(1));
+  system.RunUntilIdle();
+  EXPECT_THAT(seen->notes, ::testing::Contains(ExitReason::Killed().ToString()));
+  EXPECT_THAT(seen->notes, ::testing::Contains("send: OK"));
+  EXPECT_EQ(internal::CoreOf(system)->fenced_actors(), 0);
+}
+
+TEST(FenceTest, OnRealThreadsToo) {
+  auto seen = std::make_shared<Seen>();
+  absl::Notification holds;
+  absl::Notification go_on;
+  absl::Notification told;
+  {
+    ActorSystem system;
+    const Ref<Client> client = system.Spawn<Client>(seen, &told);
+    const Ref<Hog> hog = system.Spawn<Hog>(
+        [&] {
+          holds.Notify();
+          go_on.WaitForNotification();
+        },
+        client[&Client::from_hog], seen);
+    client[&Client::ask].Tell(hog);
+    holds.WaitForNotification();
+    system.Kill(hog.pid());
+    told.WaitForNotification();
+    EXPECT_EQ(internal::CoreOf(system)->fenced_actors(), 1);
+    EXPECT_TRUE(IsNoProcess(hog[&Hog::tell].Send(1)));
+    go_on.Notify();
+    EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
+    EXPECT_EQ(internal::CoreOf(system)->fenced_actors(), 0);
+    EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
+  }
+  ASSERT_GE(seen->notes.size(), 2U);
+  EXPECT_THAT(seen->notes, ::testing::Contains(DownText()));
+  EXPECT_THAT(seen->notes, ::testing::IsSupersetOf(AfterItsDeath()));
+}
+
+}  // namespace
+}  // namespace understudy
