@@ -51,7 +51,7 @@ void ActorCore::ApplyBecome() {
       SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
                   absl::StrCat("the hooks of behavior ", behavior_->name, " and others have changed the behavior ",
                                limits::kBehaviorChangesInARowMax, " times in a row"))),
-              /*is_kill=*/false);
+              ExitCause::kOwn);
       return;
     }
     ChangeBehavior();
@@ -84,7 +84,7 @@ void ActorCore::RunHook(Hook& hook) {
   if (hook == nullptr) return;
   std::exception_ptr thrown;
   InUserCode([&] { thrown = Caught([&] { hook(*actor_); }); });
-  if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), /*is_kill=*/false);
+  if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), ExitCause::kOwn);
 }
 
 }  // namespace understudy::internal

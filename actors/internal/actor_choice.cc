@@ -35,7 +35,7 @@ uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
     });
   });
   if (is_fenced_) return 0;
-  if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
+  if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
   return has_exit_ ? 0 : holding;
 }
 
@@ -57,7 +57,7 @@ ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64
           InUserCode([&] { thrown = Caught([&] { takes = clause.predicate(envelope->value()); }); });
           if (is_fenced_) return {};
           if (thrown != nullptr) {
-            SetExit(DescribeException(thrown), /*is_kill=*/false);
+            SetExit(DescribeException(thrown), ExitCause::kOwn);
             return {};
           }
         }

@@ -186,7 +186,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     case EnvelopeKind::kOverflow:
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
-        SetExit(ExitReason::Overflow(full.wire_name), /*is_kill=*/false);
+        SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwn);
       } else {
         cell().ForgetExpiry();
         ExpireWaitingCalls(envelope->mailbox);

@@ -223,7 +223,9 @@ class ActorCore final : public CellOwner {
   void OnDownSignal(const Signal& signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
-  void SetExit(ExitReason reason, bool is_kill);
+  // What ends an actor: what it did, what it was told, or a Kill.
+  enum class ExitCause : uint8_t { kOwn, kTold, kKill };
+  void SetExit(ExitReason reason, ExitCause cause);
   LinkTable& links();
   absl::Duration shutdown_within() const;
 
@@ -267,6 +269,8 @@ class ActorCore final : public CellOwner {
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void CountEnd();
   void TellOfEnd(const ExitReason& reason);
+  void NoteCrash();
+  void ReportCrash();
   void Free();
 
   uint32_t parent_cell_ = 0;

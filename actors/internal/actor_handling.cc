@@ -89,7 +89,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),
                      " has no handler; only the process style goes without, and takes it by Receive(On<Event>(…))");
-    SetExit(std::move(event.reason), /*is_kill=*/false);
+    SetExit(std::move(event.reason), ExitCause::kTold);
     return;
   }
   if (handler->awaits()) {
@@ -122,12 +122,12 @@ void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
   current_ = &activation;
   std::exception_ptr thrown;
   InUserCode([&] { thrown = Caught([&] { handler.Run(*actor_, activation); }); });
+  if (ABSL_PREDICT_FALSE(thrown != nullptr && !is_fenced_)) {
+    activation.has_failed = true;
+    SetExit(DescribeException(thrown), ExitCause::kOwn);
+  }
   current_ = nullptr;
   if (ABSL_PREDICT_FALSE(is_fenced_)) return;
-  if (ABSL_PREDICT_FALSE(thrown != nullptr)) {
-    activation.has_failed = true;
-    SetExit(DescribeException(thrown), /*is_kill=*/false);
-  }
   Settle(activation);
 }
 
@@ -146,7 +146,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   if (thrown != nullptr && !is_fenced_) {
     running.has_failed = true;
     running.is_complete = true;
-    SetExit(DescribeException(thrown), /*is_kill=*/false);
+    SetExit(DescribeException(thrown), ExitCause::kOwn);
   }
   AfterStep(running);
 }
@@ -160,15 +160,15 @@ void ActorCore::Resume(Waiter waiter) {
 
 // The coroutine has ended or awaits.
 void ActorCore::AfterStep(Activation& activation) {
-  current_ = nullptr;
   if (is_fenced_) return;
   if (!activation.is_complete) {
+    current_ = nullptr;
     ApplyBecome();
     return;
   }
   if (activation.held()->exception != nullptr) {
     activation.has_failed = true;
-    SetExit(DescribeException(activation.held()->exception), /*is_kill=*/false);
+    SetExit(DescribeException(activation.held()->exception), ExitCause::kOwn);
   }
   auto& activations = rare_->activations;
   const auto place = std::find_if(activations.begin(), activations.end(),

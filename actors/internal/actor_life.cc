@@ -51,7 +51,7 @@ bool ActorCore::Construct() {
     rare().tells_outcome = birth->tells_outcome;
   }
   if (birth->has_failed.has_value()) {
-    SetExit(*std::move(birth->has_failed), /*is_kill=*/false);
+    SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
     return false;
   }
   Construction construction(*this);
@@ -68,7 +68,7 @@ bool ActorCore::Construct() {
     // What its mailboxes were is not known: all that came early is buried.
     SetExit(thrown != nullptr ? DescribeException(thrown)
                               : ExitReason::Failed(absl::InternalError("the factory made no actor")),
-            /*is_kill=*/false);
+            ExitCause::kOwn);
     return false;
   }
   stage_ = Stage::kStarting;
@@ -96,7 +96,7 @@ void ActorCore::BeginStart() {
     current_ = nullptr;
   }
   if (is_fenced_) return;
-  if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
+  if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
   if (has_exit_) return;
   if (absl::holds_alternative<Task<Next>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
     RunStart(std::move(next));
@@ -141,7 +141,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
     system().CountUnsorted();
     if (declaration->options.overflow == Overflow::kFailActor) {
-      SetExit(ExitReason::Overflow(declaration->wire_name), /*is_kill=*/false);
+      SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);
     }
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration->wire_name, " holds ", declaration->room(),
@@ -175,7 +175,8 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
     auto names = TakeNames();
     if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
       const KernelCode kernel;
-      if (!kernel.is_fenced()) SetExit(*std::move(not_taken), /*is_kill=*/false);
+      // No failure of its own: a supervisor starts it again when the name is free.
+      if (!kernel.is_fenced()) SetExit(*std::move(not_taken), ExitCause::kTold);
       co_return;
     }
     begun.emplace(actor_->Start());
@@ -194,7 +195,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
     const KernelCode kernel;
     if (kernel.is_fenced()) co_return;
     FinishStart();
-    SetExit(ExitReason::Normal(), /*is_kill=*/false);
+    SetExit(ExitReason::Normal(), ExitCause::kOwn);
     co_return;
   }
   const KernelCode kernel;
@@ -204,10 +205,10 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
 // What Start decided, when that is no coroutine.
 void ActorCore::Decide(Next next) {
   if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
-    SetExit(ExitReason::Failed(*failed), /*is_kill=*/false);
+    SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
   } else if (absl::holds_alternative<Next::Ignored>(next.choice_)) {
     is_ignored_ = true;
-    SetExit(ExitReason::Normal(), /*is_kill=*/false);
+    SetExit(ExitReason::Normal(), ExitCause::kOwn);
   } else if (auto* later = absl::get_if<Next::StartsLater>(&next.choice_)) {
     stage_ = Stage::kStartingOpen;
     EnterBehavior(later->behavior.table());
@@ -233,11 +234,11 @@ void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
              MakeEnvelope(EnvelopeKind::kOutcome, SpawnReport{.child = self(), .kind = kind, .reason = reason}));
 }
 
-void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), /*is_kill=*/false); }
+void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
 
 void ActorCore::Fail(absl::Status status) {
   if (current_ != nullptr) current_->has_failed = true;
-  SetExit(ExitReason::Failed(std::move(status)), /*is_kill=*/false);
+  SetExit(ExitReason::Failed(std::move(status)), ExitCause::kOwn);
 }
 
 absl::Duration ActorCore::shutdown_within() const {

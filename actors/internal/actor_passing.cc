@@ -37,7 +37,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
   PublishLimits();
   if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
     if (target.options.overflow == Overflow::kFailActor) {
-      SetExit(ExitReason::Overflow(target.wire_name), /*is_kill=*/false);
+      SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", target.wire_name, " holds ", target.room(),

@@ -81,6 +81,7 @@ struct Rare {
   bool tells_outcome = false;  // and has not yet
 
   absl::optional<ExitReason> exit;  // Normal without one
+  std::string crashed_in;           // what it handled, when it ends abnormally by its own doing
   absl::optional<Random> random;
 
   std::vector<Envelope*> unsorted;  // came after what ends the actor

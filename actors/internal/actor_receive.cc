@@ -36,7 +36,7 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
       std::exception_ptr thrown;
       InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
       if (is_fenced_) return nullptr;
-      if (thrown != nullptr) SetExit(DescribeException(thrown), /*is_kill=*/false);
+      if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
     }
     if (takes || has_exit_) return &entry;
   }

@@ -17,7 +17,7 @@ void ActorCore::Act(Signal signal) {
       OnExitSignal(signal);
       return;
     case SignalKind::kKill:
-      SetExit(ExitReason::Killed(), /*is_kill=*/true);
+      SetExit(ExitReason::Killed(), ExitCause::kKill);
       return;
     case SignalKind::kLink:
       links().OnLink(signal.from);
@@ -51,11 +51,12 @@ void ActorCore::Act(Signal signal) {
 }
 
 // The first exit wins.
-void ActorCore::SetExit(ExitReason reason, bool is_kill) {
+void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
   if (has_exit_) return;
   has_exit_ = true;
-  is_killed_ = is_kill;
+  is_killed_ = cause == ExitCause::kKill;
   if (!reason.is_normal()) rare().exit = std::move(reason);
+  if (cause == ExitCause::kOwn && this->reason().is_abnormal()) NoteCrash();
 }
 
 LinkTable& ActorCore::links() {
@@ -77,7 +78,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   if (rare_ == nullptr || !rare_->traps_exits) {
     // Normal ends nobody but its sender.
     if (signal.reason.is_normal() && signal.from != self()) return;
-    SetExit(signal.reason, /*is_kill=*/false);
+    SetExit(signal.reason, signal.from == self() ? ExitCause::kOwn : ExitCause::kTold);
     return;
   }
   Event event{

@@ -66,11 +66,11 @@ void ActorCore::FireTimers() {
         break;
       }
       case Timer::Kind::kStartTimeout:
-        if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), /*is_kill=*/false);
+        if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
         break;
       case Timer::Kind::kParentExit:
         rare().parent_exit_timer = 0;
-        SetExit(ExitReason::Killed(), /*is_kill=*/true);
+        SetExit(ExitReason::Killed(), ExitCause::kKill);
         break;
     }
   }
