@@ -52,6 +52,8 @@ NodeReport NodeSteward::MakeReport(const ReportRequest&) {
   NodeReport report = totals_();
   report.set_node(node_);
   report.set_os_pid(getpid());
+  // The request in hand has left its mailbox, and has no fate yet.
+  report.set_waiting(report.waiting() + 1);
   return report;
 }
 
