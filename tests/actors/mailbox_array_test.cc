@@ -153,7 +153,9 @@ TEST_F(DeskTest, EachMailboxHasItsOwnBound) {
   for (int i = 0; i < 3; ++i) {
     const absl::Status sent = desk_.At(&Desk::windows, "left").Send("a");
     EXPECT_EQ(sent.ok(), i < 2) << sent;
-    if (!sent.ok()) EXPECT_THAT(std::string(sent.message()), HasSubstr("mailbox town.Desk/window[left] holds 2"));
+    if (!sent.ok()) {
+      EXPECT_THAT(std::string(sent.message()), HasSubstr("mailbox town.Desk/window[left] holds 2"));
+    }
   }
   EXPECT_TRUE(desk_.At(&Desk::windows, "right").Send("b").ok());
   Mode("");

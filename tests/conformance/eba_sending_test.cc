@@ -374,7 +374,9 @@ TEST(EbaSeedsTest, WhatIsLostWhenThePeerIsKilledIsASuffix) {
     if (!handled.empty() && handled.size() < Sender::kCount) ++killed_within;
     ExpectNothingLost(system);
   });
-  if (!SeedFromEnvironment()) EXPECT_GT(killed_within, 20);
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(killed_within, 20);
+  }
 }
 
 }  // namespace

@@ -312,7 +312,9 @@ TEST_F(SelBoxesTest, GuardsAreLookedAtAtTheStartAndAfterEachMessageAndNeverForAS
     buffer[&CountedBuffer::put].Tell(n);
     EXPECT_EQ(looks, before) << "not on the sender's side";
     system().RunUntilIdle();
-    if (n < 5) EXPECT_GT(looks, before) << "after each message";
+    if (n < 5) {
+      EXPECT_GT(looks, before) << "after each message";
+    }
   }
   EXPECT_THAT(out.ReceiveAll(), ElementsAre(0, 1));
   const int before = looks;
