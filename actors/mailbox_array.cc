@@ -24,6 +24,7 @@ std::vector<std::string> LabelsUpTo(size_t count) {
   UNDERSTUDY_CHECK(count <= static_cast<size_t>(limits::kMailboxesPerActorMax), "an array of ", count,
                    " mailboxes: an actor has at most ", limits::kMailboxesPerActorMax);
   std::vector<std::string> labels;
+  labels.reserve(count);
   for (size_t i = 0; i < count; ++i) labels.push_back(absl::StrCat(i));
   return labels;
 }

@@ -347,6 +347,7 @@ void ActorCell::ForgetStale(Envelope* envelope) {
     return;
   }
   const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): Accept made it of a pointer.
   Uncount(reinterpret_cast<Gate*>(static_cast<uintptr_t>(envelope->stamp)), envelope->mailbox, bytes);
 }
 

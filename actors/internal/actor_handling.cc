@@ -79,7 +79,8 @@ void ActorCore::HandleEvent() {
   RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
 }
 
-// A null handler: it ends the actor.
+// A null handler: it ends the actor. By value: it is pinned while it runs.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
   if (event.kind == Event::Kind::kTimer && event.id != 0) {
     const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);

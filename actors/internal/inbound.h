@@ -149,6 +149,7 @@ class Inbound {
   }
 
  private:
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the word is an address and two bits.
   static Node* NodeOf(uint64_t word) { return reinterpret_cast<Node*>(word & ~(kNodeAlignment - 1)); }
 
   typename Atomics::template Atomic<uint64_t> word_{0};

@@ -158,7 +158,9 @@ class TimerWheel {
     if (kept == nullptr) occupied_[static_cast<size_t>(level)] &= ~(uint64_t{1} << place);
   }
 
-  Entry*& First(int level, int place) { return places_[static_cast<size_t>(level * kPlaces + place)]; }
+  Entry*& First(int level, int place) {
+    return places_[static_cast<size_t>(level) * kPlaces + static_cast<size_t>(place)];
+  }
 
   uint64_t tick_ = 0;  // that has begun
   uint64_t last_order_ = 0;
