@@ -252,6 +252,7 @@ void ActorCore::Fence() {
   const ExitReason reason = this->reason();
   cell().BeginStop();
   rare_->resumable.clear();
+  system->CountFenced(1);
   SettleFenced(current_, reason);
   for (const auto& activation : rare_->activations) {
     if (activation.get() != current_) SettleFenced(activation.get(), reason);
@@ -265,7 +266,6 @@ void ActorCore::Fence() {
   if (cell().has_room_waiters()) system->room_waiters().Admit(cell(), life());
   TellOfEnd(reason);
   if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
-  system->CountFenced(1);
 }
 
 // A message in hand of a fenced actor.

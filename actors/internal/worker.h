@@ -72,8 +72,9 @@ class Worker {
     if (current.load(std::memory_order_relaxed) != turn || !TrySeize()) return false;
     const bool is_here = current.load(std::memory_order_relaxed) == turn && !is_fenced;
     if (is_here) {
-      action();
+      // First: whoever hears of it finds the turn's sends refused.
       is_fenced.store(true, std::memory_order_relaxed);
+      action();
     }
     EndSeizure();
     return is_here;
