@@ -42,10 +42,6 @@ bool IsFenced(const CurrentTurn& turn) {
   return turn.worker != nullptr && turn.worker->is_fenced.load(std::memory_order_relaxed);
 }
 
-absl::Status FencedError() {
-  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
-}
-
 ActorCore& OwnerOf(PendingId pending) {
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
   UNDERSTUDY_CHECK(core != nullptr, "a Pending of ", pending.asker.ToString(), " is used by another actor or thread");

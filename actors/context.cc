@@ -26,10 +26,6 @@ class OwnersCall : public internal::KernelCode {
   }
 };
 
-absl::Status FencedError() {
-  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
-}
-
 }  // namespace
 
 void MonitorHandle::End() {
@@ -110,13 +106,13 @@ void Context::Stop(ExitReason reason) {
 }
 absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return FencedError();
+  if (call.is_fenced()) return internal::FencedError();
   UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
   return core_.BecomeStacked(behavior.table());
 }
 absl::Status Context::Unbecome() {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return FencedError();
+  if (call.is_fenced()) return internal::FencedError();
   return core_.Unbecome();
 }
 Lease Context::Close(const internal::MailboxBase& mailbox) {
@@ -154,7 +150,7 @@ void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::Ca
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return FencedError();
+  if (call.is_fenced()) return internal::FencedError();
   return core_.StartTimer(name, delay, std::move(handler));
 }
 bool Context::CancelTimer(absl::string_view name) {
@@ -163,7 +159,7 @@ bool Context::CancelTimer(absl::string_view name) {
 }
 absl::Status Context::Register(absl::string_view name) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return FencedError();
+  if (call.is_fenced()) return internal::FencedError();
   return core_.Register(name);
 }
 Pending<void> Context::Publish(absl::string_view name) {

@@ -18,8 +18,6 @@ namespace {
 
 constexpr uint64_t kEveryMailbox = ~uint64_t{0};
 
-absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
-
 absl::Status StoppingError() {
   return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
 }
@@ -27,12 +25,6 @@ absl::Status StoppingError() {
 absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view bound) {
   return MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " holds ", bound,
                                                   "; send later, or declare it larger"));
-}
-
-bool Takes(const MailboxDeclaration& declaration, const OutboundMessage& message) {
-  const bool is_wire = message.type == &TypeOf<WireBytes>();
-  return (is_wire ? declaration.request->is_wire : declaration.request == message.type) &&
-         (message.ask != 0) == declaration.is_call();
 }
 
 absl::Status NoMailboxError(const OutboundMessage& message) {
@@ -85,7 +77,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     return AcceptEarly(system, message, handing, when_full);
   }
   const int found = layout->Find(message.mailbox);
-  if (ABSL_PREDICT_FALSE(found < 0 || !Takes((*layout)[static_cast<size_t>(found)], message))) {
+  if (ABSL_PREDICT_FALSE(found < 0 || !(*layout)[static_cast<size_t>(found)].Takes(*message.type, message.ask))) {
     return NoMailboxError(message);
   }
   const auto place = static_cast<size_t>(found);

@@ -86,6 +86,14 @@ struct ClosedMail {
   uint32_t left = 0;  // messages that it has let out, ever
 };
 
+// Adds to a counter that only the owner writes, and others read; the sum.
+template <class T>
+T AddAsOwner(std::atomic<T>& counter, T n) {
+  const T sum = counter.load(std::memory_order_relaxed) + n;
+  counter.store(sum, std::memory_order_relaxed);
+  return sum;
+}
+
 // The owner's object, which lies in the cell.
 class CellOwner : public Runnable {
  public:

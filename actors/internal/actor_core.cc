@@ -225,8 +225,7 @@ void ActorCore::OnStale(Envelope* envelope) {
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     cell().ForgetStale(envelope);
     system().CountUnsorted();
-    Dispose(envelope, Fate::kDeadLetter,
-            MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"));
+    Dispose(envelope, Fate::kDeadLetter, EndedError());
     return;
   }
   Envelope::Delete(envelope);

@@ -259,6 +259,7 @@ class ActorCore final : public CellOwner {
   // actor_end.cc.
   ExitReason reason() const;
   void End();
+  void EndLife(const ExitReason& reason);
   void FinishFenced();
   void DropActivations(const ExitReason& reason);
   void DropHandlers();
@@ -267,7 +268,6 @@ class ActorCore final : public CellOwner {
   void Bury(Envelope* rest, const ExitReason& reason);
   void BuryEnded(Signal signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
-  void CountEnd();
   void TellOfEnd(const ExitReason& reason);
   void NoteCrash();
   void ReportCrash();

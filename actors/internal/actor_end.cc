@@ -49,15 +49,24 @@ void ActorCore::End() {
     FinishFenced();
     return;
   }
+  // Before others can be told; this turn is its last.
+  system().executor().EndOwnThread(own_thread());
+  EndLife(reason);
+  Free();
+}
+
+// Names, what waits, exits and Downs: all that others see of the end.
+void ActorCore::EndLife(const ExitReason& reason) {
   LeaveRegistry();
   BuryWaiting(reason);
   // Before others can be told that it is gone.
-  TellOutcome(is_ignored_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
+  TellOutcome(is_ignored_ && !is_fenced_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason);
-  CountEnd();
+  // Its counts go to the system's, for the ledger.
+  system().AddEnded(cell().counts());
+  cell().ResetCounts();
   if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
   TellOfEnd(reason);
-  Free();
 }
 
 // While what it did is still in hand: for the report of its end.
@@ -218,18 +227,11 @@ void ActorCore::TellOfEnd(const ExitReason& reason) {
   }
 }
 
-// The life's counts go to the system's, for the ledger.
-void ActorCore::CountEnd() {
-  system().AddEnded(cell().counts());
-  cell().ResetCounts();
-}
-
 // The last use of this object.
 void ActorCore::Free() {
   SystemCore& core = system();
   ActorCell& own = cell();
   if (rare_ != nullptr && rare_->executor_timer != 0) core.executor().Cancel(rare_->executor_timer);
-  if (own_thread() != 0) core.executor().EndOwnThread(own_thread());
   this->~ActorCore();
   core.cells().Free(&own);
   // The system may be destroyed as soon as its last actor has ended.
@@ -258,13 +260,7 @@ void ActorCore::Fence() {
     if (activation.get() != current_) SettleFenced(activation.get(), reason);
     if (activation->source() == Activation::Source::kMessage && !activation->is_passed_on) system->CountInHand(-1);
   }
-  LeaveRegistry();
-  BuryWaiting(reason);
-  TellOutcome(SpawnReport::Kind::kFailed, reason);
-  Bury(cell().Close(), reason);
-  CountEnd();
-  if (cell().has_room_waiters()) system->room_waiters().Admit(cell(), life());
-  TellOfEnd(reason);
+  EndLife(reason);
   if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
 }
 
@@ -281,6 +277,7 @@ void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
 // The handler of a fenced actor has returned: what it left is destroyed here.
 void ActorCore::FinishFenced() {
   SystemCore& core = system();
+  core.executor().EndOwnThread(own_thread());
   InUserCode([&] {
     while (!rare_->activations.empty()) rare_->activations.pop_back();
   });

@@ -203,8 +203,7 @@ void ActorCore::SettleMessage(Activation& activation) {
   }
   const bool is_unanswered = activation.is_call() && !activation.answer_given();
   if (ABSL_PREDICT_TRUE(!activation.has_failed && !is_unanswered && activation.status().ok())) {
-    std::atomic<uint32_t>& handled = cell().queue(static_cast<size_t>(activation.mailbox)).handled;
-    handled.store(handled.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
     return;
   }
   system().Count(activation.has_failed ? Fate::kFailed : Fate::kRejected);

@@ -128,9 +128,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const auto hash = static_cast<uint32_t>(envelope->stamp);
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
-  const bool is_wire = envelope->type == &TypeOf<WireBytes>();
-  if (declaration == nullptr || declaration->is_call() != (envelope->ask() != 0) ||
-      !(is_wire ? declaration->request->is_wire : envelope->type == declaration->request)) {
+  if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
     system().CountUnsorted();
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
@@ -158,10 +156,20 @@ Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
   const std::string registered_as = rare_->options->registered_as;
   const std::string published_as = rare_->options->published_as;
   if (!registered_as.empty()) {
-    if (absl::Status taken = Register(registered_as); !taken.ok()) co_return NotTaken(registered_as, taken);
+    absl::Status taken;
+    {
+      const KernelCode kernel;
+      taken = Register(registered_as);
+    }
+    if (!taken.ok()) co_return NotTaken(registered_as, taken);
   }
   if (!published_as.empty()) {
-    const Pending<void> publishing(Publish(published_as));
+    PendingId asked;
+    {
+      const KernelCode kernel;
+      asked = Publish(published_as);
+    }
+    const Pending<void> publishing(asked);
     absl::Status taken = co_await publishing;
     if (!taken.ok()) co_return NotTaken(published_as, taken);
   }

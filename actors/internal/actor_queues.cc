@@ -16,11 +16,6 @@
 namespace understudy::internal {
 namespace {
 
-// A counter that only the owner writes.
-void Add(std::atomic<uint32_t>& counter, uint32_t n) {
-  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-}
-
 void Append(Queue& queue, Envelope* envelope) {
   if (queue.newest == nullptr) {
     envelope->next = envelope;
@@ -107,14 +102,9 @@ void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
 
 void ActorCore::Leave(Envelope* envelope) {
   const size_t place = envelope->mailbox;
-  std::atomic<uint32_t>& counter = cell().queue(place).left;
-  const uint32_t left = counter.load(std::memory_order_relaxed) + 1;
-  counter.store(left, std::memory_order_relaxed);
-  PublishLimit(place, left);
-  if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
-    ByteGate& bytes = cell().byte_gate(place);
-    bytes.limit.store(bytes.limit.load(std::memory_order_relaxed) + counted, std::memory_order_relaxed);
-  }
+  PublishLimit(place, AddAsOwner(cell().queue(place).left, 1U));
+  if (const uint64_t counted = envelope->counted_bytes(); counted != 0)
+    AddAsOwner(cell().byte_gate(place).limit, counted);
   const uint64_t sender = envelope->sender_life;
   if (ABSL_PREDICT_FALSE(sender != 0 && static_cast<uint16_t>(sender) != static_cast<uint16_t>(life()) &&
                          !envelope->has(Envelope::kWasInHand))) {
@@ -153,11 +143,9 @@ void ActorCore::PutBack(Envelope* envelope) {
   envelope->set(Envelope::kIsPostponed);
   envelope->set(Envelope::kWasInHand);
   has_postponed_ = true;
-  Add(queue.left, uint32_t(-1));
-  if (envelope->counted_bytes() != 0) {
-    ByteGate& bytes = cell().byte_gate(place);
-    bytes.limit.store(bytes.limit.load(std::memory_order_relaxed) - envelope->counted_bytes(),
-                      std::memory_order_relaxed);
+  AddAsOwner(queue.left, 0U - 1U);
+  if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
+    AddAsOwner(cell().byte_gate(place).limit, 0U - counted);
   }
   ThisTurn().unpublished |= uint64_t{1} << place;
   has_mail_ |= uint64_t{1} << place;

@@ -25,6 +25,12 @@ struct MailboxDeclaration {
   MailboxOptions options;
 
   bool is_call() const { return reply != nullptr; }
+  // A message of that type, or its bytes, is for this mailbox; `ask` is 0 for a
+  // tell.
+  bool Takes(const MessageType& type, uint64_t ask) const {
+    const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
+    return fits && (ask != 0) == is_call();
+  }
   bool has_bytes() const { return options.capacity_bytes != SIZE_MAX; }
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
   // Messages that fit: where the oldest are dropped, twice the capacity.

@@ -87,6 +87,7 @@ absl::StatusOr<uint32_t> OwnThreads::New() {
 }
 
 void OwnThreads::End(uint32_t id) {
+  if (id == 0) return;
   absl::MutexLock lock(&mu_);
   const auto thread = threads_.find(id);
   if (thread == threads_.end()) return;

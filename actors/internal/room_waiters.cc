@@ -47,7 +47,7 @@ void RoomWaiters::RefuseAll(Shard& shard, uint64_t life) {
                            .from = waiting.to,
                            .to = waiting.from,
                            .id = waiting.ask,
-                           .status = MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"),
+                           .status = EndedError(),
                            .payload = std::move(waiting.payload)});
       }
       next = shard.queues.erase(next);

@@ -65,6 +65,12 @@ Systems& GetSystems() {
 
 }  // namespace
 
+absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
+
+absl::Status FencedError() {
+  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
+}
+
 void AddSystem(SystemCore* system) {
   Systems& systems = GetSystems();
   absl::MutexLock lock(&systems.mu);

@@ -174,6 +174,11 @@ class SystemCore {
   DeadLetterStream dead_letters_;
 };
 
+// What is answered for an actor that has ended: NoProcess.
+absl::Status EndedError();
+// What a fenced actor's calls are answered with: Cancelled.
+absl::Status FencedError();
+
 // The turn that runs on this thread.
 struct CurrentTurn {
   SystemCore* system = nullptr;

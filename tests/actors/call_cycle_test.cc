@@ -21,6 +21,7 @@
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/testing/seeds.h"
 
 namespace understudy {
@@ -289,29 +290,24 @@ TEST_F(CallCycleTest, WaitingForRoomCountsToo) {
 }
 
 TEST_F(CallCycleTest, OneLineTellsOfBothChains) {
-  class Lines final : public LogSink {
-   public:
-    void Write(LogSeverity, absl::string_view line) override { lines.emplace_back(line); }
-    std::vector<std::string> lines;
-  };
-  Lines log;
+  KeptLog log;
   SeededExecutor executor(1);
   {
     ActorSystem logged({.executor = &executor, .seed = 2, .log = &log, .call_cycles = FindCallCycles::kAlways});
     Ref<Player> one = logged.Spawn<Player>();
     Ref<Player> other = logged.Spawn<Player>();
     (void)logged.Ask(one[&Player::play], Walk({other[&Player::play], one[&Player::play]}), absl::Seconds(30));
-    ASSERT_THAT(log.lines, SizeIs(1));
+    ASSERT_THAT(log.lines(), SizeIs(1));
     const std::string from_other = other.pid().ToString() + " in its handler of play waits for " + one.pid().ToString();
     const std::string from_one = one.pid().ToString() + " in its handler of play waits for " + other.pid().ToString();
-    EXPECT_THAT(log.lines[0], HasSubstr("call cycle of 2 actors: " + from_other));
-    EXPECT_THAT(log.lines[0], HasSubstr("; while " + from_one));
+    EXPECT_THAT(log.lines()[0], HasSubstr("call cycle of 2 actors: " + from_other));
+    EXPECT_THAT(log.lines()[0], HasSubstr("; while " + from_one));
   }
   ActorSystem silent({.executor = &executor, .seed = 2, .log = &log, .call_cycles = FindCallCycles::kNever});
   Ref<Player> one = silent.Spawn<Player>();
   EXPECT_TRUE(IsExpired(silent.Ask(one[&Player::play], Walk({one[&Player::play]}), absl::Seconds(30)).status()));
   EXPECT_EQ(silent.call_cycles(), 0);
-  EXPECT_THAT(log.lines, SizeIs(1));
+  EXPECT_THAT(log.lines(), SizeIs(1));
 }
 
 // Whatever calls whom: where no circle is found all are answered, and where one

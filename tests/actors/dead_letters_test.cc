@@ -17,6 +17,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/tests/actors/script.h"
 
@@ -28,12 +29,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class KeptLog final : public LogSink {
- public:
-  void Write(LogSeverity /*severity*/, absl::string_view line) override { lines.emplace_back(line); }
-  std::vector<std::string> lines;
-};
 
 class Nothing final : public Actor {
  public:
@@ -114,19 +109,19 @@ TEST(DeadLetterLogTest, LinesAreLimitedPerSecondAndWhatWasSuppressedIsCounted) {
     int heard = 0;
     system.SubscribeDeadLetters([&](const DeadLetter&) { ++heard; });
     tell(limits::kDeadLetterLinesPerSecond + 7);
-    EXPECT_THAT(log.lines, SizeIs(limits::kDeadLetterLinesPerSecond));
-    EXPECT_THAT(log.lines[0], HasSubstr("dead letter: int from a plain thread to number of"));
+    EXPECT_THAT(log.lines(), SizeIs(limits::kDeadLetterLinesPerSecond));
+    EXPECT_THAT(log.lines()[0], HasSubstr("dead letter: int from a plain thread to number of"));
     executor.Advance(absl::Milliseconds(999));
     tell(1);
-    EXPECT_THAT(log.lines, SizeIs(limits::kDeadLetterLinesPerSecond)) << "the second is not over";
+    EXPECT_THAT(log.lines(), SizeIs(limits::kDeadLetterLinesPerSecond)) << "the second is not over";
     executor.Advance(absl::Milliseconds(1));
     tell(1);
-    EXPECT_THAT(log.lines, SizeIs(limits::kDeadLetterLinesPerSecond + 2));
-    EXPECT_EQ(log.lines[limits::kDeadLetterLinesPerSecond], "8 more dead letters suppressed within a second");
+    EXPECT_THAT(log.lines(), SizeIs(limits::kDeadLetterLinesPerSecond + 2));
+    EXPECT_EQ(log.lines()[limits::kDeadLetterLinesPerSecond], "8 more dead letters suppressed within a second");
     tell(limits::kDeadLetterLinesPerSecond);
     EXPECT_EQ(heard, 2 * limits::kDeadLetterLinesPerSecond + 9) << "listeners hear of all";
   }
-  EXPECT_EQ(log.lines.back(), "1 more dead letters suppressed within a second") << "at the end of the system";
+  EXPECT_EQ(log.lines().back(), "1 more dead letters suppressed within a second") << "at the end of the system";
 }
 
 TEST_F(DeadLettersTest, ASendToNobodySaysWhoThatIs) {

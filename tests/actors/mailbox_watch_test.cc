@@ -15,6 +15,7 @@
 #include "understudy/actors/router.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/actors/letter.h"
 
 namespace understudy {
@@ -23,12 +24,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-class KeptLog final : public LogSink {
- public:
-  void Write(LogSeverity /*severity*/, absl::string_view line) override { lines.emplace_back(line); }
-  std::vector<std::string> lines;
-};
 
 // `item` and `call` are closed but for one message at a time, after `open`.
 class Shutter final : public Actor {
@@ -59,15 +54,15 @@ class MailboxWatchTest : public ::testing::Test {
 TEST_F(MailboxWatchTest, OneLineTellsOfAMailboxThatIsClosedWithMailForLong) {
   Ref<Shutter> shutter = system_.Spawn<Shutter>();
   executor_.Advance(2 * kLimit);
-  EXPECT_THAT(log_.lines, IsEmpty()) << "closed, but without mail";
+  EXPECT_THAT(log_.lines(), IsEmpty()) << "closed, but without mail";
   shutter[&Shutter::item].Tell(1);
   shutter[&Shutter::item].Tell(2);
   executor_.Advance(kLimit / 2);
-  EXPECT_THAT(log_.lines, IsEmpty());
+  EXPECT_THAT(log_.lines(), IsEmpty());
   executor_.Advance(3 * kLimit);
-  ASSERT_THAT(log_.lines, SizeIs(1)) << "and only one";
-  EXPECT_EQ(log_.lines[0], "mailbox item of " + shutter.pid().ToString() +
-                               " has been closed for 40s with 2 messages: its behavior neither takes nor drops them");
+  ASSERT_THAT(log_.lines(), SizeIs(1)) << "and only one";
+  EXPECT_EQ(log_.lines()[0], "mailbox item of " + shutter.pid().ToString() +
+                                 " has been closed for 40s with 2 messages: its behavior neither takes nor drops them");
 }
 
 TEST_F(MailboxWatchTest, OneThatLetsAMessageOutNowAndThenIsNotCounted) {
@@ -78,7 +73,7 @@ TEST_F(MailboxWatchTest, OneThatLetsAMessageOutNowAndThenIsNotCounted) {
     shutter[&Shutter::open].Tell(1);
   }
   executor_.RunUntilIdle();
-  EXPECT_THAT(log_.lines, IsEmpty());
+  EXPECT_THAT(log_.lines(), IsEmpty());
   EXPECT_THAT(system_.ClosedMailboxes(), SizeIs(1));
 }
 

@@ -21,7 +21,6 @@
 #include "understudy/actors/context.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/supervisor.h"
@@ -39,23 +38,6 @@ class Journal {
   std::string Take() {
     absl::MutexLock lock(&mu_);
     return absl::StrJoin(std::exchange(lines_, {}), ", ");
-  }
-
- private:
-  absl::Mutex mu_;
-  std::vector<std::string> lines_ ABSL_GUARDED_BY(mu_);
-};
-
-// Keeps the library's log lines.
-class KeptLog final : public LogSink {
- public:
-  void Write(LogSeverity /*severity*/, absl::string_view line) override {
-    absl::MutexLock lock(&mu_);
-    lines_.emplace_back(line);
-  }
-  std::vector<std::string> lines() {
-    absl::MutexLock lock(&mu_);
-    return lines_;
   }
 
  private:
