@@ -116,6 +116,11 @@ class SupervisorBuilder {
     spec_.auto_shutdown = when;
     return *this;
   }
+  // Children are stopped all at once, not one after another. Only of OneForOne.
+  SupervisorBuilder& StopsTogether() {
+    spec_.stops_together = true;
+    return *this;
+  }
   // Called for each event of this supervisor, and of those below it that have
   // none of their own; in the supervisor's turn, so it must not wait.
   SupervisorBuilder& OnEvent(std::function<void(const SupervisionEvent&)> handler) {

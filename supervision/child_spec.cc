@@ -1,5 +1,6 @@
 #include "understudy/supervision/child_spec.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -51,6 +52,7 @@ void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
   absl::StrAppend(&out, indent, spec.pool != nullptr ? "pool" : RestartStrategyName(spec.strategy), ", at most ",
                   RestartsText(spec.intensity, spec.period));
+  if (spec.stops_together) absl::StrAppend(&out, ", stopped together");
   if (spec.pool != nullptr && spec.pool->shards > 1) absl::StrAppend(&out, ", in ", spec.pool->shards, " shards");
   absl::StrAppend(&out, "\n");
   if (spec.pool != nullptr) absl::StrAppend(&out, indent, "  each ", ChildText(spec.pool->child), "\n");
@@ -89,7 +91,10 @@ ChildShutdown ShutdownOf(const ChildSpec& child) {
 absl::Duration LongestStopOfChildren(const SupervisorSpec& spec) {
   if (spec.pool != nullptr) return ShutdownOf(spec.pool->child).LongestStop();
   absl::Duration sum = absl::ZeroDuration();
-  for (const ChildSpec& child : spec.children) sum += ShutdownOf(child).LongestStop();
+  for (const ChildSpec& child : spec.children) {
+    const absl::Duration stop = ShutdownOf(child).LongestStop();
+    sum = spec.stops_together ? std::max(sum, stop) : sum + stop;
+  }
   return sum;
 }
 

@@ -158,6 +158,9 @@ struct SupervisorSpec {
   std::function<void(const SupervisionEvent&)> on_event;
   // Started in this order, stopped in reverse.
   std::vector<ChildSpec> children;
+  // Stopped all at once instead; only of one_for_one, where they do not depend on
+  // each other. A pool always does so.
+  bool stops_together = false;
   // Set for a pool, which is one_for_one and has no `children`.
   std::shared_ptr<const PoolSpec> pool;
 };
@@ -165,8 +168,7 @@ struct SupervisorSpec {
 // `child.shutdown`, or the default of its kind.
 ChildShutdown ShutdownOf(const ChildSpec& child);
 
-// How long the children may take to stop, one after another; those of a pool
-// side by side.
+// How long the children may take to stop: one after another, or together.
 absl::Duration LongestStopOfChildren(const SupervisorSpec& spec);
 
 absl::string_view RestartTypeName(RestartType type);

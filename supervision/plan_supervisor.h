@@ -170,16 +170,16 @@ class PlanSupervisor : public Supervisor {
 template <class... More>
 Behavior PlanSupervisor::SupervisingAnd(More&&... more) {
   if (is_front()) {
-    return Behavior(
-        "sharing out", On(which_children, &PlanSupervisor::ListShards).Interleaved().When(&PlanSupervisor::IsStarted),
-        On(count_children, &PlanSupervisor::TallyShards).Interleaved().When(&PlanSupervisor::IsStarted),
-        On(get_child_spec, &PlanSupervisor::GetSpecOfShard).Interleaved().When(&PlanSupervisor::IsStarted),
-        On(start_child, &PlanSupervisor::Add), On(restart_child, &PlanSupervisor::Restart),
-        On(delete_child, &PlanSupervisor::Delete),
-        On(start_member, &PlanSupervisor::AddMember).When(&PlanSupervisor::IsStarted),
-        On(terminate_child, &PlanSupervisor::TerminateInShards).Interleaved().When(&PlanSupervisor::IsStarted),
-        On(subscribe, &PlanSupervisor::SubscribeToShards).Interleaved().When(&PlanSupervisor::IsStarted),
-        std::forward<More>(more)...);
+    constexpr auto kIsStarted = &PlanSupervisor::IsStarted;
+    return Behavior("sharing out",  //
+                    On(which_children, &PlanSupervisor::ListShards).Interleaved().When(kIsStarted),
+                    On(count_children, &PlanSupervisor::TallyShards).Interleaved().When(kIsStarted),
+                    On(get_child_spec, &PlanSupervisor::GetSpecOfShard).Interleaved().When(kIsStarted),
+                    On(start_member, &PlanSupervisor::AddMember).When(kIsStarted),
+                    On(terminate_child, &PlanSupervisor::TerminateInShards).Interleaved().When(kIsStarted),
+                    On(subscribe, &PlanSupervisor::SubscribeToShards).Interleaved().When(kIsStarted),
+                    Refuse(start_child, OnlyMembersError()), Refuse(restart_child, NobodyIsStoppedError()),
+                    Refuse(delete_child, NobodyIsStoppedError()), std::forward<More>(more)...);
   }
   return Behavior("supervising", On(which_children, &PlanSupervisor::List), On(count_children, &PlanSupervisor::Tally),
                   On(get_child_spec, &PlanSupervisor::GetSpec), On(start_child, &PlanSupervisor::Add),

@@ -13,6 +13,10 @@ namespace understudy {
 
 std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   std::vector<FieldProblem> found;
+  if (spec.stops_together && spec.strategy != RestartStrategy::kOneForOne) {
+    found.push_back({"stops_together", absl::StrCat(RestartStrategyName(spec.strategy),
+                                                    " stops its children in an order; use one_for_one, or false")});
+  }
   if (spec.pool == nullptr) return found;
   const PoolSpec& pool = *spec.pool;
   if (!spec.children.empty()) {

@@ -90,6 +90,10 @@ struct ChildCounts {
 // The id of a pool's child that was given none.
 std::string MemberId(const ChildSpec& child, uint64_t number);
 
+// What a pool answers to StartChild, and to RestartChild and DeleteChild.
+absl::Status OnlyMembersError();
+absl::Status NobodyIsStoppedError();
+
 class RestartPlan {
  public:
   using LifeId = uint64_t;

@@ -26,6 +26,14 @@ namespace understudy {
 
 std::string MemberId(const ChildSpec& child, uint64_t number) { return absl::StrCat(child.id, "#", number); }
 
+absl::Status OnlyMembersError() {
+  return absl::FailedPreconditionError("a pool starts children of its own template only; use StartMember");
+}
+
+absl::Status NobodyIsStoppedError() {
+  return absl::FailedPreconditionError("a pool forgets a child that is down: there is none to restart or delete");
+}
+
 void RestartPlan::StartChild(ChildSpec spec, RequestId request, MonotonicTime now) {
   Waiting waiting{.kind = Waiting::Kind::kStart, .id = spec.id, .request = request};
   waiting.spec = std::make_shared<const ChildSpec>(std::move(spec));
@@ -94,12 +102,8 @@ void RestartPlan::Request(Waiting request, MonotonicTime now) {
 // A pool has no children of other specs, and none that are stopped.
 absl::Status RestartPlan::RefuseForPool(const Waiting& request) const {
   if (!is_pool() || request.kind == Waiting::Kind::kTerminate) return absl::OkStatus();
-  if (request.kind == Waiting::Kind::kStart) {
-    return request.is_member
-               ? absl::OkStatus()
-               : absl::FailedPreconditionError("a pool starts children of its own template only; use StartMember");
-  }
-  return absl::FailedPreconditionError("a pool forgets a child that is down: there is none to restart or delete");
+  if (request.kind == Waiting::Kind::kStart) return request.is_member ? absl::OkStatus() : OnlyMembersError();
+  return NobodyIsStoppedError();
 }
 
 // A request about a child that is being started need not wait for that.

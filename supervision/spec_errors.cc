@@ -152,9 +152,10 @@ void Finder::FindInShutdown(const ChildSpec& child, const std::string& where) {
   } else if (shutdown.kind == ChildShutdown::Kind::kWithin && shutdown.timeout <= needed) {
     const std::string time = needed == absl::InfiniteDuration() ? "any time" : Text(needed);
     Add(where, "shutdown",
-        absl::StrCat(Text(shutdown.timeout), " is not more than its children may take to stop, ",
-                     child.subtree->pool != nullptr ? "side by side (" : "one after another (", time,
-                     "); give it more, or Infinity"));
+        absl::StrCat(
+            Text(shutdown.timeout), " is not more than its children may take to stop, ",
+            child.subtree->pool != nullptr || child.subtree->stops_together ? "together (" : "one after another (",
+            time, "); give it more, or Infinity"));
   }
 }
 

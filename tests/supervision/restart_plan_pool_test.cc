@@ -155,6 +155,23 @@ TEST(PoolPlan, TheEndAlsoEndsWhatIsStartingOrWaiting) {
   EXPECT_EQ(plan.timers(), 0U);
 }
 
+TEST(PoolPlan, ChildrenOfOneForOneMayBeStoppedAtOnceToo) {
+  SupervisorSpec spec = Patient(Spec(kOneForOne, {"a", "b", "c", "d"}));
+  spec.stops_together = true;
+  spec.children[3].restart = RestartType::kTemporary;
+  PlanDriver plan(spec);
+  plan.slow_stop = {"a", "c"};
+  plan.StartAll();
+  plan.Terminate("b");
+  plan.Log();
+  plan.Shutdown();
+  EXPECT_EQ(plan.Log(), "stop d, stop c, stop a");
+  plan.Exit("c", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "");
+  plan.Exit("a", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "finish Shutdown");
+}
+
 // OTP SUP-20
 TEST(PoolPlan, AChildIsTerminatedByIdOrPidAndForgotten) {
   PlanDriver plan(PoolOf(RestartType::kPermanent));
