@@ -24,8 +24,9 @@ class ChildStart {
       : make_supervisor_(std::move(make_supervisor)), label_(std::move(label)) {}
 
   const MakeActor& make() const { return make_; }
-  // Requires that it was made for a supervisor.
+  // make(), or the one for a supervisor, with its tree.
   MakeActor MakerOf(SupervisorSpec tree) const {
+    if (make_supervisor_ == nullptr) return make_;
     return [make = make_supervisor_, tree = std::move(tree)] { return make(tree); };
   }
   const std::string& label() const { return label_; }

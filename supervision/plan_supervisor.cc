@@ -140,7 +140,7 @@ void PlanSupervisor::AddHanded(HandedStart request) {
 }
 
 void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone> replier) {
-  if (request.id.empty() && !plan_->HasChild(request.pid)) {
+  if (request.id.empty() && !request.pid.is_null() && !plan_->HasChild(request.pid)) {
     TerminateStranger(request.pid, std::move(replier));
     return;
   }
@@ -199,6 +199,13 @@ absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& reques
 
 // ---- Events.
 
+// Its Down has come or is ignored: to take the monitor back would be a search
+// among all events that wait.
+void PlanSupervisor::Forget(std::map<Pid, Life>::iterator ended) {
+  (void)std::move(ended->second.monitor).Keep();
+  lives_.erase(ended);
+}
+
 void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   const auto found = lives_.find(outcome.pid);
   if (found == lives_.end()) return;
@@ -206,7 +213,7 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   if (outcome.kind == SpawnOutcome::Kind::kStarted) {
     plan_->Started(life, context().Now());
   } else {
-    lives_.erase(found);
+    Forget(found);
     pids_.erase(life);
     if (outcome.kind == SpawnOutcome::Kind::kIgnored) {
       plan_->Ignored(life, context().Now());
@@ -222,7 +229,7 @@ void PlanSupervisor::ChildDown(const Down& down) {
   const auto found = lives_.find(down.pid);
   if (found == lives_.end()) return;
   const RestartPlan::LifeId life = found->second.id;
-  lives_.erase(found);
+  Forget(found);
   pids_.erase(life);
   plan_->Down(life, down.reason, context().Now());
   CarryOut();
@@ -258,8 +265,11 @@ void PlanSupervisor::LookForPredecessors() {
     plan_->Gone(life, context().Now());
     CarryOut();
   }
-  if (predecessors_.empty() || is_looking_) return;
-  is_looking_ = true;
+  LookLater();
+}
+
+void PlanSupervisor::LookLater() {
+  if (predecessors_.empty() || std::exchange(is_looking_, true)) return;
   const absl::Status armed =
       context().StartTimer(kLookTimerName, limits::kPredecessorLook, &PlanSupervisor::LookForPredecessors);
   if (!armed.ok()) Fail(armed);  // two timers are always within the limit
@@ -311,7 +321,7 @@ void PlanSupervisor::CarryOut(Action& action) {
       break;
     case Action::Kind::kAwaitGone:
       if (auto token = tokens_.extract(action.life); !token.empty()) predecessors_.insert(std::move(token));
-      LookForPredecessors();
+      LookLater();
       break;
     case Action::Kind::kReport:
       Tell(std::move(action.event));

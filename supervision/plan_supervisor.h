@@ -114,6 +114,7 @@ class PlanSupervisor : public Supervisor {
   // Events.
   void Outcome(const SpawnOutcome& outcome);
   void ChildDown(const Down& down);
+  void Forget(std::map<Pid, Life>::iterator ended);
   void SubscriberDown(const Down& down) { subscribers_.erase(down.pid); }
   void LinkedExit(const ExitEvent&) {}
   void ParentExit(const ExitEvent& exit) { BeginShutdown(exit.reason); }
@@ -122,6 +123,7 @@ class PlanSupervisor : public Supervisor {
   void TimerCame();
   void NameChanged(const NameChange& change);
   void LookForPredecessors();
+  void LookLater();
 
   // Actions.
   void CarryOut();

@@ -23,6 +23,7 @@ SupervisorSpec PoolTree(const PoolOptions& options) {
   tree.intensity = options.intensity;
   tree.period = options.period;
   tree.auto_shutdown = options.auto_shutdown;
+  tree.on_event = options.on_event;
   tree.pool = std::move(pool);
   return tree;
 }

@@ -35,6 +35,7 @@
 #ifndef UNDERSTUDY_SUPERVISION_POOL_H_
 #define UNDERSTUDY_SUPERVISION_POOL_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -56,6 +57,7 @@
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/plan_supervisor.h"
+#include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {
@@ -76,6 +78,8 @@ struct PoolOptions {
   AutoShutdown auto_shutdown = AutoShutdown::kNever;
   int children_max = static_cast<int>(limits::kChildrenPerSupervisorMax);
   int shards = 1;
+  // Called in the turns of each shard, side by side; see SupervisorSpec.
+  std::function<void(const SupervisionEvent&)> on_event;
 };
 
 SupervisorSpec PoolTree(const PoolOptions& options);

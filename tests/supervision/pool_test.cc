@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <set>
@@ -92,10 +93,13 @@ std::vector<Shape> Shapes() {
 
 class PoolTest : public testing::TestWithParam<Shape> {
  protected:
-  Workers::Ref SpawnPool(PoolOptions options) {
+  Workers::Ref SpawnPool(PoolOptions options, std::function<void(const SupervisionEvent&)> on_event = nullptr) {
     options.shards = GetParam().shards;
-    launcher_ = system_.Spawn<Launcher>(
-        OneForOne().Intensity(0, absl::Seconds(1)).Child("pool", Permanent<Workers>(options)), life_);
+    launcher_ = system_.Spawn<Launcher>(OneForOne()
+                                            .Intensity(0, absl::Seconds(1))
+                                            .OnEvent(std::move(on_event))
+                                            .Child("pool", Permanent<Workers>(options)),
+                                        life_);
     system_.RunUntilIdle();
     const absl::StatusOr<Children> root = system_.Ask(SupervisorRef(life_->pid()).which_children(), {}, kSoon);
     EXPECT_TRUE(root.ok() && root->children.size() == 1) << root.status();
@@ -267,6 +271,40 @@ TEST_P(PoolTest, AKilledPoolLeavesNoOrphan) {
   system_.Kill(pool.pid());
   EXPECT_THAT(EndOfRoot().ToString(), HasSubstr("Killed"));
   EXPECT_EQ(system_.live_actors(), 0);
+}
+
+TEST_P(PoolTest, AShardThatEndsEndsThePool) {
+  Pid last_shard;
+  const Workers::Ref pool = SpawnPool({}, [&last_shard](const SupervisionEvent& event) {
+    if (event.child == "worker") last_shard = event.supervisor;
+  });
+  ASSERT_TRUE(Begin(pool, "worker").ok());
+  ASSERT_TRUE(Begin(pool, "another").ok());
+  EXPECT_EQ(last_shard == pool.pid(), GetParam().shards == 1);
+  system_.Kill(last_shard);
+  EXPECT_THAT(EndOfRoot().ToString(), HasSubstr("RestartsExhausted(child 'pool'"));
+  EXPECT_EQ(system_.live_actors(), 0);
+}
+
+TEST_P(PoolTest, ItsOwnEventHandlerHearsInsteadOfItsParents) {
+  auto own = std::make_shared<Journal>();
+  auto parents = std::make_shared<Journal>();
+  const auto into = [](std::shared_ptr<Journal> journal) {
+    return [journal](const SupervisionEvent& event) { journal->Add(event.child); };
+  };
+  PoolOptions options;
+  options.on_event = into(own);
+  const Workers::Ref pool = SpawnPool(options, into(parents));
+  own->Take();
+  ASSERT_TRUE(Begin(pool, "a").ok());
+  EXPECT_EQ(own->Take(), "a");
+  EXPECT_EQ(parents->Take(), "pool");
+}
+
+// Nothing is asked for.
+TEST_P(PoolTest, AnEmptyTerminationIsNotFound) {
+  const Workers::Ref pool = SpawnPool({});
+  EXPECT_TRUE(absl::IsNotFound(system_.Ask(pool.terminate_child(), {}, kSoon).status()));
 }
 
 TEST_P(PoolTest, AStartThatHangsHoldsUpNobodyAndIsBounded) {
