@@ -144,12 +144,16 @@ void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone>
     TerminateStranger(request.pid, std::move(replier));
     return;
   }
-  const RequestId asked = Remember(With(std::move(replier)));
   if (request.id.empty()) {
-    plan_->TerminateChild(request.pid, asked, context().Now());
-  } else {
-    plan_->TerminateChild(request.id, asked, context().Now());
+    TerminateHanded({request.pid}, std::move(replier));
+    return;
   }
+  plan_->TerminateChild(request.id, Remember(With(std::move(replier))), context().Now());
+  CarryOut();
+}
+
+void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<ChildDone> replier) {
+  plan_->TerminateChild(request.pid, Remember(With(std::move(replier))), context().Now());
   CarryOut();
 }
 

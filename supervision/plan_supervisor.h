@@ -49,6 +49,10 @@ struct HandedStart {
   std::shared_ptr<const ChildStart> start;
   AnswerRequest answer;
 };
+// The same for the end of one: NotFound at once when that is no child.
+struct HandedTermination {
+  Pid pid;
+};
 // An unknown pid that was to be terminated has ended by now, or never will.
 struct Settle {
   uint64_t monitor = 0;
@@ -62,6 +66,8 @@ class PlanSupervisor : public Supervisor {
 
  protected:
   Mailbox<"HandedStart", HandedStart> handed_start{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
+  Mailbox<"HandedTermination", Call<HandedTermination, ChildDone>> handed_termination{
+      this, {.capacity_messages = limits::kSupervisorRequestsMax}};
   Mailbox<"Settle", Settle> settle{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
 
   // What it does with its mailboxes, and the clauses of a derived class.
@@ -92,6 +98,7 @@ class PlanSupervisor : public Supervisor {
   void AddMember(StartMember request, Replier<ChildStarted> replier);
   void AddHanded(HandedStart request);
   void Terminate(const TerminateChild& request, Replier<ChildDone> replier);
+  void TerminateHanded(const HandedTermination& request, Replier<ChildDone> replier);
   void Restart(const RestartChild& request, Replier<ChildStarted> replier);
   void Delete(const DeleteChild& request, Replier<ChildDone> replier);
   absl::StatusOr<Subscribed> AddSubscriber(const Subscribe& request);
@@ -187,6 +194,7 @@ Behavior PlanSupervisor::SupervisingAnd(More&&... more) {
                   On(get_child_spec, &PlanSupervisor::GetSpec), On(start_child, &PlanSupervisor::Add),
                   On(restart_child, &PlanSupervisor::Restart), On(delete_child, &PlanSupervisor::Delete),
                   On(start_member, &PlanSupervisor::AddMember), On(handed_start, &PlanSupervisor::AddHanded),
+                  On(handed_termination, &PlanSupervisor::TerminateHanded),
                   On(terminate_child, &PlanSupervisor::Terminate), On(settle, &PlanSupervisor::StrangerSettled),
                   On(subscribe, &PlanSupervisor::AddSubscriber), std::forward<More>(more)...);
 }

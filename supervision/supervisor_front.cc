@@ -108,24 +108,26 @@ Task<absl::StatusOr<ChildSpec>> PlanSupervisor::GetSpecOfShard(GetChildSpec quer
   co_return spec;
 }
 
-// A pid does not say which shard it is of.
+// A pid does not say which shard it is of. When it is of none, one of them finds
+// out whether it lives.
 Task<absl::StatusOr<ChildDone>> PlanSupervisor::TerminateInShards(TerminateChild request) {
-  std::vector<Pending<ChildDone>> asked;
-  if (!request.id.empty()) {
-    asked.push_back(ShardOf(request.id).terminate_child().Ask(request, limits::kAskTimeoutMax));
-  } else {
+  if (request.id.empty()) {
+    const HandedTermination handed{request.pid};
+    std::vector<Pending<ChildDone>> asked;
     for (const SupervisorRef& shard : shards_) {
-      asked.push_back(shard.terminate_child().Ask(request, limits::kAskTimeoutMax));
+      const understudy::Ref<PlanSupervisor> plan(shard.pid());
+      asked.push_back(plan[&PlanSupervisor::handed_termination].Ask(handed, limits::kAskTimeoutMax));
+    }
+    auto all = All(asked);
+    const std::vector<absl::StatusOr<ChildDone>> answers = co_await all;
+    for (const absl::StatusOr<ChildDone>& answer : answers) {
+      if (answer.ok() || !absl::IsNotFound(answer.status())) co_return answer;
     }
   }
-  auto all = All(std::move(asked));
-  const std::vector<absl::StatusOr<ChildDone>> answers = co_await all;
-  absl::Status failed = answers[0].status();
-  for (const absl::StatusOr<ChildDone>& answer : answers) {
-    if (answer.ok()) co_return ChildDone();
-    if (!absl::IsNotFound(answer.status())) failed = answer.status();
-  }
-  co_return failed;
+  const SupervisorRef shard = request.id.empty() ? shards_.front() : ShardOf(request.id);
+  auto asked = shard.terminate_child().Ask(request, limits::kAskTimeoutMax);
+  absl::StatusOr<ChildDone> done = co_await asked;
+  co_return done;
 }
 
 Task<absl::StatusOr<Subscribed>> PlanSupervisor::SubscribeToShards(Subscribe request) {

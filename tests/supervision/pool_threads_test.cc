@@ -166,8 +166,12 @@ TEST_P(PoolThreadsTest, ChildrenCrashStartAndStopFromManyThreads) {
         const auto started = system_.Ask(pool.start_as(), {id, i}, kDeadline);
         ASSERT_TRUE(started.ok()) << started.status();
         (*started)[&Idler::crash].Tell(0);
-        if (i % 2 == 0) EXPECT_TRUE(system_.Ask(pool.terminate_child(), {.id = id}, kDeadline).ok());
-        if (i % 4 == 1) EXPECT_TRUE(system_.Ask(pool.terminate_child(), {.pid = started->pid()}, kDeadline).ok());
+        if (i % 2 == 0) {
+          EXPECT_TRUE(system_.Ask(pool.terminate_child(), {.id = id}, kDeadline).ok());
+        }
+        if (i % 4 == 1) {
+          EXPECT_TRUE(system_.Ask(pool.terminate_child(), {.pid = started->pid()}, kDeadline).ok());
+        }
       }
     });
   }
