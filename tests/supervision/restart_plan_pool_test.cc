@@ -193,6 +193,18 @@ TEST(PoolPlan, AChildIsTerminatedByIdOrPidAndForgotten) {
   EXPECT_TRUE(absl::IsNotFound(plan.StatusOf(plan.Terminate("a"))));
 }
 
+TEST(PoolPlan, ThePidOfAnEarlierLifeIsNoChildsAnyMore) {
+  PlanDriver plan(PoolOf(RestartType::kPermanent));
+  plan.StartAll();
+  plan.StartMember("a");
+  const Pid earlier(1, 1, plan.LifeOf("a"));
+  plan.Exit("a");
+  EXPECT_EQ(plan.States(), "a running");
+  EXPECT_FALSE(plan.plan().HasChild(earlier));
+  EXPECT_TRUE(absl::IsNotFound(plan.StatusOf(plan.TerminatePid(earlier))));
+  EXPECT_EQ(plan.States(), "a running");
+}
+
 // OTP SUP-62
 TEST(PoolPlan, AChildThatIsBeingRestartedIsTerminatedByItsLastPid) {
   PlanDriver plan(
