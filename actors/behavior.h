@@ -67,6 +67,9 @@ struct ClauseEntry {
   std::function<bool(const Actor&)> guard;     // null: always
   std::function<bool(const void*)> predicate;  // null: every message
   absl::Status refusal;
+
+  // It handles, at once.
+  bool is_plain() const { return kind == Kind::kHandle && !handler->awaits(); }
 };
 
 struct TimerEntry {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/plain_send.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
@@ -48,11 +50,9 @@ ActorCore& OwnerOf(PendingId pending) {
   return *core;
 }
 
-}  // namespace
-
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
-  const CurrentTurn& turn = ThisTurn();
-  if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
+// Whatever SendTell does not do at once.
+ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, Pid to, uint32_t mailbox,
+                                                 const MessageType& type, const void* value, Handing handing) {
   SystemCore* system = turn.system;
   if (system == nullptr) {
     system = SystemForSend(to);
@@ -62,6 +62,20 @@ absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const v
       system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
   return sent;
+}
+
+}  // namespace
+
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+  const CurrentTurn& turn = ThisTurn();
+  if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
+  if (ABSL_PREDICT_TRUE(turn.system != nullptr && turn.system->IsLocal(to) && turn.system->call_watch() == nullptr)) {
+    ActorCell* const cell = turn.system->CellOf(to);
+    if (cell != nullptr && cell->AcceptPlain(*turn.system, turn.self, to, mailbox, type, value, handing)) {
+      return absl::OkStatus();
+    }
+  }
+  return SendAnyTell(turn, to, mailbox, type, value, handing);
 }
 
 void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {

@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
@@ -115,7 +116,7 @@ class Activation {
   Activation(ActorCore& core, Source source) : core_(core), source_(source) {}
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
-  ~Activation() {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
     if (held_ != nullptr) held_ = nullptr;  // its frame uses the message
     if (envelope != nullptr) Envelope::Delete(envelope);
   }

@@ -63,27 +63,25 @@ void ActorCore::ChangeBehavior() {
     rare_->become = nullptr;
     return;
   }
-  if (behavior_ != nullptr) RunHook(behavior_->hooks.left);
+  if (behavior_ != nullptr && behavior_->hooks.left != nullptr) RunHook(behavior_->hooks.left);
   if (has_exit_ || is_fenced_) return;
   // Of what its leave hook has become, if it has.
   EnterBehavior(std::exchange(rare_->become, nullptr));
 }
 
 void ActorCore::EnterBehavior(BehaviorPtr table) {
-  RemoveBehaviorTimers();
+  if (rare_ != nullptr && !rare_->behavior_timers.empty()) RemoveBehaviorTimers();
   behavior_ = std::move(table);
   if (rare_ != nullptr) ++rare_->epoch;
   rank_index_ = 0;
   rank_used_ = 0;
-  AddBehaviorTimers(*behavior_);
-  RunHook(behavior_->hooks.entered);
+  if (!behavior_->timers.empty()) AddBehaviorTimers(*behavior_);
+  if (behavior_->hooks.entered != nullptr) RunHook(behavior_->hooks.entered);
   if (!is_fenced_) ReturnPostponed();
 }
 
 void ActorCore::RunHook(Hook& hook) {
-  if (hook == nullptr) return;
-  std::exception_ptr thrown;
-  InUserCode([&] { thrown = Caught([&] { hook(*actor_); }); });
+  const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*actor_); });
   if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), ExitCause::kOwn);
 }
 

@@ -120,6 +120,10 @@ class alignas(64) ActorCell {
   // Full; only an accepted one is moved from. `system` is the cell's.
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
                       WhenFull when_full = WhenFull::kRefuses);
+  // Accept, for a tell in the common case (plain_send.h). False: nothing has
+  // happened, and Accept says why, or does more.
+  bool AcceptPlain(SystemCore& system, Pid from, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
+                   Handing handing);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was
   // idle, and has been scheduled.
@@ -212,6 +216,9 @@ class alignas(64) ActorCell {
                            uint32_t accepted, bool& wakes);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
+  // The actor died before the message could be pushed: gives its value back to
+  // the sender, and takes its acceptance back, which no gate counted if null.
+  static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);

@@ -25,14 +25,11 @@ BehaviorTable* ActorCore::Effective() {
 // Bit i is set when clause i's guard holds. Ends the actor when one throws.
 uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
   uint64_t holding = 0;
-  std::exception_ptr thrown;
-  InUserCode([&] {
-    thrown = Caught([&] {
-      for (size_t i = 0; i < table.clauses.size(); ++i) {
-        const ClauseEntry& clause = table.clauses[i];
-        if (clause.guard == nullptr || clause.guard(*actor_)) holding |= uint64_t{1} << i;
-      }
-    });
+  const std::exception_ptr thrown = CaughtInUserCode([&] {
+    for (size_t i = 0; i < table.clauses.size(); ++i) {
+      const ClauseEntry& clause = table.clauses[i];
+      if (clause.guard == nullptr || clause.guard(*actor_)) holding |= uint64_t{1} << i;
+    }
   });
   if (is_fenced_) return 0;
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -53,8 +50,7 @@ ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64
         is_selective = true;
         bool takes = clause.predicate == nullptr;
         if (!takes) {
-          std::exception_ptr thrown;
-          InUserCode([&] { thrown = Caught([&] { takes = clause.predicate(envelope->value()); }); });
+          const std::exception_ptr thrown = CaughtInUserCode([&] { takes = clause.predicate(envelope->value()); });
           if (is_fenced_) return {};
           if (thrown != nullptr) {
             SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -104,7 +100,6 @@ bool ActorCore::HandleOne() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
   if (IsReceiving()) return ReceiveOne(*table);
-  if (table->is_simple && !has_postponed_ && (rare_ == nullptr || rare_->events.empty())) return HandleSimple(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {
     auto& events = rare_->events;
@@ -125,24 +120,6 @@ bool ActorCore::HandleOne() {
     return false;
   }
   HandleMessage(ChooseByRank(*table, candidates));
-  return true;
-}
-
-// One rank, no guards, no predicates, no events: the oldest of what waits.
-bool ActorCore::HandleSimple(BehaviorTable& table) {
-  uint64_t waiting = Waiting() & table.mailboxes;
-  if (waiting == 0) return false;
-  auto place = static_cast<size_t>(std::countr_zero(waiting));
-  Envelope* before = cell().queue(place).newest;
-  for (waiting &= waiting - 1; waiting != 0; waiting &= waiting - 1) {
-    const auto other = static_cast<size_t>(std::countr_zero(waiting));
-    Envelope* const newest = cell().queue(other).newest;
-    if (newest->next->stamp < before->next->stamp) {
-      before = newest;
-      place = other;
-    }
-  }
-  HandleMessage({.envelope = before->next, .before = before, .clause = table.ClauseFor(static_cast<int>(place))});
   return true;
 }
 

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
@@ -139,6 +140,9 @@ class ActorCore final : public CellOwner {
     Envelope* before = nullptr;  // in the ring of its mailbox
     ClauseEntry* clause = nullptr;
   };
+  // A look at what has come costs a cache line that its senders write: not after
+  // each message.
+  static constexpr int kDrainEvery = 8;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
   explicit ActorCore(Pid parent);
@@ -156,13 +160,21 @@ class ActorCore final : public CellOwner {
   void OnStale(Envelope* envelope);
   uint64_t OpenMask();
   template <class F>
-  void InUserCode(F&& code) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
     UserCode user(*ThisTurn().worker);
     code();
   }
+  // The exception that left it, or null.
+  template <class F>
+  ABSL_ATTRIBUTE_ALWAYS_INLINE std::exception_ptr CaughtInUserCode(F&& code) {
+    UserCode user(*ThisTurn().worker);
+    return Caught(code);
+  }
 
-  // actor_queues.cc.
+  // actor_queues.h, actor_queues.cc.
   void Enqueue(Envelope* envelope);
+  Envelope* Parsed(Envelope* envelope);
+  void ReleaseCredit(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
   void Leave(Envelope* envelope);
@@ -177,7 +189,8 @@ class ActorCore final : public CellOwner {
 
   // actor_choice.cc.
   bool HandleOne();
-  bool HandleSimple(BehaviorTable& table);
+  bool HandleOldest(int& budget);
+  bool HandlesOldest() const;
   bool IsHeld() const;
   BehaviorTable* Effective();
   uint64_t Waiting() const { return has_mail_ & ~(rare_ == nullptr ? 0 : rare_->leased); }
@@ -189,6 +202,8 @@ class ActorCore final : public CellOwner {
 
   // actor_handling.cc.
   void HandleMessage(const Choice& choice);
+  void HandleTaken(Envelope* envelope, ClauseEntry& clause);
+  void HandleAtOnce(Envelope* envelope, MessageHandler& handler);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);

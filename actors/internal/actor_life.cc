@@ -8,6 +8,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/constructing.h"
 
 namespace understudy::internal {
@@ -90,9 +91,9 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    Trace("handles", starting);
+    if (system().has_tracer()) Trace("handles", starting);
     current_ = &starting;
-    InUserCode([&] { thrown = Caught([&] { next.emplace(actor_->Start()); }); });
+    thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     current_ = nullptr;
   }
   if (is_fenced_) return;

@@ -135,6 +135,7 @@ class SystemCore {
 
   // Told of each step of each actor, one line each. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
+  bool has_tracer() const { return tracer_ != nullptr; }
   const std::function<void(absl::string_view)>& tracer() const { return tracer_; }
 
   // Actors that have begun and not ended; 0 lets Shutdown go on.
@@ -190,9 +191,12 @@ struct CurrentTurn {
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };
-// Null fields outside turns. One load, no call: see worker.h.
-inline constinit thread_local CurrentTurn this_turn __attribute__((tls_model("initial-exec"))) = {};
-inline CurrentTurn& ThisTurn() { return this_turn; }
+// What a thread has outside turns. Nothing writes to it.
+inline constinit CurrentTurn no_turn;
+// One load, no call: see worker.h.
+inline constinit thread_local CurrentTurn* this_turn __attribute__((tls_model("initial-exec"))) = &no_turn;
+// Null fields outside turns.
+inline CurrentTurn& ThisTurn() { return *this_turn; }
 
 // The system to resolve a name in: that of the turn, else the only one of the
 // process; CHECKs when there are several or none.
