@@ -137,7 +137,7 @@ class ActorCore final : public CellOwner {
   struct Choice {
     Envelope* envelope = nullptr;
     Envelope* before = nullptr;  // in the ring of its mailbox
-    ClauseEntry* clause = nullptr;
+    size_t clause = 0;
   };
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
@@ -185,10 +185,10 @@ class ActorCore final : public CellOwner {
   Choices Candidates(BehaviorTable& table);
   Choice ChooseIn(BehaviorTable& table, size_t place, uint64_t guards);
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
-  uint64_t HoldingGuards(BehaviorTable& table);
+  uint64_t HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.cc.
-  void HandleMessage(const Choice& choice);
+  void HandleMessage(BehaviorTable& table, const Choice& choice);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
@@ -247,6 +247,7 @@ class ActorCore final : public CellOwner {
   void RemoveBehaviorTimers();
 
   // actor_life.cc.
+  struct Starter;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();

@@ -32,7 +32,7 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
   return true;
 }
 
-void ActorCore::HandleMessage(const Choice& choice) {
+void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
   Envelope* const envelope = choice.envelope;
   TakeOut(envelope, choice.before);
   if (envelope->has(Envelope::kHasCallPart)) {
@@ -42,17 +42,18 @@ void ActorCore::HandleMessage(const Choice& choice) {
       return;
     }
   }
-  ClauseEntry& clause = *choice.clause;
-  if (ABSL_PREDICT_FALSE(clause.kind != ClauseEntry::Kind::kHandle)) {
-    const bool refuses = clause.kind == ClauseEntry::Kind::kRefuse;
-    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? clause.refusal : absl::OkStatus());
+  MessageHandler& handler = table.handler(choice.clause);
+  const MessageHandler::Form form = handler.form();
+  if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
+    const bool refuses = form == MessageHandler::Form::kRefuses;
+    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
-  if (behavior_ != nullptr && behavior_->has_idle) rare().last_message = system().clock().Now();
-  if (clause.handler->awaits()) {
+  if (behavior_ != nullptr && behavior_->has_idle()) rare().last_message = system().clock().Now();
+  if (form == MessageHandler::Form::kAwaits) {
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
     activation->TakeMessage(envelope);
-    activation->is_interleaved = clause.is_interleaved;
+    activation->is_interleaved = table.is_interleaved(choice.clause);
     activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
     if (activation->is_interleaved && activation->is_call()) {
@@ -61,13 +62,13 @@ void ActorCore::HandleMessage(const Choice& choice) {
       if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
     }
     // It has no fate yet: while its handler awaits, it waits in every ledger.
-    RunAwaiting(std::move(activation), *clause.handler);
+    RunAwaiting(std::move(activation), handler);
     return;
   }
   Activation activation(*this, Activation::Source::kMessage);
   activation.TakeMessage(envelope);
   if (ABSL_PREDICT_FALSE(IsReceiving())) BeginRound(activation);
-  RunHandler(activation, *clause.handler);
+  RunHandler(activation, handler);
 }
 
 bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != rare_->epoch; }
