@@ -70,13 +70,17 @@ void ActorCore::ChangeBehavior() {
 }
 
 void ActorCore::EnterBehavior(BehaviorPtr table) {
-  RemoveBehaviorTimers();
+  if (rare_ != nullptr) {
+    if (!rare_->behavior_timers.empty()) RemoveBehaviorTimers();
+    ++rare_->epoch;
+  }
   behavior_ = std::move(table);
-  if (rare_ != nullptr) ++rare_->epoch;
   rank_index_ = 0;
   rank_used_ = 0;
-  AddBehaviorTimers(*behavior_);
-  if (behavior_->extra() != nullptr) RunHook(behavior_->MakeExtra().hooks.entered);
+  if (behavior_->extra() != nullptr) {
+    AddBehaviorTimers(*behavior_);
+    RunHook(behavior_->MakeExtra().hooks.entered);
+  }
   if (!is_fenced_) ReturnPostponed();
 }
 

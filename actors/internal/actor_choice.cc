@@ -107,6 +107,10 @@ ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choi
 }
 
 bool ActorCore::HandleOne() {
+  // Nothing waits but messages.
+  if (rare_ == nullptr && behavior_ != nullptr && behavior_->is_simple() && !has_postponed_) {
+    return HandleSimple(*behavior_);
+  }
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
   if (IsReceiving()) return ReceiveOne(*table);
