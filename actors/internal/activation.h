@@ -30,6 +30,7 @@ namespace internal {
 class ActorCore;
 class Activation;
 class BehaviorTable;
+class MessageHandler;
 
 // A behaviour table, shared by those who use it in one actor: the count is not
 // atomic, and belongs to the actor's turn.
@@ -93,20 +94,6 @@ class RootTask {
 
  private:
   std::coroutine_handle<promise_type> handle_;
-};
-
-// What handles one kind of message or event. Made by templates in handler.h.
-class MessageHandler {
- public:
-  explicit MessageHandler(bool awaits) : awaits_(awaits) {}
-  virtual ~MessageHandler() = default;
-  // It is a coroutine: it may still run when Run has returned.
-  bool awaits() const { return awaits_; }
-  // Runs the handler on `self`, or makes it the activation's root task.
-  virtual void Run(Actor& self, Activation& activation) = 0;
-
- private:
-  const bool awaits_;
 };
 
 class Activation {

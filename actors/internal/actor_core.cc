@@ -147,7 +147,7 @@ bool ActorCore::TurnLoop(int& budget) {
   bool& drains = ThisTurn().drains;
   drains = true;
   for (;;) {
-    if (drains || budget % kDrainEvery == 0 || (behavior_ != nullptr && behavior_->ranks.size() > 1)) {
+    if (drains || budget % kDrainEvery == 0 || (behavior_ != nullptr && behavior_->has_ranks())) {
       drains = false;
       DrainInbound();
       if (has_exit_) return false;
@@ -241,15 +241,15 @@ void ActorCore::OnStale(Envelope* envelope) {
 
 // Which mailboxes would be handled if mail came now.
 uint64_t ActorCore::OpenMask() {
-  if (HandlesOldest()) return behavior_->mailboxes & ~(rare_ == nullptr ? 0 : rare_->leased);
+  if (HandlesOldest()) return behavior_->mailboxes() & ~(rare_ == nullptr ? 0 : rare_->leased);
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return 0;
   const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;
-  if (!table->has_guards) return table->mailboxes & ~leased;
+  if (!table->has_guards()) return table->mailboxes() & ~leased;
   const uint64_t guards = HoldingGuards(*table);
   uint64_t mask = 0;
-  for (size_t i = 0; i < table->clauses.size(); ++i) {
-    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->clauses[i].mailbox;
+  for (size_t i = 0; i < table->size(); ++i) {
+    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->mailbox(i);
   }
   return mask & ~leased;
 }

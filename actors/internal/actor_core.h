@@ -138,7 +138,7 @@ class ActorCore final : public CellOwner {
   struct Choice {
     Envelope* envelope = nullptr;
     Envelope* before = nullptr;  // in the ring of its mailbox
-    ClauseEntry* clause = nullptr;
+    size_t clause = 0;
   };
   // A look at what has come costs a cache line that its senders write: not after
   // each message.
@@ -198,11 +198,11 @@ class ActorCore final : public CellOwner {
   Choices Candidates(BehaviorTable& table);
   Choice ChooseIn(BehaviorTable& table, size_t place, uint64_t guards);
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
-  uint64_t HoldingGuards(BehaviorTable& table);
+  uint64_t HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.cc.
-  void HandleMessage(const Choice& choice);
-  void HandleTaken(Envelope* envelope, ClauseEntry& clause);
+  void HandleMessage(BehaviorTable& table, const Choice& choice);
+  void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
   void HandleAtOnce(Envelope* envelope, MessageHandler& handler);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
@@ -262,6 +262,7 @@ class ActorCore final : public CellOwner {
   void RemoveBehaviorTimers();
 
   // actor_life.cc.
+  struct Starter;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();

@@ -91,7 +91,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(Envelope* envel
 // HandlesOldest.
 bool ActorCore::HandleOldest(int& budget) {
   do {
-    const uint64_t waiting = Waiting() & behavior_->mailboxes;
+    const uint64_t waiting = Waiting() & behavior_->mailboxes();
     if (waiting == 0) return false;
     auto place = static_cast<size_t>(std::countr_zero(waiting));
     Envelope* before = cell().queue(place).newest;
@@ -104,25 +104,27 @@ bool ActorCore::HandleOldest(int& budget) {
       }
     }
     Envelope* const envelope = before->next;
-    ClauseEntry& clause = *behavior_->ClauseFor(static_cast<int>(place));
+    const size_t clause = behavior_->ClauseFor(place);
+    MessageHandler& handler = behavior_->handler(clause);
     TakeOut(envelope, before);
     --budget;
-    if (ABSL_PREDICT_TRUE(clause.is_plain() && !envelope->has(Envelope::kHasCallPart) && !behavior_->has_idle)) {
-      HandleAtOnce(envelope, *clause.handler);
+    if (ABSL_PREDICT_TRUE(handler.form() == MessageHandler::Form::kRuns && !envelope->has(Envelope::kHasCallPart) &&
+                          !behavior_->has_idle())) {
+      HandleAtOnce(envelope, handler);
     } else {
-      HandleTaken(envelope, clause);
+      HandleTaken(envelope, *behavior_, clause);
     }
   } while (!ThisTurn().drains && budget % kDrainEvery != 0 && !has_exit_ && !is_fenced_ && HandlesOldest());
   return true;
 }
 
-void ActorCore::HandleMessage(const Choice& choice) {
+void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
   TakeOut(choice.envelope, choice.before);
-  HandleTaken(choice.envelope, *choice.clause);
+  HandleTaken(choice.envelope, table, choice.clause);
 }
 
 // A message that has left its mailbox, for that clause.
-void ActorCore::HandleTaken(Envelope* envelope, ClauseEntry& clause) {
+void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause) {
   if (envelope->has(Envelope::kHasCallPart)) {
     absl::Status expired;
     if (IsExpired(*envelope, expired)) {
@@ -130,28 +132,30 @@ void ActorCore::HandleTaken(Envelope* envelope, ClauseEntry& clause) {
       return;
     }
   }
-  if (ABSL_PREDICT_FALSE(clause.kind != ClauseEntry::Kind::kHandle)) {
-    const bool refuses = clause.kind == ClauseEntry::Kind::kRefuse;
-    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? clause.refusal : absl::OkStatus());
+  MessageHandler& handler = table.handler(clause);
+  const MessageHandler::Form form = handler.form();
+  if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
+    const bool refuses = form == MessageHandler::Form::kRefuses;
+    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
-  if (behavior_ != nullptr && behavior_->has_idle) rare().last_message = system().clock().Now();
-  if (!clause.handler->awaits()) {
-    HandleAtOnce(envelope, *clause.handler);
+  if (behavior_ != nullptr && behavior_->has_idle()) rare().last_message = system().clock().Now();
+  if (form == MessageHandler::Form::kAwaits) {
+    auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
+    activation->TakeMessage(envelope);
+    activation->is_interleaved = table.is_interleaved(clause);
+    activation->Hold().behavior = behavior_;
+    if (IsReceiving()) BeginRound(*activation);
+    if (activation->is_interleaved && activation->is_call()) {
+      // Its actor need not be free to answer it.
+      CallWatch* watch = system().call_watch();
+      if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
+    }
+    // It has no fate yet: while its handler awaits, it waits in every ledger.
+    RunAwaiting(std::move(activation), handler);
     return;
   }
-  auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
-  activation->TakeMessage(envelope);
-  activation->is_interleaved = clause.is_interleaved;
-  activation->Hold().behavior = behavior_;
-  if (IsReceiving()) BeginRound(*activation);
-  if (activation->is_interleaved && activation->is_call()) {
-    // Its actor need not be free to answer it.
-    CallWatch* watch = system().call_watch();
-    if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
-  }
-  // It has no fate yet: while its handler awaits, it waits in every ledger.
-  RunAwaiting(std::move(activation), *clause.handler);
+  HandleAtOnce(envelope, handler);
 }
 
 bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != rare_->epoch; }

@@ -107,19 +107,18 @@ void ActorCore::BeginStart() {
   }
 }
 
+// The body of the handler that goes on with Start.
+struct ActorCore::Starter {
+  static constexpr bool kAwaits = true;
+  void Run(Actor& /*self*/, Activation& started) {
+    started.SetRoot(started.core().StartSequence(started, std::move(next)));
+  }
+  absl::optional<Next> next;
+};
+
 // Start goes on as a coroutine, from its names on or from what it gave.
 void ActorCore::RunStart(absl::optional<Next> next) {
-  class Starter final : public MessageHandler {
-   public:
-    explicit Starter(absl::optional<Next> next) : MessageHandler(/*awaits=*/true), next_(std::move(next)) {}
-    void Run(Actor& /*self*/, Activation& started) override {
-      started.SetRoot(started.core().StartSequence(started, std::move(next_)));
-    }
-
-   private:
-    absl::optional<Next> next_;
-  };
-  Starter starter(std::move(next));
+  auto starter = MessageHandler::Of(Starter{.next = std::move(next)});
   RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
 }
 

@@ -79,7 +79,7 @@ inline void ActorCore::PublishLimit(size_t place, uint32_t left) {
 // The oldest of what waits is next: one rank, no guards, no predicates, nothing
 // but messages.
 inline bool ActorCore::HandlesOldest() const {
-  if (behavior_ == nullptr || !behavior_->is_simple || has_postponed_ || stage_ != Stage::kRunning) return false;
+  if (behavior_ == nullptr || !behavior_->is_simple() || has_postponed_ || stage_ != Stage::kRunning) return false;
   return rare_ == nullptr || (rare_->events.empty() && rare_->resumable.empty() && rare_->receives.empty() &&
                               (rare_->activations.empty() || !IsHeld()));
 }
