@@ -37,6 +37,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/ledger.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox_watch.h"
 #include "understudy/actors/pid.h"
@@ -101,6 +102,12 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // All messages of this system. Balances whenever no turn runs.
   MessageLedger Ledger() const { return core_.Ledger(); }
+  // The same, for each mailbox that has accepted something: those of living
+  // actors, one after another, then those of ended actors, together by name and
+  // type. Each balances, and their sum is Ledger(), but for what was refused.
+  std::vector<MailboxLedger> MailboxLedgers() const { return core_.MailboxLedgers(); }
+  // Those of one actor; none when it has ended.
+  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.MailboxLedgers(actor); }
   // Replies that came when their asker no longer waited; they were dropped.
   int64_t late_replies() const { return core_.late_replies(); }
   // Call cycles found, and a listener for each: called on the thread that closed

@@ -136,7 +136,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   Trace("handles", *activation);
   Activation& running = *activation;
   running.Hold();
-  if (running.source() == Activation::Source::kMessage) system().CountInHand(1);
+  if (running.source() == Activation::Source::kMessage) CountInHand(running);
   rare().activations.push_back(std::move(activation));
   current_ = &running;
   std::exception_ptr thrown;
@@ -182,7 +182,7 @@ void ActorCore::AfterStep(Activation& activation) {
   InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
   if (is_fenced_) return;
-  if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
+  CountOutOfHand(*finished);
   Settle(*finished);
 }
 
@@ -206,7 +206,7 @@ void ActorCore::SettleMessage(Activation& activation) {
     AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
     return;
   }
-  system().Count(activation.has_failed ? Fate::kFailed : Fate::kRejected);
+  Count(static_cast<size_t>(activation.mailbox), activation.has_failed ? Fate::kFailed : Fate::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
     activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));

@@ -21,6 +21,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -84,7 +85,8 @@ struct Rare {
   std::string crashed_in;           // what it handled, when it ends abnormally by its own doing
   absl::optional<Random> random;
 
-  std::vector<Envelope*> unsorted;  // came after what ends the actor
+  LedgerBook::Page* ledger = nullptr;  // of fates other than handled
+  std::vector<Envelope*> unsorted;     // came after what ends the actor
   std::list<Event> events;
   std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
   absl::InlinedVector<Waiter, 2> resumable;

@@ -65,6 +65,7 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   UNDERSTUDY_CHECK(++growing.count <= limits::kMailboxLayoutsMax, "more than ", limits::kMailboxLayoutsMax,
                    " different sets of mailboxes; do not take their labels and options from data without a bound");
   auto* made = new MailboxLayout;
+  made->id_ = static_cast<uint32_t>(growing.count);
   made->hashes_ = hashes_;
   made->hashes_.push_back(added.hash);
   made->rooms_ = rooms_;
