@@ -36,10 +36,10 @@ absl::Status NobodyError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
-// The turn's actor was killed, and its handler runs on. Read from its code: one
-// send may still get through.
-bool IsFenced(const CurrentTurn& turn) {
-  return turn.worker != nullptr && turn.worker->is_fenced.load(std::memory_order_relaxed);
+// The turn's actor was killed, and its handler runs on, or its suspended handlers
+// are destroyed. Read from its code: one send may still get through.
+bool IsRefused(const CurrentTurn& turn) {
+  return turn.worker != nullptr && turn.worker->rights.load(std::memory_order_relaxed) != Rights::kAll;
 }
 
 ActorCore& OwnerOf(PendingId pending) {
@@ -52,7 +52,7 @@ ActorCore& OwnerOf(PendingId pending) {
 
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
-  if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
+  if (ABSL_PREDICT_FALSE(IsRefused(turn))) return RefusedError();
   SystemCore* system = turn.system;
   if (system == nullptr) {
     system = SystemForSend(to);
@@ -79,7 +79,7 @@ void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* v
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
   const KernelCode kernel;
-  if (ABSL_PREDICT_FALSE(kernel.is_fenced())) return CancelledAsk();
+  if (ABSL_PREDICT_FALSE(kernel.is_refused())) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const PendingId pending = core.NewAsk(to, deadline);
@@ -107,8 +107,8 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
                 PendingId& waits, absl::Status& outcome) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
   const KernelCode kernel;
-  if (kernel.is_fenced()) {
-    outcome = FencedError();
+  if (kernel.is_refused()) {
+    outcome = RefusedError();
     return false;
   }
   ActorCore& core = *ThisTurn().actor;
@@ -164,7 +164,7 @@ void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
 }
 Answer TakeAnswer(PendingId pending) {
   const KernelCode kernel;
-  if (kernel.is_fenced()) return {.status = FencedError()};
+  if (kernel.is_fenced()) return {.status = RefusedError()};
   return OwnerOf(pending).TakeAnswer(pending);
 }
 void CancelPending(PendingId pending) {

@@ -228,6 +228,8 @@ class ActorCore final : public CellOwner {
   // actor_signals.cc.
   void Act(Signal signal);
   void OnExitSignal(const Signal& signal);
+  SentExits& SentExitsOf(const Event& event);
+  void TakeSentExit(Event& event);
   void OnDownSignal(const Signal& signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);

@@ -1,5 +1,6 @@
 // How an actor ends, by itself or fenced.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <typeinfo>
@@ -111,6 +112,8 @@ void ActorCore::ReportCrash() {
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {
+  std::atomic<Rights>& rights = ThisTurn().worker->rights;
+  rights.store(Rights::kLettingGo, std::memory_order_relaxed);
   while (!rare_->activations.empty() && !is_fenced_) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
@@ -124,6 +127,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
       newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
     }
   }
+  if (!is_fenced_) rights.store(Rights::kAll, std::memory_order_relaxed);
 }
 
 // What handlers hold belongs to the object, and goes on the actor's own turn:

@@ -34,8 +34,10 @@ Systems& GetSystems() {
 
 absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
 
-absl::Status FencedError() {
-  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
+absl::Status RefusedError() {
+  const bool is_fenced = ThisWorker() == nullptr || ThisWorker()->rights != Rights::kLettingGo;
+  return MakeError(ErrorKind::kCancelled, is_fenced ? "the actor was killed, and its handler has not returned since"
+                                                    : "the actor ends, and its suspended handlers are destroyed");
 }
 
 void AddSystem(SystemCore* system) {
@@ -142,9 +144,9 @@ void SystemCore::Post(Signal signal) {
 void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
   (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
     if (!cell->IsAlive(life)) return;
-    (void)executor_.WhileInUserCode(cell->owner(), [&] {
-      if (cell->IsAlive(life)) cell->owner()->Fence();
-    });
+    // The killed life may end meanwhile, and the next one of its cell run: that is not meant.
+    (void)executor_.WhileInUserCode(
+        cell->owner(), [&] { return cell->IsAlive(life); }, [&] { cell->owner()->Fence(); });
     if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
   });
 }

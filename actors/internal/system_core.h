@@ -83,12 +83,16 @@ class SystemCore {
   MessageLedger Ledger() const;
   std::vector<MailboxLedger> MailboxLedgers() const;
   std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
+  // An exit that was merged with others that wait.
+  void CountMergedExit() { merged_exits_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t merged_exits() const { return merged_exits_.load(std::memory_order_relaxed); }
   // A reply that came after its ask's end, and was dropped.
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
   void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
   DeadLetterStream& dead_letters() { return dead_letters_; }
+  const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
@@ -141,6 +145,7 @@ class SystemCore {
   std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
   std::atomic<int64_t> late_replies_{0};
+  std::atomic<int64_t> merged_exits_{0};
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
@@ -148,8 +153,9 @@ class SystemCore {
 
 // What is answered for an actor that has ended: NoProcess.
 absl::Status EndedError();
-// What a fenced actor's calls are answered with: Cancelled.
-absl::Status FencedError();
+// What the calls of an actor that was fenced are answered with, and those of its
+// suspended handlers when it ends: Cancelled.
+absl::Status RefusedError();
 
 // The turn that runs on this thread.
 struct CurrentTurn {
