@@ -173,6 +173,7 @@ class Activation {
   bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
   bool is_complete = false;
+  bool is_in_hand = false;  // and counted so: it awaits, or may
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
 

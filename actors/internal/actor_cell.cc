@@ -207,20 +207,6 @@ Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
   return pushed;
 }
 
-ActorCell::Counts ActorCell::counts() const {
-  Counts counts;
-  const Gate* gates = gates_.load(std::memory_order_relaxed);
-  const Queue* queues = queues_.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < in_use_.load(std::memory_order_relaxed); ++i) {
-    counts.accepted += gates[i].accepted.load(std::memory_order_relaxed);
-    counts.left += queues[i].left.load(std::memory_order_relaxed);
-    counts.handled += queues[i].handled.load(std::memory_order_relaxed);
-  }
-  // Early messages that are not sorted yet wait.
-  counts.accepted += early_.load(std::memory_order_relaxed);
-  return counts;
-}
-
 void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const ClosedMail&)> look) const {
   const uint64_t now = life();
   // acquire: pairs with SetLayout's release, for the gates and queues.

@@ -232,7 +232,6 @@ void ActorCore::OnStale(Envelope* envelope) {
     system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     cell().ForgetStale(envelope);
-    system().CountUnsorted();
     Dispose(envelope, Fate::kDeadLetter, EndedError());
     return;
   }

@@ -12,7 +12,7 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_asks.cc, actor_timers.cc, actor_life.cc
+// actor_passing.cc (classifiers), actor_ledger.cc, actor_asks.cc, actor_timers.cc, actor_life.cc
 // (start), actor_end.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
@@ -186,6 +186,14 @@ class ActorCore final : public CellOwner {
   void CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
+  void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
+
+  // actor_ledger.cc: every fate but handled, which the mailbox counts.
+  LedgerBook::Counts& LedgerOf(size_t place);
+  void Count(size_t place, Fate fate);
+  // A message is in hand as long as its handler may await: it has no fate.
+  void CountInHand(Activation& activation);
+  void CountOutOfHand(Activation& activation);
 
   // actor_choice.cc.
   bool HandleOne();
@@ -235,6 +243,8 @@ class ActorCore final : public CellOwner {
   // actor_signals.cc.
   void Act(Signal signal);
   void OnExitSignal(const Signal& signal);
+  SentExits& SentExitsOf(const Event& event);
+  void TakeSentExit(Event& event);
   void OnDownSignal(const Signal& signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);

@@ -47,7 +47,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::SettleMessage(Activation& ac
     AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
     return;
   }
-  system().Count(activation.has_failed ? Fate::kFailed : Fate::kRejected);
+  Count(static_cast<size_t>(activation.mailbox), activation.has_failed ? Fate::kFailed : Fate::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
     activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
@@ -174,6 +174,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
     if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
   }
+  if (event.is_sent_exit) TakeSentExit(event);
   if (handler == nullptr) {
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),
@@ -209,7 +210,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   if (ABSL_PREDICT_FALSE(system().has_tracer())) Trace("handles", *activation);
   Activation& running = *activation;
   running.Hold();
-  if (running.source() == Activation::Source::kMessage) system().CountInHand(1);
+  if (running.source() == Activation::Source::kMessage) CountInHand(running);
   rare().activations.push_back(std::move(activation));
   current_ = &running;
   std::exception_ptr thrown;
@@ -255,7 +256,7 @@ void ActorCore::AfterStep(Activation& activation) {
   InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
   if (is_fenced_) return;
-  if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
+  CountOutOfHand(*finished);
   Settle(*finished);
 }
 

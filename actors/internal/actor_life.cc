@@ -129,7 +129,6 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
-    system().CountUnsorted();
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
@@ -137,7 +136,6 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   }
   const uint64_t bytes = declaration->has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
   if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
-    system().CountUnsorted();
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);
     }

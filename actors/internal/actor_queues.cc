@@ -148,7 +148,7 @@ void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
       Envelope* const envelope = before->next;
       if (envelope->ask() == ask && envelope->sender() == asker) {
         TakeOut(envelope, before);
-        system().Count(Fate::kCancelled);  // its asker knows
+        Count(i, Fate::kCancelled);  // its asker knows
         Envelope::Delete(envelope);
         return;
       }
@@ -178,7 +178,15 @@ void ActorCore::ExpireWaitingCalls(size_t place) {
 }
 
 void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) {
-  system().Count(fate);
+  if (envelope->has(Envelope::kIsEarly) || envelope->life != life()) {
+    system().ledgers().CountUnsorted();
+  } else {
+    Count(envelope->mailbox, fate);
+  }
+  TellOfLoss(envelope, fate, why);
+}
+
+void ActorCore::TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why) {
   if (envelope->ask() != 0) system().Reply(self(), envelope->sender(), envelope->ask(), why);
   if (fate == Fate::kDeadLetter) {
     const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == life();

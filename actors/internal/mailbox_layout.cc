@@ -66,6 +66,7 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   UNDERSTUDY_CHECK(++growing.count <= limits::kMailboxLayoutsMax, "more than ", limits::kMailboxLayoutsMax,
                    " different sets of mailboxes; do not take their labels and options from data without a bound");
   auto* made = new MailboxLayout;
+  made->id_ = static_cast<uint32_t>(growing.count);
   made->declarations_ = declarations_;
   made->declarations_.push_back(new MailboxDeclaration(added));
   const uint64_t bit = uint64_t{1} << size();

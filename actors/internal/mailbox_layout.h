@@ -47,6 +47,8 @@ class MailboxLayout {
   const MailboxLayout& With(const MailboxDeclaration& added) const;
 
   size_t size() const { return size_; }
+  // At most limits::kMailboxLayoutsMax; no other layout has it.
+  uint32_t id() const { return id_; }
   const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
   // (*this)[place].room(), at hand.
   uint32_t room(size_t place) const { return briefs_[place].room; }
@@ -87,6 +89,7 @@ class MailboxLayout {
   uint64_t plain_ = 0;
   uint64_t overflowing_ = 0;
   bool has_bytes_ = false;
+  uint32_t id_ = 0;
   // Layouts with one mailbox more: a list that only grows, at its front.
   mutable std::atomic<const MailboxLayout*> longer_{nullptr};
   mutable const MailboxLayout* sibling_ = nullptr;
