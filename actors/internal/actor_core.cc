@@ -245,10 +245,10 @@ uint64_t ActorCore::OpenMask() {
   if (table == nullptr || IsHeld()) return 0;
   const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;
   if (!table->has_guards()) return table->mailboxes() & ~leased;
-  const uint64_t guards = HoldingGuards(*table);
+  const ClauseSet guards = HoldingGuards(*table);
   uint64_t mask = 0;
   for (size_t i = 0; i < table->size(); ++i) {
-    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->mailbox(i);
+    if (guards[i]) mask |= uint64_t{1} << table->mailbox(i);
   }
   return mask & ~leased;
 }

@@ -179,7 +179,7 @@ class ActorCore final : public CellOwner {
   // Ends the wait of a message in every ledger.
   void Leave(Envelope* envelope);
   void TakeOut(Envelope* envelope, Envelope* before);
-  void PutBack(Envelope* envelope);
+  void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
@@ -204,9 +204,10 @@ class ActorCore final : public CellOwner {
   uint64_t Waiting() const { return has_mail_ & ~(rare_ == nullptr ? 0 : rare_->leased); }
   using Choices = absl::InlinedVector<Choice, 8>;
   Choices Candidates(BehaviorTable& table);
-  Choice ChooseIn(BehaviorTable& table, size_t place, uint64_t guards);
+  size_t ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message, const ClauseSet& guards);
+  void AddCandidates(BehaviorTable& table, size_t place, const ClauseSet& guards, Choices& candidates);
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
-  uint64_t HoldingGuards(const BehaviorTable& table);
+  ClauseSet HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.cc.
   void HandleMessage(BehaviorTable& table, const Choice& choice);
@@ -267,6 +268,7 @@ class ActorCore final : public CellOwner {
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
   void FireTimers();
+  void AddIdleEvent(const Timer& timer);
   void ArmExecutor();
   void AddBehaviorTimers(const BehaviorTable& table);
   void RemoveBehaviorTimers();
