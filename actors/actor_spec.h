@@ -71,7 +71,7 @@ struct SpawnOptions {
   }
   // What its predecessor left. The first spawn with these options takes it.
   SpawnOptions&& WithEstate(Estate left) && {
-    estate = std::make_shared<Estate>(std::move(left));
+    if (!left.empty()) estate = std::make_shared<Estate>(std::move(left));
     return std::move(*this);
   }
 };
