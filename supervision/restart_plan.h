@@ -180,6 +180,7 @@ class RestartPlan {
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
   ChildCounts CountChildren() const { return counts_; }
   bool HasChild(Pid pid) const { return pids_.contains(pid); }
+  bool HasChild(absl::string_view id) const;
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
   bool is_stopping() const { return plan_.has_value() && plan_->kind == PlanKind::kStopAll; }
