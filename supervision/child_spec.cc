@@ -25,6 +25,7 @@ std::string ShutdownText(const ChildShutdown& shutdown) {
 std::string ChildText(const ChildSpec& child) {
   std::string text = absl::StrCat(child.id, ": ", RestartTypeName(child.restart), " ", ChildKindName(child.kind));
   if (child.process.has_value()) absl::StrAppend(&text, " ", child.process->binary);
+  if (child.factory.has_value()) absl::StrAppend(&text, " ", child.factory->name);
   absl::StrAppend(&text, ", ", ShutdownText(ShutdownOf(child)));
   if (child.significant) absl::StrAppend(&text, ", significant");
   if (child.backoff.has_value()) {

@@ -97,6 +97,17 @@ struct ProcessSpec {
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
 };
 
+// A worker that a registered factory makes (actor_factories.h): unlike any
+// other it can be written to a file.
+struct FactoryCall {
+  std::string name;
+  // A protobuf message for the factory: its full name and its bytes. Both empty
+  // for none.
+  std::string argument_type;
+  std::string argument;
+  friend bool operator==(const FactoryCall&, const FactoryCall&) = default;
+};
+
 struct SupervisionEvent;
 struct SupervisorSpec;
 class ChildStart;  // how to start a worker: see child_start.h
@@ -119,6 +130,8 @@ struct ChildSpec {
   std::shared_ptr<const SupervisorSpec> subtree;
   // Of a process.
   absl::optional<ProcessSpec> process;
+  // Of a worker, where a registered factory makes it; `start` is then its.
+  absl::optional<FactoryCall> factory;
   std::shared_ptr<const ChildStart> start;
 };
 

@@ -23,6 +23,9 @@ inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
 // Who is told of what a supervisor does.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
 
+// A tree is written by people; a file that is longer was not meant.
+inline constexpr size_t kTreeFileBytesMax = size_t{16} << 20;
+
 }  // namespace understudy::limits
 
 #endif  // UNDERSTUDY_SUPERVISION_LIMITS_H_

@@ -1,0 +1,58 @@
+#include "understudy/supervision/actor_factories.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "understudy/actors/check.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+
+namespace understudy {
+
+ActorFactories& ActorFactories::Add(std::string name, MakeActor make) {
+  return AddEntry(std::move(name),
+                  {.argument_type = "", .bind = [make = std::move(make)](const std::string&) { return make; }});
+}
+
+ActorFactories& ActorFactories::AddEntry(std::string name, Entry entry) {
+  UNDERSTUDY_CHECK(!name.empty(), "a factory needs a name");
+  const auto [place, is_new] = entries_.emplace(std::move(name), std::move(entry));
+  UNDERSTUDY_CHECK(is_new, "the factory ", place->first, " is registered twice");
+  return *this;
+}
+
+std::vector<std::string> ActorFactories::names() const {
+  std::vector<std::string> names;
+  names.reserve(entries_.size());
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<std::shared_ptr<const ChildStart>> ActorFactories::StartOf(const FactoryCall& call) const {
+  const auto found = entries_.find(call.name);
+  if (found == entries_.end()) {
+    return absl::NotFoundError(absl::StrCat("there is no factory '", call.name, "'; registered: ",
+                                            entries_.empty() ? "none" : absl::StrJoin(names(), ", ")));
+  }
+  const std::string& wanted = found->second.argument_type;
+  if (call.argument_type != wanted) {
+    const std::string given = call.argument_type.empty() ? "none" : absl::StrCat("a ", call.argument_type);
+    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' takes ",
+                                                   wanted.empty() ? "no argument" : absl::StrCat("a ", wanted),
+                                                   ", and is given ", given));
+  }
+  MakeActor make = found->second.bind(call.argument);
+  if (make == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the argument of factory '", call.name, "' cannot be parsed as a ", wanted));
+  }
+  return std::make_shared<const ChildStart>(std::move(make), call.name);
+}
+
+}  // namespace understudy
