@@ -22,6 +22,8 @@
 
 namespace understudy {
 
+struct CrashReport;
+
 class ExitReason {
  public:
   // The numbers are also the wire's.
@@ -86,6 +88,13 @@ class ExitReason {
   int os_value() const { return os_value_; }
   // Killed with its handler still running.
   bool handler_running() const { return handler_running_; }
+
+  // What the actor was at that ended with this reason by its own doing; null
+  // for every other end, and for those on other nodes. Not a part of the
+  // reason: it is neither compared nor counted. Lives as long as this.
+  const CrashReport* crash() const;
+  // This reason with that report.
+  [[nodiscard]] ExitReason WithCrash(std::shared_ptr<const CrashReport> crash) const;
 
   // The next reason of the chain, or null at its end. Lives as long as this.
   const ExitReason* cause() const;

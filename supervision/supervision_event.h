@@ -1,12 +1,15 @@
 // SupervisionEvent: one thing that a supervisor did or saw.
 //
 // A plain struct for subscribers, logs and tests. The fields are those of
-// OTP's supervisor and progress reports, with the cause chain (in `reason`)
-// and how often the child was restarted.
+// OTP's supervisor and progress reports (the offender is `child`, `pid` and
+// `spec`), with the cause chain and the last messages of what crashed (in
+// `reason`) and how often the child was restarted. Its wire form is
+// proto/supervision_report.proto.
 #ifndef UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
 #define UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
 
 #include <cstdint>
+#include <memory>
 #include <ostream>
 #include <string>
 
@@ -15,6 +18,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
+#include "understudy/supervision/child_spec.h"
 
 namespace understudy {
 
@@ -31,6 +35,7 @@ struct SupervisionEvent {
     kShutdown = 9,     // the supervisor begins to stop its children: `reason`
     kParked = 10,      // it has lost its name, and waits for it: `reason`
   };
+  static constexpr int kKindMax = 10;
   Kind kind = Kind::kStarted;
   Pid supervisor;
   std::string child;  // its id; empty for kShutdown
@@ -39,6 +44,9 @@ struct SupervisionEvent {
   int restarts = 0;  // of this child, until now
   absl::Duration wait;
   MonotonicTime time;
+  // The child's spec: how it is restarted and stopped, and what makes it; null
+  // for kShutdown. What a crashed child was at is reason.crash().
+  std::shared_ptr<const ChildSpec> spec;
 
   // "child 'ledger' <house.7.42> exited: Failed(…); because of …"
   std::string ToString() const;

@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
@@ -25,6 +26,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/spec_errors.h"
+#include "understudy/transport/tree_words.h"
 
 namespace understudy {
 namespace {
@@ -125,39 +127,6 @@ class Reader {
   std::vector<SpecError> errors_;
 };
 
-RestartStrategy FromProto(proto::SupervisionTree::Strategy strategy) {
-  switch (strategy) {
-    case proto::SupervisionTree::ONE_FOR_ALL:
-      return RestartStrategy::kOneForAll;
-    case proto::SupervisionTree::REST_FOR_ONE:
-      return RestartStrategy::kRestForOne;
-    default:
-      return RestartStrategy::kOneForOne;
-  }
-}
-
-AutoShutdown FromProto(proto::SupervisionTree::AutoShutdown when) {
-  switch (when) {
-    case proto::SupervisionTree::ANY_SIGNIFICANT:
-      return AutoShutdown::kAnySignificant;
-    case proto::SupervisionTree::ALL_SIGNIFICANT:
-      return AutoShutdown::kAllSignificant;
-    default:
-      return AutoShutdown::kNever;
-  }
-}
-
-RestartType FromProto(proto::SupervisedChild::Restart restart) {
-  switch (restart) {
-    case proto::SupervisedChild::TRANSIENT:
-      return RestartType::kTransient;
-    case proto::SupervisedChild::TEMPORARY:
-      return RestartType::kTemporary;
-    default:
-      return RestartType::kPermanent;
-  }
-}
-
 void Reader::Time(const std::string& text, absl::string_view field, absl::Duration& out) {
   absl::Duration parsed;
   if (absl::ParseDuration(text, &parsed)) {
@@ -168,7 +137,8 @@ void Reader::Time(const std::string& text, absl::string_view field, absl::Durati
 }
 
 SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
-  SupervisorSpec spec{.strategy = FromProto(in.strategy()), .auto_shutdown = FromProto(in.auto_shutdown())};
+  SupervisorSpec spec{.strategy = tree_words::StrategyOf(in.strategy()),
+                      .auto_shutdown = tree_words::AutoShutdownOf(in.auto_shutdown())};
   if (in.has_intensity()) spec.intensity = in.intensity();
   if (in.has_period()) Time(in.period(), "period", spec.period);
   for (int i = 0; i < in.child_size(); ++i) {
@@ -180,7 +150,7 @@ SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
 }
 
 ChildSpec Reader::Child(const proto::SupervisedChild& in) {
-  ChildSpec child{.id = in.id(), .restart = FromProto(in.restart()), .significant = in.significant()};
+  ChildSpec child{.id = in.id(), .restart = tree_words::RestartOf(in.restart()), .significant = in.significant()};
   What(in, child);
   if (in.has_shutdown()) child.shutdown = Shutdown(in.shutdown(), child.kind == ChildKind::kSupervisor);
   if (in.has_backoff()) child.backoff = Backoff(in.backoff());
@@ -233,10 +203,9 @@ void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
 }
 
 ChildShutdown Reader::Shutdown(const std::string& text, bool is_supervisor) {
-  if (text == "brutal_kill") return ChildShutdown::BrutalKill();
-  if (text == "infinity") return ChildShutdown::Infinity();
-  absl::Duration within;
-  if (absl::ParseDuration(text, &within)) return ChildShutdown::Within(within);
+  if (const absl::optional<ChildShutdown> shutdown = tree_words::ShutdownOf(text); shutdown.has_value()) {
+    return *shutdown;
+  }
   Add("shutdown", absl::StrCat("'", text, "' is no way to stop; write a time (5s), brutal_kill or infinity"));
   // What gives no further error, here or above.
   return is_supervisor ? ChildShutdown::Infinity() : ChildShutdown::BrutalKill();

@@ -14,6 +14,7 @@
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/transport/tree_file.h"
+#include "understudy/transport/tree_words.h"
 
 namespace understudy {
 namespace {
@@ -35,54 +36,6 @@ class Writer {
   std::vector<std::string> problems_;
 };
 
-proto::SupervisionTree::Strategy ToProto(RestartStrategy strategy) {
-  switch (strategy) {
-    case RestartStrategy::kOneForOne:
-      return proto::SupervisionTree::ONE_FOR_ONE;
-    case RestartStrategy::kOneForAll:
-      return proto::SupervisionTree::ONE_FOR_ALL;
-    case RestartStrategy::kRestForOne:
-      return proto::SupervisionTree::REST_FOR_ONE;
-  }
-  return proto::SupervisionTree::ONE_FOR_ONE;
-}
-
-proto::SupervisionTree::AutoShutdown ToProto(AutoShutdown when) {
-  switch (when) {
-    case AutoShutdown::kNever:
-      return proto::SupervisionTree::NEVER;
-    case AutoShutdown::kAnySignificant:
-      return proto::SupervisionTree::ANY_SIGNIFICANT;
-    case AutoShutdown::kAllSignificant:
-      return proto::SupervisionTree::ALL_SIGNIFICANT;
-  }
-  return proto::SupervisionTree::NEVER;
-}
-
-proto::SupervisedChild::Restart ToProto(RestartType restart) {
-  switch (restart) {
-    case RestartType::kPermanent:
-      return proto::SupervisedChild::PERMANENT;
-    case RestartType::kTransient:
-      return proto::SupervisedChild::TRANSIENT;
-    case RestartType::kTemporary:
-      return proto::SupervisedChild::TEMPORARY;
-  }
-  return proto::SupervisedChild::PERMANENT;
-}
-
-std::string ToText(const ChildShutdown& shutdown) {
-  switch (shutdown.kind) {
-    case ChildShutdown::Kind::kWithin:
-      return absl::FormatDuration(shutdown.timeout);
-    case ChildShutdown::Kind::kBrutalKill:
-      return "brutal_kill";
-    case ChildShutdown::Kind::kInfinity:
-      return "infinity";
-  }
-  return "";
-}
-
 void ToProto(const RestartBackoff& backoff, proto::ChildBackoff& out) {
   const RestartBackoff defaults;
   if (backoff.min != defaults.min) out.set_min(absl::FormatDuration(backoff.min));
@@ -100,10 +53,10 @@ void ToProto(const RestartBackoff& backoff, proto::ChildBackoff& out) {
 
 void Writer::Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out) {
   const SupervisorSpec defaults;
-  out.set_strategy(ToProto(spec.strategy));
+  out.set_strategy(tree_words::StrategyOf(spec.strategy));
   if (spec.intensity != defaults.intensity) out.set_intensity(spec.intensity);
   if (spec.period != defaults.period) out.set_period(absl::FormatDuration(spec.period));
-  out.set_auto_shutdown(ToProto(spec.auto_shutdown));
+  out.set_auto_shutdown(tree_words::AutoShutdownOf(spec.auto_shutdown));
   if (path_.size() > limits::kTreeDepthMax) {
     Problem(absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
     return;
@@ -117,9 +70,9 @@ void Writer::Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out)
 
 void Writer::Child(const ChildSpec& child, proto::SupervisedChild& out) {
   out.set_id(child.id);
-  out.set_restart(ToProto(child.restart));
+  out.set_restart(tree_words::RestartOf(child.restart));
   What(child, out);
-  if (child.shutdown.has_value()) out.set_shutdown(ToText(*child.shutdown));
+  if (child.shutdown.has_value()) out.set_shutdown(tree_words::TextOf(*child.shutdown));
   out.set_significant(child.significant);
   if (child.backoff.has_value()) ToProto(*child.backoff, *out.mutable_backoff());
   if (child.start_within != ChildSpec().start_within) {

@@ -13,7 +13,7 @@
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
 // actor_passing.cc (classifiers), actor_asks.cc, actor_timers.cc, actor_life.cc
-// (start), actor_end.cc, context.cc.
+// (start), actor_end.cc, actor_crash.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -269,9 +269,12 @@ class ActorCore final : public CellOwner {
   void BuryEnded(Signal signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason);
+  void Free();
+
+  // actor_crash.cc.
+  void KeepMessage(const Activation& activation);
   void NoteCrash();
   void ReportCrash();
-  void Free();
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

@@ -108,7 +108,9 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
 }
 
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
-  if (ABSL_PREDICT_TRUE(system().tracer() == nullptr)) return;
+  if (ABSL_PREDICT_TRUE(!system().is_observed())) return;
+  if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
+  if (system().tracer() == nullptr) return;
   absl::string_view mailbox = "event";
   if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
   const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
