@@ -40,7 +40,7 @@ void Read(Lab& lab, std::istream& in, bool is_echoed) {
   while (true) {
     if (!is_echoed) std::cout << "> " << std::flush;
     if (!std::getline(in, line)) return;
-    if (is_echoed && !line.empty()) std::cout << "> " << line << "\n";
+    if (is_echoed && !line.empty()) std::cout << (line[0] == '#' ? "\n" : "> ") << line << "\n";
     if (!lab.Do(line)) return;
   }
 }
