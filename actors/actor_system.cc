@@ -86,6 +86,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
   core_.set_registry(registry_.get());
   if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   core_.set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));
+  core_.set_reports_crashes(options_.crash_reports == CrashReports::kYes);
   internal::AddSystem(&core_);
 }
 

@@ -107,6 +107,8 @@ class ExitReason {
 
   // "Failed(NOT_FOUND: no table); because of Killed".
   std::string ToString() const;
+  // "Failed(NOT_FOUND: no table)".
+  std::string ToStringWithoutCauses() const;
 
   friend bool operator==(const ExitReason& a, const ExitReason& b);
   friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
@@ -127,7 +129,6 @@ class ExitReason {
  private:
   struct Rest;  // what most reasons do not have
   ExitReason(Kind kind, absl::string_view detail);
-  std::string ToStringWithoutCauses() const;
   ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;
 
   Kind kind_ = Kind::kNormal;

@@ -158,6 +158,9 @@ absl::string_view RestartTypeName(RestartType type);
 absl::string_view RestartStrategyName(RestartStrategy strategy);
 absl::string_view ChildKindName(ChildKind kind);
 
+// One child, as in the tree's lines: "lot-1: transient worker, killed".
+std::string DescribeChild(const ChildSpec& child);
+
 // The tree, one line for each actor, children indented; what is the default is
 // left out:
 //

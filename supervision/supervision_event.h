@@ -8,6 +8,7 @@
 #ifndef UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
 #define UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -19,6 +20,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
 
 namespace understudy {
 
@@ -50,6 +52,10 @@ struct SupervisionEvent {
 
   // "child 'ledger' <house.7.42> exited: Failed(…); because of …"
   std::string ToString() const;
+  // The same for people who look for the cause: one line each for supervisor,
+  // what happened, every reason of the chain with what its actor was at and its
+  // last messages, and the offender. At most `bytes_max`; what is cut is said.
+  std::string ToReport(size_t bytes_max = limits::kSupervisionReportBytesMax) const;
   friend std::ostream& operator<<(std::ostream& out, const SupervisionEvent& event) { return out << event.ToString(); }
 };
 

@@ -48,6 +48,7 @@ void ActorCore::KeepMessage(const Activation& activation) {
 
 // While what it did is still in hand.
 void ActorCore::NoteCrash() {
+  if (!system().reports_crashes()) return;
   auto report = std::make_shared<CrashReport>();
   report->pid = self();
   report->parent = parent();
@@ -90,7 +91,7 @@ void ActorCore::NoteCrash() {
 // One for each actor that ends abnormally by its own doing (OTP's crash reports,
 // proc_lib): who it was, why, in what, whose child, and who is linked to it.
 void ActorCore::ReportCrash() {
-  if (rare_ == nullptr || !rare_->has_crashed) return;
+  if (rare_ == nullptr || !rare_->has_crashed || !system().log().Wants(LogSeverity::kError)) return;
   constexpr size_t kPeersNamedMax = 8;
   const CrashReport& crash = *rare_->exit->crash();
   std::string line = self().ToString();

@@ -146,6 +146,8 @@ class SystemCore {
     is_observed_ = is_observed_ || count > 0;
   }
   int last_messages() const { return last_messages_; }
+  void set_reports_crashes(bool reports) { reports_crashes_ = reports; }
+  bool reports_crashes() const { return reports_crashes_; }
   // Handlers are traced, or their messages kept.
   bool is_observed() const { return is_observed_; }
 
@@ -175,6 +177,7 @@ class SystemCore {
   std::function<void(absl::string_view)> tracer_;
   int last_messages_ = 0;
   bool is_observed_ = false;
+  bool reports_crashes_ = true;
   Registry* registry_ = nullptr;  // constant after construction of the system
   std::atomic<int64_t> ended_accepted_{0};
   std::atomic<int64_t> ended_handled_{0};

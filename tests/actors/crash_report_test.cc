@@ -15,6 +15,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/testing/kept_log.h"
@@ -199,6 +200,46 @@ TEST_F(CrashReportTest, AHandlerThatAwaitsIsNamedWhenItFailsLater) {
   EXPECT_THAT(reason.crash()->doing, HasSubstr("mailbox later handling a"));
   ASSERT_EQ(reason.crash()->messages.size(), 1U);
   EXPECT_EQ(reason.crash()->messages[0].mailbox, "later");
+}
+
+TEST_F(CrashReportTest, ASystemWithoutReportsMakesNone) {
+  ActorSystem system({.name = "quiet",
+                      .executor = &executor_,
+                      .seed = 1,
+                      .log = &log_,
+                      .closed_mail_limit = absl::InfiniteDuration(),
+                      .last_messages = 3,
+                      .crash_reports = CrashReports::kNo});
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_EQ(reason, ExitReason::Failed(absl::DataLossError("torn")));
+  EXPECT_EQ(reason.crash(), nullptr);
+  EXPECT_TRUE(log_.lines().empty());
+}
+
+// A sink that wants no errors, and would write them.
+class Unwilling final : public LogSink {
+ public:
+  void Write(LogSeverity, absl::string_view) override { ++lines; }
+  bool Wants(LogSeverity severity) const override { return severity != LogSeverity::kError; }
+  int lines = 0;
+};
+
+TEST_F(CrashReportTest, ALineThatTheLogDoesNotWantIsNotMade) {
+  Unwilling log;
+  ActorSystem system({.executor = &executor_, .seed = 1, .log = &log, .closed_mail_limit = absl::InfiniteDuration()});
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_NE(reason.crash(), nullptr) << "the report is there for all that";
+  EXPECT_EQ(log.lines, 0);
+  EXPECT_FALSE(LogSink::Null().Wants(LogSeverity::kError));
+  EXPECT_TRUE(LogSink::Stderr().Wants(LogSeverity::kInfo));
 }
 
 TEST_F(CrashReportTest, AReasonKeepsItsReportBehindOtherReasons) {

@@ -279,6 +279,34 @@ TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {
   EXPECT_EQ(events[4].spec, nullptr);
 }
 
+TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
+  std::vector<SupervisionEvent> events;
+  const SupervisorRef root = system_.Spawn(
+      OneForOne()
+          .Intensity(0, kSoon)
+          .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
+          .Child("a", Permanent(MakeActorSpec<Worker>(std::string("a"), journal_, std::make_shared<Manner>()))));
+  system_.RunUntilIdle();
+  CrashFirst(root);
+  ASSERT_EQ(events[2].kind, SupervisionEvent::Kind::kGaveUp);
+  const std::string a = events[1].pid.ToString();
+  EXPECT_EQ(events[1].ToString(), "child 'a' " + a + " exited: Exception(std::logic_error: a crashed)");
+  EXPECT_EQ(events[0].ToReport(), "supervisor: " + root.pid().ToString() + "\nevent: child 'a' started\noffender: " +
+                                      a + ", a: permanent worker, stopped within 5s, restarts: 0\n");
+  EXPECT_EQ(events[2].ToReport(),
+            "supervisor: " + root.pid().ToString() +
+                "\nevent: child 'a' is given up\n"
+                "reason: RestartsExhausted(child 'a' needed 1 restart within 1s; 0 are allowed)\n"
+                "  because of: Exception(std::logic_error: a crashed)\n"
+                "    of " +
+                a +
+                " (a (understudy::Worker)) in mailbox crash handling a understudy::Crash from <no actor>\n"
+                "    handled a understudy::Crash of 1 byte in mailbox crash\n"
+                "offender: a: permanent worker, stopped within 5s, restarts: 0\n");
+  EXPECT_EQ(events[2].ToReport(20), "supervisor… (cut)\n");
+  EXPECT_EQ(events[2].ToReport(3), "");
+}
+
 TEST_F(BuildersTest, SubscribersAreBounded) {
   std::vector<SupervisionEvent> heard;
   const SupervisorRef root = system_.Spawn(OneForOne());
