@@ -34,20 +34,38 @@ std::vector<std::string> ActorFactories::names() const {
   return names;
 }
 
-absl::StatusOr<std::shared_ptr<const ChildStart>> ActorFactories::StartOf(const FactoryCall& call) const {
-  const auto found = entries_.find(call.name);
+absl::StatusOr<const ActorFactories::Entry*> ActorFactories::Find(const std::string& name) const {
+  const auto found = entries_.find(name);
   if (found == entries_.end()) {
-    return absl::NotFoundError(absl::StrCat("there is no factory '", call.name, "'; registered: ",
-                                            entries_.empty() ? "none" : absl::StrJoin(names(), ", ")));
+    return absl::NotFoundError(absl::StrCat(
+        "there is no factory '", name, "'; registered: ", entries_.empty() ? "none" : absl::StrJoin(names(), ", ")));
   }
-  const std::string& wanted = found->second.argument_type;
+  return &found->second;
+}
+
+absl::StatusOr<std::shared_ptr<const ChildStart>> ActorFactories::PoolStartOf(const FactoryCall& call) const {
+  const absl::StatusOr<const Entry*> entry = Find(call.name);
+  if (!entry.ok()) return entry.status();
+  if ((*entry)->make_pool == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' makes no pools, but actors"));
+  }
+  return std::make_shared<const ChildStart>((*entry)->make_pool, call.name);
+}
+
+absl::StatusOr<std::shared_ptr<const ChildStart>> ActorFactories::StartOf(const FactoryCall& call) const {
+  const absl::StatusOr<const Entry*> entry = Find(call.name);
+  if (!entry.ok()) return entry.status();
+  if ((*entry)->make_pool != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' makes pools: the child is a pool"));
+  }
+  const std::string& wanted = (*entry)->argument_type;
   if (call.argument_type != wanted) {
     const std::string given = call.argument_type.empty() ? "none" : absl::StrCat("a ", call.argument_type);
     return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' takes ",
                                                    wanted.empty() ? "no argument" : absl::StrCat("a ", wanted),
                                                    ", and is given ", given));
   }
-  MakeActor make = found->second.bind(call.argument);
+  MakeActor make = (*entry)->bind(call.argument);
   if (make == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("the argument of factory '", call.name, "' cannot be parsed as a ", wanted));

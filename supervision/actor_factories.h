@@ -56,20 +56,34 @@ class ActorFactories {
          }});
   }
 
+  // A Pool<…> (pool.h), for the pools of a tree.
+  template <std::derived_from<Actor> P>
+    requires std::constructible_from<P, const SupervisorSpec&>
+  ActorFactories& AddPool(std::string name) {
+    return AddEntry(std::move(name), {.make_pool = [](const SupervisorSpec& tree) -> std::unique_ptr<Actor> {
+                      return std::make_unique<P>(tree);
+                    }});
+  }
+
   // What is registered, in alphabetical order.
   std::vector<std::string> names() const;
 
   // How to start that child. NotFound lists what is registered;
   // InvalidArgument: an argument that is missing, not wanted, of another type,
-  // or not to be parsed.
+  // or not to be parsed; a factory of pools.
   absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const FactoryCall& call) const;
+  // The same for a pool.
+  absl::StatusOr<std::shared_ptr<const ChildStart>> PoolStartOf(const FactoryCall& call) const;
 
  private:
   struct Entry {
     std::string argument_type;  // empty: it takes none
     // Of the argument's bytes; null when they do not parse.
     std::function<MakeActor(const std::string& bytes)> bind;
+    // Set for a pool, which has nothing else.
+    std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_pool;
   };
+  absl::StatusOr<const Entry*> Find(const std::string& name) const;
   ActorFactories& AddEntry(std::string name, Entry entry);
 
   std::map<std::string, Entry> entries_;

@@ -15,6 +15,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool_errors.h"
 
 namespace understudy {
 namespace {
@@ -102,6 +103,7 @@ class Finder {
 };
 
 std::string ChildText(const ChildSpec& child, size_t index) {
+  if (index == SpecError::kTemplate && child.id.empty()) return "the template";
   return child.id.empty() ? absl::StrCat("child number ", index + 1) : absl::StrCat("child '", child.id, "'");
 }
 
@@ -125,6 +127,7 @@ void Finder::FindInFlags(const SupervisorSpec& spec) {
   if (!IsPositiveAndFinite(spec.period)) {
     Add("period", absl::StrCat(Text(spec.period), " is not a period; it must be above 0 and finite"));
   }
+  for (FieldProblem& problem : FindPoolProblems(spec)) Add(problem.field, std::move(problem.what));
   if (spec.children.size() > limits::kChildrenPerSupervisorMax) {
     Add("children", absl::StrCat("there are ", spec.children.size(), "; at most ", limits::kChildrenPerSupervisorMax,
                                  " are allowed"));
@@ -137,6 +140,7 @@ void Finder::FindInSupervisor(const SupervisorSpec& spec, int depth) {
     Add("children", absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
     return;
   }
+  if (spec.pool != nullptr) FindInChild(spec.pool->child, SpecError::kTemplate, spec, depth);
   std::map<std::string, int> ids;
   for (const ChildSpec& child : spec.children) ++ids[child.id];
   for (size_t i = 0; i < spec.children.size(); ++i) {
@@ -168,6 +172,7 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
     Add("start_within", absl::StrCat(Text(child.start_within), " is no time to start in; it must be above 0"));
   }
   FindInBackoff(child, parent);
+  for (FieldProblem& problem : FindBudgetProblems(child, parent)) Add(problem.field, std::move(problem.what));
   FindInNames(child);
   FindInFactory(child);
   FindInProcess(child);
@@ -187,13 +192,16 @@ void Finder::FindInShutdown(const ChildSpec& child) {
   }
   if (child.subtree == nullptr || shutdown.kind == ChildShutdown::Kind::kInfinity) return;
   const absl::Duration needed = LongestStopOfChildren(*child.subtree);
-  if (shutdown.kind == ChildShutdown::Kind::kBrutalKill && !child.subtree->children.empty()) {
+  const bool has_children = !child.subtree->children.empty() || child.subtree->pool != nullptr;
+  if (shutdown.kind == ChildShutdown::Kind::kBrutalKill && has_children) {
     Add("shutdown", "BrutalKill of a supervisor does not stop its children in order; give it time, or Infinity");
   } else if (shutdown.kind == ChildShutdown::Kind::kWithin && shutdown.timeout <= needed) {
     const std::string time = needed == absl::InfiniteDuration() ? "any time" : Text(needed);
     Add("shutdown",
-        absl::StrCat(Text(shutdown.timeout), " is not more than its children may take to stop, one after another (",
-                     time, "); give it more, or Infinity"));
+        absl::StrCat(
+            Text(shutdown.timeout), " is not more than its children may take to stop, ",
+            child.subtree->pool != nullptr || child.subtree->stops_together ? "together (" : "one after another (",
+            time, "); give it more, or Infinity"));
   }
 }
 
@@ -253,8 +261,9 @@ void Finder::FindInNames(const ChildSpec& child) {
 
 void Finder::FindInFactory(const ChildSpec& child) {
   if (!child.factory.has_value()) return;
-  if (child.kind != ChildKind::kWorker) {
-    Add("factory", absl::StrCat("given for a ", ChildKindName(child.kind), "; only a worker has one"));
+  const bool is_pool = child.subtree != nullptr && child.subtree->pool != nullptr;
+  if (child.kind != ChildKind::kWorker && !is_pool) {
+    Add("factory", absl::StrCat("given for a ", ChildKindName(child.kind), "; only a worker and a pool have one"));
   } else if (child.factory->name.empty()) {
     Add("factory", "has no name; which registered factory makes the child?");
   }
@@ -353,8 +362,9 @@ std::string PlaceOf(const SupervisorSpec& root, const std::vector<size_t>& path)
   std::string text;
   const SupervisorSpec* spec = &root;
   for (const size_t index : path) {
-    if (spec == nullptr || index >= spec->children.size()) break;
-    const ChildSpec& child = spec->children[index];
+    const bool is_template = spec != nullptr && index == SpecError::kTemplate && spec->pool != nullptr;
+    if (spec == nullptr || (!is_template && index >= spec->children.size())) break;
+    const ChildSpec& child = is_template ? spec->pool->child : spec->children[index];
     absl::StrAppend(&text, text.empty() ? "" : " / ", ChildText(child, index));
     spec = child.subtree.get();
   }

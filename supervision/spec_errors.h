@@ -17,6 +17,7 @@
 #define UNDERSTUDY_SUPERVISION_SPEC_ERRORS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct SpecError {
   std::string what;   // "5s is not more than …"
   // `where` as indices from the root: unlike ids they are never the same.
   std::vector<size_t> path;
+  // In a path: the template of a pool.
+  static constexpr size_t kTemplate = SIZE_MAX;
 
   // "child 'lots': shutdown: 5s is not more than …"
   std::string ToString() const;

@@ -32,6 +32,8 @@ absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
       return "stops its children";
     case SupervisionEvent::Kind::kParked:
       return "waits for its name";
+    case SupervisionEvent::Kind::kHeld:
+      return "waits for the handler of its last life to return";
   }
   return "?";
 }
@@ -54,6 +56,9 @@ std::string SupervisionEvent::ToString() const {
     case Kind::kBackoff:
       absl::StrAppend(&text, ", in ", absl::FormatDuration(wait), ", restart ", restarts);
       break;
+    case Kind::kHeld:
+      absl::StrAppend(&text, ", at most ", absl::FormatDuration(wait));
+      break;
     case Kind::kStartFailed:
     case Kind::kExited:
     case Kind::kStopped:
@@ -69,7 +74,7 @@ std::string SupervisionEvent::ToReport(size_t bytes_max) const {
   std::string text = absl::StrCat("supervisor: ", supervisor.ToString(), "\n",
                                   "event: ", child.empty() ? "" : absl::StrCat("child '", child, "' "),
                                   SupervisionEventName(kind), "\n");
-  if (kind == Kind::kBackoff) absl::StrAppend(&text, "wait: ", absl::FormatDuration(wait), "\n");
+  if (kind == Kind::kBackoff || kind == Kind::kHeld) absl::StrAppend(&text, "wait: ", absl::FormatDuration(wait), "\n");
   const bool has_reason = kind != Kind::kStarted && kind != Kind::kIgnored;
   for (const ExitReason* r = has_reason ? &reason : nullptr; r != nullptr; r = r->cause()) {
     absl::StrAppend(&text, r == &reason ? "reason: " : "  because of: ", r->ToStringWithoutCauses(), "\n");

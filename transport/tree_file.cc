@@ -25,6 +25,7 @@
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/transport/tree_words.h"
 
@@ -70,13 +71,18 @@ class Lines {
     const Descriptor* type = proto::SupervisionTree::descriptor();
     int line = 0;
     for (size_t i = 0; i < path.size() && tree != nullptr; ++i) {
-      if (i > 0) Enter(type, tree, "supervisor", line);
-      Enter(type, tree, "child", line, static_cast<int>(path[i]));
+      const bool is_template = path[i] == SpecError::kTemplate;
+      if (i > 0) Enter(type, tree, is_template ? "pool" : "supervisor", line);
+      Enter(type, tree, "child", line, is_template ? 0 : static_cast<int>(path[i]));
     }
     for (const absl::string_view part : absl::StrSplit(field, '.')) {
       if (tree == nullptr) break;
       const std::string name = part == "children" ? "child" : std::string(part);
-      if (!path.empty() && type->FindFieldByName(name) == nullptr) Enter(type, tree, "supervisor", line);
+      if (!path.empty() && type->FindFieldByName(name) == nullptr) {
+        const FieldDescriptor* pool = type->FindFieldByName("pool");
+        const bool is_pool = pool != nullptr && tree->GetTreeForNested(pool, -1) != nullptr;
+        Enter(type, tree, is_pool ? "pool" : "supervisor", line);
+      }
       Enter(type, tree, name, line, 0);
     }
     return line;
@@ -112,7 +118,8 @@ class Reader {
   std::vector<SpecError> TakeErrors() { return std::move(errors_); }
 
  private:
-  ChildSpec Child(const proto::SupervisedChild& in);
+  ChildSpec Child(const proto::SupervisedChild& in, bool is_template = false);
+  void Pool(const proto::ChildPool& in, ChildSpec& child);
   void What(const proto::SupervisedChild& in, ChildSpec& child);
   void Actor(const proto::FactoryActor& in, ChildSpec& child);
   ChildShutdown Shutdown(const std::string& text, bool is_supervisor);
@@ -139,6 +146,7 @@ void Reader::Time(const std::string& text, absl::string_view field, absl::Durati
 SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
   SupervisorSpec spec{.strategy = tree_words::StrategyOf(in.strategy()),
                       .auto_shutdown = tree_words::AutoShutdownOf(in.auto_shutdown())};
+  spec.stops_together = in.stops_together();
   if (in.has_intensity()) spec.intensity = in.intensity();
   if (in.has_period()) Time(in.period(), "period", spec.period);
   for (int i = 0; i < in.child_size(); ++i) {
@@ -149,11 +157,26 @@ SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
   return spec;
 }
 
-ChildSpec Reader::Child(const proto::SupervisedChild& in) {
+ChildSpec Reader::Child(const proto::SupervisedChild& in, bool is_template) {
   ChildSpec child{.id = in.id(), .restart = tree_words::RestartOf(in.restart()), .significant = in.significant()};
-  What(in, child);
+  if (!is_template) {
+    What(in, child);
+  } else {
+    const PoolOptions defaults;
+    if (!in.has_id()) child.id = defaults.id;
+    if (!in.has_restart()) child.restart = defaults.restart;
+    if (in.what_case() != proto::SupervisedChild::WHAT_NOT_SET) {
+      Add("actor", "given for a template; the class of its pool makes its children");
+    }
+  }
   if (in.has_shutdown()) child.shutdown = Shutdown(in.shutdown(), child.kind == ChildKind::kSupervisor);
   if (in.has_backoff()) child.backoff = Backoff(in.backoff());
+  if (in.has_budget()) {
+    child.budget.emplace();
+    if (in.budget().has_intensity()) child.budget->intensity = in.budget().intensity();
+    if (in.budget().has_period()) Time(in.budget().period(), "budget.period", child.budget->period);
+  }
+  child.exclusive = in.exclusive();
   if (in.has_start_within()) Time(in.start_within(), "start_within", child.start_within);
   child.registered_as = in.registered_as();
   child.published_as = in.published_as();
@@ -179,9 +202,38 @@ void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
       process.node_name = in.process().node_name();
       return;
     }
+    case proto::SupervisedChild::kPool:
+      return Pool(in.pool(), child);
     case proto::SupervisedChild::WHAT_NOT_SET:
-      Add("actor", "is missing: a child is an actor, a supervisor or a process");
+      Add("actor", "is missing: a child is an actor, a supervisor, a pool or a process");
       return;
+  }
+}
+
+void Reader::Pool(const proto::ChildPool& in, ChildSpec& child) {
+  PoolOptions options;
+  if (in.has_intensity()) options.intensity = in.intensity();
+  if (in.has_period()) Time(in.period(), "period", options.period);
+  options.auto_shutdown = tree_words::AutoShutdownOf(in.auto_shutdown());
+  if (in.has_children_max()) options.children_max = in.children_max();
+  if (in.has_shards()) options.shards = in.shards();
+  SupervisorSpec tree = PoolTree(options);
+  if (in.has_child()) {
+    auto pool = std::make_shared<PoolSpec>(*tree.pool);
+    path_.push_back(SpecError::kTemplate);
+    pool->child = Child(in.child(), /*is_template=*/true);
+    path_.pop_back();
+    tree.pool = std::move(pool);
+  }
+  child.kind = ChildKind::kSupervisor;
+  child.subtree = std::make_shared<const SupervisorSpec>(std::move(tree));
+  child.factory.emplace().name = in.factory();
+  if (in.factory().empty()) return;  // the validation says so
+  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.PoolStartOf(*child.factory);
+  if (start.ok()) {
+    child.start = *std::move(start);
+  } else {
+    Add("pool.factory", std::string(start.status().message()));
   }
 }
 
@@ -198,7 +250,9 @@ void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
   if (start.ok()) {
     child.start = *std::move(start);
   } else {
-    Add(absl::IsNotFound(start.status()) ? "actor.factory" : "actor.argument", std::string(start.status().message()));
+    // What the factory is, or what it is given.
+    const bool is_argument = absl::IsInvalidArgument(start.status()) && !factories_.PoolStartOf(call).ok();
+    Add(is_argument ? "actor.argument" : "actor.factory", std::string(start.status().message()));
   }
 }
 

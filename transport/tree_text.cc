@@ -12,6 +12,7 @@
 #include "understudy/proto/supervision_tree.pb.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/transport/tree_file.h"
 #include "understudy/transport/tree_words.h"
@@ -29,6 +30,7 @@ class Writer {
  private:
   void Child(const ChildSpec& child, proto::SupervisedChild& out);
   void What(const ChildSpec& child, proto::SupervisedChild& out);
+  void Pool(const ChildSpec& child, proto::ChildPool& out);
   void Problem(absl::string_view what) { problems_.push_back(absl::StrCat(PlaceOf(root_, path_), ": ", what)); }
 
   const SupervisorSpec& root_;
@@ -57,6 +59,8 @@ void Writer::Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out)
   if (spec.intensity != defaults.intensity) out.set_intensity(spec.intensity);
   if (spec.period != defaults.period) out.set_period(absl::FormatDuration(spec.period));
   out.set_auto_shutdown(tree_words::AutoShutdownOf(spec.auto_shutdown));
+  out.set_stops_together(spec.stops_together);
+  if (spec.pool != nullptr) problems_.emplace_back("the root is a pool, which a file has as a child only");
   if (path_.size() > limits::kTreeDepthMax) {
     Problem(absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
     return;
@@ -69,12 +73,20 @@ void Writer::Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out)
 }
 
 void Writer::Child(const ChildSpec& child, proto::SupervisedChild& out) {
-  out.set_id(child.id);
-  out.set_restart(tree_words::RestartOf(child.restart));
-  What(child, out);
+  const bool is_template = path_.back() == SpecError::kTemplate;
+  const PoolOptions pool;
+  if (!is_template || child.id != pool.id) out.set_id(child.id);
+  const RestartType usual = is_template ? pool.restart : RestartType::kPermanent;
+  if (child.restart != usual) out.set_restart(tree_words::RestartOf(child.restart));
+  if (!is_template) What(child, out);
   if (child.shutdown.has_value()) out.set_shutdown(tree_words::TextOf(*child.shutdown));
   out.set_significant(child.significant);
   if (child.backoff.has_value()) ToProto(*child.backoff, *out.mutable_backoff());
+  if (child.budget.has_value()) {
+    out.mutable_budget()->set_intensity(child.budget->intensity);
+    out.mutable_budget()->set_period(absl::FormatDuration(child.budget->period));
+  }
+  out.set_exclusive(child.exclusive);
   if (child.start_within != ChildSpec().start_within) {
     out.set_start_within(absl::FormatDuration(child.start_within));
   }
@@ -93,6 +105,8 @@ void Writer::What(const ChildSpec& child, proto::SupervisedChild& out) {
       variable.set_value(value);
     }
     process.set_node_name(child.process->node_name);
+  } else if (child.kind == ChildKind::kSupervisor && child.subtree != nullptr && child.subtree->pool != nullptr) {
+    Pool(child, *out.mutable_pool());
   } else if (child.kind == ChildKind::kSupervisor && child.subtree != nullptr) {
     Supervisor(*child.subtree, *out.mutable_supervisor());
   } else if (child.kind == ChildKind::kWorker && child.factory.has_value()) {
@@ -105,6 +119,24 @@ void Writer::What(const ChildSpec& child, proto::SupervisedChild& out) {
   } else {
     Problem("no registered factory makes it, so that it cannot be written");
   }
+}
+
+void Writer::Pool(const ChildSpec& child, proto::ChildPool& out) {
+  const SupervisorSpec& spec = *child.subtree;
+  const SupervisorSpec usual = PoolTree({});
+  if (!child.factory.has_value()) Problem("no registered factory makes the pool, so that it cannot be written");
+  if (spec.strategy != usual.strategy || spec.stops_together != usual.stops_together || !spec.children.empty()) {
+    Problem("a pool in a file has neither a strategy nor children");
+  }
+  if (child.factory.has_value()) out.set_factory(child.factory->name);
+  if (spec.intensity != usual.intensity) out.set_intensity(spec.intensity);
+  if (spec.period != usual.period) out.set_period(absl::FormatDuration(spec.period));
+  out.set_auto_shutdown(tree_words::AutoShutdownOf(spec.auto_shutdown));
+  if (spec.pool->children_max != usual.pool->children_max) out.set_children_max(spec.pool->children_max);
+  if (spec.pool->shards != usual.pool->shards) out.set_shards(spec.pool->shards);
+  path_.push_back(SpecError::kTemplate);
+  Child(spec.pool->child, *out.mutable_child());
+  path_.pop_back();
 }
 
 }  // namespace

@@ -79,6 +79,25 @@ const std::vector<Names>& AllNames() {
   return *names;
 }
 
+std::vector<absl::optional<RestartBudget>> Budgets() {
+  return {absl::nullopt,
+          RestartBudget{0, absl::Seconds(5)},
+          RestartBudget{-1, absl::Seconds(5)},
+          RestartBudget{1, absl::ZeroDuration()},
+          RestartBudget{5, absl::Seconds(1)},
+          RestartBudget{5, absl::Seconds(2)}};
+}
+
+// Without a backoff.
+int BudgetErrors(const RestartBudget& budget, RestartType restart, int intensity, absl::Duration period) {
+  int errors = restart == RestartType::kTemporary ? 1 : 0;
+  const bool is_bad = budget.intensity < 0 || budget.period == absl::ZeroDuration();
+  // Its supervisor gives up first.
+  const bool is_never_spent = budget.intensity > intensity && budget.period <= period;
+  if (is_bad || is_never_spent) ++errors;
+  return errors;
+}
+
 // OTP SUP-23, SUP-24
 TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
   int64_t specs = 0;
@@ -101,6 +120,8 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
           if (period == absl::ZeroDuration()) ++errors;
           if (child.significant && (child.restart == RestartType::kPermanent || mode == AutoShutdown::kNever)) ++errors;
           if (child.backoff.has_value() && (child.restart == RestartType::kTemporary || intensity == 0)) ++errors;
+          if (child.exclusive && child.restart == RestartType::kTemporary) ++errors;
+          if (child.budget.has_value()) errors += BudgetErrors(*child.budget, child.restart, intensity, period);
           check({.intensity = intensity,
                  .period = period,
                  .auto_shutdown = mode,
@@ -138,6 +159,16 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
         ASSERT_FALSE(HasFatalFailure());
       }
     }
+    for (const absl::optional<RestartBudget>& budget : Budgets()) {
+      for (const bool is_exclusive : {false, true}) {
+        ChildSpec child = what.child;
+        child.id = "a";
+        child.budget = budget;
+        child.exclusive = is_exclusive;
+        with_flags(child, what.is_right ? 0 : 1);
+        ASSERT_FALSE(HasFatalFailure());
+      }
+    }
     for (const Choice<std::string>& id : ids) {
       for (const Names& names : AllNames()) {
         ChildSpec child = what.child;
@@ -151,7 +182,7 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
       }
     }
   }
-  EXPECT_EQ(specs, (8 * 7 * 9 + 8 * 4 * 5) * 12 * 30);
+  EXPECT_EQ(specs, (8 * 7 * 9 + 8 * 6 * 2 + 8 * 4 * 5) * 12 * 30);
   EXPECT_GT(good, 1000);
 }
 

@@ -232,7 +232,7 @@ TEST(SpecErrors, AFactoryIsAWorkersAndHasAName) {
   EXPECT_THAT(ErrorsOf(With({.factory = FactoryCall{}})),
               ElementsAre("child 'a': factory: has no name; which registered factory makes the child?"));
   EXPECT_THAT(ErrorsOf(With({.kind = ChildKind::kSupervisor, .factory = FactoryCall{.name = "f"}})),
-              ElementsAre("child 'a': factory: given for a supervisor; only a worker has one"));
+              ElementsAre("child 'a': factory: given for a supervisor; only a worker and a pool have one"));
 }
 
 TEST(SpecErrors, AnErrorHasThePathOfIndicesToo) {

@@ -21,6 +21,7 @@
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {
@@ -47,10 +48,13 @@ class Speaker final : public Actor {
   Behavior speaking_{"speaking", On(say, &Speaker::Say), On(fail, &Speaker::DoFail)};
 };
 
+using Speakers = Pool<Speaker(std::string)>;
+
 ActorFactories Factories() {
   ActorFactories factories;
-  factories.Add<Speaker>("plain").Add<StringValue>(
-      "speaker", [](const StringValue& text) { return std::make_unique<Speaker>(text.value()); });
+  factories.AddPool<Speakers>("speakers")
+      .Add<Speaker>("plain")
+      .Add<StringValue>("speaker", [](const StringValue& text) { return std::make_unique<Speaker>(text.value()); });
   return factories;
 }
 
@@ -76,13 +80,21 @@ TEST(TreeFile, EveryFieldIsRead) {
         environment { name: "A" value: "1" } environment { name: "B" }
       }
     }
-    child { id: "s" shutdown: "infinity" supervisor { strategy: ONE_FOR_ALL auto_shutdown: ALL_SIGNIFICANT } })");
+    child { id: "s" shutdown: "infinity" supervisor { strategy: ONE_FOR_ALL auto_shutdown: ALL_SIGNIFICANT } }
+    child {
+      id: "w"
+      pool {
+        factory: "speakers" intensity: 9 period: "1h" children_max: 50 shards: 2
+        child { id: "each" restart: TRANSIENT exclusive: true budget { intensity: 2 period: "1m" } shutdown: "1s" }
+      }
+    }
+    child { id: "t" supervisor { stops_together: true } })");
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->strategy, RestartStrategy::kRestForOne);
   EXPECT_EQ(tree->intensity, 7);
   EXPECT_EQ(tree->period, absl::Seconds(90));
   EXPECT_EQ(tree->auto_shutdown, AutoShutdown::kAnySignificant);
-  ASSERT_EQ(tree->children.size(), 3u);
+  ASSERT_EQ(tree->children.size(), 5u);
   const ChildSpec& a = tree->children[0];
   EXPECT_EQ(a.id, "a");
   EXPECT_EQ(a.kind, ChildKind::kWorker);
@@ -116,6 +128,22 @@ TEST(TreeFile, EveryFieldIsRead) {
   EXPECT_EQ(s.shutdown, ChildShutdown::Infinity());
   EXPECT_EQ(s.subtree->strategy, RestartStrategy::kOneForAll);
   EXPECT_EQ(s.subtree->auto_shutdown, AutoShutdown::kAllSignificant);
+  const ChildSpec& w = tree->children[3];
+  EXPECT_EQ(w.kind, ChildKind::kSupervisor);
+  EXPECT_EQ(w.factory, FactoryCall{.name = "speakers"});
+  EXPECT_EQ(w.subtree->intensity, 9);
+  EXPECT_EQ(w.subtree->period, absl::Hours(1));
+  ASSERT_NE(w.subtree->pool, nullptr);
+  EXPECT_EQ(w.subtree->pool->children_max, 50);
+  EXPECT_EQ(w.subtree->pool->shards, 2);
+  const ChildSpec& each = w.subtree->pool->child;
+  EXPECT_EQ(each.id, "each");
+  EXPECT_EQ(each.restart, RestartType::kTransient);
+  EXPECT_TRUE(each.exclusive);
+  EXPECT_EQ(each.budget, (RestartBudget{2, absl::Minutes(1)}));
+  EXPECT_EQ(each.shutdown, ChildShutdown::Within(absl::Seconds(1)));
+  EXPECT_FALSE(s.subtree->stops_together);
+  EXPECT_TRUE(tree->children[4].subtree->stops_together);
 }
 
 TEST(TreeFile, WhatIsNotGivenHasTheDefaultsOfABuilder) {
@@ -135,8 +163,7 @@ TEST(TreeFile, WhatIsNotGivenHasTheDefaultsOfABuilder) {
 }
 
 TEST(TreeFile, EachBadFieldHasOneErrorWithItsPathAndItsLine) {
-  EXPECT_EQ(
-      ErrorOf(R"(period: "long"
+  EXPECT_EQ(ErrorOf(R"(period: "long"
 child {
   id: "a"
   actor { factory: "plain" }
@@ -160,19 +187,21 @@ child {
   }
 }
 )"),
-      "11 errors in t:\n"
-      "  t:1: period: 'long' is no time; write it as 1h30m, 10s, 250ms or inf\n"
-      "  t:5: child 'a': shutdown: 'soon' is no way to stop; write a time (5s), brutal_kill or infinity\n"
-      "  t:6: child 'a': start_within: -1s is no time to start in; it must be above 0\n"
-      "  t:8: child 'a': backoff.min: '1' is no time; write it as 1h30m, 10s, 250ms or inf\n"
-      "  t:9: child 'a': backoff.factor: 0.5 is not in [1, 1000]\n"
-      "  t:15: child 'lots': intensity: -1 is negative; 0 or more restarts may be allowed\n"
-      "  t:18: child 'lots' / child 'x': actor.factory: there is no factory 'nobody'; registered: plain, speaker\n"
-      "  t:20: child 'lots' / child number 2: actor: is missing: a child is an actor, a supervisor or a process\n"
-      "  t:20: child 'lots' / child number 2: id: is empty; a child needs one, for reports and requests\n"
-      "  t:21: child 'lots' / child 'p': process.binary: is empty; give a path, or a name beside this binary\n"
-      "  t:21: child 'lots' / child 'p': process.node_name: 'P!' cannot be a node's name: at most 63 small "
-      "letters, digits and inner hyphens");
+            "11 errors in t:\n"
+            "  t:1: period: 'long' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+            "  t:5: child 'a': shutdown: 'soon' is no way to stop; write a time (5s), brutal_kill or infinity\n"
+            "  t:6: child 'a': start_within: -1s is no time to start in; it must be above 0\n"
+            "  t:8: child 'a': backoff.min: '1' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+            "  t:9: child 'a': backoff.factor: 0.5 is not in [1, 1000]\n"
+            "  t:15: child 'lots': intensity: -1 is negative; 0 or more restarts may be allowed\n"
+            "  t:18: child 'lots' / child 'x': actor.factory: there is no factory 'nobody'; registered: plain, "
+            "speaker, speakers\n"
+            "  t:20: child 'lots' / child number 2: actor: is missing: a child is an actor, a supervisor, a pool or a "
+            "process\n"
+            "  t:20: child 'lots' / child number 2: id: is empty; a child needs one, for reports and requests\n"
+            "  t:21: child 'lots' / child 'p': process.binary: is empty; give a path, or a name beside this binary\n"
+            "  t:21: child 'lots' / child 'p': process.node_name: 'P!' cannot be a node's name: at most 63 small "
+            "letters, digits and inner hyphens");
 }
 
 TEST(TreeFile, OfTwoChildrenWithOneIdEachHasItsOwnLine) {
@@ -287,6 +316,39 @@ TEST(TreeFile, ATreeThatWasReadRunsAndItsChildrenAreMadeAnew) {
   EXPECT_NE(system.WhereIs("a"), first);
   EXPECT_EQ(say("a"), "hello");
   EXPECT_EQ(system.Ask(root.get_child_spec(), GetChildSpec{"a"}, absl::Seconds(1))->factory->name, "speaker");
+}
+
+TEST(TreeFile, APoolIsReadWithItsDefaultsAndStartsChildren) {
+  const absl::StatusOr<SupervisorSpec> tree = Parse(
+      "child { id: 'w' registered_as: 'w' pool { factory: 'speakers' } }\n"
+      "child { id: 'v' registered_as: 'v' pool { factory: 'speakers' child { restart: PERMANENT } } }");
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  const SupervisorSpec usual = PoolTree({});
+  const PoolSpec& pool = *tree->children[0].subtree->pool;
+  EXPECT_EQ(pool.child.id, usual.pool->child.id);
+  EXPECT_EQ(pool.child.restart, RestartType::kTemporary);
+  EXPECT_EQ(pool.children_max, usual.pool->children_max);
+  EXPECT_EQ(tree->children[1].subtree->pool->child.restart, RestartType::kPermanent);
+  TestSystem system(1);
+  system.Spawn(MakeSupervisor(*tree));
+  system.RunUntilIdle();
+  const PoolRef<Speaker(std::string)> speakers(system.WhereIs("w").value_or(Pid()));
+  const absl::StatusOr<Ref<Speaker>> speaker = system.Ask(speakers.start(), "from a pool", absl::Seconds(1));
+  ASSERT_TRUE(speaker.ok()) << speaker.status();
+  EXPECT_EQ(*system.Ask((*speaker)[&Speaker::say], Ask(), absl::Seconds(1)), "from a pool");
+}
+
+TEST(TreeFile, AnErrorInAPoolSaysWhere) {
+  EXPECT_EQ(ErrorOf("child {\n  id: 'w'\n  pool {\n    factory: 'plain'\n    shards: 0\n    intensity: -1\n"
+                    "    child {\n      start_within: '0'\n      actor {}\n    }\n  }\n}\n"
+                    "child { id: 'a' actor { factory: 'speakers' } }"),
+            "6 errors in t:\n"
+            "  t:4: child 'w': pool.factory: factory 'plain' makes no pools, but actors\n"
+            "  t:5: child 'w': pool.shards: 0 is not in [1, 64]\n"
+            "  t:6: child 'w': intensity: -1 is negative; 0 or more restarts may be allowed\n"
+            "  t:8: child 'w' / child 'child': start_within: 0 is no time to start in; it must be above 0\n"
+            "  t:9: child 'w' / child 'child': actor: given for a template; the class of its pool makes its children\n"
+            "  t:13: child 'a': actor.factory: factory 'speakers' makes pools: the child is a pool");
 }
 
 TEST(TreeFile, AFileIsReadAndAMissingOneIsNotFound) {

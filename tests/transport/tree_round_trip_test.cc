@@ -13,10 +13,12 @@
 #include "absl/time/time.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/transport/tree_file.h"
 
@@ -27,11 +29,17 @@ using google::protobuf::StringValue;
 
 constexpr int kTrees = 3000;
 
+class Nobody final : public Actor {
+ public:
+  explicit Nobody(int) {}
+  Next Start() override { return Next::Ignore(); }
+};
+
 ActorFactories Factories() {
   ActorFactories factories;
-  factories.Add("plain", [] { return nullptr; }).Add<StringValue>("speaker", [](const StringValue&) {
-    return std::unique_ptr<Actor>();
-  });
+  factories.AddPool<Pool<Nobody(int)>>("pool")
+      .Add("plain", [] { return nullptr; })
+      .Add<StringValue>("speaker", [](const StringValue&) { return std::unique_ptr<Actor>(); });
   return factories;
 }
 
@@ -46,6 +54,7 @@ class RandomTree {
     spec.auto_shutdown = static_cast<AutoShutdown>(random_.Below(3));
     if (Sometimes(2)) spec.intensity = Sometimes(40) ? -1 : static_cast<int>(random_.Below(10));
     if (Sometimes(2)) spec.period = Time();
+    spec.stops_together = spec.strategy == RestartStrategy::kOneForOne ? Sometimes(3) : Sometimes(100);
     for (uint64_t i = random_.Below(depth == 0 ? 6 : 4); i > 0; --i) spec.children.push_back(Child(spec, depth));
     return spec;
   }
@@ -87,6 +96,22 @@ class RandomTree {
     return backoff;
   }
 
+  SupervisorSpec APool() {
+    PoolOptions options;
+    if (Sometimes(2)) options.id = Sometimes(30) ? "" : Name();
+    options.restart = static_cast<RestartType>(random_.Below(3));
+    if (Sometimes(3)) options.shutdown = ChildShutdown::Within(Time());
+    if (options.restart != RestartType::kTemporary && Sometimes(3)) options.backoff = Backoff();
+    options.exclusive = options.restart != RestartType::kTemporary && Sometimes(2);
+    if (Sometimes(2)) options.start_within = Time();
+    if (Sometimes(2)) options.intensity = static_cast<int>(random_.Below(100));
+    if (Sometimes(2)) options.period = Time();
+    if (Sometimes(2)) options.children_max = static_cast<int>(random_.Below(1000));
+    if (Sometimes(2)) options.shards = static_cast<int>(1 + random_.Below(70));
+    options.auto_shutdown = static_cast<AutoShutdown>(random_.Below(3));
+    return PoolTree(options);
+  }
+
   ChildSpec Child(const SupervisorSpec& parent, int depth) {
     ChildSpec child{.id = Name()};
     child.restart = static_cast<RestartType>(random_.Below(3));
@@ -99,9 +124,17 @@ class RandomTree {
         child.restart != RestartType::kPermanent && parent.auto_shutdown != AutoShutdown::kNever;
     child.significant = may_be_significant ? Sometimes(2) : Sometimes(60);
     if (Sometimes(3)) child.backoff = Backoff();
+    if (child.restart != RestartType::kTemporary && Sometimes(4)) {
+      child.budget = RestartBudget{static_cast<int>(random_.Below(3)), Time()};
+    }
+    child.exclusive = child.restart != RestartType::kTemporary ? Sometimes(3) : Sometimes(60);
     if (Sometimes(3)) child.start_within = Time();
-    const uint64_t what = random_.Below(depth < 3 ? 4 : 3);
-    if (what == 3) {
+    const uint64_t what = random_.Below(depth < 3 ? 5 : 3);
+    if (what == 4) {
+      child.kind = ChildKind::kSupervisor;
+      child.factory = FactoryCall{.name = "pool"};
+      child.subtree = std::make_shared<const SupervisorSpec>(APool());
+    } else if (what == 3) {
       child.kind = ChildKind::kSupervisor;
       child.subtree = std::make_shared<const SupervisorSpec>(Supervisor(depth + 1));
     } else if (what == 2) {
@@ -138,6 +171,8 @@ std::string Difference(const ChildSpec& a, const ChildSpec& b) {
   if (a.shutdown != b.shutdown) return "shutdown";
   if (a.significant != b.significant) return "significant";
   if (a.backoff != b.backoff) return "backoff";
+  if (a.budget != b.budget) return "budget";
+  if (a.exclusive != b.exclusive) return "exclusive";
   if (a.start_within != b.start_within) return "start_within";
   if (a.registered_as != b.registered_as) return "registered_as";
   if (a.published_as != b.published_as) return "published_as";
@@ -154,7 +189,15 @@ std::string Difference(const SupervisorSpec& a, const SupervisorSpec& b) {
   if (a.intensity != b.intensity) return "intensity";
   if (a.period != b.period) return "period";
   if (a.auto_shutdown != b.auto_shutdown) return "auto_shutdown";
+  if (a.stops_together != b.stops_together) return "stops_together";
   if (a.children.size() != b.children.size()) return "children";
+  if ((a.pool == nullptr) != (b.pool == nullptr)) return "pool";
+  if (a.pool != nullptr) {
+    if (a.pool->children_max != b.pool->children_max) return "pool.children_max";
+    if (a.pool->shards != b.pool->shards) return "pool.shards";
+    const std::string below = Difference(a.pool->child, b.pool->child);
+    if (!below.empty()) return absl::StrCat("pool.child.", below);
+  }
   for (size_t i = 0; i < a.children.size(); ++i) {
     const std::string below = Difference(a.children[i], b.children[i]);
     if (!below.empty()) return absl::StrCat(a.children[i].id, ".", below);
