@@ -18,7 +18,8 @@ struct ExitReason::Rest {
   std::string exception_type;
   std::string detail;
   bool causes_cut = false;
-  std::unique_ptr<const ExitReason> cause;
+  std::shared_ptr<const CrashReport> crash;
+  std::shared_ptr<const ExitReason> cause;
 };
 
 namespace {
@@ -107,6 +108,17 @@ absl::string_view ExitReason::exception_type() const {
 
 absl::string_view ExitReason::detail() const { return rest_ == nullptr ? absl::string_view() : rest_->detail; }
 
+const CrashReport* ExitReason::crash() const { return rest_ == nullptr ? nullptr : rest_->crash.get(); }
+
+ExitReason ExitReason::WithCrash(std::shared_ptr<const CrashReport> crash) const {
+  ExitReason result = *this;
+  if (rest_ == nullptr && crash == nullptr) return result;
+  auto rest = rest_ == nullptr ? std::make_shared<Rest>() : std::make_shared<Rest>(*rest_);
+  rest->crash = std::move(crash);
+  result.rest_ = std::move(rest);
+  return result;
+}
+
 const ExitReason* ExitReason::cause() const { return rest_ == nullptr ? nullptr : rest_->cause.get(); }
 
 bool ExitReason::causes_cut() const {
@@ -150,13 +162,15 @@ ExitReason ExitReason::WithCause(const ExitReason& cause, int depth_left, size_t
     rest->exception_type = rest_->exception_type;
     rest->detail = rest_->detail;
     rest->causes_cut = rest_->causes_cut;
+    rest->crash = rest_->crash;
   }
   result.rest_ = rest;
   const size_t own = result.bytes();
   ExitReason last = cause;  // `cause` alone: what the bounds are tried on
   if (cause.rest_ != nullptr && cause.rest_->cause != nullptr) {
     last = FromParts({cause.kind(), cause.status(), std::string(cause.exception_type()), std::string(cause.detail()),
-                      cause.os_value(), cause.handler_running(), cause.rest_->causes_cut});
+                      cause.os_value(), cause.handler_running(), cause.rest_->causes_cut})
+               .WithCrash(cause.rest_->crash);
   }
   if (depth_left <= 1 || own + last.bytes() > bytes_left) {
     rest->causes_cut = true;
@@ -165,7 +179,7 @@ ExitReason ExitReason::WithCause(const ExitReason& cause, int depth_left, size_t
   if (cause.cause() != nullptr) {
     last = last.WithCause(*cause.cause(), depth_left - 1, bytes_left - own);
   }
-  rest->cause = std::make_unique<const ExitReason>(std::move(last));
+  rest->cause = std::make_shared<const ExitReason>(std::move(last));
   return result;
 }
 

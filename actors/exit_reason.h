@@ -22,6 +22,8 @@
 
 namespace understudy {
 
+struct CrashReport;
+
 class ExitReason {
  public:
   // The numbers are also the wire's.
@@ -87,6 +89,13 @@ class ExitReason {
   // Killed with its handler still running.
   bool handler_running() const { return handler_running_; }
 
+  // What the actor was at that ended with this reason by its own doing; null
+  // for every other end, and for those on other nodes. Not a part of the
+  // reason: it is neither compared nor counted. Lives as long as this.
+  const CrashReport* crash() const;
+  // This reason with that report.
+  [[nodiscard]] ExitReason WithCrash(std::shared_ptr<const CrashReport> crash) const;
+
   // The next reason of the chain, or null at its end. Lives as long as this.
   const ExitReason* cause() const;
   // Older causes were cut off.
@@ -98,6 +107,8 @@ class ExitReason {
 
   // "Failed(NOT_FOUND: no table); because of Killed".
   std::string ToString() const;
+  // "Failed(NOT_FOUND: no table)".
+  std::string ToStringWithoutCauses() const;
 
   friend bool operator==(const ExitReason& a, const ExitReason& b);
   friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
@@ -118,7 +129,6 @@ class ExitReason {
  private:
   struct Rest;  // what most reasons do not have
   ExitReason(Kind kind, absl::string_view detail);
-  std::string ToStringWithoutCauses() const;
   ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;
 
   Kind kind_ = Kind::kNormal;

@@ -64,6 +64,9 @@ inline constexpr size_t kAsksPerActorMax = 100000;
 // causes, and say so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
+// A crash report is read by people, and hangs on an exit reason.
+inline constexpr int kLastMessagesMax = 100;
+inline constexpr size_t kReportedContentsBytesMax = 1024;
 // A name of an actor is an address written by people.
 inline constexpr size_t kNameBytesMax = 255;
 // A node's name is a DNS label (RFC 1035).

@@ -21,6 +21,9 @@ enum class Overflow {
 // its successor gets them, if its parent, a supervisor for one, starts one (estate.h).
 enum class OnRestart { kDiscard, kKeep };
 
+// Whether a CrashReport may show what its messages say.
+enum class ReportContents { kNo, kYes };
+
 struct MailboxOptions {
   // At most 2^29.
   int64_t capacity_messages = limits::kMailboxCapacityMessages;
@@ -30,6 +33,7 @@ struct MailboxOptions {
   // A message that has waited longer is not handled: it expires.
   absl::Duration time_to_live = absl::InfiniteDuration();
   OnRestart on_restart = OnRestart::kDiscard;
+  ReportContents report_contents = ReportContents::kNo;
 };
 
 }  // namespace understudy

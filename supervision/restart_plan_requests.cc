@@ -269,8 +269,13 @@ void RestartPlan::Reply(RequestId request, absl::Status status, Pid pid) {
 
 void RestartPlan::Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason) {
   Action action{.kind = Action::Kind::kReport};
-  action.event = {
-      .kind = kind, .child = child.spec->id, .pid = pid, .reason = reason, .restarts = child.restarts, .time = now_};
+  action.event = {.kind = kind,
+                  .child = child.spec->id,
+                  .pid = pid,
+                  .reason = reason,
+                  .restarts = child.restarts,
+                  .time = now_,
+                  .spec = child.spec};
   actions_.push_back(std::move(action));
 }
 

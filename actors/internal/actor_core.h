@@ -12,8 +12,9 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc, actor_asks.cc, actor_timers.cc, actor_life.cc
-// (start), actor_end.cc, context.cc.
+// actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
+// actor_asks.cc, actor_timers.cc, actor_life.cc (start), actor_end.cc,
+// actor_crash.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -310,9 +311,12 @@ class ActorCore final : public CellOwner {
   void BuryEnded(Signal signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
+  void Free();
+
+  // actor_crash.cc.
+  void KeepMessage(const Activation& activation);
   void NoteCrash();
   void ReportCrash();
-  void Free();
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

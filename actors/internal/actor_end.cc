@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -70,48 +69,6 @@ void ActorCore::EndLife(const ExitReason& reason) {
   cell().ResetCounts();
   if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
   TellOfEnd(reason, LeaveEstate(std::move(kept), reason), heir);
-}
-
-// While what it did is still in hand: for the report of its end.
-void ActorCore::NoteCrash() {
-  std::string& where = rare().crashed_in;
-  if (stage_ == Stage::kConstructing) {
-    where = "its constructor";
-  } else if (current_ == nullptr) {
-    where = stage_ == Stage::kStarting ? "Start" : "a guard or a hook";
-  } else if (current_->source() == Activation::Source::kStart) {
-    where = "Start";
-  } else if (current_->source() == Activation::Source::kEvent) {
-    where = "the handler of an event";
-  } else {
-    where = absl::StrCat("mailbox ", layout()[static_cast<size_t>(current_->mailbox)].wire_name);
-    if (current_->envelope != nullptr) {
-      absl::StrAppend(&where, " handling a ", current_->envelope->type->name(), " from ",
-                      current_->envelope->sender().ToString());
-    }
-  }
-}
-
-// One for each actor that ends abnormally by its own doing (OTP's crash reports,
-// proc_lib): who it was, why, in what, whose child, and who is linked to it.
-void ActorCore::ReportCrash() {
-  if (rare_ == nullptr || rare_->crashed_in.empty()) return;
-  constexpr size_t kPeersNamedMax = 8;
-  std::string line = self().ToString();
-  if (rare_->options != nullptr && !rare_->options->label.empty()) {
-    absl::StrAppend(&line, " (", rare_->options->label, ")");
-  } else if (actor_ != nullptr) {
-    const Actor& object = *actor_;
-    absl::StrAppend(&line, " (", DemangledName(typeid(object).name()), ")");
-  }
-  absl::StrAppend(&line, " ended in ", rare_->crashed_in, ": ", reason().ToString());
-  if (!parent().is_null()) absl::StrAppend(&line, "; a child of ", parent().ToString());
-  const std::vector<Pid> peers = links().Links();
-  for (size_t i = 0; i < std::min(peers.size(), kPeersNamedMax); ++i) {
-    absl::StrAppend(&line, i == 0 ? "; linked to " : ", ", peers[i].ToString());
-  }
-  if (peers.size() > kPeersNamedMax) absl::StrAppend(&line, " and ", peers.size() - kPeersNamedMax, " more");
-  system().log().Write(LogSeverity::kError, line);
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {

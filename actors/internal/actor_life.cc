@@ -95,7 +95,7 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    if (system().has_tracer()) Trace("handles", starting);
+    if (system().is_observed()) Trace("handles", starting);
     current_ = &starting;
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     current_ = nullptr;

@@ -18,6 +18,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
@@ -94,7 +95,8 @@ struct Rare {
   bool tells_outcome = false;  // and has not yet
 
   absl::optional<ExitReason> exit;  // Normal without one
-  std::string crashed_in;           // what it handled, when it ends abnormally by its own doing
+  bool has_crashed = false;         // it ends abnormally by its own doing; `exit` says what it was at
+  std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
   Estate inherited;                    // until there are mailboxes for it
