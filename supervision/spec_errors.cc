@@ -220,6 +220,14 @@ void Finder::FindInProcess(const ChildSpec& child, const std::string& where) {
         absl::StrCat("'", child.process->node_name,
                      "' cannot be a node's name: at most 63 small letters, digits and inner hyphens"));
   }
+  if (child.process->limits.memory_bytes < 0) {
+    Add(where, "process.limits.memory_bytes",
+        absl::StrCat(child.process->limits.memory_bytes, " is negative; 0 is no limit"));
+  }
+  if (child.process->limits.open_files < 0) {
+    Add(where, "process.limits.open_files",
+        absl::StrCat(child.process->limits.open_files, " is negative; 0 is no limit"));
+  }
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {
       Add(where, "process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));

@@ -229,11 +229,8 @@ TEST_P(SupTest, OneForAllReplacesAllUntilTheLimit) {
 // OTP SUP-36
 TEST_P(SupTest, RestForOneReplacesTheDeadChildAndThoseAfterItUntilTheLimit) {
   Play([](SupScene& s) {
-    s.Launch(RestForOne()
-                 .Intensity(1, kPeriod)
-                 .Child("a", s.Perm("a"))
-                 .Child("b", s.Perm("b"))
-                 .Child("c", s.Perm("c")));
+    s.Launch(
+        RestForOne().Intensity(1, kPeriod).Child("a", s.Perm("a")).Child("b", s.Perm("b")).Child("c", s.Perm("c")));
     s.Lines();
     s.Crash("b");
     s.Await("start c", 2);
@@ -257,8 +254,9 @@ TEST_P(SupTest, AnotherChildThatFailsToRestartIsTriedAgainWithThoseAfterIt) {
     s.Lines();
     s.Crash("b");
     s.Await("start d", 2);
-    EXPECT_EQ(s.Lines(),
-              "exit b Exception, again b, stop d Shutdown, stop c Shutdown, start b, fail c, again c, start c, start d");
+    EXPECT_EQ(
+        s.Lines(),
+        "exit b Exception, again b, stop d Shutdown, stop c Shutdown, start b, fail c, again c, start c, start d");
     EXPECT_EQ(s.Starts("a"), 1);
   });
 }
@@ -289,8 +287,8 @@ TEST_P(SupTest, TheRestartTypeDecidesAfterWhichEndsThereIsAnotherStart) {
 TEST_P(SupTest, ATemporaryBystanderIsNotRestartedAndNotCounted) {
   for (const RestartStrategy strategy : {RestartStrategy::kOneForAll, RestartStrategy::kRestForOne}) {
     Play([&](SupScene& s) {
-      const SupervisorRef root = s.Launch(
-          SupervisorBuilder(strategy).Intensity(1, kPeriod).Child("a", s.Perm("a")).Child("t", s.Temp("t")));
+      const SupervisorRef root =
+          s.Launch(SupervisorBuilder(strategy).Intensity(1, kPeriod).Child("a", s.Perm("a")).Child("t", s.Temp("t")));
       s.CrashAndAwait("a");
       EXPECT_EQ(s.States(root), "a running");
       EXPECT_EQ(s.Starts("t"), 1);
