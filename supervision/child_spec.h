@@ -86,6 +86,15 @@ struct RestartBackoff {
   friend bool operator==(const RestartBackoff&, const RestartBackoff&) = default;
 };
 
+// How often one child may be restarted, besides the supervisor's intensity: more
+// than `intensity` counted restarts within `period` and this child is given up.
+// A pool then goes on without it; every other supervisor gives up with it.
+struct RestartBudget {
+  int intensity = 1;
+  absl::Duration period = absl::Seconds(5);
+  friend bool operator==(const RestartBudget&, const RestartBudget&) = default;
+};
+
 // A child that is an operating-system process, and a node, of its own.
 struct ProcessSpec {
   // A path; a name without a slash is searched beside this program's binary.
@@ -114,6 +123,11 @@ struct ChildSpec {
   // Its own end may end its supervisor; see AutoShutdown.
   bool significant = false;
   absl::optional<RestartBackoff> backoff;
+  absl::optional<RestartBudget> budget;
+  // After a kill that its handler did not heed, it is started again only when
+  // that handler has returned; given up (Stuck) when this takes longer than a
+  // stop may take.
+  bool exclusive = false;
   // Bounds the constructor and Start.
   absl::Duration start_within = absl::InfiniteDuration();
   // A name of this node, and one of the cluster; empty for none.
@@ -124,6 +138,17 @@ struct ChildSpec {
   // Of a process.
   absl::optional<ProcessSpec> process;
   std::shared_ptr<const ChildStart> start;
+};
+
+// What makes a supervisor a pool: a dynamic one, whose children are started by
+// request, all of one template, and stop side by side. OTP's simple_one_for_one.
+struct PoolSpec {
+  // The template. Its id begins the ids of children that were given none.
+  ChildSpec child;
+  int children_max = 100000;
+  // Above 1: that many supervisors share the children, by their ids; intensity
+  // and children_max are then counted in each, with its part of children_max.
+  int shards = 1;
 };
 
 struct SupervisorSpec {
@@ -137,12 +162,17 @@ struct SupervisorSpec {
   std::function<void(const SupervisionEvent&)> on_event;
   // Started in this order, stopped in reverse.
   std::vector<ChildSpec> children;
+  // Stopped all at once instead; only of one_for_one, where they do not depend on
+  // each other. A pool always does so.
+  bool stops_together = false;
+  // Set for a pool, which is one_for_one and has no `children`.
+  std::shared_ptr<const PoolSpec> pool;
 };
 
 // `child.shutdown`, or the default of its kind.
 ChildShutdown ShutdownOf(const ChildSpec& child);
 
-// How long the children may take to stop, one after another.
+// How long the children may take to stop: one after another, or together.
 absl::Duration LongestStopOfChildren(const SupervisorSpec& spec);
 
 absl::string_view RestartTypeName(RestartType type);

@@ -15,6 +15,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool_errors.h"
 
 namespace understudy {
 namespace {
@@ -82,6 +83,7 @@ void Finder::FindInFlags(const SupervisorSpec& spec, const std::string& where) {
   if (!IsPositiveAndFinite(spec.period)) {
     Add(where, "period", absl::StrCat(Text(spec.period), " is not a period; it must be above 0 and finite"));
   }
+  for (FieldProblem& problem : FindPoolProblems(spec)) Add(where, problem.field, std::move(problem.what));
   if (spec.children.size() > limits::kChildrenPerSupervisorMax) {
     Add(where, "children",
         absl::StrCat("there are ", spec.children.size(), "; at most ", limits::kChildrenPerSupervisorMax,
@@ -95,6 +97,7 @@ void Finder::FindInSupervisor(const SupervisorSpec& spec, const std::string& whe
     Add(where, "children", absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
     return;
   }
+  if (spec.pool != nullptr) FindInChild(spec.pool->child, spec, ChildAt(where, spec.pool->child, 0), depth);
   std::map<std::string, int> ids;
   for (const ChildSpec& child : spec.children) ++ids[child.id];
   for (size_t i = 0; i < spec.children.size(); ++i) {
@@ -124,6 +127,7 @@ void Finder::FindInChild(const ChildSpec& child, const SupervisorSpec& parent, c
     Add(where, "start_within", absl::StrCat(Text(child.start_within), " is no time to start in; it must be above 0"));
   }
   FindInBackoff(child, parent, where);
+  for (FieldProblem& problem : FindBudgetProblems(child, parent)) Add(where, problem.field, std::move(problem.what));
   FindInNames(child, where);
   FindInProcess(child, where);
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
@@ -142,13 +146,16 @@ void Finder::FindInShutdown(const ChildSpec& child, const std::string& where) {
   }
   if (child.subtree == nullptr || shutdown.kind == ChildShutdown::Kind::kInfinity) return;
   const absl::Duration needed = LongestStopOfChildren(*child.subtree);
-  if (shutdown.kind == ChildShutdown::Kind::kBrutalKill && !child.subtree->children.empty()) {
+  const bool has_children = !child.subtree->children.empty() || child.subtree->pool != nullptr;
+  if (shutdown.kind == ChildShutdown::Kind::kBrutalKill && has_children) {
     Add(where, "shutdown", "BrutalKill of a supervisor does not stop its children in order; give it time, or Infinity");
   } else if (shutdown.kind == ChildShutdown::Kind::kWithin && shutdown.timeout <= needed) {
     const std::string time = needed == absl::InfiniteDuration() ? "any time" : Text(needed);
     Add(where, "shutdown",
-        absl::StrCat(Text(shutdown.timeout), " is not more than its children may take to stop, one after another (",
-                     time, "); give it more, or Infinity"));
+        absl::StrCat(
+            Text(shutdown.timeout), " is not more than its children may take to stop, ",
+            child.subtree->pool != nullptr || child.subtree->stops_together ? "together (" : "one after another (",
+            time, "); give it more, or Infinity"));
   }
 }
 

@@ -30,6 +30,8 @@ absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
       return "stops its children";
     case SupervisionEvent::Kind::kParked:
       return "waits for its name";
+    case SupervisionEvent::Kind::kHeld:
+      return "waits for the handler of its last life to return";
   }
   return "?";
 }
@@ -51,6 +53,9 @@ std::string SupervisionEvent::ToString() const {
       break;
     case Kind::kBackoff:
       absl::StrAppend(&text, ", in ", absl::FormatDuration(wait), ", restart ", restarts);
+      break;
+    case Kind::kHeld:
+      absl::StrAppend(&text, ", at most ", absl::FormatDuration(wait));
       break;
     case Kind::kStartFailed:
     case Kind::kExited:

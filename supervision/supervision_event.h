@@ -30,6 +30,7 @@ struct SupervisionEvent {
     kGaveUp = 8,       // the supervisor gives up because of it: `reason`
     kShutdown = 9,     // the supervisor begins to stop its children: `reason`
     kParked = 10,      // it has lost its name, and waits for it: `reason`
+    kHeld = 11,        // it is exclusive, and waits, at most `wait`, for the handler of its killed life to return
   };
   Kind kind = Kind::kStarted;
   Pid supervisor;

@@ -106,6 +106,20 @@ class PlanDriver {
     plan_.DeleteChild(id, ++requests_, now_);
     return Carry();
   }
+  RestartPlan::RequestId StartMember(const std::string& id) {
+    plan_.StartMember(id, nullptr, ++requests_, now_);
+    return Carry();
+  }
+  RestartPlan::RequestId TerminatePid(Pid pid) {
+    plan_.TerminateChild(pid, ++requests_, now_);
+    return Carry();
+  }
+  // The child is killed, and its handler runs on, until it is Gone.
+  void KillStuck(const std::string& id) { Exit(id, ExitReason::KilledHandlerRunning()); }
+  void Gone(const std::string& id) {
+    plan_.Gone(stuck_.at(id), now_);
+    Carry();
+  }
   void FreeName(const std::string& name) {
     plan_.NameFreed(name, now_);
     Carry();
@@ -190,6 +204,10 @@ class PlanDriver {
       case Action::Kind::kWatchName:
         log_.push_back(absl::StrCat("watch ", action.name));
         break;
+      case Action::Kind::kAwaitGone:
+        log_.push_back(absl::StrCat("await gone ", id_of_.at(action.life)));
+        stuck_[id_of_.at(action.life)] = action.life;
+        break;
       case Action::Kind::kReport:
         events_.push_back(action.event);
         break;
@@ -247,6 +265,7 @@ class PlanDriver {
   std::map<RestartPlan::RequestId, absl::Status> replies_;
   std::map<RestartPlan::RequestId, int> answers_;
   std::set<RestartPlan::LifeId> asked_;
+  std::map<std::string, RestartPlan::LifeId> stuck_;
   std::deque<Action> actions_;
   std::vector<std::string> log_;
   std::vector<SupervisionEvent> events_;
