@@ -16,10 +16,12 @@ class LogSink {
  public:
   virtual ~LogSink() = default;
   virtual void Write(LogSeverity severity, absl::string_view line) = 0;
+  // False when it would throw such a line away: it need not be made.
+  virtual bool Takes(LogSeverity /*severity*/) const { return true; }
 
   // Writes "I/W/E line" to standard error. Lives for ever.
   static LogSink& Stderr();
-  // Writes nothing. Lives for ever.
+  // Writes nothing, and takes nothing. Lives for ever.
   static LogSink& Null();
 };
 

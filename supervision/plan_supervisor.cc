@@ -274,9 +274,12 @@ void PlanSupervisor::NameChanged(const NameChange& change) {
 // ---- Actions.
 
 void PlanSupervisor::CarryOut() {
-  for (std::vector<Action> actions = plan_->TakeActions(); !actions.empty(); actions = plan_->TakeActions()) {
+  // Its own while it runs: what it does may come back here.
+  std::vector<Action> actions = plan_->TakeActions(std::exchange(spare_actions_, {}));
+  for (; !actions.empty(); actions = plan_->TakeActions(std::move(actions))) {
     for (Action& action : actions) CarryOut(action);
   }
+  spare_actions_ = std::move(actions);
 }
 
 void PlanSupervisor::CarryOut(Action& action) {
@@ -409,8 +412,10 @@ void PlanSupervisor::Answer(Action& action) {
 
 void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
-  context().Log().Write(SeverityOf(event),
-                        absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
+  LogSink& log = context().Log();
+  if (const LogSeverity severity = SeverityOf(event); log.Takes(severity)) {
+    log.Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
+  }
   if (spec_->on_event) spec_->on_event(event);
   for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
 }

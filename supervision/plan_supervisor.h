@@ -139,6 +139,7 @@ class PlanSupervisor : public Supervisor {
   const int shard_count_;
 
   absl::optional<RestartPlan> plan_;
+  std::vector<Action> spare_actions_;  // empty; keeps its memory
   std::map<Pid, Life> lives_;
   std::map<LifeId, Pid> pids_;
   // Of exclusive children, until they are down and gone.

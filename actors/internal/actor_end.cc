@@ -93,6 +93,7 @@ void ActorCore::NoteCrash() {
 // proc_lib): who it was, why, in what, whose child, and who is linked to it.
 void ActorCore::ReportCrash() {
   if (rare_ == nullptr || rare_->crashed_in.empty()) return;
+  if (!system().log().Takes(LogSeverity::kError)) return;
   constexpr size_t kPeersNamedMax = 8;
   std::string line = self().ToString();
   if (rare_->options != nullptr && !rare_->options->label.empty()) {
