@@ -287,9 +287,12 @@ void PlanSupervisor::NameChanged(const NameChange& change) {
 // ---- Actions.
 
 void PlanSupervisor::CarryOut() {
-  for (std::vector<Action> actions = plan_->TakeActions(); !actions.empty(); actions = plan_->TakeActions()) {
+  // Its own while it runs: what it does may come back here.
+  std::vector<Action> actions = plan_->TakeActions(std::exchange(spare_actions_, {}));
+  for (; !actions.empty(); actions = plan_->TakeActions(std::move(actions))) {
     for (Action& action : actions) CarryOut(action);
   }
+  spare_actions_ = std::move(actions);
 }
 
 void PlanSupervisor::CarryOut(Action& action) {
@@ -382,7 +385,8 @@ absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpe
   ProcessChild process{.binary = child.process->binary,
                        .arguments = child.process->arguments,
                        .environment = child.process->environment,
-                       .node_name = child.process->node_name.empty() ? child.id : child.process->node_name};
+                       .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
+                       .limits = child.process->limits};
   // SIGTERM in the middle of the time it has; SIGKILL by us at its end.
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind == ChildShutdown::Kind::kWithin) process.stop_within = shutdown.timeout / 2;
@@ -427,8 +431,9 @@ void PlanSupervisor::Answer(Action& action) {
 
 void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
-  if (const LogSeverity severity = SeverityOf(event); context().Log().Wants(severity)) {
-    context().Log().Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
+  LogSink& log = context().Log();
+  if (const LogSeverity severity = SeverityOf(event); log.Wants(severity)) {
+    log.Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
   }
   if (spec_->on_event) spec_->on_event(event);
   for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);

@@ -142,6 +142,7 @@ class PlanSupervisor : public Supervisor {
   const int shard_count_;
 
   absl::optional<RestartPlan> plan_;
+  std::vector<Action> spare_actions_;  // empty; keeps its memory
   std::map<Pid, Life> lives_;
   std::map<LifeId, Pid> pids_;
   // What the last lives of children left for the next, by the child's id.

@@ -133,7 +133,8 @@ class RestartPlan {
   RestartPlan& operator=(const RestartPlan&) = delete;
 
   // What is to be done, oldest first. Carrying it out may call any input.
-  std::vector<Action> TakeActions();
+  // The memory of `spare` is used for the next ones.
+  std::vector<Action> TakeActions(std::vector<Action> spare = {});
 
   // Inputs: the first start, and the end.
   void StartAll(MonotonicTime now);
@@ -270,6 +271,7 @@ class RestartPlan {
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
   void WaitIsOver(Child& child);
+  void EndWait(Child& child);
   void StartOrHold(Child& child);
   void Hold(Child& child);
   void HoldAllWithPredecessors();

@@ -41,7 +41,7 @@ struct Event {
   uint64_t id = 0;                                             // monitor or timer
   uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
   MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
-  bool is_sent_exit = false;  // kExit, kParentExit: by Exit, for which no room is kept
+  bool is_sent_exit = false;                                   // kExit, kParentExit: by Exit, for which no room is kept
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
   Payload payload;
