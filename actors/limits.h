@@ -55,12 +55,18 @@ inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
 // Room for the signals these may cause is kept from the moment they are made.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
+// Exits by Exit, not along a link, that wait at an actor that traps; more are
+// merged. No room is kept for them, and nobody means to send so many.
+inline constexpr size_t kExitsWaitingPerActorMax = 1000;
 inline constexpr size_t kTimersPerActorMax = 10000;
 inline constexpr size_t kAsksPerActorMax = 100000;
 // A cause chain is read by people: deeper or longer ones lose their oldest
 // causes, and say so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
+// A crash report is read by people, and hangs on an exit reason.
+inline constexpr int kLastMessagesMax = 100;
+inline constexpr size_t kReportedContentsBytesMax = 1024;
 // A name of an actor is an address written by people.
 inline constexpr size_t kNameBytesMax = 255;
 // A node's name is a DNS label (RFC 1035).
@@ -111,6 +117,10 @@ inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
 // From a process child's start to the parent's answer to its node; a loaded
 // machine may take long to start a process.
 inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
+// Of what a process child wrote to its standard error, these are kept for its
+// exit reason.
+inline constexpr size_t kLastWordsLinesMax = 10;
+inline constexpr size_t kLastWordsBytesMax = 1000;
 // Silence between a parent and its process child: one that is stopped or stuck
 // is noticed, one on a loaded machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);

@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/process_limits.h"
 
 namespace understudy {
 
@@ -103,7 +104,21 @@ struct ProcessSpec {
   std::vector<std::pair<std::string, std::string>> environment;
   // A DNS label; the child's id when empty.
   std::string node_name;
+  // What it may use at most. Where the platform cannot hold it to that, its
+  // start fails.
+  ProcessLimits limits;
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
+};
+
+// A worker that a registered factory makes (actor_factories.h): unlike any
+// other it can be written to a file.
+struct FactoryCall {
+  std::string name;
+  // A protobuf message for the factory: its full name and its bytes. Both empty
+  // for none.
+  std::string argument_type;
+  std::string argument;
+  friend bool operator==(const FactoryCall&, const FactoryCall&) = default;
 };
 
 struct SupervisionEvent;
@@ -133,6 +148,8 @@ struct ChildSpec {
   std::shared_ptr<const SupervisorSpec> subtree;
   // Of a process.
   absl::optional<ProcessSpec> process;
+  // Of a worker, where a registered factory makes it; `start` is then its.
+  absl::optional<FactoryCall> factory;
   std::shared_ptr<const ChildStart> start;
 };
 
@@ -174,6 +191,9 @@ absl::Duration LongestStopOfChildren(const SupervisorSpec& spec);
 absl::string_view RestartTypeName(RestartType type);
 absl::string_view RestartStrategyName(RestartStrategy strategy);
 absl::string_view ChildKindName(ChildKind kind);
+
+// One child, as in the tree's lines: "lot-1: transient worker, killed".
+std::string DescribeChild(const ChildSpec& child);
 
 // The tree, one line for each actor, children indented; what is the default is
 // left out:

@@ -24,6 +24,10 @@ inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
 // Who is told of what a supervisor does.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
 
+// A report in several lines, unless its reader says otherwise.
+inline constexpr size_t kSupervisionReportBytesMax = size_t{8} << 10;
+// A tree is written by people; a file that is longer was not meant.
+inline constexpr size_t kTreeFileBytesMax = size_t{16} << 20;
 // Children in one answer to WhichChildren: a query must not hold up its
 // supervisor.
 inline constexpr size_t kChildrenPerAnswerMax = 1000;

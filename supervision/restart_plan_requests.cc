@@ -252,6 +252,8 @@ std::vector<ChildInfo> RestartPlan::WhichChildren(uint64_t after, size_t at_most
   return result;
 }
 
+bool RestartPlan::HasChild(absl::string_view id) const { return FindId(id) != nullptr; }
+
 absl::StatusOr<ChildSpec> RestartPlan::GetChildSpec(absl::string_view id) const {
   const Child* child = FindId(id);
   if (child == nullptr) return absl::NotFoundError(absl::StrCat("there is no child '", id, "'"));
@@ -267,8 +269,13 @@ void RestartPlan::Reply(RequestId request, absl::Status status, Pid pid) {
 
 void RestartPlan::Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason) {
   Action action{.kind = Action::Kind::kReport};
-  action.event = {
-      .kind = kind, .child = child.spec->id, .pid = pid, .reason = reason, .restarts = child.restarts, .time = now_};
+  action.event = {.kind = kind,
+                  .child = child.spec->id,
+                  .pid = pid,
+                  .reason = reason,
+                  .restarts = child.restarts,
+                  .time = now_,
+                  .spec = child.spec};
   actions_.push_back(std::move(action));
 }
 

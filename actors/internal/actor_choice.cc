@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "understudy/actors/internal/actor_core.h"
 
 namespace understudy::internal {
@@ -22,79 +24,97 @@ BehaviorTable* ActorCore::Effective() {
   return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
 }
 
-// Bit i is set when clause i's guard holds. Ends the actor when one throws.
-uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
-  uint64_t holding = 0;
-  std::exception_ptr thrown;
-  InUserCode([&] {
-    thrown = Caught([&] {
-      for (size_t i = 0; i < table.clauses.size(); ++i) {
-        const ClauseEntry& clause = table.clauses[i];
-        if (clause.guard == nullptr || clause.guard(*actor_)) holding |= uint64_t{1} << i;
-      }
-    });
+// The clauses whose guards hold. Ends the actor when one throws.
+ClauseSet ActorCore::HoldingGuards(const BehaviorTable& table) {
+  ClauseSet holding;
+  holding.set();
+  if (!table.has_guards()) return holding;
+  const BehaviorExtra& extra = *table.extra();
+  const std::exception_ptr thrown = CaughtInUserCode([&] {
+    for (const uint8_t clause : extra.guarded) {
+      if (!extra.clauses[clause].Holds(*actor_)) holding.reset(clause);
+    }
   });
-  if (is_fenced_) return 0;
+  if (is_fenced_) return {};
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
-  return has_exit_ ? 0 : holding;
+  return has_exit_ ? ClauseSet() : holding;
 }
 
-// The first message of the mailbox that a clause takes, and that clause.
-ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64_t guards) {
+// The first clause from `first` on that takes the message; kNone when none
+// does, or a predicate has ended the actor.
+size_t ActorCore::ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message,
+                                  const ClauseSet& guards) {
+  for (size_t i = first; i != BehaviorTable::kNone; i = table.Next(i)) {
+    if (!guards[i]) continue;
+    const ClauseExtra* const extra = table.extra(i);
+    if (extra == nullptr || extra->predicate == nullptr) return i;
+    bool takes = false;
+    const std::exception_ptr thrown = CaughtInUserCode([&] { takes = extra->predicate(message.value()); });
+    if (is_fenced_) return BehaviorTable::kNone;
+    if (thrown != nullptr) {
+      SetExit(DescribeException(thrown), ExitCause::kOwn);
+      return BehaviorTable::kNone;
+    }
+    if (takes) return i;
+  }
+  return BehaviorTable::kNone;
+}
+
+// The first message of the mailbox for each rank of its clauses.
+void ActorCore::AddCandidates(BehaviorTable& table, size_t place, const ClauseSet& guards, Choices& candidates) {
+  const auto rank_of = [&](size_t clause) { return table.has_ranks() ? table.extra(clause)->rank : 0; };
+  size_t first = BehaviorTable::kNone;
+  absl::InlinedVector<int, 8> ranks;  // that have no message yet
+  for (size_t i = table.ClauseFor(place); i != BehaviorTable::kNone; i = table.Next(i)) {
+    if (!guards[i]) continue;
+    if (first == BehaviorTable::kNone) first = i;
+    if (std::find(ranks.begin(), ranks.end(), rank_of(i)) == ranks.end()) ranks.push_back(rank_of(i));
+  }
   Envelope* const newest = cell().queue(place).newest;
-  Envelope* before = newest;
-  do {
+  Envelope* before = nullptr;
+  while (!ranks.empty() && before != newest) {
+    if (before == nullptr) before = newest;
     Envelope* const envelope = before->next;
-    if (!envelope->has(Envelope::kIsPostponed)) {
-      bool is_selective = false;
-      for (size_t i = 0; i < table.clauses.size(); ++i) {
-        ClauseEntry& clause = table.clauses[i];
-        if (clause.mailbox != static_cast<int>(place) || (guards >> i & 1U) == 0) continue;
-        is_selective = true;
-        bool takes = clause.predicate == nullptr;
-        if (!takes) {
-          std::exception_ptr thrown;
-          InUserCode([&] { thrown = Caught([&] { takes = clause.predicate(envelope->value()); }); });
-          if (is_fenced_) return {};
-          if (thrown != nullptr) {
-            SetExit(DescribeException(thrown), ExitCause::kOwn);
-            return {};
-          }
-        }
-        if (takes) return {.envelope = envelope, .before = before, .clause = &clause};
+    const size_t clause =
+        envelope->has(Envelope::kIsPostponed) ? BehaviorTable::kNone : ClauseThatTakes(table, first, *envelope, guards);
+    if (has_exit_ || is_fenced_) return;
+    if (clause != BehaviorTable::kNone) {
+      if (const auto rank = std::find(ranks.begin(), ranks.end(), rank_of(clause)); rank != ranks.end()) {
+        ranks.erase(rank);
+        candidates.push_back({.envelope = envelope, .before = before, .clause = clause});
       }
-      if (!is_selective) return {};
     }
     before = envelope;
-  } while (before != newest);
-  return {};
+  }
 }
 
 ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
-  const uint64_t guards = table.has_guards ? HoldingGuards(table) : ~uint64_t{0};
+  const ClauseSet guards = HoldingGuards(table);
   Choices candidates;
-  for (uint64_t waiting = Waiting() & table.mailboxes; waiting != 0 && !has_exit_ && !is_fenced_;
+  for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !has_exit_ && !is_fenced_;
        waiting &= waiting - 1) {
-    const Choice choice = ChooseIn(table, static_cast<size_t>(std::countr_zero(waiting)), guards);
-    if (choice.clause != nullptr) candidates.push_back(choice);
+    AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
   return candidates;
 }
 
-// Ranks take turns from the top, each up to its quota while it has mail.
+// Ranks take turns from the top, each up to its quota while it has mail. There
+// is a candidate.
 ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choices& candidates) {
-  for (size_t tried = 0; tried <= table.ranks.size(); ++tried) {
-    const int rank = table.ranks[rank_index_];
+  const auto is_older = [](const Choice& a, const Choice& b) { return a.envelope->stamp < b.envelope->stamp; };
+  if (!table.has_ranks()) return *std::min_element(candidates.begin(), candidates.end(), is_older);
+  const std::vector<int>& ranks = table.extra()->ranks;
+  for (size_t tried = 0; tried <= ranks.size(); ++tried) {
     Choice best;
     for (const Choice& candidate : candidates) {
-      if (candidate.clause->rank != rank) continue;
-      if (best.clause == nullptr || candidate.envelope->stamp < best.envelope->stamp) best = candidate;
+      if (table.extra(candidate.clause)->rank != ranks[rank_index_]) continue;
+      if (best.envelope == nullptr || is_older(candidate, best)) best = candidate;
     }
-    if (best.clause != nullptr && rank_used_ < best.clause->quota) {
+    if (best.envelope != nullptr && rank_used_ < table.extra(best.clause)->quota) {
       ++rank_used_;
       return best;
     }
-    rank_index_ = static_cast<uint8_t>((rank_index_ + 1U) % table.ranks.size());
+    rank_index_ = static_cast<uint8_t>((rank_index_ + 1U) % ranks.size());
     rank_used_ = 0;
   }
   return {};
@@ -104,7 +124,6 @@ bool ActorCore::HandleOne() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
   if (IsReceiving()) return ReceiveOne(*table);
-  if (table->is_simple && !has_postponed_ && (rare_ == nullptr || rare_->events.empty())) return HandleSimple(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {
     auto& events = rare_->events;
@@ -124,25 +143,7 @@ bool ActorCore::HandleOne() {
     rank_used_ = 0;
     return false;
   }
-  HandleMessage(ChooseByRank(*table, candidates));
-  return true;
-}
-
-// One rank, no guards, no predicates, no events: the oldest of what waits.
-bool ActorCore::HandleSimple(BehaviorTable& table) {
-  uint64_t waiting = Waiting() & table.mailboxes;
-  if (waiting == 0) return false;
-  auto place = static_cast<size_t>(std::countr_zero(waiting));
-  Envelope* before = cell().queue(place).newest;
-  for (waiting &= waiting - 1; waiting != 0; waiting &= waiting - 1) {
-    const auto other = static_cast<size_t>(std::countr_zero(waiting));
-    Envelope* const newest = cell().queue(other).newest;
-    if (newest->next->stamp < before->next->stamp) {
-      before = newest;
-      place = other;
-    }
-  }
-  HandleMessage({.envelope = before->next, .before = before, .clause = table.ClauseFor(static_cast<int>(place))});
+  HandleMessage(*table, ChooseByRank(*table, candidates));
   return true;
 }
 

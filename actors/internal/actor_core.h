@@ -12,8 +12,9 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_asks.cc, actor_timers.cc, actor_life.cc
-// (start), actor_end.cc, context.cc.
+// actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
+// actor_asks.cc, actor_timers.cc, actor_life.cc (start), actor_end.cc,
+// actor_crash.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -24,11 +25,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/actor_rare.h"
@@ -45,7 +48,8 @@ absl::Status UnansweredError(Pid callee);
 class ActorCore final : public CellOwner {
  public:
   // Begins a life in `system`. Any thread; the actor runs on its own turns.
-  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make);
+  // `parents_monitor`: the id of one that the parent has of it from the beginning, or 0.
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor = 0);
 
   // Runnable.
   void Run() override;
@@ -73,6 +77,8 @@ class ActorCore final : public CellOwner {
   void FinishStart();
 
   Pid SpawnChild(SpawnOptions options, MakeActor make);
+  // Names the handler of the parent's monitor `id` of `target`.
+  void AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void Link(Pid peer);
   void Unlink(Pid peer);
   uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
@@ -137,8 +143,11 @@ class ActorCore final : public CellOwner {
   struct Choice {
     Envelope* envelope = nullptr;
     Envelope* before = nullptr;  // in the ring of its mailbox
-    ClauseEntry* clause = nullptr;
+    size_t clause = 0;
   };
+  // A look at what has come costs a cache line that its senders write: not after
+  // each message.
+  static constexpr int kDrainEvery = 8;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
   explicit ActorCore(Pid parent);
@@ -156,39 +165,67 @@ class ActorCore final : public CellOwner {
   void OnStale(Envelope* envelope);
   uint64_t OpenMask();
   template <class F>
-  void InUserCode(F&& code) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
     UserCode user(*ThisTurn().worker);
     code();
   }
+  // The exception that left it, or null.
+  template <class F>
+  ABSL_ATTRIBUTE_ALWAYS_INLINE std::exception_ptr CaughtInUserCode(F&& code) {
+    UserCode user(*ThisTurn().worker);
+    return Caught(code);
+  }
 
-  // actor_queues.cc.
+  // actor_queues.h, actor_queues.cc.
   void Enqueue(Envelope* envelope);
+  Envelope* Parsed(Envelope* envelope);
+  void ReleaseCredit(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
   void Leave(Envelope* envelope);
   void TakeOut(Envelope* envelope, Envelope* before);
-  void PutBack(Envelope* envelope);
+  void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
   void CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
+  void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
+
+  // actor_estate.cc.
+  uint64_t HeirsMonitor() const;
+  bool IsKept(const Envelope& envelope);
+  bool KeepEarly(Envelope* envelope);
+  Estate LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason);
+  void TakeEstate();
+  void TakeLegacy(const Legacy& legacy, Envelope* envelope);
+
+  // actor_ledger.cc: every fate but handled, which the mailbox counts.
+  LedgerBook::Counts& LedgerOf(size_t place);
+  void Count(size_t place, Fate fate);
+  // A message is in hand as long as its handler may await: it has no fate.
+  void CountInHand(Activation& activation);
+  void CountOutOfHand(Activation& activation);
 
   // actor_choice.cc.
   bool HandleOne();
-  bool HandleSimple(BehaviorTable& table);
+  bool HandleOldest(int& budget);
+  bool HandlesOldest() const;
   bool IsHeld() const;
   BehaviorTable* Effective();
   uint64_t Waiting() const { return has_mail_ & ~(rare_ == nullptr ? 0 : rare_->leased); }
   using Choices = absl::InlinedVector<Choice, 8>;
   Choices Candidates(BehaviorTable& table);
-  Choice ChooseIn(BehaviorTable& table, size_t place, uint64_t guards);
+  size_t ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message, const ClauseSet& guards);
+  void AddCandidates(BehaviorTable& table, size_t place, const ClauseSet& guards, Choices& candidates);
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
-  uint64_t HoldingGuards(BehaviorTable& table);
+  ClauseSet HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.cc.
-  void HandleMessage(const Choice& choice);
+  void HandleMessage(BehaviorTable& table, const Choice& choice);
+  void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
+  void HandleAtOnce(Envelope* envelope, MessageHandler& handler);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
@@ -220,7 +257,9 @@ class ActorCore final : public CellOwner {
   // actor_signals.cc.
   void Act(Signal signal);
   void OnExitSignal(const Signal& signal);
-  void OnDownSignal(const Signal& signal);
+  SentExits& SentExitsOf(const Event& event);
+  void TakeSentExit(Event& event);
+  void OnDownSignal(Signal signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
   // What ends an actor: what it did, what it was told, or a Kill.
@@ -242,11 +281,13 @@ class ActorCore final : public CellOwner {
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
   void FireTimers();
+  void AddIdleEvent(const Timer& timer);
   void ArmExecutor();
   void AddBehaviorTimers(const BehaviorTable& table);
   void RemoveBehaviorTimers();
 
   // actor_life.cc.
+  struct Starter;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();
@@ -264,14 +305,18 @@ class ActorCore final : public CellOwner {
   void DropActivations(const ExitReason& reason);
   void DropHandlers();
   void LeaveRegistry();
-  void BuryWaiting(const ExitReason& reason);
-  void Bury(Envelope* rest, const ExitReason& reason);
+  // With `kept`, what the successor is to have goes there.
+  void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
+  void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
   void BuryEnded(Signal signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
-  void TellOfEnd(const ExitReason& reason);
+  void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
+  void Free();
+
+  // actor_crash.cc.
+  void KeepMessage(const Activation& activation);
   void NoteCrash();
   void ReportCrash();
-  void Free();
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

@@ -18,9 +18,12 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -35,8 +38,10 @@ struct Event {
   enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
   Kind kind = Kind::kTimer;
   uint64_t stamp = 0;
-  uint64_t id = 0;     // monitor or timer
-  uint64_t epoch = 0;  // of the behaviour, for its timers; 0 for others
+  uint64_t id = 0;                                             // monitor or timer
+  uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
+  MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
+  bool is_sent_exit = false;                                   // kExit, kParentExit: by Exit, for which no room is kept
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
   Payload payload;
@@ -62,6 +67,13 @@ struct ReceiveUnderWay {
   bool is_taken = false;                        // what it waited for is in hand
 };
 
+// Exits that were sent and wait to be handled, and those beyond the limit: the
+// last that waits stands for them too.
+struct SentExits {
+  size_t waiting = 0;
+  int64_t merged = 0;
+};
+
 struct NameWatch {
   uint64_t registry_id = 0;
   std::string name;
@@ -73,6 +85,8 @@ struct Birth {
   MakeActor make;
   std::unique_ptr<SpawnOptions> options;  // null for the plainest
   bool tells_outcome = false;             // the handler itself is the parent's
+  uint64_t parents_monitor = 0;           // and so is this one's
+  Estate estate;
   absl::optional<ExitReason> has_failed;  // before anything ran
 };
 
@@ -81,10 +95,13 @@ struct Rare {
   bool tells_outcome = false;  // and has not yet
 
   absl::optional<ExitReason> exit;  // Normal without one
-  std::string crashed_in;           // what it handled, when it ends abnormally by its own doing
+  bool has_crashed = false;         // it ends abnormally by its own doing; `exit` says what it was at
+  std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
-  std::vector<Envelope*> unsorted;  // came after what ends the actor
+  Estate inherited;                    // until there are mailboxes for it
+  LedgerBook::Page* ledger = nullptr;  // of fates other than handled
+  std::vector<Envelope*> unsorted;     // came after what ends the actor
   std::list<Event> events;
   std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
   absl::InlinedVector<Waiter, 2> resumable;
@@ -105,6 +122,8 @@ struct Rare {
   std::map<uint64_t, NameWatch> name_watches;
   uint64_t last_name_watch = 0;
   bool traps_exits = false;
+  SentExits sent_exits;
+  SentExits parents_sent_exits;
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;

@@ -36,7 +36,7 @@ void ActorCore::Act(Signal signal) {
       links().OnDemonitor(signal.from, signal.id);
       return;
     case SignalKind::kDown:
-      OnDownSignal(signal);
+      OnDownSignal(std::move(signal));
       return;
     case SignalKind::kRequestStop:
       OnRequestStop(signal);
@@ -83,24 +83,46 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   }
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
+      .is_sent_exit = !signal.is_link,
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
       .handler = from_parent ? rare().parent_exit_handler : rare().exit_handler};
+  if (event.is_sent_exit) {
+    SentExits& sent = SentExitsOf(event);
+    if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
+      ++sent.merged;
+      system().CountMergedExit();
+      return;
+    }
+    ++sent.waiting;
+  }
   AddEvent(std::move(event));
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
     rare().parent_exit_timer = AddTimer(system().clock().Now() + shutdown_within(), {.kind = Timer::Kind::kParentExit});
   }
 }
 
-void ActorCore::OnDownSignal(const Signal& signal) {
+SentExits& ActorCore::SentExitsOf(const Event& event) {
+  return event.kind == Event::Kind::kParentExit ? rare_->parents_sent_exits : rare_->sent_exits;
+}
+
+// It waits no more. The last that waited stands for those that were merged.
+void ActorCore::TakeSentExit(Event& event) {
+  SentExits& sent = SentExitsOf(event);
+  if (--sent.waiting == 0) event.payload.As<ExitEvent>().merged = std::exchange(sent.merged, 0);
+}
+
+void ActorCore::OnDownSignal(Signal signal) {
   if (!links().OnDown(signal.id)) return;
   const auto handler = rare().monitor_handlers.find(signal.id);
   if (handler == rare().monitor_handlers.end()) return;
+  Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
+  if (signal.payload.is_typed()) down.estate = std::move(signal.payload.As<Estate>());
   AddEvent({.kind = Event::Kind::kDown,
             .id = signal.id,
             .peer = signal.from,
-            .payload = Payload::Of(Down{.pid = signal.from, .monitor = signal.id, .reason = signal.reason}),
+            .payload = Payload::Of(std::move(down)),
             .handler = std::move(handler->second)});
   rare().monitor_handlers.erase(handler);
 }
@@ -116,8 +138,11 @@ void ActorCore::OnRequestStop(const Signal& signal) {
 Pid ActorCore::SpawnChild(SpawnOptions options, MakeActor make) {
   const bool is_linked = options.link == SpawnLink::kLinked;
   std::shared_ptr<MessageHandler> outcome = options.outcome_handler;
-  const Pid child = Spawn(system(), self(), std::move(options), std::move(make));
+  std::shared_ptr<MessageHandler> down = options.down_handler;
+  const uint64_t monitor = down == nullptr ? 0 : links().NewId();
+  const Pid child = Spawn(system(), self(), std::move(options), std::move(make), monitor);
   if (is_linked) links().OnLink(child);
+  if (down != nullptr) AddMonitor(monitor, child, std::move(down));
   if (outcome != nullptr) rare().outcome_handlers.emplace(child, std::move(outcome));
   return child;
 }
@@ -141,33 +166,38 @@ void ActorCore::Unlink(Pid peer) {
     return event.kind == Event::Kind::kParentExit && event.peer == peer;
   });
   if (takes_back) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
-  rare().events.erase(
-      std::remove_if(rare().events.begin(), rare().events.end(),
-                     [&](const Event& event) {
-                       return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
-                              event.peer == peer;
-                     }),
-      rare().events.end());
+  rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
+                                     [&](Event& event) {
+                                       const bool is_exit =
+                                           event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit;
+                                       if (!is_exit || event.peer != peer) return false;
+                                       if (event.is_sent_exit) TakeSentExit(event);
+                                       return true;
+                                     }),
+                      rare().events.end());
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }
 
 uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = links().Monitor(target);
-  rare().monitor_handlers.emplace(id, std::move(handler));
-  if (links().monitor_count() > limits::kMonitorsPerActorMax) {
-    system().Post(Signal{
-        .kind = SignalKind::kDown,
-        .from = target,
-        .to = self(),
-        .id = id,
-        .reason = ExitReason::Failed(MakeError(
-            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
-    return id;
-  }
-  if (is_ending_) return id;
+  const uint64_t id = links().NewId();
+  AddMonitor(id, target, std::move(handler));
+  if (is_ending_ || links().monitor_count() > limits::kMonitorsPerActorMax) return id;
   system().Post({.kind = SignalKind::kMonitor, .from = self(), .to = target, .id = id});
   return id;
+}
+
+void ActorCore::AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
+  links().Monitor(id, target);
+  rare().monitor_handlers.emplace(id, std::move(handler));
+  if (links().monitor_count() <= limits::kMonitorsPerActorMax) return;
+  system().Post(
+      Signal{.kind = SignalKind::kDown,
+             .from = target,
+             .to = self(),
+             .id = id,
+             .reason = ExitReason::Failed(MakeError(
+                 ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
 }
 
 void ActorCore::Demonitor(uint64_t id) {

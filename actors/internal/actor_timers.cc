@@ -41,10 +41,7 @@ void ActorCore::FireTimers() {
         const bool is_quiet = due <= now;
         if (is_quiet) {
           timer->since = now;
-          AddEvent({.kind = Event::Kind::kTimer,
-                    .epoch = rare().epoch,
-                    .payload = Payload::Of(TimerEvent{}),
-                    .handler = timer->handler});
+          AddIdleEvent(*timer);
         }
         const size_t place = timer->place;
         rare().behavior_timers[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
@@ -76,10 +73,21 @@ void ActorCore::FireTimers() {
   }
 }
 
+// One at a time: while a handler that awaits holds the actor they do not pile up.
+void ActorCore::AddIdleEvent(const Timer& timer) {
+  const auto waits = [&](const Event& event) { return event.epoch == timer.epoch && event.handler == timer.handler; };
+  if (std::any_of(rare().events.begin(), rare().events.end(), waits)) return;
+  AddEvent({.kind = Event::Kind::kTimer,
+            .epoch = timer.epoch,
+            .idle_since = rare().last_message,
+            .payload = Payload::Of(TimerEvent{}),
+            .handler = timer.handler});
+}
+
 void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
-  if (table.timers.empty()) return;
+  if (table.extra() == nullptr || table.extra()->timers.empty()) return;
   const MonotonicTime now = system().clock().Now();
-  for (const TimerEntry& entry : table.timers) {
+  for (const TimerEntry& entry : table.extra()->timers) {
     switch (entry.kind) {
       case TimerEntry::Kind::kAt: {
         const absl::Duration left = std::max(entry.at - system().clock().WallNow(), absl::ZeroDuration());

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/message_handler.h"
 #include "understudy/actors/replier.h"
 #include "understudy/actors/task.h"
 
@@ -42,6 +43,43 @@ template <class A, class R, class... Args>
 struct HandlerClass<R (A::*)(Args...) const noexcept> {
   using type = A;
 };
+
+// The type of its first parameter; void when it has none, or when that is a
+// template's.
+template <class F>
+struct FirstParameter {
+  using type = void;
+};
+template <class R, class First, class... Rest>
+struct FirstParameter<R (*)(First, Rest...)> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...)> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) const> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) noexcept> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) const noexcept> {
+  using type = First;
+};
+template <class F>
+  requires requires { &F::operator(); }
+struct FirstParameter<F> {
+  using type = typename FirstParameter<decltype(&F::operator())>::type;
+};
+
+// Calling it leaves the message moved from.
+template <class F, class Request>
+inline constexpr bool kMovesMessage =
+    std::is_same_v<typename FirstParameter<F>::type, Request> && !std::is_trivially_copyable_v<Request>;
 
 // Calls `handler` on `self` with `args`.
 template <class F, class... Args>
@@ -153,16 +191,17 @@ void RunAndFinish(Activation& activation, Fn call) {
 }
 
 template <class M, class F>
-class TypedHandler final : public MessageHandler {
+class TypedHandler {
  public:
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
   using Reply = typename Traits::Reply;
 
-  explicit TypedHandler(F handler) : MessageHandler(kAwaits), handler_(std::move(handler)) {}
+  explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
 
-  void Run(Actor& self, Activation& activation) override {
+  void Run(Actor& self, Activation& activation) {
     Request& request = activation.As<Request>();
+    if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
     if constexpr (CanCallHandler<F, Request&&>()) {
       using R = decltype(CallHandler(handler_, self, std::move(request)));
       using Result = typename TaskResult<R>::type;
@@ -204,14 +243,20 @@ class TypedHandler final : public MessageHandler {
       return false;  // does not compile anyway: Run says why
     }
   }
-  static constexpr bool kAwaits = Awaits();
-
   F handler_;
+
+ public:
+  static constexpr bool kAwaits = Awaits();
 };
 
 template <class M, class F>
-std::unique_ptr<MessageHandler> MakeHandler(F handler) {
-  return std::make_unique<TypedHandler<M, F>>(std::move(handler));
+MessageHandler MakeHandler(F handler) {
+  return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
+}
+// For what several may hold: events, timers, signals.
+template <class M, class F>
+std::shared_ptr<MessageHandler> MakeSharedHandler(F handler) {
+  return std::make_shared<MessageHandler>(MakeHandler<M>(std::move(handler)));
 }
 
 }  // namespace understudy::internal
