@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
@@ -102,7 +103,7 @@ class Activation {
   Activation(ActorCore& core, Source source) : core_(core), source_(source) {}
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
-  ~Activation() {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
     if (held_ != nullptr) held_ = nullptr;  // its frame uses the message
     if (envelope != nullptr) Envelope::Delete(envelope);
   }
@@ -176,6 +177,7 @@ class Activation {
   bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
   bool is_complete = false;
+  bool is_in_hand = false;  // and counted so: it awaits, or may
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
 

@@ -86,8 +86,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
 
 void ActorCore::RunHook(Hook& hook) {
   if (hook == nullptr) return;
-  std::exception_ptr thrown;
-  InUserCode([&] { thrown = Caught([&] { hook(*actor_); }); });
+  const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*actor_); });
   if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), ExitCause::kOwn);
 }
 

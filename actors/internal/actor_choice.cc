@@ -30,13 +30,10 @@ ClauseSet ActorCore::HoldingGuards(const BehaviorTable& table) {
   holding.set();
   if (!table.has_guards()) return holding;
   const BehaviorExtra& extra = *table.extra();
-  std::exception_ptr thrown;
-  InUserCode([&] {
-    thrown = Caught([&] {
-      for (const uint8_t clause : extra.guarded) {
-        if (!extra.clauses[clause].Holds(*actor_)) holding.reset(clause);
-      }
-    });
+  const std::exception_ptr thrown = CaughtInUserCode([&] {
+    for (const uint8_t clause : extra.guarded) {
+      if (!extra.clauses[clause].Holds(*actor_)) holding.reset(clause);
+    }
   });
   if (is_fenced_) return {};
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -52,8 +49,7 @@ size_t ActorCore::ClauseThatTakes(BehaviorTable& table, size_t first, const Enve
     const ClauseExtra* const extra = table.extra(i);
     if (extra == nullptr || extra->predicate == nullptr) return i;
     bool takes = false;
-    std::exception_ptr thrown;
-    InUserCode([&] { thrown = Caught([&] { takes = extra->predicate(message.value()); }); });
+    const std::exception_ptr thrown = CaughtInUserCode([&] { takes = extra->predicate(message.value()); });
     if (is_fenced_) return BehaviorTable::kNone;
     if (thrown != nullptr) {
       SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -125,14 +121,9 @@ ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choi
 }
 
 bool ActorCore::HandleOne() {
-  // Nothing waits but messages.
-  if (rare_ == nullptr && behavior_ != nullptr && behavior_->is_simple() && !has_postponed_) {
-    return HandleSimple(*behavior_);
-  }
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
   if (IsReceiving()) return ReceiveOne(*table);
-  if (table->is_simple() && !has_postponed_ && (rare_ == nullptr || rare_->events.empty())) return HandleSimple(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {
     auto& events = rare_->events;
@@ -153,24 +144,6 @@ bool ActorCore::HandleOne() {
     return false;
   }
   HandleMessage(*table, ChooseByRank(*table, candidates));
-  return true;
-}
-
-// One rank, no guards, no predicates, no events: the oldest of what waits.
-bool ActorCore::HandleSimple(BehaviorTable& table) {
-  uint64_t waiting = Waiting() & table.mailboxes();
-  if (waiting == 0) return false;
-  auto place = static_cast<size_t>(std::countr_zero(waiting));
-  Envelope* before = cell().queue(place).newest;
-  for (waiting &= waiting - 1; waiting != 0; waiting &= waiting - 1) {
-    const auto other = static_cast<size_t>(std::countr_zero(waiting));
-    Envelope* const newest = cell().queue(other).newest;
-    if (newest->next->stamp < before->next->stamp) {
-      before = newest;
-      place = other;
-    }
-  }
-  HandleMessage(table, {.envelope = before->next, .before = before, .clause = table.ClauseFor(place)});
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/constructing.h"
 
 namespace understudy::internal {
@@ -90,9 +91,9 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    Trace("handles", starting);
+    if (system().has_tracer()) Trace("handles", starting);
     current_ = &starting;
-    InUserCode([&] { thrown = Caught([&] { next.emplace(actor_->Start()); }); });
+    thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     current_ = nullptr;
   }
   if (is_fenced_) return;
@@ -128,7 +129,6 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
-    system().CountUnsorted();
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
@@ -136,7 +136,6 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   }
   const uint64_t bytes = declaration->has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
   if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
-    system().CountUnsorted();
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);
     }

@@ -34,8 +34,7 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
     if (entry.type != event.payload.type()) continue;
     bool takes = entry.predicate == nullptr;
     if (!takes) {
-      std::exception_ptr thrown;
-      InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
+      const std::exception_ptr thrown = CaughtInUserCode([&] { takes = entry.predicate(event.payload.value()); });
       if (is_fenced_) return nullptr;
       if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
     }
