@@ -12,6 +12,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/local_registry.h"
 
 namespace understudy {
@@ -84,6 +85,8 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
       mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
   core_.set_registry(registry_.get());
   if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
+  core_.set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));
+  core_.set_reports_crashes(options_.crash_reports == CrashReports::kYes);
   internal::AddSystem(&core_);
 }
 

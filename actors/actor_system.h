@@ -51,6 +51,10 @@ namespace understudy {
 // changes nothing else, and costs a lock and a search for each ask.
 enum class FindCallCycles { kInDebugBuilds, kAlways, kNever };
 
+// Whether an actor that ends abnormally by its own doing leaves a CrashReport,
+// on its exit reason and in the log.
+enum class CrashReports { kYes, kNo };
+
 struct ActorSystemOptions {
   // Becomes the node's name when a Node adopts the system; a DNS label.
   std::string name = "local";
@@ -66,6 +70,11 @@ struct ActorSystemOptions {
   // How long the destructor lets actors end by themselves.
   absl::Duration shutdown_within = absl::Seconds(5);
   FindCallCycles call_cycles = FindCallCycles::kInDebugBuilds;
+  // How many of its last messages each actor keeps for its CrashReport; at most
+  // limits::kLastMessagesMax. With 0 a report has the one in hand, and messages
+  // cost nothing more; with others a few hundred nanoseconds each.
+  int last_messages = 0;
+  CrashReports crash_reports = CrashReports::kYes;
 };
 
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {

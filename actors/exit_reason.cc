@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/limits.h"
 
@@ -18,7 +19,8 @@ struct ExitReason::Rest {
   std::string exception_type;
   std::string detail;
   bool causes_cut = false;
-  std::unique_ptr<const ExitReason> cause;
+  std::shared_ptr<const CrashReport> crash;
+  std::shared_ptr<const ExitReason> cause;
 };
 
 namespace {
@@ -28,6 +30,11 @@ namespace {
 constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
 
 std::string Clip(absl::string_view text) { return std::string(text.substr(0, kTextBytesMax)); }
+
+// ": first line | second line"; nothing of nothing.
+std::string InOneLine(absl::string_view note) {
+  return note.empty() ? std::string() : absl::StrCat(": ", absl::StrReplaceAll(note, {{"\n", " | "}}));
+}
 
 }  // namespace
 
@@ -69,9 +76,13 @@ ExitReason ExitReason::Exception(absl::string_view type, absl::string_view what)
   return FromParts({.kind = Kind::kException, .exception_type = std::string(type), .detail = std::string(what)});
 }
 
-ExitReason ExitReason::OsExit(int code) { return FromParts({.kind = Kind::kOsExit, .os_value = code}); }
+ExitReason ExitReason::OsExit(int code, absl::string_view note) {
+  return FromParts({.kind = Kind::kOsExit, .detail = std::string(note), .os_value = code});
+}
 
-ExitReason ExitReason::OsSignal(int number) { return FromParts({.kind = Kind::kOsSignal, .os_value = number}); }
+ExitReason ExitReason::OsSignal(int number, absl::string_view note) {
+  return FromParts({.kind = Kind::kOsSignal, .detail = std::string(note), .os_value = number});
+}
 
 ExitReason ExitReason::FromParts(const Parts& parts) {
   ExitReason reason(parts.kind, "");
@@ -106,6 +117,17 @@ absl::string_view ExitReason::exception_type() const {
 }
 
 absl::string_view ExitReason::detail() const { return rest_ == nullptr ? absl::string_view() : rest_->detail; }
+
+const CrashReport* ExitReason::crash() const { return rest_ == nullptr ? nullptr : rest_->crash.get(); }
+
+ExitReason ExitReason::WithCrash(std::shared_ptr<const CrashReport> crash) const {
+  ExitReason result = *this;
+  if (rest_ == nullptr && crash == nullptr) return result;
+  auto rest = rest_ == nullptr ? std::make_shared<Rest>() : std::make_shared<Rest>(*rest_);
+  rest->crash = std::move(crash);
+  result.rest_ = std::move(rest);
+  return result;
+}
 
 const ExitReason* ExitReason::cause() const { return rest_ == nullptr ? nullptr : rest_->cause.get(); }
 
@@ -150,13 +172,15 @@ ExitReason ExitReason::WithCause(const ExitReason& cause, int depth_left, size_t
     rest->exception_type = rest_->exception_type;
     rest->detail = rest_->detail;
     rest->causes_cut = rest_->causes_cut;
+    rest->crash = rest_->crash;
   }
   result.rest_ = rest;
   const size_t own = result.bytes();
   ExitReason last = cause;  // `cause` alone: what the bounds are tried on
   if (cause.rest_ != nullptr && cause.rest_->cause != nullptr) {
     last = FromParts({cause.kind(), cause.status(), std::string(cause.exception_type()), std::string(cause.detail()),
-                      cause.os_value(), cause.handler_running(), cause.rest_->causes_cut});
+                      cause.os_value(), cause.handler_running(), cause.rest_->causes_cut})
+               .WithCrash(cause.rest_->crash);
   }
   if (depth_left <= 1 || own + last.bytes() > bytes_left) {
     rest->causes_cut = true;
@@ -165,7 +189,7 @@ ExitReason ExitReason::WithCause(const ExitReason& cause, int depth_left, size_t
   if (cause.cause() != nullptr) {
     last = last.WithCause(*cause.cause(), depth_left - 1, bytes_left - own);
   }
-  rest->cause = std::make_unique<const ExitReason>(std::move(last));
+  rest->cause = std::make_shared<const ExitReason>(std::move(last));
   return result;
 }
 
@@ -215,11 +239,11 @@ std::string ExitReason::ToStringWithoutCauses() const {
     case Kind::kException:
       return absl::StrCat(name, "(", exception_type(), ": ", detail(), ")");
     case Kind::kOsExit:
-      return absl::StrCat(name, "(", os_value_, ")");
+      return absl::StrCat(name, "(", os_value_, InOneLine(detail()), ")");
     case Kind::kOsSignal: {
       const char* abbreviation = sigabbrev_np(os_value_);
       return absl::StrCat(name, "(", os_value_, abbreviation == nullptr ? "" : " SIG",
-                          abbreviation == nullptr ? "" : abbreviation, ")");
+                          abbreviation == nullptr ? "" : abbreviation, InOneLine(detail()), ")");
     }
     case Kind::kKilled:
       return handler_running_ ? "Killed(handler running)" : "Killed";

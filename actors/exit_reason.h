@@ -22,6 +22,8 @@
 
 namespace understudy {
 
+struct CrashReport;
+
 class ExitReason {
  public:
   // The numbers are also the wire's.
@@ -66,8 +68,9 @@ class ExitReason {
   static ExitReason Overflow(absl::string_view mailbox);
   static ExitReason StartTimeout();
   static ExitReason Stuck();
-  static ExitReason OsExit(int code);
-  static ExitReason OsSignal(int number);
+  // `note`: what is known besides, such as the last lines that it wrote.
+  static ExitReason OsExit(int code, absl::string_view note = "");
+  static ExitReason OsSignal(int number, absl::string_view note = "");
 
   // This reason with `cause` (and its causes) behind it.
   [[nodiscard]] ExitReason CausedBy(const ExitReason& cause) const;
@@ -87,6 +90,13 @@ class ExitReason {
   // Killed with its handler still running.
   bool handler_running() const { return handler_running_; }
 
+  // What the actor was at that ended with this reason by its own doing; null
+  // for every other end, and for those on other nodes. Not a part of the
+  // reason: it is neither compared nor counted. Lives as long as this.
+  const CrashReport* crash() const;
+  // This reason with that report.
+  [[nodiscard]] ExitReason WithCrash(std::shared_ptr<const CrashReport> crash) const;
+
   // The next reason of the chain, or null at its end. Lives as long as this.
   const ExitReason* cause() const;
   // Older causes were cut off.
@@ -98,6 +108,8 @@ class ExitReason {
 
   // "Failed(NOT_FOUND: no table); because of Killed".
   std::string ToString() const;
+  // "Failed(NOT_FOUND: no table)".
+  std::string ToStringWithoutCauses() const;
 
   friend bool operator==(const ExitReason& a, const ExitReason& b);
   friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
@@ -118,7 +130,6 @@ class ExitReason {
  private:
   struct Rest;  // what most reasons do not have
   ExitReason(Kind kind, absl::string_view detail);
-  std::string ToStringWithoutCauses() const;
   ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;
 
   Kind kind_ = Kind::kNormal;

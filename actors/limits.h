@@ -64,6 +64,9 @@ inline constexpr size_t kAsksPerActorMax = 100000;
 // causes, and say so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
+// A crash report is read by people, and hangs on an exit reason.
+inline constexpr int kLastMessagesMax = 100;
+inline constexpr size_t kReportedContentsBytesMax = 1024;
 // A name of an actor is an address written by people.
 inline constexpr size_t kNameBytesMax = 255;
 // A node's name is a DNS label (RFC 1035).
@@ -114,9 +117,15 @@ inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
 // From a process child's start to the parent's answer to its node; a loaded
 // machine may take long to start a process.
 inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
+// Of what a process child wrote to its standard error, these are kept for its
+// exit reason.
+inline constexpr size_t kLastWordsLinesMax = 10;
+inline constexpr size_t kLastWordsBytesMax = 1000;
 // Silence between a parent and its process child: one that is stopped or stuck
 // is noticed, one on a loaded machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
+// Why a node ended, in a file; Kubernetes reads so much of a termination log.
+inline constexpr size_t kEndReportBytesMax = 4096;
 // A flood of dead letters must not be a flood of lines.
 inline constexpr int kDeadLetterLinesPerSecond = 10;
 // How long a call may run when its caller gave nothing shorter.

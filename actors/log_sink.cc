@@ -21,6 +21,7 @@ class StderrSink final : public LogSink {
 class NullSink final : public LogSink {
  public:
   void Write(LogSeverity /*severity*/, absl::string_view /*line*/) override {}
+  bool Wants(LogSeverity /*severity*/) const override { return false; }
 };
 
 }  // namespace

@@ -16,10 +16,13 @@ class LogSink {
  public:
   virtual ~LogSink() = default;
   virtual void Write(LogSeverity severity, absl::string_view line) = 0;
+  // False when such a line would go nowhere: it need not be made. May change at
+  // any time.
+  virtual bool Wants(LogSeverity /*severity*/) const { return true; }
 
   // Writes "I/W/E line" to standard error. Lives for ever.
   static LogSink& Stderr();
-  // Writes nothing. Lives for ever.
+  // Writes and wants nothing. Lives for ever.
   static LogSink& Null();
 };
 

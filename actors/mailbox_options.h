@@ -17,8 +17,12 @@ enum class Overflow {
   kFailActor,   // the actor exits with Overflow, the sender gets Full
 };
 
-// What happens to waiting tells when a supervisor restarts the actor.
+// What happens to tells that wait when the actor ends: they are dead letters, or
+// its successor gets them, if its parent, a supervisor for one, starts one (estate.h).
 enum class OnRestart { kDiscard, kKeep };
+
+// Whether a CrashReport may show what its messages say.
+enum class ReportContents { kNo, kYes };
 
 struct MailboxOptions {
   // At most 2^29.
@@ -29,6 +33,7 @@ struct MailboxOptions {
   // A message that has waited longer is not handled: it expires.
   absl::Duration time_to_live = absl::InfiniteDuration();
   OnRestart on_restart = OnRestart::kDiscard;
+  ReportContents report_contents = ReportContents::kNo;
 };
 
 }  // namespace understudy

@@ -63,6 +63,26 @@ def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwar
         **kwargs
     )
 
+def understudy_tree_test(name, src, factories, size = "small", **kwargs):
+    """A test that a supervision tree's file can be read and started; it prints the tree, or all that is wrong.
+
+    Args:
+      name: name of the test.
+      src: the file, a textproto (proto/supervision_tree.proto).
+      factories: a library that defines understudy::TreeFactories() (transport/tree_factories.h).
+      size: of the test.
+      **kwargs: passed to cc_test.
+    """
+    native.cc_test(
+        name = name,
+        size = size,
+        args = ["$(rootpath %s)" % src],
+        data = [src],
+        features = _FEATURES,
+        deps = [factories, str(Label("//transport:tree_test_main"))],
+        **kwargs
+    )
+
 def understudy_binary(name, srcs, deps = [], features = [], **kwargs):
     """A cc_binary under layering_check."""
     native.cc_binary(name = name, srcs = srcs, deps = deps, features = _FEATURES + features, **kwargs)

@@ -8,6 +8,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
+#include "understudy/supervision/pool.h"
 
 namespace understudy {
 
@@ -20,6 +21,18 @@ ChildBuilder& ChildBuilder::NodeNamed(std::string name) {
 ChildBuilder& ChildBuilder::Environment(std::string variable, std::string value) {
   if (!spec_.process.has_value()) spec_.process.emplace();
   spec_.process->environment.emplace_back(std::move(variable), std::move(value));
+  return *this;
+}
+
+ChildBuilder& ChildBuilder::MemoryLimit(int64_t bytes) {
+  if (!spec_.process.has_value()) spec_.process.emplace();
+  spec_.process->limits.memory_bytes = bytes;
+  return *this;
+}
+
+ChildBuilder& ChildBuilder::OpenFilesLimit(int64_t files) {
+  if (!spec_.process.has_value()) spec_.process.emplace();
+  spec_.process->limits.open_files = files;
   return *this;
 }
 
@@ -48,6 +61,15 @@ ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std:
   spec.kind = ChildKind::kProcess;
   spec.restart = restart;
   spec.process = ProcessSpec{.binary = std::move(binary), .arguments = std::move(arguments)};
+  return ChildBuilder(std::move(spec));
+}
+
+ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& options) {
+  ChildSpec spec;
+  spec.kind = ChildKind::kSupervisor;
+  spec.restart = restart;
+  spec.subtree = std::make_shared<const SupervisorSpec>(PoolTree(options));
+  spec.start = std::make_shared<const ChildStart>(std::move(make));
   return ChildBuilder(std::move(spec));
 }
 

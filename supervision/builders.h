@@ -13,7 +13,8 @@
 //
 // A child is a class and its arguments, which are copied at each start; or a
 // factory, which is called in each new child's turn; or an ActorSpec, another
-// builder included; or a binary to run as a process of its own.
+// builder included; or a pool (pool.h) and its PoolOptions; or a binary to run
+// as a process of its own.
 //
 // Builders are copyable values; each call changes and gives the builder.
 // Any thread.
@@ -34,6 +35,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -59,12 +61,23 @@ class ChildBuilder {
     spec_.backoff = backoff;
     return *this;
   }
+  // More restarts of this child than that, and it is given up; see RestartBudget.
+  ChildBuilder& Budget(int restarts, absl::Duration period) {
+    spec_.budget = RestartBudget{restarts, period};
+    return *this;
+  }
+  // After a kill that its handler did not heed it is started again only when that
+  // has returned; given up when this takes longer than it has to stop.
+  ChildBuilder& Exclusive() { return Set(spec_.exclusive, true); }
   // Constructor to the end of Start; then the start has failed, StartTimeout.
   ChildBuilder& StartWithin(absl::Duration time) { return Set(spec_.start_within, time); }
   // Its own end may end its supervisor; see SupervisorBuilder::AutoShutdown.
   ChildBuilder& Significant() { return Set(spec_.significant, true); }
   // Of a process: the name of its node, a DNS label. Default: the child's id.
   ChildBuilder& NodeNamed(std::string name);
+  // Of a process: what it may use at most; see ProcessLimits.
+  ChildBuilder& MemoryLimit(int64_t bytes);
+  ChildBuilder& OpenFilesLimit(int64_t files);
   // Of a process: added to the environment of this one.
   ChildBuilder& Environment(std::string variable, std::string value);
 
@@ -106,6 +119,11 @@ class SupervisorBuilder {
     spec_.auto_shutdown = when;
     return *this;
   }
+  // Children are stopped all at once, not one after another. Only of OneForOne.
+  SupervisorBuilder& StopsTogether() {
+    spec_.stops_together = true;
+    return *this;
+  }
   // Called for each event of this supervisor, and of those below it that have
   // none of their own; in the supervisor's turn, so it must not wait.
   SupervisorBuilder& OnEvent(std::function<void(const SupervisionEvent&)> handler) {
@@ -143,11 +161,23 @@ concept ChildSource = ActorFactory<S> || Spawnable<S>;
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options);
 ChildBuilder SupervisorOf(RestartType restart, const SupervisorBuilder& builder);
 ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments);
+ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& options);
+
+template <class T>
+inline constexpr bool kIsPool = false;
+template <class Signature>
+inline constexpr bool kIsPool<Pool<Signature>> = true;
 
 template <class T, class... Args>
 ChildBuilder ClassChild(RestartType restart, Args&&... args) {
-  const auto spec = MakeActorSpec<T, std::decay_t<Args>...>(std::forward<Args>(args)...);
-  return WorkerOf(restart, spec.make, spec.options);
+  if constexpr (kIsPool<T>) {
+    ChildStart make([](const SupervisorSpec& tree) -> std::unique_ptr<Actor> { return std::make_unique<T>(tree); },
+                    TypeName<T>());
+    return PoolOf(restart, std::move(make), PoolOptions(std::forward<Args>(args)...));
+  } else {
+    const auto spec = MakeActorSpec<T, std::decay_t<Args>...>(std::forward<Args>(args)...);
+    return WorkerOf(restart, spec.make, spec.options);
+  }
 }
 
 template <ChildSource S>

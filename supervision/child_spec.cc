@@ -1,5 +1,6 @@
 #include "understudy/supervision/child_spec.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -22,29 +23,20 @@ std::string ShutdownText(const ChildShutdown& shutdown) {
   return "?";
 }
 
-std::string ChildText(const ChildSpec& child) {
-  std::string text = absl::StrCat(child.id, ": ", RestartTypeName(child.restart), " ", ChildKindName(child.kind));
-  if (child.process.has_value()) absl::StrAppend(&text, " ", child.process->binary);
-  absl::StrAppend(&text, ", ", ShutdownText(ShutdownOf(child)));
-  if (child.significant) absl::StrAppend(&text, ", significant");
-  if (child.backoff.has_value()) {
-    absl::StrAppend(&text, ", backoff from ", absl::FormatDuration(child.backoff->min), " to ",
-                    absl::FormatDuration(child.backoff->max));
-  }
-  if (child.start_within != absl::InfiniteDuration()) {
-    absl::StrAppend(&text, ", started within ", absl::FormatDuration(child.start_within));
-  }
-  if (!child.registered_as.empty()) absl::StrAppend(&text, ", registered as ", child.registered_as);
-  if (!child.published_as.empty()) absl::StrAppend(&text, ", published as ", child.published_as);
-  return text;
+std::string RestartsText(int intensity, absl::Duration period) {
+  return absl::StrCat(intensity, intensity == 1 ? " restart in " : " restarts in ", absl::FormatDuration(period));
 }
 
 void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
-  absl::StrAppend(&out, indent, RestartStrategyName(spec.strategy), ", at most ", spec.intensity,
-                  spec.intensity == 1 ? " restart in " : " restarts in ", absl::FormatDuration(spec.period), "\n");
+  absl::StrAppend(&out, indent, spec.pool != nullptr ? "pool" : RestartStrategyName(spec.strategy), ", at most ",
+                  RestartsText(spec.intensity, spec.period));
+  if (spec.stops_together) absl::StrAppend(&out, ", stopped together");
+  if (spec.pool != nullptr && spec.pool->shards > 1) absl::StrAppend(&out, ", in ", spec.pool->shards, " shards");
+  absl::StrAppend(&out, "\n");
+  if (spec.pool != nullptr) absl::StrAppend(&out, indent, "  each ", DescribeChild(spec.pool->child), "\n");
   for (const ChildSpec& child : spec.children) {
-    absl::StrAppend(&out, indent, "  ", ChildText(child), "\n");
+    absl::StrAppend(&out, indent, "  ", DescribeChild(child), "\n");
     if (child.subtree != nullptr && depth < 2 * limits::kTreeDepthMax) Describe(*child.subtree, depth + 2, out);
   }
 }
@@ -76,8 +68,12 @@ ChildShutdown ShutdownOf(const ChildSpec& child) {
 }
 
 absl::Duration LongestStopOfChildren(const SupervisorSpec& spec) {
+  if (spec.pool != nullptr) return ShutdownOf(spec.pool->child).LongestStop();
   absl::Duration sum = absl::ZeroDuration();
-  for (const ChildSpec& child : spec.children) sum += ShutdownOf(child).LongestStop();
+  for (const ChildSpec& child : spec.children) {
+    const absl::Duration stop = ShutdownOf(child).LongestStop();
+    sum = spec.stops_together ? std::max(sum, stop) : sum + stop;
+  }
   return sum;
 }
 
@@ -115,6 +111,28 @@ absl::string_view ChildKindName(ChildKind kind) {
       return "process";
   }
   return "?";
+}
+
+std::string DescribeChild(const ChildSpec& child) {
+  std::string text = absl::StrCat(child.id, ": ", RestartTypeName(child.restart), " ", ChildKindName(child.kind));
+  if (child.process.has_value()) absl::StrAppend(&text, " ", child.process->binary);
+  if (child.factory.has_value()) absl::StrAppend(&text, " ", child.factory->name);
+  absl::StrAppend(&text, ", ", ShutdownText(ShutdownOf(child)));
+  if (child.significant) absl::StrAppend(&text, ", significant");
+  if (child.backoff.has_value()) {
+    absl::StrAppend(&text, ", backoff from ", absl::FormatDuration(child.backoff->min), " to ",
+                    absl::FormatDuration(child.backoff->max));
+  }
+  if (child.budget.has_value()) {
+    absl::StrAppend(&text, ", itself at most ", RestartsText(child.budget->intensity, child.budget->period));
+  }
+  if (child.exclusive) absl::StrAppend(&text, ", exclusive");
+  if (child.start_within != absl::InfiniteDuration()) {
+    absl::StrAppend(&text, ", started within ", absl::FormatDuration(child.start_within));
+  }
+  if (!child.registered_as.empty()) absl::StrAppend(&text, ", registered as ", child.registered_as);
+  if (!child.published_as.empty()) absl::StrAppend(&text, ", published as ", child.published_as);
+  return text;
 }
 
 std::string DescribeTree(const SupervisorSpec& spec) {

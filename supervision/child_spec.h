@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/process_limits.h"
 
 namespace understudy {
 
@@ -85,6 +86,15 @@ struct RestartBackoff {
   friend bool operator==(const RestartBackoff&, const RestartBackoff&) = default;
 };
 
+// How often one child may be restarted, besides the supervisor's intensity: more
+// than `intensity` counted restarts within `period` and this child is given up.
+// A pool then goes on without it; every other supervisor gives up with it.
+struct RestartBudget {
+  int intensity = 1;
+  absl::Duration period = absl::Seconds(5);
+  friend bool operator==(const RestartBudget&, const RestartBudget&) = default;
+};
+
 // A child that is an operating-system process, and a node, of its own.
 struct ProcessSpec {
   // A path; a name without a slash is searched beside this program's binary.
@@ -94,7 +104,21 @@ struct ProcessSpec {
   std::vector<std::pair<std::string, std::string>> environment;
   // A DNS label; the child's id when empty.
   std::string node_name;
+  // What it may use at most. Where the platform cannot hold it to that, its
+  // start fails.
+  ProcessLimits limits;
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
+};
+
+// A worker that a registered factory makes (actor_factories.h): unlike any
+// other it can be written to a file.
+struct FactoryCall {
+  std::string name;
+  // A protobuf message for the factory: its full name and its bytes. Both empty
+  // for none.
+  std::string argument_type;
+  std::string argument;
+  friend bool operator==(const FactoryCall&, const FactoryCall&) = default;
 };
 
 struct SupervisionEvent;
@@ -110,6 +134,11 @@ struct ChildSpec {
   // Its own end may end its supervisor; see AutoShutdown.
   bool significant = false;
   absl::optional<RestartBackoff> backoff;
+  absl::optional<RestartBudget> budget;
+  // After a kill that its handler did not heed, it is started again only when
+  // that handler has returned; given up (Stuck) when this takes longer than a
+  // stop may take.
+  bool exclusive = false;
   // Bounds the constructor and Start.
   absl::Duration start_within = absl::InfiniteDuration();
   // A name of this node, and one of the cluster; empty for none.
@@ -119,7 +148,20 @@ struct ChildSpec {
   std::shared_ptr<const SupervisorSpec> subtree;
   // Of a process.
   absl::optional<ProcessSpec> process;
+  // Of a worker, where a registered factory makes it; `start` is then its.
+  absl::optional<FactoryCall> factory;
   std::shared_ptr<const ChildStart> start;
+};
+
+// What makes a supervisor a pool: a dynamic one, whose children are started by
+// request, all of one template, and stop side by side. OTP's simple_one_for_one.
+struct PoolSpec {
+  // The template. Its id begins the ids of children that were given none.
+  ChildSpec child;
+  int children_max = 100000;
+  // Above 1: that many supervisors share the children, by their ids; intensity
+  // and children_max are then counted in each, with its part of children_max.
+  int shards = 1;
 };
 
 struct SupervisorSpec {
@@ -133,17 +175,25 @@ struct SupervisorSpec {
   std::function<void(const SupervisionEvent&)> on_event;
   // Started in this order, stopped in reverse.
   std::vector<ChildSpec> children;
+  // Stopped all at once instead; only of one_for_one, where they do not depend on
+  // each other. A pool always does so.
+  bool stops_together = false;
+  // Set for a pool, which is one_for_one and has no `children`.
+  std::shared_ptr<const PoolSpec> pool;
 };
 
 // `child.shutdown`, or the default of its kind.
 ChildShutdown ShutdownOf(const ChildSpec& child);
 
-// How long the children may take to stop, one after another.
+// How long the children may take to stop: one after another, or together.
 absl::Duration LongestStopOfChildren(const SupervisorSpec& spec);
 
 absl::string_view RestartTypeName(RestartType type);
 absl::string_view RestartStrategyName(RestartStrategy strategy);
 absl::string_view ChildKindName(ChildKind kind);
+
+// One child, as in the tree's lines: "lot-1: transient worker, killed".
+std::string DescribeChild(const ChildSpec& child);
 
 // The tree, one line for each actor, children indented; what is the default is
 // left out:

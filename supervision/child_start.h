@@ -1,4 +1,4 @@
-// ChildStart: how to make a worker, kept with its ChildSpec. Immutable.
+// ChildStart: how to make a child, kept with its ChildSpec. Immutable.
 #ifndef UNDERSTUDY_SUPERVISION_CHILD_START_H_
 #define UNDERSTUDY_SUPERVISION_CHILD_START_H_
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "understudy/actors/actor.h"
+#include "understudy/supervision/child_spec.h"
 
 namespace understudy {
 
@@ -18,11 +19,20 @@ class ChildStart {
   // `make` is called in each new child's turn. `label` is for people.
   ChildStart(MakeActor make, std::string label) : make_(std::move(make)), label_(std::move(label)) {}
 
+  // For a supervisor of a class of its own: makes one of that tree.
+  ChildStart(std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_supervisor, std::string label)
+      : make_supervisor_(std::move(make_supervisor)), label_(std::move(label)) {}
+
   const MakeActor& make() const { return make_; }
+  // Requires that it was made for a supervisor.
+  MakeActor MakerOf(SupervisorSpec tree) const {
+    return [make = make_supervisor_, tree = std::move(tree)] { return make(tree); };
+  }
   const std::string& label() const { return label_; }
 
  private:
   const MakeActor make_;
+  const std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_supervisor_;
   const std::string label_;
 };
 

@@ -3,6 +3,7 @@
 #define UNDERSTUDY_SUPERVISION_LIMITS_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/time/time.h"
 
@@ -22,6 +23,21 @@ inline constexpr int kTreeDepthMax = 100;
 inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
 // Who is told of what a supervisor does.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
+
+// A report in several lines, unless its reader says otherwise.
+inline constexpr size_t kSupervisionReportBytesMax = size_t{8} << 10;
+// A tree is written by people; a file that is longer was not meant.
+inline constexpr size_t kTreeFileBytesMax = size_t{16} << 20;
+// Children in one answer to WhichChildren: a query must not hold up its
+// supervisor.
+inline constexpr size_t kChildrenPerAnswerMax = 1000;
+// Supervisors that share the children of a pool: more than a machine has CPUs
+// to run them.
+inline constexpr int kPoolShardsMax = 64;
+// Requests that wait in a supervisor's mailbox: to start all its children at once.
+inline constexpr int64_t kSupervisorRequestsMax = 100000;
+// From look to look whether a killed handler has returned, which is rare.
+inline constexpr absl::Duration kPredecessorLook = absl::Milliseconds(10);
 
 }  // namespace understudy::limits
 

@@ -3,7 +3,9 @@
 // Decides on each restart of a supervisor's children. A child without backoff
 // is restarted at once and counted in the supervisor's window. One with
 // backoff is restarted at once, and counted, the first time after a healthy
-// run; then it waits, longer each time, uncounted, up to its own limit.
+// run; then it waits, longer each time, uncounted, up to its own limit. What is
+// counted is counted in the child's own budget first: a restart that this
+// refuses costs the supervisor's nothing.
 //
 // A pure state machine; the owner gives it the time. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_RESTART_DECISION_H_
@@ -23,14 +25,16 @@ namespace understudy {
 struct RestartDecision {
   enum class Kind { kNow, kLater, kGiveUp };
   Kind kind = Kind::kNow;
-  absl::Duration wait;  // of kLater
-  std::string why;      // of kGiveUp: "needed 4 restarts within 10s; 3 are allowed"
+  absl::Duration wait;        // of kLater
+  std::string why;            // of kGiveUp: "needed 4 restarts within 10s; 3 are allowed"
+  bool is_own_limit = false;  // of kGiveUp: the child's own limit, not its supervisor's
 };
 
 // What is remembered of one child between its restarts.
 struct RestartHistory {
-  int attempts = 0;             // since it was last healthy; the owner sets it to 0 after a healthy run
-  MonotonicTime first_attempt;  // of these
+  int attempts = 0;                      // since it was last healthy; the owner sets it to 0 after a healthy run
+  MonotonicTime first_attempt;           // of these
+  absl::optional<RestartWindow> budget;  // of a child that has one, from its first restart on
 };
 
 class RestartDecider {
@@ -38,10 +42,10 @@ class RestartDecider {
   RestartDecider(int intensity, absl::Duration period, Random random);
 
   // The child of `history` is to be restarted at `now`, and counts as tried.
-  RestartDecision Decide(const absl::optional<RestartBackoff>& backoff, RestartHistory& history, MonotonicTime now);
+  RestartDecision Decide(const ChildSpec& child, RestartHistory& history, MonotonicTime now);
 
  private:
-  RestartDecision DecideCounted(MonotonicTime now);
+  RestartDecision DecideCounted(const ChildSpec& child, RestartHistory& history, MonotonicTime now);
 
   const int intensity_;
   const absl::Duration period_;

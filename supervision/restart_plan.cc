@@ -1,7 +1,9 @@
-// Lives, judgements and plans; the requests are in restart_plan_requests.cc.
+// Lives and judgements. How a plan goes on is in restart_plan_steps.cc, requests
+// are in restart_plan_requests.cc, what children wait for in restart_plan_waits.cc.
 #include "understudy/supervision/restart_plan.h"
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,7 +42,10 @@ RestartPlan::RestartPlan(const SupervisorSpec& spec, Random random)
   for (const ChildSpec& child : spec.children) Add(std::make_shared<const ChildSpec>(child));
 }
 
-std::vector<RestartPlan::Action> RestartPlan::TakeActions() { return std::exchange(actions_, {}); }
+std::vector<RestartPlan::Action> RestartPlan::TakeActions(std::vector<Action> spare) {
+  spare.clear();
+  return std::exchange(actions_, std::move(spare));
+}
 
 void RestartPlan::StartAll(MonotonicTime now) {
   UNDERSTUDY_CHECK(!plan_.has_value() && !start_done_, "StartAll is called once, first");
@@ -58,7 +63,11 @@ void RestartPlan::Shutdown(const ExitReason& reason, MonotonicTime now) {
 // ---- Inputs about lives.
 
 void RestartPlan::Spawned(LifeId life, Pid pid) {
-  if (Child* child = FindLife(life); child != nullptr) child->pid = pid;
+  Child* child = FindLife(life);
+  if (child == nullptr) return;
+  pids_.erase(child->address);
+  child->pid = child->address = pid;
+  pids_[pid] = child->key;
 }
 
 void RestartPlan::Started(LifeId life, MonotonicTime now) {
@@ -112,8 +121,16 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   child.timer = 0;
   if (child.state == State::kStopping) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
+  } else if (is_stopping()) {
+    EndWait(child);
   } else if (child.state == State::kBackoff || child.state == State::kParked) {
     WaitIsOver(child);
+  } else if (child.state == State::kHeld) {
+    GiveUp(child,
+           {.kind = RestartDecision::Kind::kGiveUp,
+            .why = "could not be replaced: its killed handler has not returned",
+            .is_own_limit = true},
+           ExitReason::Stuck().CausedBy(ExitReason::KilledHandlerRunning()));
   }
   Advance();
 }
@@ -131,25 +148,56 @@ RestartPlan::Child& RestartPlan::Add(std::shared_ptr<const ChildSpec> spec) {
   Child& child = children_[key];
   child.key = key;
   child.spec = std::move(spec);
+  ++counts_.specs;
+  ++(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
   return child;
 }
 
 void RestartPlan::Forget(Child& child) {
   SetState(child, State::kStopped);
   CancelTimer(child);
+  --counts_.specs;
+  --(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
   ids_.erase(child.spec->id);
+  pids_.erase(child.address);
+  predecessors_.erase(child.predecessor);
   children_.erase(child.key);
 }
 
 void RestartPlan::SetState(Child& child, State state) {
-  const auto is_busy = [](State s) { return s == State::kStarting || s == State::kStopping ? 1 : 0; };
-  busy_ += is_busy(state) - is_busy(child.state);
-  backoffs_ += (state == State::kBackoff ? 1 : 0) - (child.state == State::kBackoff ? 1 : 0);
-  parked_ += (state == State::kParked ? 1 : 0) - (child.state == State::kParked ? 1 : 0);
+  Count(child, -1);
+  const bool was_busy = IsBusy(child.state);
   child.state = state;
+  Count(child, 1);
+  if (!was_busy || IsBusy(state)) return;
+  const auto deferred = deferred_.find(child.key);
+  if (deferred == deferred_.end()) return;
+  deferred_count_ -= deferred->second.size();
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(deferred->second.begin()),
+                  std::make_move_iterator(deferred->second.end()));
+  deferred_.erase(deferred);
 }
 
-void RestartPlan::EndLife(Child& child) {
+// Adds the child, or takes it from, what is counted of its state.
+void RestartPlan::Count(const Child& child, int n) {
+  if (IsBusy(child.state)) busy_ += n;
+  if (child.state == State::kBackoff || child.state == State::kHeld) waits_ += n;
+  if (child.state == State::kRunning) counts_.active += n;
+  if (child.state != State::kStopped && child.spec->significant) significant_ += n;
+  if (child.state == State::kParked && n > 0) parked_.insert(child.key);
+  if (child.state == State::kParked && n < 0) parked_.erase(child.key);
+}
+
+bool RestartPlan::IsForgottenWhenDown(const Child& child) const {
+  return is_pool() || child.spec->restart == RestartType::kTemporary;
+}
+
+void RestartPlan::EndLife(Child& child, const ExitReason& reason) {
+  if (child.spec->exclusive && reason.handler_running()) {
+    child.predecessor = child.life;
+    predecessors_[child.life] = child.key;
+    actions_.push_back({.kind = Action::Kind::kAwaitGone, .life = child.life});
+  }
   lives_.erase(child.life);
   child.pid = Pid();
   const bool was_healthy = child.started.has_value() && child.spec->backoff.has_value() &&
@@ -189,19 +237,19 @@ void RestartPlan::HandleStarted(Child& child) {
 
 void RestartPlan::HandleIgnored(Child& child) {
   Report(SupervisionEvent::Kind::kIgnored, child, child.pid, ExitReason());
-  EndLife(child);
+  EndLife(child, ExitReason::Normal());
   Reply(std::exchange(child.start_request, 0), absl::OkStatus());
   child.is_new = false;
   SetState(child, State::kStopped);
   StartSettled(child);
-  if (child.spec->restart == RestartType::kTemporary) Forget(child);
+  if (IsForgottenWhenDown(child)) Forget(child);
 }
 
 void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
   if (!child.was_parked || !MayPark(child, reason)) {
     Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
   }
-  EndLife(child);
+  EndLife(child, reason);
   SetState(child, State::kStopped);
   StartSettled(child);
   const std::string what = absl::StrCat("child '", child.spec->id, "' could not start");
@@ -209,6 +257,8 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
     Reply(std::exchange(child.start_request, 0),
           absl::FailedPreconditionError(absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
+  } else if (is_stopping()) {  // nobody is started again
+    if (IsForgottenWhenDown(child)) Forget(child);
   } else if (!start_done_ && !child.has_started && !MayPark(child, reason)) {
     BeginStopAll(ExitReason::Failed(absl::FailedPreconditionError(what)).CausedBy(reason));
   } else {
@@ -218,11 +268,11 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
 
 void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
   Report(SupervisionEvent::Kind::kExited, child, child.pid, reason);
-  EndLife(child);
+  EndLife(child, reason);
   const bool is_inside = plan_.has_value() && child.key >= plan_->first;
   if (is_inside && plan_->phase == Phase::kStop) {  // it was to be stopped anyway
     SetState(child, State::kStopped);
-    if (child.spec->restart == RestartType::kTemporary) Forget(child);
+    if (IsForgottenWhenDown(child)) Forget(child);
   } else if (MayJudge(child)) {
     JudgeExit(child, reason);
   } else {
@@ -234,7 +284,7 @@ void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
 void RestartPlan::HandleStopped(Child& child, const ExitReason& reason) {
   CancelTimer(child);
   Report(SupervisionEvent::Kind::kStopped, child, child.pid, reason);
-  EndLife(child);
+  EndLife(child, reason);
   SetState(child, State::kStopped);
   StartSettled(child);
   child.is_new = false;
@@ -242,7 +292,7 @@ void RestartPlan::HandleStopped(Child& child, const ExitReason& reason) {
   const std::string what = absl::StrCat("child '", child.spec->id, "' was stopped while it was being started");
   Reply(std::exchange(child.start_request, 0),
         is_stopping() ? MakeError(ErrorKind::kStopping, what) : MakeError(ErrorKind::kCancelled, what));
-  if (child.delete_on_stop || child.spec->restart == RestartType::kTemporary) Forget(child);
+  if (child.delete_on_stop || IsForgottenWhenDown(child)) Forget(child);
 }
 
 // The child's start is over, one way or another: the plan may go on.
@@ -267,7 +317,7 @@ void RestartPlan::JudgeExit(Child& child, const ExitReason& reason) {
   }
   const bool was_significant = child.spec->significant;
   SetState(child, State::kStopped);
-  if (child.spec->restart == RestartType::kTemporary) Forget(child);
+  if (IsForgottenWhenDown(child)) Forget(child);
   if (was_significant) CheckAutoShutdown();
 }
 
@@ -276,13 +326,9 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
     Park(child, reason);
     return;
   }
-  const RestartDecision decision = decider_.Decide(child.spec->backoff, child.history, now_);
+  const RestartDecision decision = decider_.Decide(*child.spec, child.history, now_);
   if (decision.kind == RestartDecision::Kind::kGiveUp) {
-    const ExitReason given_up =
-        ExitReason::RestartsExhausted(absl::StrCat("child '", child.spec->id, "' ", decision.why)).CausedBy(reason);
-    SetState(child, State::kStopped);
-    Report(SupervisionEvent::Kind::kGaveUp, child, Pid(), given_up);
-    BeginStopAll(given_up);
+    GiveUp(child, decision, reason);
     return;
   }
   ++child.restarts;
@@ -298,8 +344,24 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
   if (is_serial()) {
     RestartGroup(child);
   } else if (child.state == State::kDue) {
-    BeginStart(child);
+    StartOrHold(child);
   }
+}
+
+// The child is not restarted. A pool loses no more than that by a child's own
+// limit: its other children are none of its siblings' business.
+void RestartPlan::GiveUp(Child& child, const RestartDecision& decision, const ExitReason& reason) {
+  const ExitReason given_up =
+      ExitReason::RestartsExhausted(absl::StrCat("child '", child.spec->id, "' ", decision.why)).CausedBy(reason);
+  SetState(child, State::kStopped);
+  Report(SupervisionEvent::Kind::kGaveUp, child, Pid(), given_up);
+  if (!is_pool() || !decision.is_own_limit) {
+    BeginStopAll(given_up);
+    return;
+  }
+  const bool was_significant = child.spec->significant;
+  Forget(child);
+  if (was_significant) CheckAutoShutdown();
 }
 
 // Makes the plan, or turns the running one back: stop the group of `child`,
@@ -322,19 +384,20 @@ void RestartPlan::CheckAutoShutdown() {
     auto_shutdown_due_ = true;
     return;
   }
-  if (flags_.auto_shutdown == AutoShutdown::kAllSignificant) {
-    for (const auto& [key, child] : children_) {
-      if (child.spec->significant && child.state != State::kStopped) return;
-    }
-  }
+  if (flags_.auto_shutdown == AutoShutdown::kAllSignificant && significant_ > 0) return;
   BeginStopAll(ExitReason::Shutdown());
 }
 
 void RestartPlan::BeginStopAll(const ExitReason& reason) {
   if (is_stopping()) return;
-  for (const Waiting& waiting : std::exchange(waiting_, {})) {
+  const auto refuse = [this](const Waiting& waiting) {
     Reply(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
+  };
+  for (const Waiting& waiting : std::exchange(waiting_, {})) refuse(waiting);
+  for (const auto& [key, requests] : std::exchange(deferred_, {})) {
+    for (const Waiting& waiting : requests) refuse(waiting);
   }
+  deferred_count_ = 0;
   plan_.emplace();
   plan_->kind = PlanKind::kStopAll;
   plan_->phase = Phase::kStop;
@@ -345,132 +408,6 @@ void RestartPlan::BeginStopAll(const ExitReason& reason) {
   action.event.reason = reason;
   action.event.time = now_;
   actions_.push_back(std::move(action));
-}
-
-// ---- Plans.
-
-void RestartPlan::Advance() {
-  while (!finished_) {
-    if (start_done_ && std::exchange(auto_shutdown_due_, false)) CheckAutoShutdown();
-    if (plan_.has_value()) {
-      if (!StepPlan()) return;
-      plan_.reset();
-    } else if (!RunOneWaiting()) {
-      return;
-    }
-  }
-}
-
-bool RestartPlan::StepPlan() {
-  if (plan_->phase == Phase::kStop && !StepStop()) return false;
-  if (plan_->kind != PlanKind::kStopAll) return StepStart();
-  actions_.push_back({.kind = Action::Kind::kFinish, .reason = plan_->reason});
-  finished_ = true;
-  return false;
-}
-
-// Stops the last child that is up. True when none is.
-bool RestartPlan::StepStop() {
-  auto next = children_.lower_bound(plan_->cursor);
-  while (next != children_.begin()) {
-    Child& child = (--next)->second;
-    if (child.key < plan_->first) break;
-    plan_->cursor = child.key + 1;
-    if (child.state == State::kStopping) return false;
-    if (child.state == State::kStarting || child.state == State::kRunning) {
-      BeginStop(child);
-      return false;
-    }
-    // Down already. Its wait goes on, unless everything ends.
-    if (plan_->kind != PlanKind::kStopAll && child.state != State::kDown) continue;
-    CancelTimer(child);
-    SetState(child, State::kStopped);
-    if (child.spec->restart == RestartType::kTemporary) {
-      Forget(child);
-      next = children_.lower_bound(plan_->cursor);
-    }
-  }
-  plan_->phase = Phase::kStart;
-  plan_->cursor = plan_->first;
-  return true;
-}
-
-bool RestartPlan::StepStart() {
-  if (plan_->cancelled && !plan_->in_hand) {
-    EndFirstStart();
-    return true;
-  }
-  // A child that waits holds up those that start after it: with one_for_all,
-  // all. The end of its wait makes the plan that goes on. To wait for a name is
-  // no failure, so the first start is complete.
-  if (flags_.strategy == RestartStrategy::kOneForAll && backoffs_ + parked_ > 0 && !plan_->in_hand) {
-    if (backoffs_ == 0) EndFirstStart();
-    return true;
-  }
-  for (auto next = children_.lower_bound(plan_->cursor); next != children_.end(); ++next) {
-    Child& child = next->second;
-    plan_->cursor = child.key;
-    if (child.state == State::kStarting || child.state == State::kStopping) return false;
-    if (child.state == State::kBackoff && is_serial()) return true;
-    if (child.state == State::kParked && is_serial()) break;
-    if (child.state == State::kStopped || child.state == State::kDue) {
-      plan_->in_hand = true;
-      BeginStart(child);
-      return false;
-    }
-    plan_->cursor = child.key + 1;
-  }
-  EndFirstStart();
-  return true;
-}
-
-void RestartPlan::EndFirstStart() {
-  if (start_done_) return;
-  start_done_ = true;
-  actions_.push_back({.kind = Action::Kind::kStartDone});
-}
-
-// Runs the oldest input that need not wait longer. False when there is none.
-bool RestartPlan::RunOneWaiting() {
-  for (auto next = waiting_.begin(); next != waiting_.end(); ++next) {
-    if (!CanRun(*next)) continue;
-    const Waiting waiting = std::move(*next);
-    waiting_.erase(next);
-    Run(waiting);
-    return true;
-  }
-  return false;
-}
-
-bool RestartPlan::CanRun(const Waiting& waiting) {
-  if (is_serial()) return busy_ == 0;
-  const Child* child = FindId(waiting.id);
-  return child == nullptr || (child->state != State::kStarting && child->state != State::kStopping);
-}
-
-void RestartPlan::Run(const Waiting& waiting) {
-  if (waiting.kind == Waiting::Kind::kStart) {
-    DoStart(waiting);
-    return;
-  }
-  if (waiting.kind == Waiting::Kind::kExit || waiting.kind == Waiting::Kind::kDue) {
-    const auto found = children_.find(waiting.key);
-    if (found == children_.end() || found->second.life != waiting.life) return;
-    Child& child = found->second;
-    if (waiting.kind == Waiting::Kind::kExit && child.state == State::kDown) JudgeExit(child, waiting.reason);
-    if (waiting.kind == Waiting::Kind::kDue && child.state == State::kDue) RestartGroup(child);
-    return;
-  }
-  Child* child = FindId(waiting.id);
-  if (child == nullptr) {
-    Reply(waiting.request, absl::NotFoundError(absl::StrCat("there is no child '", waiting.id, "'")));
-  } else if (waiting.kind == Waiting::Kind::kTerminate) {
-    DoTerminate(waiting, *child);
-  } else if (waiting.kind == Waiting::Kind::kRestart) {
-    DoRestart(waiting, *child);
-  } else {
-    DoDelete(waiting, *child);
-  }
 }
 
 }  // namespace understudy

@@ -23,10 +23,18 @@
 // deleting the child that is being started cancels its start, and with
 // one_for_all and rest_for_one the plan: what it has not started stays down.
 //
+// A pool is a one_for_one whose children are made of one template, by request,
+// are forgotten when they are down for good, and stop side by side. No input
+// about one child costs more than a search among the others.
+//
+// An exclusive child whose killed handler runs on is not started before that
+// life is gone; meanwhile it waits as for a backoff.
+//
 // After kFinish nothing follows. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_RESTART_PLAN_H_
 #define UNDERSTUDY_SUPERVISION_RESTART_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -57,7 +65,7 @@ enum class ChildState {
   kStarting,
   kRunning,
   kStopping,    // told to stop
-  kRestarting,  // down, to be started again: its turn or its backoff has not come
+  kRestarting,  // down, to be started again: its turn has not come, or it waits
   kParked,      // down: it waits for its name
 };
 absl::string_view ChildStateName(ChildState state);
@@ -69,6 +77,7 @@ struct ChildInfo {
   ChildKind kind = ChildKind::kWorker;
   RestartType restart = RestartType::kPermanent;
   int restarts = 0;
+  uint64_t place = 0;  // above those of all children before it
 };
 
 struct ChildCounts {
@@ -77,6 +86,13 @@ struct ChildCounts {
   int supervisors = 0;  // of specs, running or not
   int workers = 0;      // the others
 };
+
+// The id of a pool's child that was given none.
+std::string MemberId(const ChildSpec& child, uint64_t number);
+
+// What a pool answers to StartChild, and to RestartChild and DeleteChild.
+absl::Status OnlyMembersError();
+absl::Status NobodyIsStoppedError();
 
 class RestartPlan {
  public:
@@ -93,6 +109,7 @@ class RestartPlan {
       kCancelTimer,  // …no longer
       kReply,        // answer `request` with `status`, and `pid` where there is one
       kWatchName,    // call NameFreed(name) whenever `name` becomes free
+      kAwaitGone,    // call Gone(life) when the handler of `life`, which was killed, has returned
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
       kFinish,       // every child has ended; end with `reason`. The last action
@@ -116,7 +133,8 @@ class RestartPlan {
   RestartPlan& operator=(const RestartPlan&) = delete;
 
   // What is to be done, oldest first. Carrying it out may call any input.
-  std::vector<Action> TakeActions();
+  // The memory of `spare` is used for the next ones.
+  std::vector<Action> TakeActions(std::vector<Action> spare = {});
 
   // Inputs: the first start, and the end.
   void StartAll(MonotonicTime now);
@@ -133,6 +151,7 @@ class RestartPlan {
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
   void TimerElapsed(TimerId timer, MonotonicTime now);
   void NameFreed(absl::string_view name, MonotonicTime now);
+  void Gone(LifeId life, MonotonicTime now);
 
   // Inputs: requests. Each gets one kReply, at once or later:
   // StartChild: OK and the pid (null when it declined to start); AlreadyExists;
@@ -144,16 +163,25 @@ class RestartPlan {
   //   FailedPrecondition. When it could not start it stays stopped.
   // DeleteChild: OK for a stopped child (or one being started, which is then
   //   stopped); else FailedPrecondition.
+  // StartMember: StartChild for a pool: its template, with this id (empty: one
+  //   is made up, of the template's and a number after '#'), made by `start` (null: as the template is).
   // All: NotFound for an unknown id, Stopping once the end has begun,
-  //   ResourceExhausted beyond the limits.
+  //   ResourceExhausted beyond the limits; FailedPrecondition where a pool has
+  //   no such thing, and where only a pool has.
+  // The pid is the child's present one, or while it is down its last.
   void StartChild(ChildSpec spec, RequestId request, MonotonicTime now);
+  void StartMember(std::string id, std::shared_ptr<const ChildStart> start, RequestId request, MonotonicTime now);
   void TerminateChild(absl::string_view id, RequestId request, MonotonicTime now);
+  void TerminateChild(Pid pid, RequestId request, MonotonicTime now);
   void RestartChild(absl::string_view id, RequestId request, MonotonicTime now);
   void DeleteChild(absl::string_view id, RequestId request, MonotonicTime now);
 
   // Observers; they answer at once, from the present state.
-  std::vector<ChildInfo> WhichChildren() const;  // in start order
-  ChildCounts CountChildren() const;
+  // In start order, at most so many of those whose place is above `after`.
+  std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
+  ChildCounts CountChildren() const { return counts_; }
+  bool HasChild(Pid pid) const { return pids_.contains(pid); }
+  bool HasChild(absl::string_view id) const;
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
   bool is_stopping() const { return plan_.has_value() && plan_->kind == PlanKind::kStopAll; }
@@ -162,15 +190,19 @@ class RestartPlan {
  private:
   using Key = uint64_t;  // of a child; in start order
 
-  // kDue: to be started; kDown: its exit waits to be judged.
-  enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kParked, kDown };
+  // kDue: to be started; kHeld: so, when its predecessor is gone; kDown: its
+  // exit waits to be judged.
+  enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kHeld, kParked, kDown };
+  static bool IsBusy(State state) { return state == State::kStarting || state == State::kStopping; }
   struct Child {
     Key key = 0;
     std::shared_ptr<const ChildSpec> spec;
     State state = State::kStopped;
     LifeId life = 0;  // the present one, or the last
     Pid pid;
-    TimerId timer = 0;                      // of the stop or the backoff
+    Pid address;                            // the last that was not null
+    LifeId predecessor = 0;                 // an earlier life, whose handler runs on
+    TimerId timer = 0;                      // of the stop or the wait
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
     bool was_parked = false;                // and has not started since
@@ -208,6 +240,7 @@ class RestartPlan {
     std::string id;
     std::shared_ptr<const ChildSpec> spec;  // of kStart
     RequestId request = 0;
+    bool is_member = false;  // of kStart: of a pool's template
   };
 
   // Children and their lives.
@@ -217,7 +250,9 @@ class RestartPlan {
   Child& Add(std::shared_ptr<const ChildSpec> spec);
   void Forget(Child& child);
   void SetState(Child& child, State state);
-  void EndLife(Child& child);
+  void Count(const Child& child, int n);
+  bool IsForgottenWhenDown(const Child& child) const;
+  void EndLife(Child& child, const ExitReason& reason);
   void BeginStart(Child& child);
   void BeginStop(Child& child);
   void HandleStarted(Child& child);
@@ -231,10 +266,15 @@ class RestartPlan {
   bool MayJudge(const Child& child) const;
   void JudgeExit(Child& child, const ExitReason& reason);
   void RestartOrGiveUp(Child& child, const ExitReason& reason);
+  void GiveUp(Child& child, const RestartDecision& decision, const ExitReason& reason);
   void RestartGroup(const Child& child);
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
   void WaitIsOver(Child& child);
+  void EndWait(Child& child);
+  void StartOrHold(Child& child);
+  void Hold(Child& child);
+  void HoldAllWithPredecessors();
   void CheckAutoShutdown();
   void BeginStopAll(const ExitReason& reason);
 
@@ -242,14 +282,16 @@ class RestartPlan {
   void Advance();
   bool StepPlan();
   bool StepStop();
+  bool StepStopTogether();
   bool StepStart();
   void EndFirstStart();
   bool RunOneWaiting();
-  bool CanRun(const Waiting& waiting);
+  bool Defer(Waiting& waiting);
   void Run(const Waiting& waiting);
 
   // Requests.
   void Request(Waiting request, MonotonicTime now);
+  absl::Status RefuseForPool(const Waiting& request) const;
   bool AnswerWhileStarting(const Waiting& request);
   void DoStart(const Waiting& request);
   void DoTerminate(const Waiting& request, Child& child);
@@ -262,6 +304,7 @@ class RestartPlan {
   void ArmTimer(Child& child, absl::Duration wait);
   void CancelTimer(Child& child);
   bool is_serial() const { return flags_.strategy != RestartStrategy::kOneForOne; }
+  bool is_pool() const { return flags_.pool != nullptr; }
 
   const SupervisorSpec flags_;  // without its children
   RestartDecider decider_;
@@ -269,17 +312,25 @@ class RestartPlan {
   std::map<std::string, Key, std::less<>> ids_;
   std::map<LifeId, Key> lives_;
   std::map<TimerId, Key> timers_;
+  std::map<Pid, Key> pids_;             // by Child::address
+  std::map<LifeId, Key> predecessors_;  // by Child::predecessor
   Key last_key_ = 0;
+  uint64_t last_member_ = 0;
   LifeId last_life_ = 0;
   TimerId last_timer_ = 0;
-  int busy_ = 0;      // children starting or stopping
-  int backoffs_ = 0;  // children in backoff
-  int parked_ = 0;    // children that wait for their name
+  int busy_ = 0;         // children starting or stopping
+  int waits_ = 0;        // children in backoff or held
+  int significant_ = 0;  // significant children that are not stopped
+  ChildCounts counts_;
+  std::set<Key> parked_;  // children that wait for their name
   std::set<std::string> watched_names_;
 
   MonotonicTime now_;  // of the present input
   absl::optional<Plan> plan_;
   std::deque<Waiting> waiting_;
+  // With one_for_one: requests about a child that is starting or stopping.
+  std::map<Key, std::vector<Waiting>> deferred_;
+  size_t deferred_count_ = 0;
   bool start_done_ = false;
   bool auto_shutdown_due_ = false;  // a significant child ended in the first start
   bool finished_ = false;

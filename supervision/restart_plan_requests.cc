@@ -1,4 +1,7 @@
-// RestartPlan's requests, waits, queries and replies.
+// RestartPlan's requests, queries and replies.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,14 +24,48 @@
 
 namespace understudy {
 
+std::string MemberId(const ChildSpec& child, uint64_t number) { return absl::StrCat(child.id, "#", number); }
+
+absl::Status OnlyMembersError() {
+  return absl::FailedPreconditionError("a pool starts children of its own template only; use StartMember");
+}
+
+absl::Status NobodyIsStoppedError() {
+  return absl::FailedPreconditionError("a pool forgets a child that is down: there is none to restart or delete");
+}
+
 void RestartPlan::StartChild(ChildSpec spec, RequestId request, MonotonicTime now) {
   Waiting waiting{.kind = Waiting::Kind::kStart, .id = spec.id, .request = request};
   waiting.spec = std::make_shared<const ChildSpec>(std::move(spec));
   Request(std::move(waiting), now);
 }
 
+void RestartPlan::StartMember(std::string id, std::shared_ptr<const ChildStart> start, RequestId request,
+                              MonotonicTime now) {
+  if (!is_pool()) {
+    Reply(request, absl::FailedPreconditionError("the supervisor is no pool, and has no template; use StartChild"));
+    return;
+  }
+  Waiting waiting{.kind = Waiting::Kind::kStart, .id = std::move(id), .request = request, .is_member = true};
+  if (waiting.id.empty()) waiting.id = MemberId(flags_.pool->child, ++last_member_);
+  auto spec = std::make_shared<ChildSpec>(flags_.pool->child);
+  spec->id = waiting.id;
+  if (start != nullptr) spec->start = std::move(start);
+  waiting.spec = std::move(spec);
+  Request(std::move(waiting), now);
+}
+
 void RestartPlan::TerminateChild(absl::string_view id, RequestId request, MonotonicTime now) {
   Request({.kind = Waiting::Kind::kTerminate, .id = std::string(id), .request = request}, now);
+}
+
+void RestartPlan::TerminateChild(Pid pid, RequestId request, MonotonicTime now) {
+  const auto found = pids_.find(pid);
+  if (found == pids_.end()) {
+    Reply(request, absl::NotFoundError(absl::StrCat(pid.ToString(), " is no child")));
+    return;
+  }
+  Request({.kind = Waiting::Kind::kTerminate, .id = children_.at(found->second).spec->id, .request = request}, now);
 }
 
 void RestartPlan::RestartChild(absl::string_view id, RequestId request, MonotonicTime now) {
@@ -45,23 +82,39 @@ void RestartPlan::Request(Waiting request, MonotonicTime now) {
     Reply(request.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
     return;
   }
+  if (absl::Status refused = RefuseForPool(request); !refused.ok()) {
+    Reply(request.request, std::move(refused));
+    return;
+  }
   if (AnswerWhileStarting(request)) {
     Advance();
     return;
   }
-  if (waiting_.size() >= limits::kWaitingRequestsMax) {
+  if (const size_t waiting = waiting_.size() + deferred_count_; waiting >= limits::kWaitingRequestsMax) {
     Reply(request.request,
-          MakeError(ErrorKind::kFull, absl::StrCat(waiting_.size(), " requests and exits wait for the supervisor")));
+          MakeError(ErrorKind::kFull, absl::StrCat(waiting, " requests and exits wait for the supervisor")));
     return;
   }
   waiting_.push_back(std::move(request));
   Advance();
 }
 
+// A pool has no children of other specs, and none that are stopped.
+absl::Status RestartPlan::RefuseForPool(const Waiting& request) const {
+  if (!is_pool() || request.kind == Waiting::Kind::kTerminate) return absl::OkStatus();
+  if (request.kind == Waiting::Kind::kStart) return request.is_member ? absl::OkStatus() : OnlyMembersError();
+  return NobodyIsStoppedError();
+}
+
 // A request about a child that is being started need not wait for that.
 bool RestartPlan::AnswerWhileStarting(const Waiting& request) {
   Child* child = FindId(request.id);
-  if (child == nullptr || child->state != State::kStarting) return false;
+  if (child == nullptr) return false;
+  if (is_pool() && child->state == State::kStopping && request.kind == Waiting::Kind::kTerminate) {
+    child->stop_requests.push_back(request.request);
+    return true;
+  }
+  if (child->state != State::kStarting) return false;
   switch (request.kind) {
     case Waiting::Kind::kRestart:
       Reply(request.request,
@@ -88,9 +141,11 @@ void RestartPlan::DoStart(const Waiting& request) {
     Reply(request.request, status);
     return;
   }
-  if (children_.size() >= limits::kChildrenPerSupervisorMax) {
+  const size_t children_max =
+      is_pool() ? static_cast<size_t>(flags_.pool->children_max) : limits::kChildrenPerSupervisorMax;
+  if (children_.size() >= children_max) {
     Reply(request.request,
-          MakeError(ErrorKind::kFull, absl::StrCat("the supervisor has ", children_.size(), " children already")));
+          MakeError(ErrorKind::kFull, absl::StrCat("the supervisor has ", children_.size(), " children, its limit")));
     return;
   }
   Child& child = Add(request.spec);
@@ -106,6 +161,7 @@ void RestartPlan::DoTerminate(const Waiting& request, Child& child) {
     return;
   }
   CancelRestart(child);
+  if (is_pool()) Forget(child);
   Reply(request.request, absl::OkStatus());
 }
 
@@ -118,6 +174,11 @@ void RestartPlan::CancelRestart(Child& child) {
 }
 
 void RestartPlan::DoRestart(const Waiting& request, Child& child) {
+  if (child.state == State::kStopped && child.predecessor != 0) {
+    Reply(request.request, absl::FailedPreconditionError(absl::StrCat(
+                               "child '", request.id, "' is exclusive, and the handler of its last life runs still")));
+    return;
+  }
   if (child.state == State::kStopped) {
     child.start_request = request.request;
     BeginStart(child);
@@ -141,49 +202,6 @@ void RestartPlan::DoDelete(const Waiting& request, Child& child) {
             "; terminate it first")));
 }
 
-// ---- Waits.
-
-bool RestartPlan::MayPark(const Child& child, const ExitReason& reason) const {
-  const bool is_about_a_name =
-      reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
-  const bool has_name = !child.spec->registered_as.empty() || !child.spec->published_as.empty();
-  return is_about_a_name && has_name && child.spec->restart != RestartType::kTemporary;
-}
-
-// The child is started again when its name is free; nothing is counted.
-void RestartPlan::Park(Child& child, const ExitReason& reason) {
-  SetState(child, State::kParked);
-  if (!std::exchange(child.was_parked, true)) Report(SupervisionEvent::Kind::kParked, child, Pid(), reason);
-  for (const std::string& name : {child.spec->registered_as, child.spec->published_as}) {
-    if (name.empty() || !watched_names_.insert(name).second) continue;
-    actions_.push_back({.kind = Action::Kind::kWatchName, .name = name});
-  }
-  ArmTimer(child, limits::kParkedRetryAfter);
-  if (is_serial()) RestartGroup(child);
-}
-
-void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
-  now_ = now;
-  for (auto& [key, child] : children_) {
-    if (child.state != State::kParked || (child.spec->registered_as != name && child.spec->published_as != name)) {
-      continue;
-    }
-    CancelTimer(child);
-    WaitIsOver(child);
-  }
-  Advance();
-}
-
-// A child's backoff has elapsed, or its name may be free.
-void RestartPlan::WaitIsOver(Child& child) {
-  SetState(child, State::kDue);
-  if (is_serial()) {
-    waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
-  } else {
-    BeginStart(child);
-  }
-}
-
 // ---- Queries.
 
 RestartPlan::Child* RestartPlan::FindId(absl::string_view id) {
@@ -195,15 +213,17 @@ const RestartPlan::Child* RestartPlan::FindId(absl::string_view id) const {
   return found == ids_.end() ? nullptr : &children_.at(found->second);
 }
 
-std::vector<ChildInfo> RestartPlan::WhichChildren() const {
+std::vector<ChildInfo> RestartPlan::WhichChildren(uint64_t after, size_t at_most) const {
   std::vector<ChildInfo> result;
-  result.reserve(children_.size());
-  for (const auto& [key, child] : children_) {
+  result.reserve(std::min(children_.size(), at_most));
+  for (auto next = children_.upper_bound(after); next != children_.end() && result.size() < at_most; ++next) {
+    const Child& child = next->second;
     ChildInfo info{.id = child.spec->id,
                    .pid = child.pid,
                    .kind = child.spec->kind,
                    .restart = child.spec->restart,
-                   .restarts = child.restarts};
+                   .restarts = child.restarts,
+                   .place = child.key};
     switch (child.state) {
       case State::kStopped:
         info.state = ChildState::kStopped;
@@ -219,6 +239,7 @@ std::vector<ChildInfo> RestartPlan::WhichChildren() const {
         break;
       case State::kDue:
       case State::kBackoff:
+      case State::kHeld:
       case State::kDown:
         info.state = ChildState::kRestarting;
         break;
@@ -231,15 +252,7 @@ std::vector<ChildInfo> RestartPlan::WhichChildren() const {
   return result;
 }
 
-ChildCounts RestartPlan::CountChildren() const {
-  ChildCounts counts;
-  for (const auto& [key, child] : children_) {
-    ++counts.specs;
-    if (child.state == State::kRunning) ++counts.active;
-    ++(child.spec->kind == ChildKind::kSupervisor ? counts.supervisors : counts.workers);
-  }
-  return counts;
-}
+bool RestartPlan::HasChild(absl::string_view id) const { return FindId(id) != nullptr; }
 
 absl::StatusOr<ChildSpec> RestartPlan::GetChildSpec(absl::string_view id) const {
   const Child* child = FindId(id);
@@ -256,8 +269,13 @@ void RestartPlan::Reply(RequestId request, absl::Status status, Pid pid) {
 
 void RestartPlan::Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason) {
   Action action{.kind = Action::Kind::kReport};
-  action.event = {
-      .kind = kind, .child = child.spec->id, .pid = pid, .reason = reason, .restarts = child.restarts, .time = now_};
+  action.event = {.kind = kind,
+                  .child = child.spec->id,
+                  .pid = pid,
+                  .reason = reason,
+                  .restarts = child.restarts,
+                  .time = now_,
+                  .spec = child.spec};
   actions_.push_back(std::move(action));
 }
 

@@ -15,6 +15,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool_errors.h"
 
 namespace understudy {
 namespace {
@@ -43,191 +44,266 @@ bool IsDnsLabel(absl::string_view name) {
                      [](unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
 }
 
+// The waits before the last of the attempts are, with the shortest jitter, not
+// shorter than the time after which the child gives up anyway. The default
+// number is a backstop, not a choice.
+bool CannotReachAttempts(const RestartBackoff& backoff) {
+  if (backoff.give_up_after_attempts <= 2 ||
+      backoff.give_up_after_attempts == RestartBackoff().give_up_after_attempts ||
+      backoff.give_up_after == absl::InfiniteDuration() || !IsPositiveAndFinite(backoff.min) ||
+      !(backoff.factor >= 1.0) || !(backoff.jitter >= 0.0 && backoff.jitter < 1.0)) {
+    return false;
+  }
+  const double limit = absl::FDivDuration(backoff.give_up_after, backoff.min) / (1.0 - backoff.jitter);
+  const double longest = absl::FDivDuration(backoff.max, backoff.min);
+  constexpr int kTermsMax = 10000;  // beyond it the waits do not grow, or hardly
+  double sum = 0;                   // in units of `min`
+  double wait = 1;
+  int left = backoff.give_up_after_attempts - 2;
+  for (int i = 0; i < kTermsMax && left > 0 && sum < limit; ++i, --left) {
+    sum += std::min(wait, longest);
+    wait = std::min(wait * backoff.factor, longest);
+  }
+  return sum + left * std::min(wait, longest) >= limit;
+}
+
 class Finder {
  public:
-  void FindInSupervisor(const SupervisorSpec& spec, const std::string& where, int depth);
-  void FindInChild(const ChildSpec& child, const SupervisorSpec& parent, const std::string& where, int depth);
+  void FindInSupervisor(const SupervisorSpec& spec, int depth);
+  // `index` is the child's among its siblings.
+  void FindInChild(const ChildSpec& child, size_t index, const SupervisorSpec& parent, int depth);
   void FindRepeatedNames();
+  void FindRepeatedNodes();
   std::vector<SpecError> Take() { return std::move(errors_); }
 
  private:
-  void Add(const std::string& where, absl::string_view field, std::string what) {
-    errors_.push_back({where, std::string(field), std::move(what)});
+  // A child, by the indices from the root, and what people call it.
+  struct Place {
+    std::vector<size_t> path;
+    std::string text;
+  };
+  Place Here() const;
+  void Add(absl::string_view field, std::string what) { Add(Here(), field, std::move(what)); }
+  void Add(Place at, absl::string_view field, std::string what) {
+    errors_.push_back({std::move(at.text), std::string(field), std::move(what), std::move(at.path)});
   }
-  void FindInFlags(const SupervisorSpec& spec, const std::string& where);
-  void FindInShutdown(const ChildSpec& child, const std::string& where);
-  void FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent, const std::string& where);
-  void FindInNames(const ChildSpec& child, const std::string& where);
-  void FindInProcess(const ChildSpec& child, const std::string& where);
+  void FindInFlags(const SupervisorSpec& spec);
+  void FindInShutdown(const ChildSpec& child);
+  void FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent);
+  void FindInNames(const ChildSpec& child);
+  void FindInFactory(const ChildSpec& child);
+  void FindInProcess(const ChildSpec& child);
 
+  std::vector<std::pair<size_t, const ChildSpec*>> path_;  // to the child that is looked at
   std::vector<SpecError> errors_;
   // Name to where it was used; a node's names and the cluster's are one space.
-  std::map<std::string, std::vector<std::pair<std::string, std::string>>> names_;
+  std::map<std::string, std::vector<std::pair<Place, std::string>>> names_;
+  // Node name of a process to where it was given, by id or by name.
+  std::map<std::string, std::vector<std::pair<Place, std::string>>> nodes_;
 };
 
-std::string ChildAt(const std::string& where, const ChildSpec& child, size_t index) {
-  const std::string label =
-      child.id.empty() ? absl::StrCat("child number ", index + 1) : absl::StrCat("child '", child.id, "'");
-  return where.empty() ? label : absl::StrCat(where, " / ", label);
+std::string ChildText(const ChildSpec& child, size_t index) {
+  if (index == SpecError::kTemplate && child.id.empty()) return "the template";
+  return child.id.empty() ? absl::StrCat("child number ", index + 1) : absl::StrCat("child '", child.id, "'");
 }
 
-void Finder::FindInFlags(const SupervisorSpec& spec, const std::string& where) {
+Finder::Place Finder::Here() const {
+  Place here;
+  for (const auto& [index, child] : path_) {
+    here.path.push_back(index);
+    absl::StrAppend(&here.text, here.text.empty() ? "" : " / ", ChildText(*child, index));
+  }
+  return here;
+}
+
+void Finder::FindInFlags(const SupervisorSpec& spec) {
   if (spec.intensity < 0) {
-    Add(where, "intensity", absl::StrCat(spec.intensity, " is negative; 0 or more restarts may be allowed"));
+    Add("intensity", absl::StrCat(spec.intensity, " is negative; 0 or more restarts may be allowed"));
   }
   if (spec.intensity > limits::kRestartIntensityMax) {
-    Add(where, "intensity",
+    Add("intensity",
         absl::StrCat(spec.intensity, " is too large; at most ", limits::kRestartIntensityMax, " restarts are counted"));
   }
   if (!IsPositiveAndFinite(spec.period)) {
-    Add(where, "period", absl::StrCat(Text(spec.period), " is not a period; it must be above 0 and finite"));
+    Add("period", absl::StrCat(Text(spec.period), " is not a period; it must be above 0 and finite"));
   }
+  for (FieldProblem& problem : FindPoolProblems(spec)) Add(problem.field, std::move(problem.what));
   if (spec.children.size() > limits::kChildrenPerSupervisorMax) {
-    Add(where, "children",
-        absl::StrCat("there are ", spec.children.size(), "; at most ", limits::kChildrenPerSupervisorMax,
-                     " are allowed"));
+    Add("children", absl::StrCat("there are ", spec.children.size(), "; at most ", limits::kChildrenPerSupervisorMax,
+                                 " are allowed"));
   }
 }
 
-void Finder::FindInSupervisor(const SupervisorSpec& spec, const std::string& where, int depth) {
-  FindInFlags(spec, where);
+void Finder::FindInSupervisor(const SupervisorSpec& spec, int depth) {
+  FindInFlags(spec);
   if (depth >= limits::kTreeDepthMax) {
-    Add(where, "children", absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
+    Add("children", absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
     return;
   }
+  if (spec.pool != nullptr) FindInChild(spec.pool->child, SpecError::kTemplate, spec, depth);
   std::map<std::string, int> ids;
   for (const ChildSpec& child : spec.children) ++ids[child.id];
   for (size_t i = 0; i < spec.children.size(); ++i) {
     const ChildSpec& child = spec.children[i];
-    const std::string at = ChildAt(where, child, i);
+    path_.emplace_back(i, &child);
     if (int& uses = ids[child.id]; !child.id.empty() && uses > 1) {
-      Add(at, "id", absl::StrCat("given to ", uses, " children; each needs its own"));
+      Add("id", absl::StrCat("given to ", uses, " children; each needs its own"));
       uses = 1;  // told once
     }
-    FindInChild(child, spec, at, depth);
+    path_.pop_back();
+    FindInChild(child, i, spec, depth);
   }
 }
 
-void Finder::FindInChild(const ChildSpec& child, const SupervisorSpec& parent, const std::string& where, int depth) {
+void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorSpec& parent, int depth) {
+  path_.emplace_back(index, &child);
   if (child.id.empty()) {
-    Add(where, "id", "is empty; a child needs one, for reports and requests");
+    Add("id", "is empty; a child needs one, for reports and requests");
   } else if (const std::string problem = NameProblem(child.id); !problem.empty()) {
-    Add(where, "id", problem);
+    Add("id", problem);
   }
-  FindInShutdown(child, where);
+  FindInShutdown(child);
   if (child.significant && child.restart == RestartType::kPermanent) {
-    Add(where, "significant", "a permanent child is always restarted, so its end can have no significance");
+    Add("significant", "a permanent child is always restarted, so its end can have no significance");
   } else if (child.significant && parent.auto_shutdown == AutoShutdown::kNever) {
-    Add(where, "significant", "has no effect: the supervisor's auto_shutdown is never");
+    Add("significant", "has no effect: the supervisor's auto_shutdown is never");
   }
   if (child.start_within <= absl::ZeroDuration()) {
-    Add(where, "start_within", absl::StrCat(Text(child.start_within), " is no time to start in; it must be above 0"));
+    Add("start_within", absl::StrCat(Text(child.start_within), " is no time to start in; it must be above 0"));
   }
-  FindInBackoff(child, parent, where);
-  FindInNames(child, where);
-  FindInProcess(child, where);
+  FindInBackoff(child, parent);
+  for (FieldProblem& problem : FindBudgetProblems(child, parent)) Add(problem.field, std::move(problem.what));
+  FindInNames(child);
+  FindInFactory(child);
+  FindInProcess(child);
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
-    Add(where, "subtree", absl::StrCat("a ", ChildKindName(child.kind), " has no children of its own"));
+    Add("subtree", absl::StrCat("a ", ChildKindName(child.kind), " has no children of its own"));
   }
-  if (child.subtree != nullptr) FindInSupervisor(*child.subtree, where, depth + 1);
+  if (child.subtree != nullptr) FindInSupervisor(*child.subtree, depth + 1);
+  path_.pop_back();
 }
 
-void Finder::FindInShutdown(const ChildSpec& child, const std::string& where) {
+void Finder::FindInShutdown(const ChildSpec& child) {
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind == ChildShutdown::Kind::kWithin && !IsPositiveAndFinite(shutdown.timeout)) {
-    Add(where, "shutdown",
-        absl::StrCat(Text(shutdown.timeout),
-                     " is no time to stop in; it must be above 0 and finite, or BrutalKill or Infinity"));
+    Add("shutdown", absl::StrCat(Text(shutdown.timeout),
+                                 " is no time to stop in; it must be above 0 and finite, or BrutalKill or Infinity"));
     return;
   }
   if (child.subtree == nullptr || shutdown.kind == ChildShutdown::Kind::kInfinity) return;
   const absl::Duration needed = LongestStopOfChildren(*child.subtree);
-  if (shutdown.kind == ChildShutdown::Kind::kBrutalKill && !child.subtree->children.empty()) {
-    Add(where, "shutdown", "BrutalKill of a supervisor does not stop its children in order; give it time, or Infinity");
+  const bool has_children = !child.subtree->children.empty() || child.subtree->pool != nullptr;
+  if (shutdown.kind == ChildShutdown::Kind::kBrutalKill && has_children) {
+    Add("shutdown", "BrutalKill of a supervisor does not stop its children in order; give it time, or Infinity");
   } else if (shutdown.kind == ChildShutdown::Kind::kWithin && shutdown.timeout <= needed) {
     const std::string time = needed == absl::InfiniteDuration() ? "any time" : Text(needed);
-    Add(where, "shutdown",
-        absl::StrCat(Text(shutdown.timeout), " is not more than its children may take to stop, one after another (",
-                     time, "); give it more, or Infinity"));
+    Add("shutdown",
+        absl::StrCat(
+            Text(shutdown.timeout), " is not more than its children may take to stop, ",
+            child.subtree->pool != nullptr || child.subtree->stops_together ? "together (" : "one after another (",
+            time, "); give it more, or Infinity"));
   }
 }
 
-void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent, const std::string& where) {
+void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent) {
   if (!child.backoff.has_value()) return;
   const RestartBackoff& backoff = *child.backoff;
   if (child.restart == RestartType::kTemporary) {
-    Add(where, "backoff", "a temporary child is never restarted");
+    Add("backoff", "a temporary child is never restarted");
   } else if (parent.intensity == 0) {
-    Add(where, "backoff",
+    Add("backoff",
         "never begins: the first restart is immediate and counted, and with intensity 0 the supervisor gives up there");
   }
   if (!IsPositiveAndFinite(backoff.min)) {
-    Add(where, "backoff.min", absl::StrCat(Text(backoff.min), " is no wait; it must be above 0 and finite"));
+    Add("backoff.min", absl::StrCat(Text(backoff.min), " is no wait; it must be above 0 and finite"));
   }
   if (backoff.max < backoff.min || backoff.max == absl::InfiniteDuration()) {
-    Add(where, "backoff.max",
+    Add("backoff.max",
         absl::StrCat(Text(backoff.max), " must be finite and not below backoff.min, ", Text(backoff.min)));
   }
   if (!(backoff.factor >= 1.0 && backoff.factor <= 1000.0)) {  // also for NaN
-    Add(where, "backoff.factor", absl::StrCat(backoff.factor, " is not in [1, 1000]"));
+    Add("backoff.factor", absl::StrCat(backoff.factor, " is not in [1, 1000]"));
   }
   if (!(backoff.jitter >= 0.0 && backoff.jitter <= 1.0)) {
-    Add(where, "backoff.jitter", absl::StrCat(backoff.jitter, " is not in [0, 1]"));
+    Add("backoff.jitter", absl::StrCat(backoff.jitter, " is not in [0, 1]"));
   }
   if (backoff.reset_after <= absl::ZeroDuration()) {
-    Add(where, "backoff.reset_after",
+    Add("backoff.reset_after",
         absl::StrCat(Text(backoff.reset_after), ": a child would be healthy as it starts; it must be above 0"));
   }
   if (backoff.give_up_after_attempts < 2) {
-    Add(where, "backoff.give_up_after_attempts",
+    Add("backoff.give_up_after_attempts",
         absl::StrCat(backoff.give_up_after_attempts, " gives up before the first wait; it must be 2 or more"));
   }
   if (backoff.give_up_after <= backoff.min) {
-    Add(where, "backoff.give_up_after",
+    Add("backoff.give_up_after",
         absl::StrCat(Text(backoff.give_up_after), " gives up within the first wait; it must be more than backoff.min, ",
                      Text(backoff.min)));
   }
+  if (CannotReachAttempts(backoff)) {
+    Add("backoff.give_up_after_attempts",
+        absl::StrCat(backoff.give_up_after_attempts,
+                     " restarts are never reached: the waits before them are longer than "
+                     "backoff.give_up_after, ",
+                     Text(backoff.give_up_after)));
+  }
 }
 
-void Finder::FindInNames(const ChildSpec& child, const std::string& where) {
+void Finder::FindInNames(const ChildSpec& child) {
   const std::pair<absl::string_view, const std::string*> names[] = {{"registered_as", &child.registered_as},
                                                                     {"published_as", &child.published_as}};
   for (const auto& [field, name] : names) {
     if (name->empty()) continue;
-    if (const std::string problem = NameProblem(*name); !problem.empty()) Add(where, field, problem);
-    names_[*name].push_back({where, std::string(field)});
+    if (const std::string problem = NameProblem(*name); !problem.empty()) Add(field, problem);
+    names_[*name].push_back({Here(), std::string(field)});
   }
 }
 
-void Finder::FindInProcess(const ChildSpec& child, const std::string& where) {
+void Finder::FindInFactory(const ChildSpec& child) {
+  if (!child.factory.has_value()) return;
+  const bool is_pool = child.subtree != nullptr && child.subtree->pool != nullptr;
+  if (child.kind != ChildKind::kWorker && !is_pool) {
+    Add("factory", absl::StrCat("given for a ", ChildKindName(child.kind), "; only a worker and a pool have one"));
+  } else if (child.factory->name.empty()) {
+    Add("factory", "has no name; which registered factory makes the child?");
+  }
+}
+
+void Finder::FindInProcess(const ChildSpec& child) {
   if (child.process.has_value() != (child.kind == ChildKind::kProcess)) {
-    Add(where, "process",
-        child.process.has_value() ? absl::StrCat("given for a ", ChildKindName(child.kind), "; only a process has one")
-                                  : std::string("is missing: which binary to run?"));
+    Add("process", child.process.has_value()
+                       ? absl::StrCat("given for a ", ChildKindName(child.kind), "; only a process has one")
+                       : std::string("is missing: which binary to run?"));
     return;
   }
   if (!child.process.has_value()) return;
-  if (child.process->binary.empty())
-    Add(where, "process.binary", "is empty; give a path, or a name beside this binary");
+  if (child.process->binary.empty()) Add("process.binary", "is empty; give a path, or a name beside this binary");
   if (child.process->node_name.empty()) {
     if (!child.id.empty() && !IsDnsLabel(child.id)) {
-      Add(where, "process.node_name",
+      Add("process.node_name",
           absl::StrCat("is not given, and the id '", child.id,
                        "' cannot be the node's name: at most 63 small letters, digits and inner hyphens"));
     }
   } else if (!IsDnsLabel(child.process->node_name)) {
-    Add(where, "process.node_name",
+    Add("process.node_name",
         absl::StrCat("'", child.process->node_name,
                      "' cannot be a node's name: at most 63 small letters, digits and inner hyphens"));
   }
+  if (child.process->limits.memory_bytes < 0) {
+    Add("process.limits.memory_bytes", absl::StrCat(child.process->limits.memory_bytes, " is negative; 0 is no limit"));
+  }
+  if (child.process->limits.open_files < 0) {
+    Add("process.limits.open_files", absl::StrCat(child.process->limits.open_files, " is negative; 0 is no limit"));
+  }
+  const bool is_named = !child.process->node_name.empty();
+  nodes_[is_named ? child.process->node_name : child.id].push_back({Here(), is_named ? "process.node_name" : "id"});
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {
-      Add(where, "process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));
+      Add("process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));
     }
   }
   if (!child.registered_as.empty() || !child.published_as.empty()) {
-    Add(where, "process",
-        "the actors of a process are named by its own tree; registered_as and published_as must be empty");
+    Add("process", "the actors of a process are named by its own tree; registered_as and published_as must be empty");
   }
 }
 
@@ -235,7 +311,23 @@ void Finder::FindRepeatedNames() {
   for (const auto& [name, uses] : names_) {
     for (size_t i = 1; i < uses.size(); ++i) {
       Add(uses[i].first, uses[i].second,
-          absl::StrCat("'", name, "' is already the name of ", uses[0].first == uses[i].first ? "it" : uses[0].first));
+          absl::StrCat("'", name, "' is already the name of ",
+                       uses[0].first.path == uses[i].first.path ? "it" : uses[0].first.text));
+    }
+  }
+}
+
+void Finder::FindRepeatedNodes() {
+  for (const auto& [node, uses] : nodes_) {
+    for (size_t i = 1; i < uses.size() && !node.empty(); ++i) {
+      std::vector<size_t> parent = uses[i].first.path;
+      parent.pop_back();
+      std::vector<size_t> first_parent = uses[0].first.path;
+      first_parent.pop_back();
+      // Of siblings the id itself has been reported.
+      if (uses[i].second == "id" && uses[0].second == "id" && parent == first_parent) continue;
+      Add(uses[i].first, uses[i].second,
+          absl::StrCat("'", node, "' is already the node of ", uses[0].first.text, "; a process child needs its own"));
     }
   }
 }
@@ -258,16 +350,31 @@ std::string SpecError::ToString() const {
 
 std::vector<SpecError> FindSpecErrors(const SupervisorSpec& spec) {
   Finder finder;
-  finder.FindInSupervisor(spec, "", 0);
+  finder.FindInSupervisor(spec, 0);
   finder.FindRepeatedNames();
+  finder.FindRepeatedNodes();
   return finder.Take();
 }
 
 std::vector<SpecError> FindSpecErrors(const ChildSpec& child, const SupervisorSpec& parent) {
   Finder finder;
-  finder.FindInChild(child, parent, ChildAt("", child, 0), 0);
+  finder.FindInChild(child, 0, parent, 0);
   finder.FindRepeatedNames();
+  finder.FindRepeatedNodes();
   return finder.Take();
+}
+
+std::string PlaceOf(const SupervisorSpec& root, const std::vector<size_t>& path) {
+  std::string text;
+  const SupervisorSpec* spec = &root;
+  for (const size_t index : path) {
+    const bool is_template = spec != nullptr && index == SpecError::kTemplate && spec->pool != nullptr;
+    if (spec == nullptr || (!is_template && index >= spec->children.size())) break;
+    const ChildSpec& child = is_template ? spec->pool->child : spec->children[index];
+    absl::StrAppend(&text, text.empty() ? "" : " / ", ChildText(child, index));
+    spec = child.subtree.get();
+  }
+  return text;
 }
 
 absl::Status ValidateSpec(const SupervisorSpec& spec) { return StatusOf(FindSpecErrors(spec)); }

@@ -16,6 +16,8 @@
 #ifndef UNDERSTUDY_SUPERVISION_SPEC_ERRORS_H_
 #define UNDERSTUDY_SUPERVISION_SPEC_ERRORS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,17 @@ struct SpecError {
   std::string where;  // "child 'lots' / child 'lot-1'"; empty for the root
   std::string field;  // "shutdown"
   std::string what;   // "5s is not more than …"
+  // `where` as indices from the root: unlike ids they are never the same.
+  std::vector<size_t> path;
+  // In a path: the template of a pool.
+  static constexpr size_t kTemplate = SIZE_MAX;
 
   // "child 'lots': shutdown: 5s is not more than …"
   std::string ToString() const;
 };
+
+// "child 'lots' / child 'lot-1'": the child at that path. Empty for the root.
+std::string PlaceOf(const SupervisorSpec& root, const std::vector<size_t>& path);
 
 // In the order of the tree. Empty when the tree is good.
 std::vector<SpecError> FindSpecErrors(const SupervisorSpec& spec);

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/supervision/child_spec.h"
 
 namespace understudy {
 
@@ -30,6 +32,8 @@ absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
       return "stops its children";
     case SupervisionEvent::Kind::kParked:
       return "waits for its name";
+    case SupervisionEvent::Kind::kHeld:
+      return "waits for the handler of its last life to return";
   }
   return "?";
 }
@@ -52,6 +56,9 @@ std::string SupervisionEvent::ToString() const {
     case Kind::kBackoff:
       absl::StrAppend(&text, ", in ", absl::FormatDuration(wait), ", restart ", restarts);
       break;
+    case Kind::kHeld:
+      absl::StrAppend(&text, ", at most ", absl::FormatDuration(wait));
+      break;
     case Kind::kStartFailed:
     case Kind::kExited:
     case Kind::kStopped:
@@ -59,6 +66,35 @@ std::string SupervisionEvent::ToString() const {
     case Kind::kParked:
       absl::StrAppend(&text, ": ", reason.ToString());
       break;
+  }
+  return text;
+}
+
+std::string SupervisionEvent::ToReport(size_t bytes_max) const {
+  std::string text = absl::StrCat("supervisor: ", supervisor.ToString(), "\n",
+                                  "event: ", child.empty() ? "" : absl::StrCat("child '", child, "' "),
+                                  SupervisionEventName(kind), "\n");
+  if (kind == Kind::kBackoff || kind == Kind::kHeld) absl::StrAppend(&text, "wait: ", absl::FormatDuration(wait), "\n");
+  const bool has_reason = kind != Kind::kStarted && kind != Kind::kIgnored;
+  for (const ExitReason* r = has_reason ? &reason : nullptr; r != nullptr; r = r->cause()) {
+    absl::StrAppend(&text, r == &reason ? "reason: " : "  because of: ", r->ToStringWithoutCauses(), "\n");
+    if (r->crash() == nullptr) continue;
+    const CrashReport& crash = *r->crash();
+    absl::StrAppend(&text, "    of ", crash.pid.ToString(), crash.label.empty() ? "" : " (", crash.label,
+                    crash.label.empty() ? "" : ")", " in ", crash.doing, "\n");
+    for (const MessageNote& message : crash.messages) {
+      absl::StrAppend(&text, "    handled ", message.ToString(), "\n");
+    }
+  }
+  if (has_reason && reason.causes_cut()) absl::StrAppend(&text, "  (older causes were cut)\n");
+  if (spec != nullptr) {
+    absl::StrAppend(&text, "offender: ", pid.is_null() ? "" : absl::StrCat(pid.ToString(), ", "), DescribeChild(*spec),
+                    ", restarts: ", restarts, "\n");
+  }
+  constexpr absl::string_view kCut = "… (cut)\n";
+  if (text.size() > bytes_max) {
+    text.resize(bytes_max > kCut.size() ? bytes_max - kCut.size() : 0);
+    if (bytes_max > kCut.size()) absl::StrAppend(&text, kCut);
   }
   return text;
 }

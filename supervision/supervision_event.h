@@ -1,12 +1,16 @@
 // SupervisionEvent: one thing that a supervisor did or saw.
 //
 // A plain struct for subscribers, logs and tests. The fields are those of
-// OTP's supervisor and progress reports, with the cause chain (in `reason`)
-// and how often the child was restarted.
+// OTP's supervisor and progress reports (the offender is `child`, `pid` and
+// `spec`), with the cause chain and the last messages of what crashed (in
+// `reason`) and how often the child was restarted. Its wire form is
+// proto/supervision_report.proto.
 #ifndef UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
 #define UNDERSTUDY_SUPERVISION_SUPERVISION_EVENT_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <ostream>
 #include <string>
 
@@ -15,6 +19,8 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
 
 namespace understudy {
 
@@ -30,7 +36,9 @@ struct SupervisionEvent {
     kGaveUp = 8,       // the supervisor gives up because of it: `reason`
     kShutdown = 9,     // the supervisor begins to stop its children: `reason`
     kParked = 10,      // it has lost its name, and waits for it: `reason`
+    kHeld = 11,        // it is exclusive, and waits, at most `wait`, for the handler of its killed life to return
   };
+  static constexpr int kKindMax = 11;
   Kind kind = Kind::kStarted;
   Pid supervisor;
   std::string child;  // its id; empty for kShutdown
@@ -39,9 +47,16 @@ struct SupervisionEvent {
   int restarts = 0;  // of this child, until now
   absl::Duration wait;
   MonotonicTime time;
+  // The child's spec: how it is restarted and stopped, and what makes it; null
+  // for kShutdown. What a crashed child was at is reason.crash().
+  std::shared_ptr<const ChildSpec> spec;
 
   // "child 'ledger' <house.7.42> exited: Failed(…); because of …"
   std::string ToString() const;
+  // The same for people who look for the cause: one line each for supervisor,
+  // what happened, every reason of the chain with what its actor was at and its
+  // last messages, and the offender. At most `bytes_max`; what is cut is said.
+  std::string ToReport(size_t bytes_max = limits::kSupervisionReportBytesMax) const;
   friend std::ostream& operator<<(std::ostream& out, const SupervisionEvent& event) { return out << event.ToString(); }
 };
 

@@ -22,6 +22,8 @@
 #ifndef UNDERSTUDY_SUPERVISION_SUPERVISOR_H_
 #define UNDERSTUDY_SUPERVISION_SUPERVISOR_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,18 +33,27 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/mailbox_options.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 
 namespace understudy {
 
 // Queries.
-struct WhichChildren {};
+//
+// In start order, at most `at_most` (and limits::kChildrenPerAnswerMax) of those
+// after `after`, an earlier answer's `next`.
+struct WhichChildren {
+  uint64_t after = 0;
+  size_t at_most = limits::kChildrenPerAnswerMax;
+};
 struct Children {
-  std::vector<ChildInfo> children;  // in start order
+  std::vector<ChildInfo> children;
+  uint64_t next = 0;  // 0: these are the last
 };
 struct CountChildren {};
 struct GetChildSpec {
@@ -53,8 +64,15 @@ struct GetChildSpec {
 struct StartChild {
   ChildSpec spec;  // see ChildBuilder::Spec
 };
+// Of a pool: another child of its template. An empty id is made up.
+struct StartMember {
+  std::string id;
+};
+// By id, or when that is empty by pid: OK also for one that has ended, NotFound
+// for one that lives and is no child.
 struct TerminateChild {
   std::string id;
+  Pid pid;
 };
 struct RestartChild {
   std::string id;
@@ -82,14 +100,16 @@ class Supervisor : public Actor {
   static constexpr absl::string_view kService = "understudy.Supervisor";
 
  protected:
+  static constexpr MailboxOptions kRequests = {.capacity_messages = limits::kSupervisorRequestsMax};
   Mailbox<"WhichChildren", Call<WhichChildren, Children>> which_children{this};
   Mailbox<"CountChildren", Call<CountChildren, ChildCounts>> count_children{this};
   Mailbox<"GetChildSpec", Call<GetChildSpec, ChildSpec>> get_child_spec{this};
-  Mailbox<"StartChild", Call<StartChild, ChildStarted>> start_child{this};
-  Mailbox<"TerminateChild", Call<TerminateChild, ChildDone>> terminate_child{this};
+  Mailbox<"StartChild", Call<StartChild, ChildStarted>> start_child{this, kRequests};
+  Mailbox<"TerminateChild", Call<TerminateChild, ChildDone>> terminate_child{this, kRequests};
   Mailbox<"RestartChild", Call<RestartChild, ChildStarted>> restart_child{this};
   Mailbox<"DeleteChild", Call<DeleteChild, ChildDone>> delete_child{this};
   Mailbox<"Subscribe", Call<Subscribe, Subscribed>> subscribe{this};
+  Mailbox<"StartMember", Call<StartMember, ChildStarted>> start_member{this, kRequests};
   friend class SupervisorRef;
 };
 
@@ -105,6 +125,7 @@ class SupervisorRef : public Ref<Supervisor> {
   Channel<Call<TerminateChild, ChildDone>> terminate_child() const { return (*this)[&Supervisor::terminate_child]; }
   Channel<Call<RestartChild, ChildStarted>> restart_child() const { return (*this)[&Supervisor::restart_child]; }
   Channel<Call<DeleteChild, ChildDone>> delete_child() const { return (*this)[&Supervisor::delete_child]; }
+  Channel<Call<StartMember, ChildStarted>> start_member() const { return (*this)[&Supervisor::start_member]; }
   Channel<Call<Subscribe, Subscribed>> subscribe() const { return (*this)[&Supervisor::subscribe]; }
 
   static std::vector<MailboxSignature> Mailboxes();

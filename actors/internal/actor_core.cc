@@ -23,7 +23,7 @@ bool IsPlain(const SpawnOptions& options) {
   static const SpawnOptions* const plain = new SpawnOptions;
   return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
          options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
-         options.outcome_handler == nullptr && options.thread == plain->thread;
+         options.outcome_handler == nullptr && options.held_until_gone == nullptr && options.thread == plain->thread;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(par
 
 ActorCore::~ActorCore() = default;
 
-Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make) {
+Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(parent);
@@ -40,6 +40,11 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeA
   auto birth = std::make_unique<Birth>();
   birth->make = std::move(make);
   birth->tells_outcome = !parent.is_null() && std::exchange(options.outcome_handler, nullptr) != nullptr;
+  birth->parents_monitor = parents_monitor;
+  options.down_handler = nullptr;
+  if (const auto estate = std::exchange(options.estate, nullptr); estate != nullptr) {
+    birth->estate = std::move(*estate);
+  }
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {

@@ -12,8 +12,9 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_ledger.cc, actor_asks.cc, actor_timers.cc, actor_life.cc
-// (start), actor_end.cc, context.cc.
+// actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
+// actor_asks.cc, actor_timers.cc, actor_life.cc (start), actor_end.cc,
+// actor_crash.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -30,6 +31,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/actor_rare.h"
@@ -46,7 +48,8 @@ absl::Status UnansweredError(Pid callee);
 class ActorCore final : public CellOwner {
  public:
   // Begins a life in `system`. Any thread; the actor runs on its own turns.
-  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make);
+  // `parents_monitor`: the id of one that the parent has of it from the beginning, or 0.
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor = 0);
 
   // Runnable.
   void Run() override;
@@ -74,6 +77,8 @@ class ActorCore final : public CellOwner {
   void FinishStart();
 
   Pid SpawnChild(SpawnOptions options, MakeActor make);
+  // Names the handler of the parent's monitor `id` of `target`.
+  void AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void Link(Pid peer);
   void Unlink(Pid peer);
   uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
@@ -188,6 +193,14 @@ class ActorCore final : public CellOwner {
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
   void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
 
+  // actor_estate.cc.
+  uint64_t HeirsMonitor() const;
+  bool IsKept(const Envelope& envelope);
+  bool KeepEarly(Envelope* envelope);
+  Estate LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason);
+  void TakeEstate();
+  void TakeLegacy(const Legacy& legacy, Envelope* envelope);
+
   // actor_ledger.cc: every fate but handled, which the mailbox counts.
   LedgerBook::Counts& LedgerOf(size_t place);
   void Count(size_t place, Fate fate);
@@ -247,7 +260,7 @@ class ActorCore final : public CellOwner {
   void OnExitSignal(const Signal& signal);
   SentExits& SentExitsOf(const Event& event);
   void TakeSentExit(Event& event);
-  void OnDownSignal(const Signal& signal);
+  void OnDownSignal(Signal signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
   // What ends an actor: what it did, what it was told, or a Kill.
@@ -293,14 +306,18 @@ class ActorCore final : public CellOwner {
   void DropActivations(const ExitReason& reason);
   void DropHandlers();
   void LeaveRegistry();
-  void BuryWaiting(const ExitReason& reason);
-  void Bury(Envelope* rest, const ExitReason& reason);
+  // With `kept`, what the successor is to have goes there.
+  void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
+  void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
   void BuryEnded(Signal signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
-  void TellOfEnd(const ExitReason& reason);
+  void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
+  void Free();
+
+  // actor_crash.cc.
+  void KeepMessage(const Activation& activation);
   void NoteCrash();
   void ReportCrash();
-  void Free();
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

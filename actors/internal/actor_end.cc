@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -59,57 +58,17 @@ void ActorCore::End() {
 
 // Names, what waits, exits and Downs: all that others see of the end.
 void ActorCore::EndLife(const ExitReason& reason) {
+  const uint64_t heir = HeirsMonitor();
+  std::vector<Envelope*> kept;
   LeaveRegistry();
-  BuryWaiting(reason);
+  BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
   TellOutcome(is_ignored_ && !is_fenced_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
-  Bury(cell().Close(), reason);
+  Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
   cell().ResetCounts();
   if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
-  TellOfEnd(reason);
-}
-
-// While what it did is still in hand: for the report of its end.
-void ActorCore::NoteCrash() {
-  std::string& where = rare().crashed_in;
-  if (stage_ == Stage::kConstructing) {
-    where = "its constructor";
-  } else if (current_ == nullptr) {
-    where = stage_ == Stage::kStarting ? "Start" : "a guard or a hook";
-  } else if (current_->source() == Activation::Source::kStart) {
-    where = "Start";
-  } else if (current_->source() == Activation::Source::kEvent) {
-    where = "the handler of an event";
-  } else {
-    where = absl::StrCat("mailbox ", layout()[static_cast<size_t>(current_->mailbox)].wire_name);
-    if (current_->envelope != nullptr) {
-      absl::StrAppend(&where, " handling a ", current_->envelope->type->name(), " from ",
-                      current_->envelope->sender().ToString());
-    }
-  }
-}
-
-// One for each actor that ends abnormally by its own doing (OTP's crash reports,
-// proc_lib): who it was, why, in what, whose child, and who is linked to it.
-void ActorCore::ReportCrash() {
-  if (rare_ == nullptr || rare_->crashed_in.empty()) return;
-  constexpr size_t kPeersNamedMax = 8;
-  std::string line = self().ToString();
-  if (rare_->options != nullptr && !rare_->options->label.empty()) {
-    absl::StrAppend(&line, " (", rare_->options->label, ")");
-  } else if (actor_ != nullptr) {
-    const Actor& object = *actor_;
-    absl::StrAppend(&line, " (", DemangledName(typeid(object).name()), ")");
-  }
-  absl::StrAppend(&line, " ended in ", rare_->crashed_in, ": ", reason().ToString());
-  if (!parent().is_null()) absl::StrAppend(&line, "; a child of ", parent().ToString());
-  const std::vector<Pid> peers = links().Links();
-  for (size_t i = 0; i < std::min(peers.size(), kPeersNamedMax); ++i) {
-    absl::StrAppend(&line, i == 0 ? "; linked to " : ", ", peers[i].ToString());
-  }
-  if (peers.size() > kPeersNamedMax) absl::StrAppend(&line, " and ", peers.size() - kPeersNamedMax, " more");
-  system().log().Write(LogSeverity::kError, line);
+  TellOfEnd(reason, LeaveEstate(std::move(kept), reason), heir);
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {
@@ -156,20 +115,26 @@ void ActorCore::LeaveRegistry() {
   if (has_names_) system().registry().RemoveAll(self());
 }
 
-void ActorCore::BuryWaiting(const ExitReason& reason) {
+void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept) {
   if (has_mail_ == 0) return;
   for (size_t i = 0; i < layout().size(); ++i) {
     Queue& queue = cell().queue(i);
     while (queue.newest != nullptr) {
       Envelope* oldest = queue.newest->next;
       TakeOut(oldest, queue.newest);
-      Dispose(oldest, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      if (kept != nullptr && IsKept(*oldest)) {
+        kept->push_back(oldest);
+      } else {
+        Dispose(oldest, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      }
     }
   }
+  if (kept == nullptr) return;
+  std::sort(kept->begin(), kept->end(), [](const Envelope* a, const Envelope* b) { return a->stamp < b->stamp; });
 }
 
 // What arrived and was not sorted when the life ended.
-void ActorCore::Bury(Envelope* rest, const ExitReason& reason) {
+void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept) {
   const auto bury = [&](Envelope* envelope) {
     if (envelope->life != life()) {
       OnStale(envelope);
@@ -178,8 +143,16 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason) {
     if (envelope->kind == EnvelopeKind::kMessage) {
       if (envelope->has(Envelope::kIsEarly)) {
         cell().ReleaseEarly();
+        if (kept != nullptr && KeepEarly(envelope)) {
+          kept->push_back(envelope);
+          return;
+        }
       } else {
         Leave(envelope);
+        if (kept != nullptr && IsKept(*envelope)) {
+          kept->push_back(envelope);
+          return;
+        }
       }
       Dispose(envelope, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
@@ -214,7 +187,7 @@ void ActorCore::BuryEnded(Signal signal) {
   }
 }
 
-void ActorCore::TellOfEnd(const ExitReason& reason) {
+void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
     DropAsks();
     for (const auto& [id, target] : rare_->links.monitored()) {
@@ -224,7 +197,11 @@ void ActorCore::TellOfEnd(const ExitReason& reason) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
     for (const auto& [watcher, id] : rare_->links.watchers()) {
-      system().Post({.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason});
+      Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
+      if (watcher == parent() && id == heirs_monitor && !estate.empty()) {
+        down.payload = Payload::Of(std::move(estate));
+      }
+      system().Post(std::move(down));
     }
   }
   if (is_linked_to_parent_) {

@@ -66,7 +66,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Activation& activatio
 
 // A handler that is no coroutine.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(system().has_tracer())) Trace("handles", activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", activation);
   current_ = &activation;
   const std::exception_ptr thrown = CaughtInUserCode([&] { handler.Run(*actor_, activation); });
   if (ABSL_PREDICT_FALSE(thrown != nullptr && !is_fenced_)) {
@@ -199,8 +199,10 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   RunHandler(activation, *handler);
 }
 
-// Only where there is a tracer.
+// Only where handlers are observed.
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
+  if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
+  if (system().tracer() == nullptr) return;
   absl::string_view mailbox = "event";
   if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
   const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
@@ -210,7 +212,7 @@ void ActorCore::Trace(absl::string_view what, const Activation& activation) {
 }
 
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(system().has_tracer())) Trace("handles", *activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", *activation);
   Activation& running = *activation;
   running.Hold();
   if (running.source() == Activation::Source::kMessage) CountInHand(running);
@@ -230,7 +232,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 }
 
 void ActorCore::Resume(Waiter waiter) {
-  if (ABSL_PREDICT_FALSE(system().has_tracer())) Trace("resumes", *waiter.activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
   current_ = waiter.activation;
   InUserCode([&] { waiter.handle.resume(); });
   AfterStep(*waiter.activation);

@@ -51,6 +51,8 @@ bool ActorCore::Construct() {
     rare().options = std::move(birth->options);
     rare().tells_outcome = birth->tells_outcome;
   }
+  if (birth->parents_monitor != 0) links().OnMonitor(parent(), birth->parents_monitor);
+  if (!birth->estate.empty()) rare().inherited = std::move(birth->estate);
   if (birth->has_failed.has_value()) {
     SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
     return false;
@@ -74,6 +76,8 @@ bool ActorCore::Construct() {
   }
   stage_ = Stage::kStarting;
   cell().SetLayout(construction.layout());
+  TakeEstate();
+  cell().OpenGates();
   BeginStart();
   return true;
 }
@@ -91,7 +95,7 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    if (system().has_tracer()) Trace("handles", starting);
+    if (system().is_observed()) Trace("handles", starting);
     current_ = &starting;
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     current_ = nullptr;

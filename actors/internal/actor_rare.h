@@ -18,6 +18,8 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/ask_table.h"
@@ -83,6 +85,8 @@ struct Birth {
   MakeActor make;
   std::unique_ptr<SpawnOptions> options;  // null for the plainest
   bool tells_outcome = false;             // the handler itself is the parent's
+  uint64_t parents_monitor = 0;           // and so is this one's
+  Estate estate;
   absl::optional<ExitReason> has_failed;  // before anything ran
 };
 
@@ -91,9 +95,11 @@ struct Rare {
   bool tells_outcome = false;  // and has not yet
 
   absl::optional<ExitReason> exit;  // Normal without one
-  std::string crashed_in;           // what it handled, when it ends abnormally by its own doing
+  bool has_crashed = false;         // it ends abnormally by its own doing; `exit` says what it was at
+  std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
+  Estate inherited;                    // until there are mailboxes for it
   LedgerBook::Page* ledger = nullptr;  // of fates other than handled
   std::vector<Envelope*> unsorted;     // came after what ends the actor
   std::list<Event> events;

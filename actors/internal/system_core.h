@@ -113,9 +113,22 @@ class SystemCore {
   void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
 
   // Told of each step of each actor, one line each. Set before actors run.
-  void set_tracer(std::function<void(absl::string_view)> tracer) { tracer_ = std::move(tracer); }
-  bool has_tracer() const { return tracer_ != nullptr; }
+  void set_tracer(std::function<void(absl::string_view)> tracer) {
+    tracer_ = std::move(tracer);
+    is_observed_ = true;
+  }
   const std::function<void(absl::string_view)>& tracer() const { return tracer_; }
+  // How many messages each actor keeps for a crash report. Set before actors
+  // run.
+  void set_last_messages(int count) {
+    last_messages_ = count;
+    is_observed_ = is_observed_ || count > 0;
+  }
+  int last_messages() const { return last_messages_; }
+  void set_reports_crashes(bool reports) { reports_crashes_ = reports; }
+  bool reports_crashes() const { return reports_crashes_; }
+  // Handlers are traced, or their messages kept.
+  bool is_observed() const { return is_observed_; }
 
   // Actors that have begun and not ended; 0 lets Shutdown go on.
   std::atomic<int64_t> live_actors{0};
@@ -141,6 +154,9 @@ class SystemCore {
   std::atomic<Spawner*> spawner_{nullptr};
   std::atomic<NamePublisher*> publisher_{nullptr};
   std::function<void(absl::string_view)> tracer_;
+  int last_messages_ = 0;
+  bool is_observed_ = false;
+  bool reports_crashes_ = true;
   Registry* registry_ = nullptr;  // constant after construction of the system
   LedgerBook ledgers_;
   std::atomic<int64_t> fenced_{0};

@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import checks  # noqa: E402
+import citations  # noqa: E402
 import layers  # noqa: E402
 
 
@@ -104,6 +105,13 @@ understudy_library(name = "top", hdrs = ["top.h"])
     def test_an_include_of_a_higher_layer_is_refused(self):
         text = '\n#include "understudy/actors/internal/high.h"\n'
         self.assertEqual(self.findings(actors__low_dot_h=text), [("actors/low.h", 2)])
+
+    def test_a_page_that_cites_a_test_that_is_not_there_is_refused(self):
+        files = {
+            "a/README.md": "P `WhatIsThere`, S `Suite.WhatIsThere`, `x_test: WhatIsThere`, an `ExitReason`\nand `WhatIsGone`",
+            "tests/a_test.cc": "TEST(Suite, WhatIsThere) {}",
+        }
+        self.assertEqual([(path, line) for path, line, _ in citations.check(files)], [("a/README.md", 2)])
 
     def test_a_target_that_the_table_does_not_know_is_refused(self):
         build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 import checks  # noqa: E402
+import citations  # noqa: E402
 import layers  # noqa: E402
 
 # tests/consumer is a user's workspace; tests/source holds the bad examples.
@@ -49,6 +50,7 @@ def main():
         for check in checks.ALL:
             found += [(path, line, message) for line, message in check(path, text)]
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
+    found += citations.check(files)
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     print(f"{len(files)} files read, {len(found)} findings")

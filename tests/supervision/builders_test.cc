@@ -16,6 +16,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/crash_report.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/seeded_executor.h"
@@ -249,6 +250,61 @@ TEST_F(BuildersTest, SubscribersGetEachEventUntilTheyEnd) {
   system_.Advance(kSoon);
   CrashFirst(root);
   EXPECT_EQ(buried, 0) << "the supervisor goes on telling a dead subscriber";
+}
+
+TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {
+  std::vector<SupervisionEvent> events;
+  const SupervisorRef root = system_.Spawn(OneForOne()
+                                               .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
+                                               .Child("a", A().RegisteredAs("a").ShutdownWithin(kSoon)));
+  system_.RunUntilIdle();
+  CrashFirst(root);
+  ASSERT_EQ(events.size(), 4u);
+  for (const SupervisionEvent& event : events) {
+    ASSERT_NE(event.spec, nullptr);
+    EXPECT_EQ(event.spec->id, "a");
+    EXPECT_EQ(event.spec->registered_as, "a");
+    EXPECT_EQ(event.spec->shutdown, ChildShutdown::Within(kSoon));
+  }
+  EXPECT_EQ(events[0].reason.crash(), nullptr);
+  ASSERT_EQ(events[1].kind, SupervisionEvent::Kind::kExited);
+  ASSERT_NE(events[1].reason.crash(), nullptr);
+  EXPECT_EQ(events[1].reason.crash()->pid, events[1].pid);
+  EXPECT_EQ(events[1].reason.crash()->parent, root.pid());
+  ASSERT_EQ(events[1].reason.crash()->messages.size(), 1u);
+  EXPECT_EQ(events[1].reason.crash()->messages[0].mailbox, "crash");
+  system_.Exit(root.pid(), ExitReason::Shutdown());
+  system_.RunUntilIdle();
+  ASSERT_EQ(events[4].kind, SupervisionEvent::Kind::kShutdown);
+  EXPECT_EQ(events[4].spec, nullptr);
+}
+
+TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
+  std::vector<SupervisionEvent> events;
+  const SupervisorRef root = system_.Spawn(
+      OneForOne()
+          .Intensity(0, kSoon)
+          .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
+          .Child("a", Permanent(MakeActorSpec<Worker>(std::string("a"), journal_, std::make_shared<Manner>()))));
+  system_.RunUntilIdle();
+  CrashFirst(root);
+  ASSERT_EQ(events[2].kind, SupervisionEvent::Kind::kGaveUp);
+  const std::string a = events[1].pid.ToString();
+  EXPECT_EQ(events[1].ToString(), "child 'a' " + a + " exited: Exception(std::logic_error: a crashed)");
+  EXPECT_EQ(events[0].ToReport(), "supervisor: " + root.pid().ToString() + "\nevent: child 'a' started\noffender: " +
+                                      a + ", a: permanent worker, stopped within 5s, restarts: 0\n");
+  EXPECT_EQ(events[2].ToReport(),
+            "supervisor: " + root.pid().ToString() +
+                "\nevent: child 'a' is given up\n"
+                "reason: RestartsExhausted(child 'a' needed 1 restart within 1s; 0 are allowed)\n"
+                "  because of: Exception(std::logic_error: a crashed)\n"
+                "    of " +
+                a +
+                " (a (understudy::Worker)) in mailbox crash handling a understudy::Crash from <no actor>\n"
+                "    handled a understudy::Crash of 1 byte in mailbox crash\n"
+                "offender: a: permanent worker, stopped within 5s, restarts: 0\n");
+  EXPECT_EQ(events[2].ToReport(20), "supervisor… (cut)\n");
+  EXPECT_EQ(events[2].ToReport(3), "");
 }
 
 TEST_F(BuildersTest, SubscribersAreBounded) {

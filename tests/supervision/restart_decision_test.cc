@@ -37,7 +37,7 @@ TEST(RestartDecider, JitterShortensTheWaitByAtMostItsPart) {
   RestartDecider decider(1000, absl::Seconds(1), Random(7));
   for (int i = 0; i < 1000; ++i) {
     RestartHistory history{.attempts = 1};
-    const RestartDecision decision = decider.Decide(backoff, history, MonotonicTime());
+    const RestartDecision decision = decider.Decide({.backoff = backoff}, history, MonotonicTime());
     ASSERT_EQ(decision.kind, Kind::kLater);
     shortest = std::min(shortest, decision.wait);
     longest = std::max(longest, decision.wait);
@@ -53,7 +53,8 @@ TEST(RestartDecider, TheSameSeedGivesTheSameWaits) {
     RestartDecider decider(1, absl::Seconds(1), Random(seed));
     RestartHistory history{.attempts = 1};
     std::vector<absl::Duration> result;
-    for (int i = 0; i < 10; ++i) result.push_back(decider.Decide(RestartBackoff{}, history, MonotonicTime()).wait);
+    for (int i = 0; i < 10; ++i)
+      result.push_back(decider.Decide({.backoff = RestartBackoff{}}, history, MonotonicTime()).wait);
     return result;
   };
   EXPECT_EQ(waits(3), waits(3));
@@ -63,12 +64,12 @@ TEST(RestartDecider, TheSameSeedGivesTheSameWaits) {
 TEST(RestartDecider, ARestartThatWaitedIsNotCounted) {
   RestartDecider decider(1, absl::Seconds(10), Random(1));
   RestartHistory patient;
-  EXPECT_EQ(decider.Decide(RestartBackoff{}, patient, MonotonicTime()).kind, Kind::kNow);
+  EXPECT_EQ(decider.Decide({.backoff = RestartBackoff{}}, patient, MonotonicTime()).kind, Kind::kNow);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(decider.Decide(RestartBackoff{}, patient, MonotonicTime()).kind, Kind::kLater);
+    EXPECT_EQ(decider.Decide({.backoff = RestartBackoff{}}, patient, MonotonicTime()).kind, Kind::kLater);
   }
   RestartHistory impatient;
-  const RestartDecision decision = decider.Decide(absl::nullopt, impatient, MonotonicTime());
+  const RestartDecision decision = decider.Decide({}, impatient, MonotonicTime());
   EXPECT_EQ(decision.kind, Kind::kGiveUp);
   EXPECT_EQ(decision.why, "needed 2 restarts within 10s; 1 is allowed");
 }

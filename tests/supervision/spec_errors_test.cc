@@ -143,6 +143,34 @@ TEST(SpecErrors, BadBackoff) {
               ElementsAre("child 'a': backoff.max: 1s must be finite and not below backoff.min, 2s"));
 }
 
+TEST(SpecErrors, ANumberOfAttemptsThatTheWaitsNeverReach) {
+  // At least 0.8 + 1.6 + 3.2 s before the fourth attempt; the fifth crash may come at once.
+  RestartBackoff backoff{.min = absl::Seconds(1), .give_up_after_attempts = 5, .give_up_after = absl::Seconds(5)};
+  EXPECT_THAT(ErrorsOf(With({.backoff = backoff})),
+              ElementsAre("child 'a': backoff.give_up_after_attempts: 5 restarts are never reached: the waits before "
+                          "them are longer than backoff.give_up_after, 5s"));
+  backoff.give_up_after_attempts = 4;
+  EXPECT_THAT(ErrorsOf(With({.backoff = backoff})), IsEmpty());
+  backoff.give_up_after_attempts = 5;
+  backoff.jitter = 1;  // each wait may be nothing
+  EXPECT_THAT(ErrorsOf(With({.backoff = backoff})), IsEmpty());
+  // The default number is a backstop.
+  EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.give_up_after = absl::Minutes(1)}})), IsEmpty());
+  // Waits that no longer grow, many of them.
+  EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.min = absl::Seconds(1),
+                                                       .max = absl::Seconds(1),
+                                                       .jitter = 0,
+                                                       .give_up_after_attempts = 1000000,
+                                                       .give_up_after = absl::Seconds(999998)}})),
+              testing::SizeIs(1));
+  EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.min = absl::Seconds(1),
+                                                       .max = absl::Seconds(1),
+                                                       .jitter = 0,
+                                                       .give_up_after_attempts = 1000000,
+                                                       .give_up_after = absl::Seconds(999999)}})),
+              IsEmpty());
+}
+
 TEST(SpecErrors, BackoffThatNeverBegins) {
   EXPECT_THAT(ErrorsOf({.intensity = 0, .children = {{.id = "a", .backoff = RestartBackoff{}}}}),
               ElementsAre("child 'a': backoff: never begins: the first restart is immediate and counted, and with "
@@ -181,6 +209,42 @@ TEST(SpecErrors, BadProcesses) {
   named.registered_as = "x";
   EXPECT_THAT(ErrorsOf(With(named)), ElementsAre("child 'p': process: the actors of a process are named by its own "
                                                  "tree; registered_as and published_as must be empty"));
+}
+
+TEST(SpecErrors, TwoProcessesWithOneNodeName) {
+  auto lots = std::make_shared<SupervisorSpec>(
+      SupervisorSpec{.children = {Process("ledger", {.binary = "b"}), Process("x", {.binary = "b", .node_name = "y"}),
+                                  Process("y", {.binary = "b"})}});
+  EXPECT_THAT(
+      ErrorsOf({.children = {Process("ledger", {.binary = "b"}),
+                             {.id = "lots", .kind = ChildKind::kSupervisor, .subtree = lots}}}),
+      ElementsAre("child 'lots' / child 'ledger': id: 'ledger' is already the node of child 'ledger'; a process "
+                  "child needs its own",
+                  "child 'lots' / child 'y': id: 'y' is already the node of child 'lots' / child 'x'; a process "
+                  "child needs its own"));
+  // Of two siblings the id is the error.
+  EXPECT_THAT(ErrorsOf({.children = {Process("p", {.binary = "b"}), Process("p", {.binary = "b"})}}),
+              ElementsAre("child 'p': id: given to 2 children; each needs its own"));
+}
+
+TEST(SpecErrors, AFactoryIsAWorkersAndHasAName) {
+  EXPECT_THAT(ErrorsOf(With({.factory = FactoryCall{.name = "f"}})), IsEmpty());
+  EXPECT_THAT(ErrorsOf(With({.factory = FactoryCall{}})),
+              ElementsAre("child 'a': factory: has no name; which registered factory makes the child?"));
+  EXPECT_THAT(ErrorsOf(With({.kind = ChildKind::kSupervisor, .factory = FactoryCall{.name = "f"}})),
+              ElementsAre("child 'a': factory: given for a supervisor; only a worker and a pool have one"));
+}
+
+TEST(SpecErrors, AnErrorHasThePathOfIndicesToo) {
+  auto lots = std::make_shared<SupervisorSpec>(SupervisorSpec{.children = {{.id = "x"}, {.id = ""}}});
+  const SupervisorSpec spec{.intensity = -1,
+                            .children = {{.id = "a"}, {.id = "lots", .kind = ChildKind::kSupervisor, .subtree = lots}}};
+  const std::vector<SpecError> errors = FindSpecErrors(spec);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_THAT(errors[0].path, IsEmpty());
+  EXPECT_THAT(errors[1].path, ElementsAre(1, 1));
+  EXPECT_EQ(errors[1].where, "child 'lots' / child number 2");
+  EXPECT_EQ(PlaceOf(spec, errors[1].path), errors[1].where);
 }
 
 TEST(SpecErrors, AWorkerHasNoChildren) {

@@ -195,8 +195,11 @@ TEST_F(SupervisorThreadsTest, CountsOfThousandsOfChildrenAreExact) {
   add(1000, 2000);
   EXPECT_EQ(count().active, 2000);
   EXPECT_EQ(count().specs, 2000);
-  const Children children = system_.Ask(root.which_children(), WhichChildren(), kDeadline).value();
-  for (const ChildInfo& child : children.children) system_.Kill(child.pid);
+  for (uint64_t after = 0, page = 0; page < 2; ++page) {
+    const Children children = system_.Ask(root.which_children(), WhichChildren{after}, kDeadline).value();
+    for (const ChildInfo& child : children.children) system_.Kill(child.pid);
+    after = children.next;
+  }
   ASSERT_TRUE(starts_->AwaitExits(2000));
   EXPECT_EQ(count().specs, 0);
 }

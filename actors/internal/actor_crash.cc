@@ -1,0 +1,114 @@
+// Crash reports: what an actor was at when it ended abnormally by its own
+// doing, and the last messages that it took in hand.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy::internal {
+namespace {
+
+MessageNote NoteOf(const Envelope& envelope, const MailboxDeclaration& mailbox) {
+  MessageNote note;
+  note.mailbox = std::string(mailbox.wire_name);
+  note.type = envelope.type->name();
+  note.from = envelope.sender();
+  return note;
+}
+
+}  // namespace
+
+// Only of a system that keeps messages: before its handler may move it away.
+void ActorCore::KeepMessage(const Activation& activation) {
+  if (activation.source() != Activation::Source::kMessage || activation.envelope == nullptr) return;
+  const Envelope& envelope = *activation.envelope;
+  const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(activation.mailbox)];
+  std::unique_ptr<std::vector<MessageNote>>& kept = rare().last_messages;
+  if (kept == nullptr) kept = std::make_unique<std::vector<MessageNote>>();
+  if (kept->size() >= static_cast<size_t>(system().last_messages())) kept->erase(kept->begin());
+  MessageNote note = NoteOf(envelope, mailbox);
+  // Not as user code: nobody must fence this turn here.
+  (void)Caught([&] {
+    note.bytes = envelope.type->bytes(envelope.value());
+    if (mailbox.options.report_contents != ReportContents::kYes || !envelope.type->is_wire) return;
+    if (!envelope.type->serialize(envelope.value(), &note.contents)) note.contents.clear();
+  });
+  if (note.contents.size() > limits::kReportedContentsBytesMax) {
+    note.contents.resize(limits::kReportedContentsBytesMax);
+  }
+  kept->push_back(std::move(note));
+}
+
+// While what it did is still in hand.
+void ActorCore::NoteCrash() {
+  if (!system().reports_crashes()) return;
+  auto report = std::make_shared<CrashReport>();
+  report->pid = self();
+  report->parent = parent();
+  if (rare_->options != nullptr && !rare_->options->label.empty()) {
+    report->label = rare_->options->label;
+  } else if (actor_ != nullptr) {
+    const Actor& object = *actor_;
+    report->label = DemangledName(typeid(object).name());
+  }
+  if (rare_->last_messages != nullptr) {
+    report->messages.assign(rare_->last_messages->rbegin(), rare_->last_messages->rend());
+  }
+  if (stage_ == Stage::kConstructing) {
+    report->doing = "its constructor";
+  } else if (current_ == nullptr) {
+    report->doing = stage_ == Stage::kStarting ? "Start" : "a guard or a hook";
+  } else if (current_->source() == Activation::Source::kStart) {
+    report->doing = "Start";
+  } else if (current_->source() == Activation::Source::kEvent) {
+    report->doing = "the handler of an event";
+  } else {
+    const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(current_->mailbox)];
+    report->doing = absl::StrCat("mailbox ", mailbox.wire_name);
+    if (const Envelope* envelope = current_->envelope; envelope != nullptr) {
+      absl::StrAppend(&report->doing, " handling a ", envelope->type->name(), " from ", envelope->sender().ToString());
+      if (report->messages.empty()) {
+        MessageNote note = NoteOf(*envelope, mailbox);
+        // Its handler may have moved it away: protobuf's messages can still be
+        // measured then, a MessageBytes of others perhaps not.
+        const bool can_measure = envelope->type->is_wire && envelope->has(Envelope::kHasValue);
+        note.bytes = can_measure ? envelope->type->bytes(envelope->value()) : envelope->type->size;
+        report->messages.push_back(std::move(note));
+      }
+    }
+  }
+  rare_->has_crashed = true;
+  rare_->exit = rare_->exit->WithCrash(std::move(report));
+}
+
+// One for each actor that ends abnormally by its own doing (OTP's crash reports,
+// proc_lib): who it was, why, in what, whose child, and who is linked to it.
+void ActorCore::ReportCrash() {
+  if (rare_ == nullptr || !rare_->has_crashed || !system().log().Wants(LogSeverity::kError)) return;
+  constexpr size_t kPeersNamedMax = 8;
+  const CrashReport& crash = *rare_->exit->crash();
+  std::string line = self().ToString();
+  if (!crash.label.empty()) absl::StrAppend(&line, " (", crash.label, ")");
+  absl::StrAppend(&line, " ended in ", crash.doing, ": ", reason().ToString());
+  if (!parent().is_null()) absl::StrAppend(&line, "; a child of ", parent().ToString());
+  const std::vector<Pid> peers = links().Links();
+  for (size_t i = 0; i < std::min(peers.size(), kPeersNamedMax); ++i) {
+    absl::StrAppend(&line, i == 0 ? "; linked to " : ", ", peers[i].ToString());
+  }
+  if (peers.size() > kPeersNamedMax) absl::StrAppend(&line, " and ", peers.size() - kPeersNamedMax, " more");
+  if (rare_->last_messages != nullptr) {
+    for (size_t i = 0; i < crash.messages.size(); ++i) {
+      absl::StrAppend(&line, i == 0 ? "; its last messages: " : ", ", crash.messages[i].ToString());
+    }
+  }
+  system().log().Write(LogSeverity::kError, line);
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,104 @@
+// crash_lab: a tree that its user breaks. See README.md.
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/examples/crash_lab/lab.h"
+#include "understudy/examples/crash_lab/lab_worker.h"
+#include "understudy/examples/crash_lab/story.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/tree_factories.h"
+#include "understudy/transport/tree_file.h"
+
+ABSL_FLAG(std::string, tree, "examples/crash_lab/lab_tree.textproto",
+          "The tree to start; proto/supervision_tree.proto.");
+ABSL_FLAG(std::string, script, "", "A file of commands, one a line. Default: standard input.");
+ABSL_FLAG(bool, log, false, "Also write the library's log, crash reports with it, to standard error.");
+
+namespace crash_lab {
+namespace {
+
+constexpr int kExitGaveUp = 1;
+constexpr int kExitRefused = 2;
+constexpr absl::Duration kDrain = absl::Seconds(10);
+constexpr int kLastMessages = 5;
+
+// Reads commands until there are no more, or the lab says that it is over.
+void Read(Lab& lab, std::istream& in, bool is_echoed) {
+  std::string line;
+  while (true) {
+    if (!is_echoed) std::cout << "> " << std::flush;
+    if (!std::getline(in, line)) return;
+    if (is_echoed && !line.empty()) std::cout << (line[0] == '#' ? "\n" : "> ") << line << "\n";
+    if (!lab.Do(line)) return;
+  }
+}
+
+void Print(Story& story) {
+  for (const std::string& line : story.Take()) std::cout << "  " << line << "\n";
+}
+
+int Run(const understudy::SupervisorSpec& tree, std::istream& in, bool is_echoed) {
+  Story story;
+  understudy::LogSink& log = absl::GetFlag(FLAGS_log) ? understudy::LogSink::Stderr() : understudy::LogSink::Null();
+  understudy::ActorSystem system({.name = "lab", .log = &log, .last_messages = kLastMessages});
+  absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::Start(system, {.listen = ""});
+  if (!node.ok()) {
+    std::cerr << "crash_lab: " << node.status().message() << "\n";
+    return kExitRefused;
+  }
+  Lab lab(system, tree, story, std::cout);
+  lab.Settle();
+  Print(story);
+  if (!story.root_end().has_value()) Read(lab, in, is_echoed);
+  const bool gave_up = story.root_end().has_value();
+  if (gave_up) std::cout << "the tree has ended: " << story.root_end()->ToString() << "\n";
+  EndHanging();
+  const int drained = (*node)->Drain(kDrain);
+  Print(story);
+  std::cout << std::flush;
+  return gave_up ? kExitGaveUp : drained;
+}
+
+int Main() {
+  const absl::StatusOr<understudy::SupervisorSpec> tree =
+      understudy::ReadTreeFile(absl::GetFlag(FLAGS_tree), understudy::TreeFactories());
+  if (!tree.ok()) {
+    std::cerr << "crash_lab: " << tree.status().message() << "\n";
+    return kExitRefused;
+  }
+  std::cout << DescribeTree(*tree) << "\n";
+  const std::string script = absl::GetFlag(FLAGS_script);
+  if (script.empty()) {
+    const bool is_terminal = isatty(STDIN_FILENO) != 0;
+    if (is_terminal) std::cout << Lab::Help();
+    return Run(*tree, std::cin, /*is_echoed=*/!is_terminal);
+  }
+  std::ifstream file(script);
+  if (!file) {
+    std::cerr << "crash_lab: cannot read " << script << "\n";
+    return kExitRefused;
+  }
+  return Run(*tree, file, /*is_echoed=*/true);
+}
+
+}  // namespace
+}  // namespace crash_lab
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Starts a supervision tree and breaks it as told.\n\n  crash_lab [--tree=FILE] [--script=FILE] [--log]");
+  absl::ParseCommandLine(argc, argv);
+  return crash_lab::Main();
+}

@@ -1,0 +1,94 @@
+// ActorFactories: actors that a tree written as data can name.
+//
+//   ActorFactories factories;
+//   factories.Add<Book>("book")
+//       .Add<LotConfig>("lot", [](const LotConfig& config) { return std::make_unique<Lot>(config); });
+//   absl::StatusOr<SupervisorSpec> tree = ReadTreeFile("house.textproto", factories);   // transport/tree_file.h
+//
+// A factory makes a new actor, in that actor's turn, at each start of the
+// child. It may take one argument, a protobuf message, which a file gives as a
+// google.protobuf.Any; protobuf itself is not seen here (WireMessage).
+//
+// Names are unique: a second Add of one CHECKs. Copies are independent.
+// Threads: a value; what Start gives may be used by any.
+#ifndef UNDERSTUDY_SUPERVISION_ACTOR_FACTORIES_H_
+#define UNDERSTUDY_SUPERVISION_ACTOR_FACTORIES_H_
+
+#include <concepts>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/message.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+
+namespace understudy {
+
+class ActorFactories {
+ public:
+  using MakeActor = ChildStart::MakeActor;
+
+  // A class without constructor arguments.
+  template <std::derived_from<Actor> T>
+  ActorFactories& Add(std::string name) {
+    return Add(std::move(name), MakeActor([] { return std::make_unique<T>(); }));
+  }
+  // Without an argument.
+  ActorFactories& Add(std::string name, MakeActor make);
+  // With a message as argument. A file must give it.
+  template <WireMessage M, class F>
+    requires std::convertible_to<std::invoke_result_t<const F&, const M&>, std::unique_ptr<Actor>>
+  ActorFactories& Add(std::string name, F make) {
+    return AddEntry(
+        std::move(name),
+        {.argument_type = internal::TypeName<M>(), .bind = [make = std::move(make)](const std::string& bytes) {
+           M argument;
+           if (!argument.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return MakeActor();
+           return MakeActor(
+               [make, argument = std::move(argument)]() -> std::unique_ptr<Actor> { return make(argument); });
+         }});
+  }
+
+  // A Pool<…> (pool.h), for the pools of a tree.
+  template <std::derived_from<Actor> P>
+    requires std::constructible_from<P, const SupervisorSpec&>
+  ActorFactories& AddPool(std::string name) {
+    return AddEntry(std::move(name), {.make_pool = [](const SupervisorSpec& tree) -> std::unique_ptr<Actor> {
+                      return std::make_unique<P>(tree);
+                    }});
+  }
+
+  // What is registered, in alphabetical order.
+  std::vector<std::string> names() const;
+
+  // How to start that child. NotFound lists what is registered;
+  // InvalidArgument: an argument that is missing, not wanted, of another type,
+  // or not to be parsed; a factory of pools.
+  absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const FactoryCall& call) const;
+  // The same for a pool.
+  absl::StatusOr<std::shared_ptr<const ChildStart>> PoolStartOf(const FactoryCall& call) const;
+
+ private:
+  struct Entry {
+    std::string argument_type;  // empty: it takes none
+    // Of the argument's bytes; null when they do not parse.
+    std::function<MakeActor(const std::string& bytes)> bind;
+    // Set for a pool, which has nothing else.
+    std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_pool;
+  };
+  absl::StatusOr<const Entry*> Find(const std::string& name) const;
+  ActorFactories& AddEntry(std::string name, Entry entry);
+
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_ACTOR_FACTORIES_H_

@@ -1,0 +1,442 @@
+#include "understudy/supervision/plan_supervisor.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/limits.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/spec_errors.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+#include "understudy/supervision/supervisor_front.h"
+
+namespace understudy::internal {
+namespace {
+
+constexpr absl::string_view kTimerName = "supervisor";
+constexpr absl::string_view kLookTimerName = "supervisor: predecessors";
+
+AnswerRequest With(Replier<ChildStarted> replier) {
+  return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
+    if (pid.ok()) {
+      replier.Reply(ChildStarted{*pid});
+    } else {
+      replier.Reply(std::move(pid).status());
+    }
+  };
+}
+
+AnswerRequest With(Replier<ChildDone> replier) {
+  return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
+    if (pid.ok()) {
+      replier.Reply(ChildDone());
+    } else {
+      replier.Reply(std::move(pid).status());
+    }
+  };
+}
+
+LogSeverity SeverityOf(const SupervisionEvent& event) {
+  switch (event.kind) {
+    case SupervisionEvent::Kind::kGaveUp:
+      return LogSeverity::kError;
+    case SupervisionEvent::Kind::kStartFailed:
+      return LogSeverity::kWarning;
+    case SupervisionEvent::Kind::kExited:
+    case SupervisionEvent::Kind::kStopped:
+      return event.reason.is_abnormal() ? LogSeverity::kWarning : LogSeverity::kInfo;
+    default:
+      return LogSeverity::kInfo;
+  }
+}
+
+}  // namespace
+
+PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
+    : spec_(std::move(spec)), shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
+
+Next PlanSupervisor::Start() {
+  if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
+  const Behavior supervising = Supervising();
+  context().TrapExits(&PlanSupervisor::LinkedExit, &PlanSupervisor::ParentExit);
+  context().TrapStops(&PlanSupervisor::StopRequested);
+  plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
+  in_start_ = true;
+  plan_->StartAll(context().Now());
+  CarryOut();
+  in_start_ = false;
+  return is_started_ ? Next(supervising) : Next::Starting(supervising);
+}
+
+// ---- Requests.
+
+RestartPlan::RequestId PlanSupervisor::Remember(AnswerRequest answer) {
+  answers_.emplace(++last_request_, std::move(answer));
+  return last_request_;
+}
+
+Children PlanSupervisor::List(const WhichChildren& query) {
+  const size_t at_most = std::clamp<size_t>(query.at_most, 1, limits::kChildrenPerAnswerMax);
+  Children answer{.children = plan_->WhichChildren(query.after, at_most + 1)};
+  if (answer.children.size() > at_most) {
+    answer.children.pop_back();
+    answer.next = answer.children.back().place;
+  }
+  return answer;
+}
+
+void PlanSupervisor::Add(StartChild request, Replier<ChildStarted> replier) {
+  ForgetEstate(request.spec.id);  // of another child that had its id
+  plan_->StartChild(std::move(request.spec), Remember(With(std::move(replier))), context().Now());
+  CarryOut();
+}
+
+void PlanSupervisor::AddMember(StartMember request, Replier<ChildStarted> replier) {
+  StartMemberOfPool(std::move(request.id), nullptr, With(std::move(replier)));
+}
+
+void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer) {
+  if (absl::StrContains(id, '#')) {
+    std::move(answer)(
+        absl::InvalidArgumentError(absl::StrCat("the id '", id, "' has a '#', as only ids that were made up have")));
+    return;
+  }
+  if (is_front()) {
+    HandStart(std::move(id), std::move(start), std::move(answer));
+  } else {
+    AddHanded({std::move(id), std::move(start), std::move(answer)});
+  }
+}
+
+void PlanSupervisor::AddHanded(HandedStart request) {
+  ForgetEstate(request.id);  // of another child that had its id
+  plan_->StartMember(std::move(request.id), std::move(request.start), Remember(std::move(request.answer)),
+                     context().Now());
+  CarryOut();
+}
+
+void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone> replier) {
+  if (request.id.empty() && !plan_->HasChild(request.pid)) {
+    TerminateStranger(request.pid, std::move(replier));
+    return;
+  }
+  const RequestId asked = Remember(With(std::move(replier)));
+  if (request.id.empty()) {
+    plan_->TerminateChild(request.pid, asked, context().Now());
+  } else {
+    plan_->TerminateChild(request.id, asked, context().Now());
+  }
+  CarryOut();
+}
+
+// Who has ended is terminated already; who lives is no child. A monitor of an
+// actor that has ended tells so before what is sent to oneself after it.
+void PlanSupervisor::TerminateStranger(Pid pid, Replier<ChildDone> replier) {
+  MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::StrangerDown);
+  const uint64_t id = monitor.id();
+  strangers_.emplace(id, Stranger{std::move(replier), std::move(monitor)});
+  understudy::Ref<PlanSupervisor>(context().Self())[&PlanSupervisor::settle].Tell(Settle{id});
+}
+
+void PlanSupervisor::StrangerDown(const Down& down) {
+  auto stranger = strangers_.extract(down.monitor);
+  if (stranger.empty()) return;
+  if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
+    stranger.mapped().replier.Reply(absl::NotFoundError(absl::StrCat(down.pid.ToString(), " is no child")));
+  } else {
+    stranger.mapped().replier.Reply(ChildDone());
+  }
+}
+
+void PlanSupervisor::StrangerSettled(const Settle& settled) {
+  auto stranger = strangers_.extract(settled.monitor);
+  if (!stranger.empty()) stranger.mapped().replier.Reply(absl::NotFoundError("there is no child with that pid"));
+}
+
+void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> replier) {
+  plan_->RestartChild(request.id, Remember(With(std::move(replier))), context().Now());
+  CarryOut();
+}
+
+void PlanSupervisor::Delete(const DeleteChild& request, Replier<ChildDone> replier) {
+  plan_->DeleteChild(request.id, Remember(With(std::move(replier))), context().Now());
+  CarryOut();
+  ForgetEstate(request.id);
+}
+
+absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& request) {
+  const Pid pid = request.subscriber.pid();
+  if (subscribers_.size() >= limits::kSupervisionSubscribersMax && !subscribers_.contains(pid)) {
+    return MakeError(ErrorKind::kFull,
+                     absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers already"));
+  }
+  subscribers_[pid] = {request.subscriber, context().Monitor(pid, &PlanSupervisor::SubscriberDown)};
+  return Subscribed();
+}
+
+// ---- Events.
+
+void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
+  const auto found = lives_.find(outcome.pid);
+  if (found == lives_.end()) return;
+  const RestartPlan::LifeId life = found->second.id;
+  switch (outcome.kind) {
+    case SpawnOutcome::Kind::kStarted:
+      plan_->Started(life, context().Now());
+      CarryOut();
+      break;
+    case SpawnOutcome::Kind::kIgnored: {
+      const std::string id = found->second.child->id;
+      lives_.erase(found);
+      pids_.erase(life);
+      plan_->Ignored(life, context().Now());
+      CarryOut();
+      tokens_.erase(life);
+      ForgetEstate(id);
+      break;
+    }
+    case SpawnOutcome::Kind::kFailed:
+      break;  // its Down is next, with the same reason and what it leaves
+  }
+}
+
+void PlanSupervisor::ChildDown(Down down) {
+  auto ended = lives_.extract(down.pid);
+  if (ended.empty()) return;
+  const auto& [life, child] = ended.mapped();
+  if (!down.estate.empty()) estates_[child->id].Append(std::move(down.estate));
+  pids_.erase(life);
+  plan_->Down(life, down.reason, context().Now());
+  CarryOut();
+  tokens_.erase(life);
+  ForgetEstate(child->id);
+}
+
+void PlanSupervisor::ForgetEstate(const std::string& child) {
+  if (!estates_.empty() && !plan_->HasChild(child)) estates_.erase(child);
+}
+
+void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
+  plan_->Shutdown(reason, context().Now());
+  CarryOut();
+}
+
+void PlanSupervisor::TimerCame() {
+  armed_ = MonotonicTime::InfiniteFuture();
+  while (!deadlines_.empty() && deadlines_.begin()->first.first <= context().Now()) {
+    const RestartPlan::TimerId timer = deadlines_.begin()->second;
+    deadlines_.erase(deadlines_.begin());
+    timers_.erase(timer);
+    plan_->TimerElapsed(timer, context().Now());
+    CarryOut();
+  }
+  ArmEarliest();
+}
+
+// A kernel that told this would spare the looking; it is rare.
+void PlanSupervisor::LookForPredecessors() {
+  is_looking_ = false;
+  std::vector<LifeId> gone;
+  for (const auto& [life, token] : predecessors_) {
+    if (token.expired()) gone.push_back(life);
+  }
+  for (const LifeId life : gone) {
+    predecessors_.erase(life);
+    plan_->Gone(life, context().Now());
+    CarryOut();
+  }
+  if (predecessors_.empty() || is_looking_) return;
+  is_looking_ = true;
+  const absl::Status armed =
+      context().StartTimer(kLookTimerName, limits::kPredecessorLook, &PlanSupervisor::LookForPredecessors);
+  if (!armed.ok()) Fail(armed);  // two timers are always within the limit
+}
+
+void PlanSupervisor::NameChanged(const NameChange& change) {
+  if (!change.pid.is_null()) return;
+  plan_->NameFreed(change.name, context().Now());
+  CarryOut();
+}
+
+// ---- Actions.
+
+void PlanSupervisor::CarryOut() {
+  // Its own while it runs: what it does may come back here.
+  std::vector<Action> actions = plan_->TakeActions(std::exchange(spare_actions_, {}));
+  for (; !actions.empty(); actions = plan_->TakeActions(std::move(actions))) {
+    for (Action& action : actions) CarryOut(action);
+  }
+  spare_actions_ = std::move(actions);
+}
+
+void PlanSupervisor::CarryOut(Action& action) {
+  switch (action.kind) {
+    case Action::Kind::kStart:
+      StartLife(action);
+      break;
+    case Action::Kind::kStop:
+      context().Exit(PidOf(action.life), ExitReason::Shutdown());
+      break;
+    case Action::Kind::kKill:
+      context().Kill(PidOf(action.life));
+      break;
+    case Action::Kind::kArmTimer: {
+      const MonotonicTime deadline = context().Now() + action.wait;
+      timers_[action.timer] = deadline;
+      deadlines_[{deadline, action.timer}] = action.timer;
+      ArmEarliest();
+      break;
+    }
+    case Action::Kind::kCancelTimer:
+      if (const auto found = timers_.find(action.timer); found != timers_.end()) {
+        deadlines_.erase({found->second, action.timer});
+        timers_.erase(found);
+      }
+      break;
+    case Action::Kind::kReply:
+      Answer(action);
+      break;
+    case Action::Kind::kWatchName:
+      context().WatchName(action.name, &PlanSupervisor::NameChanged);
+      break;
+    case Action::Kind::kAwaitGone:
+      if (auto token = tokens_.extract(action.life); !token.empty()) predecessors_.insert(std::move(token));
+      LookForPredecessors();
+      break;
+    case Action::Kind::kReport:
+      Tell(std::move(action.event));
+      break;
+    case Action::Kind::kStartDone:
+      is_started_ = true;
+      LearnShards();
+      if (!in_start_) context().FinishStart();
+      break;
+    case Action::Kind::kFinish:
+      context().Stop(action.reason);
+      break;
+  }
+}
+
+void PlanSupervisor::StartLife(const Action& action) {
+  absl::StatusOr<MakeActor> make = MakerOf(*action.child);
+  if (!make.ok()) {
+    plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
+    return;
+  }
+  SpawnOptions options = OptionsOf(*action.child);
+  if (action.child->exclusive) {
+    options.held_until_gone = std::make_shared<char>();
+    tokens_[action.life] = options.held_until_gone;
+  }
+  Estate estate;
+  if (auto left = estates_.extract(action.child->id); !left.empty()) estate = std::move(left.mapped());
+  const Pid pid = context().SpawnMade(std::move(options)
+                                          .OnOutcome(&PlanSupervisor::Outcome)
+                                          .OnDown(&PlanSupervisor::ChildDown)
+                                          .WithEstate(std::move(estate)),
+                                      *std::move(make));
+  lives_[pid] = {action.life, action.child};
+  pids_[action.life] = pid;
+  plan_->Spawned(action.life, pid);
+}
+
+absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpec& child) {
+  if (child.subtree != nullptr) {
+    SupervisorSpec subtree = *child.subtree;
+    if (!subtree.on_event) subtree.on_event = spec_->on_event;
+    return child.start != nullptr ? child.start->MakerOf(std::move(subtree)) : MakeSupervisor(std::move(subtree)).make;
+  }
+  if (child.start != nullptr) return child.start->make();
+  if (!child.process.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
+  }
+  understudy::Spawner* spawner = context().Spawner();
+  if (spawner == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("child '", child.id, "' is a process, and this system cannot start one: it has no node"));
+  }
+  ProcessChild process{.binary = child.process->binary,
+                       .arguments = child.process->arguments,
+                       .environment = child.process->environment,
+                       .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
+                       .limits = child.process->limits};
+  // SIGTERM in the middle of the time it has; SIGKILL by us at its end.
+  const ChildShutdown shutdown = ShutdownOf(child);
+  if (shutdown.kind == ChildShutdown::Kind::kWithin) process.stop_within = shutdown.timeout / 2;
+  return spawner->ForProcess(process);
+}
+
+SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
+  SpawnOptions options;
+  options.registered_as = child.registered_as;
+  options.published_as = child.published_as;
+  options.start_within = child.start_within;
+  options.shutdown_within = ShutdownOf(child).LongestStop();
+  options.label = child.start != nullptr && !child.start->label().empty()
+                      ? absl::StrCat(child.id, " (", child.start->label(), ")")
+                      : child.id;
+  return options;
+}
+
+Pid PlanSupervisor::PidOf(RestartPlan::LifeId life) const {
+  const auto found = pids_.find(life);
+  return found == pids_.end() ? Pid() : found->second;
+}
+
+void PlanSupervisor::ArmEarliest() {
+  if (deadlines_.empty()) return;
+  const MonotonicTime earliest = deadlines_.begin()->first.first;
+  if (earliest >= armed_) return;
+  armed_ = earliest;
+  const absl::Status armed = context().StartTimer(kTimerName, earliest - context().Now(), &PlanSupervisor::TimerCame);
+  if (!armed.ok()) Fail(armed);  // one timer is always within the limit
+}
+
+void PlanSupervisor::Answer(Action& action) {
+  auto found = answers_.extract(action.request);
+  if (found.empty()) return;
+  if (action.status.ok()) {
+    std::move(found.mapped())(action.pid);
+  } else {
+    std::move(found.mapped())(std::move(action.status));
+  }
+}
+
+void PlanSupervisor::Tell(SupervisionEvent event) {
+  event.supervisor = context().Self();
+  LogSink& log = context().Log();
+  if (const LogSeverity severity = SeverityOf(event); log.Wants(severity)) {
+    log.Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
+  }
+  if (spec_->on_event) spec_->on_event(event);
+  for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
+}
+
+}  // namespace understudy::internal

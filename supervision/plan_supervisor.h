@@ -1,0 +1,200 @@
+// PlanSupervisor: the actor that carries out a RestartPlan. Every supervisor is
+// one; Pool adds a typed way to start children.
+//
+// A pool of several shards is a *front*: a supervisor whose children are the
+// shards. It hands each request to the shard that the child's id names, or asks
+// all, and answers as one; a shard that ends is its own end.
+//
+// Owner's turn only.
+#ifndef UNDERSTUDY_SUPERVISION_PLAN_SUPERVISOR_H_
+#define UNDERSTUDY_SUPERVISION_PLAN_SUPERVISOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/estate.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/task.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+
+namespace understudy::internal {
+
+// Called once with what became of a request: OK with the pid where there is one.
+using AnswerRequest = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
+
+// A request to start a child of a pool, from the front to a shard.
+struct HandedStart {
+  std::string id;
+  std::shared_ptr<const ChildStart> start;
+  AnswerRequest answer;
+};
+// An unknown pid that was to be terminated has ended by now, or never will.
+struct Settle {
+  uint64_t monitor = 0;
+};
+
+class PlanSupervisor : public Supervisor {
+ public:
+  explicit PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec);
+
+  Next Start() override;
+
+ protected:
+  Mailbox<"HandedStart", HandedStart> handed_start{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
+  Mailbox<"Settle", Settle> settle{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
+
+  // What it does with its mailboxes, and the clauses of a derived class.
+  virtual Behavior Supervising() { return SupervisingAnd(); }
+  template <class... More>
+  Behavior SupervisingAnd(More&&... more);
+
+  // Of a pool: starts a child that `start` makes (null: as the template is).
+  void StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer);
+  // A front takes requests when its shards have started.
+  bool IsStarted() const { return is_started_; }
+
+ private:
+  using Action = RestartPlan::Action;
+  using LifeId = RestartPlan::LifeId;
+  using RequestId = RestartPlan::RequestId;
+  using MakeActor = std::function<std::unique_ptr<Actor>()>;
+  struct Life {
+    LifeId id = 0;
+    std::shared_ptr<const ChildSpec> child;
+  };
+
+  // Requests.
+  Children List(const WhichChildren& query);
+  ChildCounts Tally(const CountChildren&) { return plan_->CountChildren(); }
+  absl::StatusOr<ChildSpec> GetSpec(const GetChildSpec& query) { return plan_->GetChildSpec(query.id); }
+  void Add(StartChild request, Replier<ChildStarted> replier);
+  void AddMember(StartMember request, Replier<ChildStarted> replier);
+  void AddHanded(HandedStart request);
+  void Terminate(const TerminateChild& request, Replier<ChildDone> replier);
+  void Restart(const RestartChild& request, Replier<ChildStarted> replier);
+  void Delete(const DeleteChild& request, Replier<ChildDone> replier);
+  absl::StatusOr<Subscribed> AddSubscriber(const Subscribe& request);
+  RequestId Remember(AnswerRequest answer);
+  void TerminateStranger(Pid pid, Replier<ChildDone> replier);
+  void StrangerSettled(const Settle& settle);
+  void StrangerDown(const Down& down);
+
+  // Requests to a front (supervisor_front.cc).
+  Task<absl::StatusOr<Children>> ListShards(WhichChildren query);
+  Task<absl::StatusOr<ChildCounts>> TallyShards(CountChildren query);
+  Task<absl::StatusOr<ChildSpec>> GetSpecOfShard(GetChildSpec query);
+  Task<absl::StatusOr<ChildDone>> TerminateInShards(TerminateChild request);
+  Task<absl::StatusOr<Subscribed>> SubscribeToShards(Subscribe request);
+  void HandStart(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer);
+  SupervisorRef ShardOf(absl::string_view id) const;
+  void LearnShards();
+  bool is_front() const { return shard_count_ > 1; }
+
+  // Events.
+  void Outcome(const SpawnOutcome& outcome);
+  void ChildDown(Down down);  // this, not an exit, says that a child has ended
+  void SubscriberDown(const Down& down) { subscribers_.erase(down.pid); }
+  void LinkedExit(const ExitEvent&) {}
+  void ParentExit(const ExitEvent& exit) { BeginShutdown(exit.reason); }
+  void StopRequested(const StopRequest& request) { BeginShutdown(request.reason); }
+  void BeginShutdown(const ExitReason& reason);
+  void TimerCame();
+  void NameChanged(const NameChange& change);
+  void LookForPredecessors();
+
+  // Actions.
+  void CarryOut();
+  void CarryOut(Action& action);
+  void StartLife(const Action& action);
+  absl::StatusOr<MakeActor> MakerOf(const ChildSpec& child);
+  SpawnOptions OptionsOf(const ChildSpec& child) const;
+  Pid PidOf(LifeId life) const;
+  // When the child is forgotten, nobody is to have what it left.
+  void ForgetEstate(const std::string& child);
+  void ArmEarliest();
+  void Answer(Action& action);
+  void Tell(SupervisionEvent event);
+
+  // Constant after construction.
+  const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; a front's own is made of it
+  const int shard_count_;
+
+  absl::optional<RestartPlan> plan_;
+  std::vector<Action> spare_actions_;  // empty; keeps its memory
+  std::map<Pid, Life> lives_;
+  std::map<LifeId, Pid> pids_;
+  // What the last lives of children left for the next, by the child's id.
+  std::map<std::string, Estate> estates_;
+  // Of exclusive children, until they are down and gone.
+  std::map<LifeId, std::weak_ptr<const void>> tokens_;
+  std::map<LifeId, std::weak_ptr<const void>> predecessors_;
+  bool is_looking_ = false;
+  // The plan's timers share one of the actor's: the earliest.
+  std::map<std::pair<MonotonicTime, RestartPlan::TimerId>, RestartPlan::TimerId> deadlines_;
+  std::map<RestartPlan::TimerId, MonotonicTime> timers_;
+  MonotonicTime armed_ = MonotonicTime::InfiniteFuture();
+  RequestId last_request_ = 0;
+  std::map<RequestId, AnswerRequest> answers_;
+  struct Stranger {
+    Replier<ChildDone> replier;
+    MonitorHandle monitor;
+  };
+  std::map<uint64_t, Stranger> strangers_;  // by monitor
+  struct Subscriber {
+    Channel<SupervisionEvent> channel;
+    MonitorHandle monitor;
+  };
+  std::map<Pid, Subscriber> subscribers_;
+  std::vector<SupervisorRef> shards_;
+  uint64_t last_member_ = 0;  // of a front
+  bool in_start_ = false;
+  bool is_started_ = false;
+};
+
+template <class... More>
+Behavior PlanSupervisor::SupervisingAnd(More&&... more) {
+  if (is_front()) {
+    constexpr auto kIsStarted = &PlanSupervisor::IsStarted;
+    return Behavior("sharing out",  //
+                    On(which_children, &PlanSupervisor::ListShards).Interleaved().When(kIsStarted),
+                    On(count_children, &PlanSupervisor::TallyShards).Interleaved().When(kIsStarted),
+                    On(get_child_spec, &PlanSupervisor::GetSpecOfShard).Interleaved().When(kIsStarted),
+                    On(start_member, &PlanSupervisor::AddMember).When(kIsStarted),
+                    On(terminate_child, &PlanSupervisor::TerminateInShards).Interleaved().When(kIsStarted),
+                    On(subscribe, &PlanSupervisor::SubscribeToShards).Interleaved().When(kIsStarted),
+                    Refuse(start_child, OnlyMembersError()), Refuse(restart_child, NobodyIsStoppedError()),
+                    Refuse(delete_child, NobodyIsStoppedError()), std::forward<More>(more)...);
+  }
+  return Behavior("supervising", On(which_children, &PlanSupervisor::List), On(count_children, &PlanSupervisor::Tally),
+                  On(get_child_spec, &PlanSupervisor::GetSpec), On(start_child, &PlanSupervisor::Add),
+                  On(restart_child, &PlanSupervisor::Restart), On(delete_child, &PlanSupervisor::Delete),
+                  On(start_member, &PlanSupervisor::AddMember), On(handed_start, &PlanSupervisor::AddHanded),
+                  On(terminate_child, &PlanSupervisor::Terminate), On(settle, &PlanSupervisor::StrangerSettled),
+                  On(subscribe, &PlanSupervisor::AddSubscriber), std::forward<More>(more)...);
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_SUPERVISION_PLAN_SUPERVISOR_H_

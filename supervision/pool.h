@@ -1,0 +1,189 @@
+// Pool: a dynamic supervisor, whose children are started by request, all of one
+// class. OTP's simple_one_for_one; Elixir's DynamicSupervisor.
+//
+//   using Workers = Pool<Worker(JobConfig)>;             // the arguments travel in the start message
+//   auto house = OneForOne().Child("workers", Permanent<Workers>(PoolOptions{.shards = 4}).RegisteredAs("workers"));
+//
+//   auto starting = workers.start().Ask(config, absl::Seconds(1));       // workers: a PoolRef<Worker(JobConfig)>
+//   absl::StatusOr<Ref<Worker>> worker = co_await starting;              // started, or why not
+//   auto keyed = workers.start_as().Ask({"job-17", config}, absl::Seconds(1));
+//   workers.terminate_child() …  TerminateChild{"job-17"}, or {.pid = worker->pid()}
+//
+// It is a supervisor like any other: it answers which_children, count_children,
+// get_child_spec and subscribe, gives up when its intensity is spent, and ends
+// after its children. What differs:
+// - A start runs in the child's own turns; any number of children start, stop
+//   and are restarted side by side, and no request waits for another child's.
+// - A child has an id, which it was given (start_as) or which is made up
+//   ("worker#17"), and is addressed by it or by its pid; its last one while it
+//   is being restarted.
+// - A child that is down for good is forgotten: it was terminated, declined to
+//   start, ended and is not to be restarted, or is given up by a limit of its
+//   own (backoff, budget, exclusive), which is reported (kGaveUp) and costs its
+//   siblings nothing.
+// - start_child, restart_child and delete_child are refused.
+// - All children are stopped at once.
+//
+// The arguments are copied at each start; they are the message itself when there
+// is one, else a tuple. A start that declined gives a null ref.
+//
+// Above one shard, that many supervisors share the children by a hash of the
+// ids, behind one that hands on requests and answers as one. Then intensity and
+// children_max are counted in each shard; when one gives up, the pool does.
+//
+// Threads: a ref is a value for any thread.
+#ifndef UNDERSTUDY_SUPERVISION_POOL_H_
+#define UNDERSTUDY_SUPERVISION_POOL_H_
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/replier.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/limits.h"
+#include "understudy/supervision/plan_supervisor.h"
+#include "understudy/supervision/supervisor.h"
+
+namespace understudy {
+
+// What a pool and its children are like; see ChildSpec, SupervisorSpec, PoolSpec.
+struct PoolOptions {
+  std::string id = "child";  // begins the ids that are made up
+  RestartType restart = RestartType::kTemporary;
+  absl::optional<ChildShutdown> shutdown;
+  absl::optional<RestartBackoff> backoff;
+  absl::optional<RestartBudget> budget;
+  bool exclusive = false;
+  bool significant = false;
+  absl::Duration start_within = absl::InfiniteDuration();
+
+  int intensity = 1;
+  absl::Duration period = absl::Seconds(5);
+  AutoShutdown auto_shutdown = AutoShutdown::kNever;
+  int children_max = static_cast<int>(limits::kChildrenPerSupervisorMax);
+  int shards = 1;
+};
+
+SupervisorSpec PoolTree(const PoolOptions& options);
+
+// A child's id and its arguments.
+template <class Arguments>
+struct Keyed {
+  std::string id;
+  Arguments arguments;
+};
+
+namespace internal {
+
+template <class... Args>
+struct ArgumentsOf {
+  using type = std::tuple<Args...>;
+};
+template <class Arg>
+struct ArgumentsOf<Arg> {
+  using type = Arg;
+};
+
+template <class R>
+AnswerRequest AnswerWithRef(Replier<R> replier) {
+  return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
+    if (pid.ok()) {
+      replier.Reply(R(*pid));
+    } else {
+      replier.Reply(std::move(pid).status());
+    }
+  };
+}
+
+}  // namespace internal
+
+template <class Signature>
+class PoolRef;
+template <class Signature>
+class Pool;
+
+template <class A, class... Args>
+class Pool<A(Args...)> : public internal::PlanSupervisor {
+ public:
+  using Ref = PoolRef<A(Args...)>;
+  using ChildRef = typename internal::RefOf<A>::type;
+  using Arguments = typename internal::ArgumentsOf<std::decay_t<Args>...>::type;
+  static_assert(std::is_copy_constructible_v<Arguments>,
+                "the arguments of a child that may start again are copied at each start");
+
+  explicit Pool(const PoolOptions& options = {}) : Pool(PoolTree(options)) {}
+  // Requires a pool's tree.
+  explicit Pool(const SupervisorSpec& tree) : PlanSupervisor(std::make_shared<const SupervisorSpec>(tree)) {}
+
+ protected:
+  Mailbox<"start", Call<Arguments, ChildRef>> start{this, kRequests};
+  Mailbox<"start_as", Call<Keyed<Arguments>, ChildRef>> start_as{this, kRequests};
+
+  Behavior Supervising() override {
+    return SupervisingAnd(On(start, &Pool::StartOne).When(&Pool::MayStart),
+                          On(start_as, &Pool::StartOneAs).When(&Pool::MayStart));
+  }
+
+ private:
+  friend class PoolRef<A(Args...)>;
+
+  bool MayStart() const { return IsStarted(); }
+  void StartOne(Arguments arguments, Replier<ChildRef> replier) {
+    StartMemberOfPool("", StartOf(std::move(arguments)), internal::AnswerWithRef(std::move(replier)));
+  }
+  void StartOneAs(Keyed<Arguments> keyed, Replier<ChildRef> replier) {
+    if (keyed.id.empty()) {
+      replier.Reply(absl::InvalidArgumentError("the id is empty; `start` makes one up"));
+      return;
+    }
+    StartMemberOfPool(std::move(keyed.id), StartOf(std::move(keyed.arguments)),
+                      internal::AnswerWithRef(std::move(replier)));
+  }
+  static std::shared_ptr<const ChildStart> StartOf(Arguments arguments) {
+    ChildStart::MakeActor make = [arguments = std::move(arguments)]() -> std::unique_ptr<Actor> {
+      if constexpr (sizeof...(Args) == 1) {
+        return std::make_unique<A>(arguments);
+      } else {
+        return std::apply([](const auto&... each) { return std::make_unique<A>(each...); }, arguments);
+      }
+    };
+    return std::make_shared<const ChildStart>(std::move(make), internal::TypeName<A>());
+  }
+};
+
+template <class A, class... Args>
+class PoolRef<A(Args...)> : public SupervisorRef {
+ public:
+  using PoolType = Pool<A(Args...)>;
+  using Arguments = typename PoolType::Arguments;
+  using ChildRef = typename PoolType::ChildRef;
+  using SupervisorRef::SupervisorRef;
+
+  Channel<Call<Arguments, ChildRef>> start() const { return Ref<PoolType>(pid())[&PoolType::start]; }
+  Channel<Call<Keyed<Arguments>, ChildRef>> start_as() const { return Ref<PoolType>(pid())[&PoolType::start_as]; }
+
+  static std::vector<MailboxSignature> Mailboxes() {
+    std::vector<MailboxSignature> mailboxes = SupervisorRef::Mailboxes();
+    mailboxes.push_back(SignatureOf(&PoolType::start));
+    mailboxes.push_back(SignatureOf(&PoolType::start_as));
+    return mailboxes;
+  }
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_POOL_H_

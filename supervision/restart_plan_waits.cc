@@ -1,0 +1,107 @@
+// What a RestartPlan's children wait for: their name, or their predecessor.
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervision_event.h"
+
+namespace understudy {
+
+bool RestartPlan::MayPark(const Child& child, const ExitReason& reason) const {
+  const bool is_about_a_name =
+      reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
+  const bool has_name = !child.spec->registered_as.empty() || !child.spec->published_as.empty();
+  return is_about_a_name && has_name && child.spec->restart != RestartType::kTemporary;
+}
+
+// The child is started again when its name is free; nothing is counted.
+void RestartPlan::Park(Child& child, const ExitReason& reason) {
+  SetState(child, State::kParked);
+  if (!std::exchange(child.was_parked, true)) Report(SupervisionEvent::Kind::kParked, child, Pid(), reason);
+  for (const std::string& name : {child.spec->registered_as, child.spec->published_as}) {
+    if (name.empty() || !watched_names_.insert(name).second) continue;
+    actions_.push_back({.kind = Action::Kind::kWatchName, .name = name});
+  }
+  ArmTimer(child, limits::kParkedRetryAfter);
+  if (is_serial()) RestartGroup(child);
+}
+
+void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
+  now_ = now;
+  for (const Key key : std::set<Key>(parked_)) {
+    Child& child = children_.at(key);
+    if (child.spec->registered_as != name && child.spec->published_as != name) continue;
+    CancelTimer(child);
+    WaitIsOver(child);
+  }
+  Advance();
+}
+
+// A child's backoff has elapsed, its name may be free, or its predecessor is gone.
+void RestartPlan::WaitIsOver(Child& child) {
+  if (is_stopping()) return EndWait(child);
+  SetState(child, State::kDue);
+  if (is_serial()) {
+    waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
+  } else {
+    StartOrHold(child);
+  }
+}
+
+// While everything stops, nobody is started: the child is down, as it was.
+void RestartPlan::EndWait(Child& child) {
+  SetState(child, State::kStopped);
+  if (IsForgottenWhenDown(child)) Forget(child);
+}
+
+// ---- Predecessors of exclusive children.
+
+void RestartPlan::StartOrHold(Child& child) {
+  if (child.predecessor != 0) {
+    Hold(child);
+  } else {
+    BeginStart(child);
+  }
+}
+
+// The child is started when its predecessor is gone, and given up when that
+// takes longer than a stop may.
+void RestartPlan::Hold(Child& child) {
+  SetState(child, State::kHeld);
+  ChildShutdown limit = ShutdownOf(*child.spec);
+  if (limit.kind == ChildShutdown::Kind::kBrutalKill) limit = ChildShutdown();
+  Report(SupervisionEvent::Kind::kHeld, child, Pid(), ExitReason::KilledHandlerRunning());
+  actions_.back().event.wait = limit.LongestStop();
+  if (limit.kind == ChildShutdown::Kind::kWithin) ArmTimer(child, limit.timeout);
+}
+
+// Those that the running plan would start.
+void RestartPlan::HoldAllWithPredecessors() {
+  for (const auto& [life, key] : predecessors_) {
+    Child& child = children_.at(key);
+    if (child.state == State::kStopped || child.state == State::kDue) Hold(child);
+  }
+}
+
+void RestartPlan::Gone(LifeId life, MonotonicTime now) {
+  now_ = now;
+  const auto found = predecessors_.find(life);
+  if (found == predecessors_.end()) return;
+  Child& child = children_.at(found->second);
+  predecessors_.erase(found);
+  child.predecessor = 0;
+  if (child.state != State::kHeld) return;
+  CancelTimer(child);
+  WaitIsOver(child);
+  Advance();
+}
+
+}  // namespace understudy

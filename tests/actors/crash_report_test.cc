@@ -1,0 +1,260 @@
+// What a crash report says: what the actor was at, and its last messages.
+#include "understudy/actors/crash_report.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/wrappers.pb.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/testing/kept_log.h"
+
+namespace understudy {
+namespace {
+
+using google::protobuf::StringValue;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Text {
+  std::string text;
+};
+size_t MessageBytes(const Text& text) { return text.text.size(); }
+struct Crash {
+  int why = 0;
+};
+
+class Clerk final : public Actor {
+ public:
+  Mailbox<"text", Text> text{this};
+  Mailbox<"secret", StringValue> secret{this};
+  Mailbox<"open", StringValue> open{this, {.report_contents = ReportContents::kYes}};
+  Mailbox<"taken", StringValue> taken{this, {.report_contents = ReportContents::kYes}};
+  Mailbox<"fail", Crash> fail{this};
+  Mailbox<"later", Crash> later{this};
+  Next Start() override { return working_; }
+
+ private:
+  void Read(const Text&) {}
+  void Hear(const StringValue&) {}
+  void Take(StringValue value) { kept_ = std::move(value); }
+  void DoFail(const Crash&) { Fail(absl::DataLossError("torn")); }
+  Task<> DoLater(Crash) {
+    const auto looking = context().Lookup<Ref<Clerk>>("nobody", absl::Seconds(1));
+    (void)co_await looking;
+    Fail(absl::DataLossError("torn later"));
+  }
+
+  StringValue kept_;
+  Behavior working_{"working",
+                    On(text, &Clerk::Read),
+                    On(secret, &Clerk::Hear),
+                    On(open, &Clerk::Hear),
+                    On(taken, &Clerk::Take),
+                    On(fail, &Clerk::DoFail),
+                    On(later, &Clerk::DoLater)};
+};
+
+StringValue Value(const std::string& text) {
+  StringValue value;
+  value.set_value(text);
+  return value;
+}
+
+class CrashReportTest : public testing::Test {
+ protected:
+  // A system whose actors keep so many messages.
+  ActorSystem& System(int last_messages) {
+    system_ = std::make_unique<ActorSystem>(ActorSystemOptions{.name = "here",
+                                                               .executor = &executor_,
+                                                               .seed = 1,
+                                                               .log = &log_,
+                                                               .closed_mail_limit = absl::InfiniteDuration(),
+                                                               .last_messages = last_messages});
+    return *system_;
+  }
+  ~CrashReportTest() override { system_ = nullptr; }
+
+  SeededExecutor executor_{1};
+  KeptLog log_;
+  std::unique_ptr<ActorSystem> system_;
+};
+
+// A monitor before the crash, so that the reason is that of its Down.
+class Watcher final : public Actor {
+ public:
+  Watcher(Pid pid, ExitReason* reason) : pid_(pid), reason_(reason) {}
+  Next Start() override {
+    monitor_ = context().Monitor(pid_, [this](const Down& down) { *reason_ = down.reason; });
+    return Behavior("watching", After(absl::Hours(1), [] {}));
+  }
+
+ private:
+  const Pid pid_;
+  ExitReason* const reason_;
+  MonitorHandle monitor_;
+};
+
+TEST_F(CrashReportTest, ItSaysWhoAtWhatAndTheMessageInHand) {
+  ActorSystem& system = System(0);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>(SpawnOptions{.label = "clerk"});
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::text].Tell({"a letter"});
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_EQ(reason, ExitReason::Failed(absl::DataLossError("torn"))) << "the report is no part of the reason";
+  ASSERT_NE(reason.crash(), nullptr);
+  const CrashReport& crash = *reason.crash();
+  EXPECT_EQ(crash.pid, clerk.pid());
+  EXPECT_EQ(crash.label, "clerk");
+  EXPECT_THAT(crash.doing, HasSubstr("mailbox fail handling a understudy::"));
+  EXPECT_TRUE(crash.parent.is_null());
+  ASSERT_EQ(crash.messages.size(), 1U);
+  EXPECT_EQ(crash.messages[0].mailbox, "fail");
+  EXPECT_EQ(crash.messages[0].bytes, sizeof(Crash));
+  EXPECT_THAT(crash.messages[0].type, HasSubstr("Crash"));
+  EXPECT_EQ(crash.messages[0].contents, "");
+}
+
+TEST_F(CrashReportTest, AnActorThatWasToldToEndHasNone) {
+  ActorSystem& system = System(4);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::text].Tell({"a letter"});
+  executor_.RunUntilIdle();
+  system.Exit(clerk.pid(), ExitReason::Failed(absl::AbortedError("told")));
+  executor_.RunUntilIdle();
+  EXPECT_EQ(reason.kind(), ExitReason::Kind::kFailed);
+  EXPECT_EQ(reason.crash(), nullptr);
+}
+
+TEST_F(CrashReportTest, ASystemThatKeepsMessagesReportsTheLastOnesTheNewestFirst) {
+  ActorSystem& system = System(3);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::text].Tell({"the first is forgotten"});
+  clerk[&Clerk::text].Tell({"12345"});
+  clerk[&Clerk::secret].Tell(Value("abc"));
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  ASSERT_NE(reason.crash(), nullptr);
+  const std::vector<MessageNote>& messages = reason.crash()->messages;
+  ASSERT_EQ(messages.size(), 3U);
+  EXPECT_EQ(messages[0].mailbox, "fail");
+  EXPECT_EQ(messages[1].mailbox, "secret");
+  EXPECT_EQ(messages[1].type, "google.protobuf.StringValue");
+  EXPECT_EQ(messages[1].bytes, Value("abc").ByteSizeLong());
+  EXPECT_EQ(messages[2].mailbox, "text");
+  EXPECT_EQ(messages[2].bytes, 5U) << "by its MessageBytes";
+  EXPECT_THAT(log_.lines().back(),
+              AllOf(HasSubstr("; its last messages: a understudy::"), HasSubstr("Crash of 4 bytes in mailbox fail, a "
+                                                                                "google.protobuf.StringValue of 5 "
+                                                                                "bytes in mailbox secret, a ")));
+}
+
+TEST_F(CrashReportTest, ContentsAreShownOnlyOfMailboxesThatAllowIt) {
+  ActorSystem& system = System(10);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::secret].Tell(Value("a password"));
+  clerk[&Clerk::open].Tell(Value("a greeting"));
+  clerk[&Clerk::taken].Tell(Value("moved away"));
+  clerk[&Clerk::open].Tell(Value(std::string(5000, 'x')));
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  ASSERT_NE(reason.crash(), nullptr);
+  const std::vector<MessageNote>& messages = reason.crash()->messages;
+  ASSERT_EQ(messages.size(), 5U);
+  EXPECT_EQ(messages[1].contents.size(), limits::kReportedContentsBytesMax);
+  EXPECT_EQ(messages[1].bytes, Value(std::string(5000, 'x')).ByteSizeLong());
+  EXPECT_EQ(messages[2].contents, Value("moved away").SerializeAsString());
+  EXPECT_EQ(messages[3].contents, Value("a greeting").SerializeAsString());
+  EXPECT_EQ(messages[4].contents, "");
+  for (const std::string& line : log_.lines()) EXPECT_THAT(line, Not(HasSubstr("a password")));
+}
+
+TEST_F(CrashReportTest, AHandlerThatAwaitsIsNamedWhenItFailsLater) {
+  ActorSystem& system = System(0);
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::later].Tell({});
+  executor_.Advance(absl::Seconds(2));
+  ASSERT_NE(reason.crash(), nullptr);
+  EXPECT_THAT(reason.crash()->doing, HasSubstr("mailbox later handling a"));
+  ASSERT_EQ(reason.crash()->messages.size(), 1U);
+  EXPECT_EQ(reason.crash()->messages[0].mailbox, "later");
+}
+
+TEST_F(CrashReportTest, ASystemWithoutReportsMakesNone) {
+  ActorSystem system({.name = "quiet",
+                      .executor = &executor_,
+                      .seed = 1,
+                      .log = &log_,
+                      .closed_mail_limit = absl::InfiniteDuration(),
+                      .last_messages = 3,
+                      .crash_reports = CrashReports::kNo});
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_EQ(reason, ExitReason::Failed(absl::DataLossError("torn")));
+  EXPECT_EQ(reason.crash(), nullptr);
+  EXPECT_TRUE(log_.lines().empty());
+}
+
+// A sink that wants no errors, and would write them.
+class Unwilling final : public LogSink {
+ public:
+  void Write(LogSeverity, absl::string_view) override { ++lines; }
+  bool Wants(LogSeverity severity) const override { return severity != LogSeverity::kError; }
+  int lines = 0;
+};
+
+TEST_F(CrashReportTest, ALineThatTheLogDoesNotWantIsNotMade) {
+  Unwilling log;
+  ActorSystem system({.executor = &executor_, .seed = 1, .log = &log, .closed_mail_limit = absl::InfiniteDuration()});
+  const Ref<Clerk> clerk = system.Spawn<Clerk>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clerk.pid(), &reason);
+  clerk[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_NE(reason.crash(), nullptr) << "the report is there for all that";
+  EXPECT_EQ(log.lines, 0);
+  EXPECT_FALSE(LogSink::Null().Wants(LogSeverity::kError));
+  EXPECT_TRUE(LogSink::Stderr().Wants(LogSeverity::kInfo));
+}
+
+TEST_F(CrashReportTest, AReasonKeepsItsReportBehindOtherReasons) {
+  auto report = std::make_shared<CrashReport>(CrashReport{.label = "first"});
+  const ExitReason first = ExitReason::Killed().WithCrash(report);
+  EXPECT_EQ(first, ExitReason::Killed());
+  EXPECT_EQ(first.bytes(), ExitReason::Killed().bytes());
+  const ExitReason second = ExitReason::RestartsExhausted("x").CausedBy(first);
+  const ExitReason third = ExitReason::Failed(absl::AbortedError("y")).CausedBy(second);
+  EXPECT_EQ(third.crash(), nullptr);
+  ASSERT_EQ(third.depth(), 3);
+  EXPECT_EQ(third.cause()->crash(), nullptr);
+  EXPECT_EQ(third.cause()->cause()->crash(), report.get());
+  EXPECT_EQ(ExitReason::Killed().WithCrash(nullptr).crash(), nullptr);
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,47 @@
+#!/bin/bash
+# The crash lab as its user runs it: what it prints for a script is always the same, and it leaves no process behind.
+set -u
+lab=examples/crash_lab/crash_lab
+here=tests/examples/crash_lab
+out=${TEST_TMPDIR:-/tmp}/crash_lab.out
+failed=0
+
+expect() { # STATUS GOLDEN: what is in $out, after a run that ended with $status
+  if [ "$status" != "$1" ]; then
+    echo "it ended with $status, not with $1"
+    failed=1
+  fi
+  if ! diff -u "$here/$2" "$out"; then
+    echo "it printed something else than $2"
+    failed=1
+  fi
+}
+
+# The shipped tour, from a file.
+CRASH_LAB_TOKEN=$$ "$lab" --script=examples/crash_lab/tour.txt >"$out" 2>&1
+status=$?
+expect 0 tour.output
+
+# From standard input; the tree gives up at last.
+yes "kill clock" | head -n 20 | CRASH_LAB_TOKEN=$$ "$lab" >"$out" 2>&1
+status=$?
+expect 1 gives_up.output
+
+# A bad tree is refused with its errors.
+printf 'intensity: -1\nchild { id: "a" actor { factory: "clerk" } }\n' >"$TEST_TMPDIR/bad.textproto"
+"$lab" --tree="$TEST_TMPDIR/bad.textproto" >"$out" 2>&1
+status=$?
+if [ "$status" != 2 ] || ! grep -q "bad.textproto:1: intensity: -1 is negative" "$out" ||
+  ! grep -q "bad.textproto:2: child 'a': actor.factory: there is no factory 'clerk'; registered: worker" "$out"; then
+  echo "a bad tree: it ended with $status and printed"
+  cat "$out"
+  failed=1
+fi
+
+# Its process children have ended with it.
+if grep -slz "^CRASH_LAB_TOKEN=$$\$" /proc/[0-9]*/environ | xargs -r -n1 dirname | while read -r process; do
+  tr '\0' ' ' <"$process/cmdline"; done | grep -q lab_process; then
+  echo "a lab_process lives on"
+  failed=1
+fi
+exit $failed

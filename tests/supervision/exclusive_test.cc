@@ -1,0 +1,185 @@
+// Exclusive children as actors: their handlers are held, and killed.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+#include "understudy/tests/supervision/workers.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Hold {
+  absl::Duration time;
+};
+
+// Writes down its lives, and holds on when it is told to.
+class Holder final : public Actor {
+ public:
+  Holder(TestSystem* system, MonotonicTime begin, std::shared_ptr<Journal> journal)
+      : system_(system), begin_(begin), journal_(std::move(journal)) {}
+  ~Holder() override { Note("gone"); }
+  Mailbox<"hold", Hold> hold{this};
+  Next Start() override {
+    Note("start");
+    return holding_;
+  }
+
+ private:
+  void Note(const char* what) {
+    journal_->Add(absl::StrCat(what, " at ", absl::FormatDuration(system_->Now() - begin_)));
+  }
+  void DoHold(const Hold& request) { system_->seeded_executor().HoldHere(request.time); }
+
+  TestSystem* const system_;
+  const MonotonicTime begin_;
+  const std::shared_ptr<Journal> journal_;
+  Behavior holding_{"holding", On(hold, &Holder::DoHold)};
+};
+
+struct Scene {
+  explicit Scene(const ChildBuilder& child, std::shared_ptr<Journal> journal, TestSystem& system)
+      : journal(std::move(journal)), system(system) {
+    launcher = system.Spawn<Launcher>(OneForOne().Child("holder", child), life);
+    system.RunUntilIdle();
+  }
+  Pid Child() {
+    const auto children = system.Ask(SupervisorRef(life->pid()).which_children(), {}, absl::Seconds(1));
+    return children.ok() ? children->children.at(0).pid : Pid();
+  }
+  // The child holds on for so long, and is killed at once.
+  void HoldAndKill(absl::Duration time) {
+    const Pid pid = Child();
+    Ref<Holder>(pid)[&Holder::hold].Tell(Hold{time});
+    system.seeded_executor().RunAt(system.Now() + absl::Milliseconds(10), [this, pid] { system.Kill(pid); });
+    system.RunUntilIdle();
+  }
+  std::shared_ptr<RootLife> life = std::make_shared<RootLife>();
+  std::shared_ptr<Journal> journal;
+  TestSystem& system;
+  Ref<Launcher> launcher;
+};
+
+class ExclusiveTest : public testing::TestWithParam<uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, ExclusiveTest, testing::Range<uint64_t>(1, 21));
+
+TEST_P(ExclusiveTest, TheNextLifeBeginsWhenTheLastIsGone) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  Scene scene(Permanent<Holder>(&system, system.Now(), journal).Exclusive(), journal, system);
+  const Pid first = scene.Child();
+  EXPECT_THAT(journal->Take(), HasSubstr("start"));
+  scene.HoldAndKill(absl::Seconds(2));
+  system.Advance(absl::Seconds(3));
+  EXPECT_NE(scene.Child(), first);
+  EXPECT_EQ(journal->Take().find("gone at 2s, start at 2"), 0U) << "it begins within a look of the end";
+  EXPECT_FALSE(scene.life->has_ended());
+}
+
+TEST_P(ExclusiveTest, AnOrdinaryChildIsReplacedWhileTheHandlerRunsOn) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  Scene scene(Permanent<Holder>(&system, system.Now(), journal), journal, system);
+  journal->Take();
+  scene.HoldAndKill(absl::Seconds(2));
+  system.Advance(absl::Seconds(3));
+  EXPECT_EQ(journal->Take(), "start at 110ms, gone at 2s");
+}
+
+TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  Scene scene(Permanent<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1)), journal,
+              system);
+  journal->Take();
+  scene.HoldAndKill(absl::Seconds(5));
+  system.Advance(absl::Seconds(6));
+  ASSERT_TRUE(scene.life->has_ended());
+  EXPECT_THAT(scene.life->end().ToString(), HasSubstr("; because of Stuck; because of Killed"));
+  EXPECT_EQ(journal->Take(), "gone at 5s") << "nobody was started beside it";
+}
+
+// A handler that heeds nobody, on a thread of the pool.
+TEST(ExclusiveThreadsTest, TheNextLifeBeginsWhenTheLastIsGone) {
+  struct State {
+    absl::Mutex mu;
+    int alive ABSL_GUARDED_BY(mu) = 0;
+    int most ABSL_GUARDED_BY(mu) = 0;
+    int starts ABSL_GUARDED_BY(mu) = 0;
+    Pid latest ABSL_GUARDED_BY(mu);
+    bool released ABSL_GUARDED_BY(mu) = false;
+  };
+  class Stubborn final : public Actor {
+   public:
+    explicit Stubborn(std::shared_ptr<State> state) : state_(std::move(state)) {
+      absl::MutexLock lock(&state_->mu);
+      state_->most = std::max(state_->most, ++state_->alive);
+    }
+    ~Stubborn() override {
+      absl::MutexLock lock(&state_->mu);
+      --state_->alive;
+    }
+    Mailbox<"block", int> block{this};
+    Next Start() override {
+      absl::MutexLock lock(&state_->mu);
+      ++state_->starts;
+      state_->latest = context().Self();
+      return blocking_;
+    }
+
+   private:
+    void Block(int) {
+      absl::MutexLock lock(&state_->mu);
+      state_->mu.Await(absl::Condition(&state_->released));
+    }
+    const std::shared_ptr<State> state_;
+    Behavior blocking_{"blocking", On(block, &Stubborn::Block)};
+  };
+  auto state = std::make_shared<State>();
+  ActorSystem system({.log = &LogSink::Null()});
+  system.Spawn(OneForOne()
+                   .OnEvent([state](const SupervisionEvent& event) {
+                     if (event.kind != SupervisionEvent::Kind::kHeld) return;
+                     absl::MutexLock lock(&state->mu);
+                     state->released = true;  // only now: so it was held
+                   })
+                   .Child("stubborn", Permanent<Stubborn>(state).Exclusive().ShutdownWithoutLimit()));
+  const auto await = [&](const std::function<bool()>& done) {
+    absl::MutexLock lock(&state->mu);
+    return state->mu.AwaitWithTimeout(
+        absl::Condition(+[](const std::function<bool()>* f) { return (*f)(); }, &done), absl::Seconds(30));
+  };
+  ASSERT_TRUE(await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return state->starts == 1; }));
+  Pid first;
+  {
+    absl::MutexLock lock(&state->mu);
+    first = state->latest;
+  }
+  Ref<Stubborn>(first)[&Stubborn::block].Tell(1);
+  system.Kill(first);
+  EXPECT_TRUE(await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return state->starts == 2; }));
+  absl::MutexLock lock(&state->mu);
+  EXPECT_EQ(state->most, 1) << "never two at once";
+}
+
+}  // namespace
+}  // namespace understudy

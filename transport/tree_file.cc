@@ -1,0 +1,332 @@
+#include "understudy/transport/tree_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "understudy/proto/supervision_tree.pb.h"
+#include "understudy/supervision/actor_factories.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
+#include "understudy/supervision/pool.h"
+#include "understudy/supervision/spec_errors.h"
+#include "understudy/transport/tree_words.h"
+
+namespace understudy {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using ParseInfoTree = google::protobuf::TextFormat::ParseInfoTree;
+using Path = std::vector<size_t>;  // a child, by indices from the root
+
+// Two messages a level, and what lies in a child.
+constexpr int kNestingMax = 2 * limits::kTreeDepthMax + 10;
+
+// What is wrong, by line (from 1; 0 when there is none); of one line in the
+// order in which it was found.
+using Faults = std::multimap<int, std::string>;
+
+// What the text parser finds. Unknown fields are told as warnings, so that it
+// goes on after them.
+class ParserFaults final : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit ParserFaults(Faults& faults) : faults_(faults) {}
+  void AddError(int line, int column, const std::string& message) override {
+    faults_.emplace(line + 1, column < 0 ? message : absl::StrCat("column ", column + 1, ": ", message));
+  }
+  void AddWarning(int line, int column, const std::string& message) override { AddError(line, column, message); }
+
+ private:
+  Faults& faults_;
+};
+
+// Where things stand in the text.
+class Lines {
+ public:
+  explicit Lines(const ParseInfoTree& root) : root_(root) {}
+
+  // The line of that field of the child at `path`, or of its supervisor part
+  // ("backoff.min", "intensity"), or, when it is not given, of what it would
+  // be in. 0 when nothing is known.
+  int Of(const Path& path, absl::string_view field) const {
+    const ParseInfoTree* tree = &root_;
+    const Descriptor* type = proto::SupervisionTree::descriptor();
+    int line = 0;
+    for (size_t i = 0; i < path.size() && tree != nullptr; ++i) {
+      const bool is_template = path[i] == SpecError::kTemplate;
+      if (i > 0) Enter(type, tree, is_template ? "pool" : "supervisor", line);
+      Enter(type, tree, "child", line, is_template ? 0 : static_cast<int>(path[i]));
+    }
+    for (const absl::string_view part : absl::StrSplit(field, '.')) {
+      if (tree == nullptr) break;
+      const std::string name = part == "children" ? "child" : std::string(part);
+      if (!path.empty() && type->FindFieldByName(name) == nullptr) {
+        const FieldDescriptor* pool = type->FindFieldByName("pool");
+        const bool is_pool = pool != nullptr && tree->GetTreeForNested(pool, -1) != nullptr;
+        Enter(type, tree, is_pool ? "pool" : "supervisor", line);
+      }
+      Enter(type, tree, name, line, 0);
+    }
+    return line;
+  }
+
+ private:
+  // Goes from `tree`, which has parsed a `type`, into a field of it. `index` is
+  // of a repeated one.
+  static void Enter(const Descriptor*& type, const ParseInfoTree*& tree, const std::string& name, int& line,
+                    int index = 0) {
+    const FieldDescriptor* field = type == nullptr || tree == nullptr ? nullptr : type->FindFieldByName(name);
+    if (field == nullptr) {
+      tree = nullptr;
+      return;
+    }
+    const int place = field->is_repeated() ? index : -1;
+    if (const int found = tree->GetLocation(field, place).line; found >= 0) line = found + 1;
+    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    tree = is_message ? tree->GetTreeForNested(field, place) : nullptr;
+    type = is_message ? field->message_type() : nullptr;
+  }
+
+  const ParseInfoTree& root_;
+};
+
+// Makes a spec of what the parser has read, and says what is wrong with it.
+class Reader {
+ public:
+  explicit Reader(const ActorFactories& factories) : factories_(factories) {}
+
+  SupervisorSpec Supervisor(const proto::SupervisionTree& in);
+  // Of the fields that could not be read: their path, name, and what is wrong.
+  std::vector<SpecError> TakeErrors() { return std::move(errors_); }
+
+ private:
+  ChildSpec Child(const proto::SupervisedChild& in, bool is_template = false);
+  void Pool(const proto::ChildPool& in, ChildSpec& child);
+  void What(const proto::SupervisedChild& in, ChildSpec& child);
+  void Actor(const proto::FactoryActor& in, ChildSpec& child);
+  ChildShutdown Shutdown(const std::string& text, bool is_supervisor);
+  RestartBackoff Backoff(const proto::ChildBackoff& in);
+  void Time(const std::string& text, absl::string_view field, absl::Duration& out);
+  void Add(absl::string_view field, std::string what) {
+    errors_.push_back({"", std::string(field), std::move(what), path_});
+  }
+
+  const ActorFactories& factories_;
+  Path path_;
+  std::vector<SpecError> errors_;
+};
+
+void Reader::Time(const std::string& text, absl::string_view field, absl::Duration& out) {
+  absl::Duration parsed;
+  if (absl::ParseDuration(text, &parsed)) {
+    out = parsed;
+  } else {
+    Add(field, absl::StrCat("'", text, "' is no time; write it as 1h30m, 10s, 250ms or inf"));
+  }
+}
+
+SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
+  SupervisorSpec spec{.strategy = tree_words::StrategyOf(in.strategy()),
+                      .auto_shutdown = tree_words::AutoShutdownOf(in.auto_shutdown())};
+  spec.stops_together = in.stops_together();
+  if (in.has_intensity()) spec.intensity = in.intensity();
+  if (in.has_period()) Time(in.period(), "period", spec.period);
+  for (int i = 0; i < in.child_size(); ++i) {
+    path_.push_back(static_cast<size_t>(i));
+    spec.children.push_back(Child(in.child(i)));
+    path_.pop_back();
+  }
+  return spec;
+}
+
+ChildSpec Reader::Child(const proto::SupervisedChild& in, bool is_template) {
+  ChildSpec child{.id = in.id(), .restart = tree_words::RestartOf(in.restart()), .significant = in.significant()};
+  if (!is_template) {
+    What(in, child);
+  } else {
+    const PoolOptions defaults;
+    if (!in.has_id()) child.id = defaults.id;
+    if (!in.has_restart()) child.restart = defaults.restart;
+    if (in.what_case() != proto::SupervisedChild::WHAT_NOT_SET) {
+      Add("actor", "given for a template; the class of its pool makes its children");
+    }
+  }
+  if (in.has_shutdown()) child.shutdown = Shutdown(in.shutdown(), child.kind == ChildKind::kSupervisor);
+  if (in.has_backoff()) child.backoff = Backoff(in.backoff());
+  if (in.has_budget()) {
+    child.budget.emplace();
+    if (in.budget().has_intensity()) child.budget->intensity = in.budget().intensity();
+    if (in.budget().has_period()) Time(in.budget().period(), "budget.period", child.budget->period);
+  }
+  child.exclusive = in.exclusive();
+  if (in.has_start_within()) Time(in.start_within(), "start_within", child.start_within);
+  child.registered_as = in.registered_as();
+  child.published_as = in.published_as();
+  return child;
+}
+
+void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
+  switch (in.what_case()) {
+    case proto::SupervisedChild::kActor:
+      return Actor(in.actor(), child);
+    case proto::SupervisedChild::kSupervisor:
+      child.kind = ChildKind::kSupervisor;
+      child.subtree = std::make_shared<const SupervisorSpec>(Supervisor(in.supervisor()));
+      return;
+    case proto::SupervisedChild::kProcess: {
+      child.kind = ChildKind::kProcess;
+      ProcessSpec& process = child.process.emplace();
+      process.binary = in.process().binary();
+      process.arguments.assign(in.process().argument().begin(), in.process().argument().end());
+      for (const proto::EnvironmentVariable& variable : in.process().environment()) {
+        process.environment.emplace_back(variable.name(), variable.value());
+      }
+      process.node_name = in.process().node_name();
+      return;
+    }
+    case proto::SupervisedChild::kPool:
+      return Pool(in.pool(), child);
+    case proto::SupervisedChild::WHAT_NOT_SET:
+      Add("actor", "is missing: a child is an actor, a supervisor, a pool or a process");
+      return;
+  }
+}
+
+void Reader::Pool(const proto::ChildPool& in, ChildSpec& child) {
+  PoolOptions options;
+  if (in.has_intensity()) options.intensity = in.intensity();
+  if (in.has_period()) Time(in.period(), "period", options.period);
+  options.auto_shutdown = tree_words::AutoShutdownOf(in.auto_shutdown());
+  if (in.has_children_max()) options.children_max = in.children_max();
+  if (in.has_shards()) options.shards = in.shards();
+  SupervisorSpec tree = PoolTree(options);
+  if (in.has_child()) {
+    auto pool = std::make_shared<PoolSpec>(*tree.pool);
+    path_.push_back(SpecError::kTemplate);
+    pool->child = Child(in.child(), /*is_template=*/true);
+    path_.pop_back();
+    tree.pool = std::move(pool);
+  }
+  child.kind = ChildKind::kSupervisor;
+  child.subtree = std::make_shared<const SupervisorSpec>(std::move(tree));
+  child.factory.emplace().name = in.factory();
+  if (in.factory().empty()) return;  // the validation says so
+  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.PoolStartOf(*child.factory);
+  if (start.ok()) {
+    child.start = *std::move(start);
+  } else {
+    Add("pool.factory", std::string(start.status().message()));
+  }
+}
+
+void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
+  FactoryCall& call = child.factory.emplace();
+  call.name = in.factory();
+  if (in.has_argument()) {
+    const std::string& url = in.argument().type_url();
+    call.argument_type = url.substr(url.rfind('/') + 1);
+    call.argument = in.argument().value();
+  }
+  if (call.name.empty()) return;  // the validation says so
+  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.StartOf(call);
+  if (start.ok()) {
+    child.start = *std::move(start);
+  } else {
+    // What the factory is, or what it is given.
+    const bool is_argument = absl::IsInvalidArgument(start.status()) && !factories_.PoolStartOf(call).ok();
+    Add(is_argument ? "actor.argument" : "actor.factory", std::string(start.status().message()));
+  }
+}
+
+ChildShutdown Reader::Shutdown(const std::string& text, bool is_supervisor) {
+  if (const absl::optional<ChildShutdown> shutdown = tree_words::ShutdownOf(text); shutdown.has_value()) {
+    return *shutdown;
+  }
+  Add("shutdown", absl::StrCat("'", text, "' is no way to stop; write a time (5s), brutal_kill or infinity"));
+  // What gives no further error, here or above.
+  return is_supervisor ? ChildShutdown::Infinity() : ChildShutdown::BrutalKill();
+}
+
+RestartBackoff Reader::Backoff(const proto::ChildBackoff& in) {
+  RestartBackoff backoff;
+  if (in.has_min()) Time(in.min(), "backoff.min", backoff.min);
+  if (in.has_max()) Time(in.max(), "backoff.max", backoff.max);
+  if (in.has_factor()) backoff.factor = in.factor();
+  if (in.has_jitter()) backoff.jitter = in.jitter();
+  if (in.has_reset_after()) Time(in.reset_after(), "backoff.reset_after", backoff.reset_after);
+  if (in.has_give_up_after_attempts()) backoff.give_up_after_attempts = in.give_up_after_attempts();
+  if (in.has_give_up_after()) Time(in.give_up_after(), "backoff.give_up_after", backoff.give_up_after);
+  return backoff;
+}
+
+absl::Status StatusOf(absl::string_view file, const Faults& faults) {
+  std::vector<std::string> lines;
+  lines.reserve(faults.size());
+  for (const auto& [line, text] : faults) lines.push_back(absl::StrCat(file, ":", std::max(line, 1), ": ", text));
+  if (lines.size() == 1) return absl::InvalidArgumentError(absl::StrCat("error in ", lines[0]));
+  return absl::InvalidArgumentError(
+      absl::StrCat(lines.size(), " errors in ", file, ":\n  ", absl::StrJoin(lines, "\n  ")));
+}
+
+}  // namespace
+
+absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_view file,
+                                         const ActorFactories& factories) {
+  if (text.size() > limits::kTreeFileBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(file, " has ", text.size(), " bytes; a tree may have ", limits::kTreeFileBytesMax));
+  }
+  Faults faults;
+  ParserFaults parser_faults(faults);
+  ParseInfoTree places;
+  proto::SupervisionTree tree;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&parser_faults);
+  parser.WriteLocationsTo(&places);
+  parser.AllowUnknownField(true);
+  parser.SetRecursionLimit(kNestingMax);
+  if (!parser.ParseFromString(std::string(text), &tree)) {
+    if (faults.empty()) faults.emplace(0, "the text cannot be parsed");
+    return StatusOf(file, faults);
+  }
+  Reader reader(factories);
+  SupervisorSpec spec = reader.Supervisor(tree);
+  std::vector<SpecError> errors = reader.TakeErrors();
+  for (SpecError& error : errors) error.where = PlaceOf(spec, error.path);
+  for (SpecError& error : FindSpecErrors(spec)) errors.push_back(std::move(error));
+  const Lines lines(places);
+  for (const SpecError& error : errors) faults.emplace(lines.Of(error.path, error.field), error.ToString());
+  if (!faults.empty()) return StatusOf(file, faults);
+  return spec;
+}
+
+absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
+  // One byte more than may be, so that ParseTree says that it is too long.
+  std::string text(limits::kTreeFileBytesMax + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return absl::UnavailableError(absl::StrCat("cannot read ", path));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return ParseTree(text, path, factories);
+}
+
+}  // namespace understudy
