@@ -236,6 +236,7 @@ class ActorCore final : public CellOwner {
   void AfterStep(Activation& activation);
   void Settle(Activation& activation);
   void SettleMessage(Activation& activation);
+  void SettlePostponed(Activation& activation);
   void Trace(absl::string_view what, const Activation& activation);
 
   // actor_behaviors.cc.

@@ -8,6 +8,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/estate.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 
 namespace understudy::internal {
 namespace {

@@ -39,11 +39,7 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::SettleMessage(Activation& activation) {
   if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
   if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
-    UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
-                     "Postpone of a call that has been answered, or whose Replier is elsewhere");
-    // The behaviour may have changed while its handler awaited.
-    const Activation::Held* const held = activation.held();
-    PutBack(std::exchange(activation.envelope, nullptr), held == nullptr || held->postponed_in == rare_->epoch);
+    SettlePostponed(activation);
     return;
   }
   const bool is_unanswered = activation.is_call() && !activation.answer_given();
@@ -267,6 +263,14 @@ void ActorCore::AfterStep(Activation& activation) {
   if (is_fenced_) return;
   CountOutOfHand(*finished);
   Settle(*finished);
+}
+
+// The behaviour may have changed while its handler awaited.
+void ActorCore::SettlePostponed(Activation& activation) {
+  UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
+                   "Postpone of a call that has been answered, or whose Replier is elsewhere");
+  const Activation::Held* const held = activation.held();
+  PutBack(std::exchange(activation.envelope, nullptr), held == nullptr || held->postponed_in == rare_->epoch);
 }
 
 bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
