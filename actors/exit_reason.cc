@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/limits.h"
 
@@ -29,6 +30,11 @@ namespace {
 constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
 
 std::string Clip(absl::string_view text) { return std::string(text.substr(0, kTextBytesMax)); }
+
+// ": first line | second line"; nothing of nothing.
+std::string InOneLine(absl::string_view note) {
+  return note.empty() ? std::string() : absl::StrCat(": ", absl::StrReplaceAll(note, {{"\n", " | "}}));
+}
 
 }  // namespace
 
@@ -70,9 +76,13 @@ ExitReason ExitReason::Exception(absl::string_view type, absl::string_view what)
   return FromParts({.kind = Kind::kException, .exception_type = std::string(type), .detail = std::string(what)});
 }
 
-ExitReason ExitReason::OsExit(int code) { return FromParts({.kind = Kind::kOsExit, .os_value = code}); }
+ExitReason ExitReason::OsExit(int code, absl::string_view note) {
+  return FromParts({.kind = Kind::kOsExit, .detail = std::string(note), .os_value = code});
+}
 
-ExitReason ExitReason::OsSignal(int number) { return FromParts({.kind = Kind::kOsSignal, .os_value = number}); }
+ExitReason ExitReason::OsSignal(int number, absl::string_view note) {
+  return FromParts({.kind = Kind::kOsSignal, .detail = std::string(note), .os_value = number});
+}
 
 ExitReason ExitReason::FromParts(const Parts& parts) {
   ExitReason reason(parts.kind, "");
@@ -229,11 +239,11 @@ std::string ExitReason::ToStringWithoutCauses() const {
     case Kind::kException:
       return absl::StrCat(name, "(", exception_type(), ": ", detail(), ")");
     case Kind::kOsExit:
-      return absl::StrCat(name, "(", os_value_, ")");
+      return absl::StrCat(name, "(", os_value_, InOneLine(detail()), ")");
     case Kind::kOsSignal: {
       const char* abbreviation = sigabbrev_np(os_value_);
       return absl::StrCat(name, "(", os_value_, abbreviation == nullptr ? "" : " SIG",
-                          abbreviation == nullptr ? "" : abbreviation, ")");
+                          abbreviation == nullptr ? "" : abbreviation, InOneLine(detail()), ")");
     }
     case Kind::kKilled:
       return handler_running_ ? "Killed(handler running)" : "Killed";

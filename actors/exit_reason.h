@@ -68,8 +68,9 @@ class ExitReason {
   static ExitReason Overflow(absl::string_view mailbox);
   static ExitReason StartTimeout();
   static ExitReason Stuck();
-  static ExitReason OsExit(int code);
-  static ExitReason OsSignal(int number);
+  // `note`: what is known besides, such as the last lines that it wrote.
+  static ExitReason OsExit(int code, absl::string_view note = "");
+  static ExitReason OsSignal(int number, absl::string_view note = "");
 
   // This reason with `cause` (and its causes) behind it.
   [[nodiscard]] ExitReason CausedBy(const ExitReason& cause) const;

@@ -114,6 +114,10 @@ inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
 // From a process child's start to the parent's answer to its node; a loaded
 // machine may take long to start a process.
 inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
+// Of what a process child wrote to its standard error, these are kept for its
+// exit reason.
+inline constexpr size_t kLastWordsLinesMax = 10;
+inline constexpr size_t kLastWordsBytesMax = 1000;
 // Silence between a parent and its process child: one that is stopped or stuck
 // is noticed, one on a loaded machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);

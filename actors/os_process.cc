@@ -1,10 +1,12 @@
 #include "understudy/actors/os_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,13 +31,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/last_words.h"
+#include "understudy/actors/internal/oom_kills.h"
+#include "understudy/actors/process_limits.h"
 
 namespace understudy {
 namespace {
 
 constexpr int kFirstInheritedDescriptor = 3;
+// What a pipe that is ready takes without making us wait.
+constexpr size_t kPassOnBytes = 4096;
 
 absl::Status StartError(absl::string_view binary, int error) {
   const std::string what = absl::StrCat("cannot start '", binary, "': ");
@@ -115,7 +123,7 @@ void SetAttributes(posix_spawnattr_t* attributes) {
 }
 
 // posix_spawn with the spec's descriptors at 3, 4, … and no others.
-absl::StatusOr<pid_t> Spawn(const std::string& path, const OsProcessSpec& spec) {
+absl::StatusOr<pid_t> Spawn(const std::string& path, const OsProcessSpec& spec, int standard_error) {
   const int beyond = kFirstInheritedDescriptor + static_cast<int>(spec.descriptors.size());
   // Copies above the range that they will be moved to, so that none is
   // overwritten before it is moved.
@@ -138,6 +146,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& path, const OsProcessSpec& spec) 
   posix_spawn_file_actions_init(&actions);
   const auto destroy_actions = absl::MakeCleanup([&actions] { posix_spawn_file_actions_destroy(&actions); });
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, standard_error, STDERR_FILENO);
   for (size_t i = 0; i < copies.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, copies[i], kFirstInheritedDescriptor + static_cast<int>(i));
   }
@@ -158,6 +167,31 @@ absl::StatusOr<pid_t> Spawn(const std::string& path, const OsProcessSpec& spec) 
   return pid;
 }
 
+absl::Status LimitOne(pid_t pid, __rlimit_resource resource, absl::string_view what, int64_t value) {
+  if (value == 0) return absl::OkStatus();
+  const struct rlimit limit = {.rlim_cur = static_cast<rlim_t>(value), .rlim_max = static_cast<rlim_t>(value)};
+  if (value > 0 && prlimit(pid, resource, &limit, nullptr) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("it cannot be limited to ", value, " ", what, ": ", strerror(value < 0 ? EINVAL : errno)));
+}
+
+absl::Status Limit(pid_t pid, const ProcessLimits& limits) {
+  absl::Status status = LimitOne(pid, RLIMIT_DATA, "bytes of memory", limits.memory_bytes);
+  if (status.ok()) status = LimitOne(pid, RLIMIT_NOFILE, "open files", limits.open_files);
+  return status;
+}
+
+// Writes to our standard error what it takes without waiting.
+void PassOn(absl::string_view text) {
+  static_assert(kPassOnBytes <= PIPE_BUF);
+  while (!text.empty()) {
+    pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+    const absl::string_view part = text.substr(0, kPassOnBytes);
+    if (poll(&ready, 1, 0) != 1 || write(STDERR_FILENO, part.data(), part.size()) <= 0) return;
+    text.remove_prefix(part.size());
+  }
+}
+
 // Waits for a child of ours that is known to have ended or to be ending.
 int Reap(pid_t pid) {
   int wait_status = 0;
@@ -172,21 +206,50 @@ int Reap(pid_t pid) {
 }  // namespace
 
 struct OsProcess::Watched {
-  Watched(pid_t watched_pid, int watched_pidfd, OnEnd callback)
-      : pid(watched_pid), pidfd(watched_pidfd), on_end(std::move(callback)) {}
+  Watched(pid_t watched_pid, int watched_pidfd, int errors, OnEnd callback)
+      : pid(watched_pid), pidfd(watched_pidfd), standard_error(errors), on_end(std::move(callback)) {}
 
   void Signal(int number) {
     absl::MutexLock lock(&mu);
     // Once reaped, the number may belong to another group.
-    if (!ended) kill(-pid, number);
+    if (ended) return;
+    killed = killed || number == SIGKILL;
+    kill(-pid, number);
   }
+
+  // Takes what is there of its standard error. Watcher only.
+  void ReadErrors() {
+    std::array<char, kPassOnBytes> text;
+    ssize_t got = 0;
+    // At most so much at a time: there are other processes.
+    for (int i = 0; i < kReadsMax && (got = read(standard_error, text.data(), text.size())) > 0; ++i) {
+      const absl::string_view written(text.data(), static_cast<size_t>(got));
+      last_words.Add(written);
+      PassOn(written);
+    }
+  }
+
+  // Once it has ended.
+  std::string Note(bool may_be_oom) const {
+    const absl::optional<int64_t> now = may_be_oom ? internal::OomKills() : absl::nullopt;
+    std::string note = last_words.Text();
+    if (!now.has_value() || !oom_kills_before.has_value() || *now <= *oom_kills_before) return note;
+    return absl::StrCat("out of memory: its control group has had ", *now - *oom_kills_before,
+                        " such kills since it started", note.empty() ? "" : "\n", note);
+  }
+
+  static constexpr int kReadsMax = 64;
 
   const pid_t pid;
   const int pidfd;
-  OnEnd on_end;  // watcher only
+  const int standard_error;  // our end of it
+  const absl::optional<int64_t> oom_kills_before = internal::OomKills();
+  internal::LastWords last_words;  // watcher only
+  OnEnd on_end;                    // watcher only
 
   absl::Mutex mu;
   bool ended ABSL_GUARDED_BY(mu) = false;
+  bool killed ABSL_GUARDED_BY(mu) = false;  // by us
 };
 
 // One thread that waits for all processes. It lives as long as this process.
@@ -199,14 +262,16 @@ class OsProcess::Watcher {
 
   // Calls on_end when the process has ended. False, with errno, when it cannot.
   bool Add(std::shared_ptr<Watched> watched) {
-    const int pidfd = watched->pidfd;
     absl::MutexLock lock(&mu_);
-    struct epoll_event event;
-    memset(&event, 0, sizeof(event));
-    event.events = EPOLLIN;
-    event.data.fd = pidfd;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, pidfd, &event) != 0) return false;
-    watched_.emplace(pidfd, std::move(watched));
+    if (!AddDescriptor(watched->standard_error)) return false;
+    if (!AddDescriptor(watched->pidfd)) {
+      const int error = errno;
+      epoll_ctl(epoll_, EPOLL_CTL_DEL, watched->standard_error, nullptr);
+      errno = error;
+      return false;
+    }
+    watched_.emplace(watched->standard_error, watched);
+    watched_.emplace(watched->pidfd, std::move(watched));
     return true;
   }
 
@@ -229,35 +294,65 @@ class OsProcess::Watcher {
     while (true) {
       const int count = epoll_wait(epoll_, events.data(), kEventsMax, -1);
       UNDERSTUDY_CHECK(count >= 0 || errno == EINTR, "epoll_wait: ", strerror(errno));
-      for (int i = 0; i < count; ++i) End(events[static_cast<size_t>(i)].data.fd);
+      for (int i = 0; i < count; ++i) Handle(events[static_cast<size_t>(i)]);
     }
   }
 
-  void End(int pidfd) {
+  bool AddDescriptor(int descriptor) {
+    struct epoll_event event;
+    memset(&event, 0, sizeof(event));
+    event.events = EPOLLIN;
+    event.data.fd = descriptor;
+    return epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0;
+  }
+
+  void Handle(const struct epoll_event& event) {
+    const int descriptor = event.data.fd;
     std::shared_ptr<Watched> watched;
     {
       absl::MutexLock lock(&mu_);
-      const auto found = watched_.find(pidfd);
-      UNDERSTUDY_CHECK(found != watched_.end(), "a process that is not watched has ended");
-      watched = std::move(found->second);
-      watched_.erase(found);
-      epoll_ctl(epoll_, EPOLL_CTL_DEL, pidfd, nullptr);
+      const auto found = watched_.find(descriptor);
+      if (found == watched_.end()) return;  // its process ended in this round
+      watched = found->second;
+      // Nobody has the other end any more.
+      const bool is_closed = descriptor == watched->standard_error && (event.events & EPOLLIN) == 0;
+      if (is_closed) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
     }
+    if (descriptor == watched->pidfd) {
+      End(*watched);
+    } else {
+      watched->ReadErrors();
+    }
+  }
+
+  void End(Watched& watched) {
     int wait_status = 0;
+    bool was_killed = false;
     {
-      absl::MutexLock lock(&watched->mu);
+      absl::MutexLock lock(&watched.mu);
       // While the first process is a zombie, its number is still the group's.
-      kill(-watched->pid, SIGKILL);
-      wait_status = Reap(watched->pid);
-      watched->ended = true;
+      kill(-watched.pid, SIGKILL);
+      wait_status = Reap(watched.pid);
+      watched.ended = true;
+      was_killed = watched.killed;
     }
-    close(pidfd);
-    std::move(watched->on_end)(ExitReasonOfWaitStatus(wait_status));
-    watched->on_end = nullptr;  // what it captured goes now, not with the handle
+    watched.ReadErrors();
+    {
+      absl::MutexLock lock(&mu_);
+      for (const int descriptor : {watched.pidfd, watched.standard_error}) {
+        epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+        watched_.erase(descriptor);
+        close(descriptor);
+      }
+    }
+    const bool may_be_oom = !was_killed && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+    std::move(watched.on_end)(ExitReasonOfWaitStatus(wait_status, watched.Note(may_be_oom)));
+    watched.on_end = nullptr;  // what it captured goes now, not with the handle
   }
 
   const int epoll_;
   absl::Mutex mu_;
+  // By pidfd, and by standard error.
   std::map<int, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -280,10 +375,10 @@ absl::StatusOr<std::string> FindBinary(absl::string_view binary) {
   return path;
 }
 
-ExitReason ExitReasonOfWaitStatus(int wait_status) {
-  if (WIFSIGNALED(wait_status)) return ExitReason::OsSignal(WTERMSIG(wait_status));
+ExitReason ExitReasonOfWaitStatus(int wait_status, absl::string_view note) {
+  if (WIFSIGNALED(wait_status)) return ExitReason::OsSignal(WTERMSIG(wait_status), note);
   const int code = WEXITSTATUS(wait_status);
-  return code == 0 ? ExitReason::Normal() : ExitReason::OsExit(code);
+  return code == 0 ? ExitReason::Normal() : ExitReason::OsExit(code, note);
 }
 
 absl::StatusOr<std::unique_ptr<OsProcess>> OsProcess::Start(const OsProcessSpec& spec, OnEnd on_end) {
@@ -291,22 +386,32 @@ absl::StatusOr<std::unique_ptr<OsProcess>> OsProcess::Start(const OsProcessSpec&
   if (absl::Status status = CheckSpec(spec); !status.ok()) return status;
   absl::StatusOr<std::string> path = FindBinary(spec.binary);
   if (!path.ok()) return path.status();
-  absl::StatusOr<pid_t> pid = Spawn(*path, spec);
-  if (!pid.ok()) return pid.status();
-
-  // The number cannot be reused before we have waited for it.
-  // By number: glibc 2.36 declares pidfd_open without C linkage.
-  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, *pid, 0));
-  if (pidfd >= 0) {
-    auto watched = std::make_shared<Watched>(*pid, pidfd, std::move(on_end));
-    if (Watcher::Get().Add(watched)) return std::unique_ptr<OsProcess>(new OsProcess(std::move(watched)));
+  std::array<int, 2> errors;  // its standard error: our end, and its
+  if (pipe2(errors.data(), O_CLOEXEC) != 0) return StartError(spec.binary, errno);
+  absl::StatusOr<pid_t> pid = Spawn(*path, spec, errors[1]);
+  close(errors[1]);
+  if (!pid.ok()) {
+    close(errors[0]);
+    return pid.status();
   }
-  const int error = errno;
+  absl::Status status = Limit(*pid, spec.limits);
+  int pidfd = -1;
+  if (status.ok()) {
+    fcntl(errors[0], F_SETFL, O_NONBLOCK);
+    // The number cannot be reused before we have waited for it.
+    // By number: glibc 2.36 declares pidfd_open without C linkage.
+    pidfd = static_cast<int>(syscall(SYS_pidfd_open, *pid, 0));
+    if (pidfd >= 0) {
+      auto watched = std::make_shared<Watched>(*pid, pidfd, errors[0], std::move(on_end));
+      if (Watcher::Get().Add(watched)) return std::unique_ptr<OsProcess>(new OsProcess(std::move(watched)));
+    }
+    status = absl::ResourceExhaustedError(absl::StrCat("it cannot be watched: ", strerror(errno)));
+  }
   if (pidfd >= 0) close(pidfd);
+  close(errors[0]);
   kill(-*pid, SIGKILL);
   Reap(*pid);
-  return absl::ResourceExhaustedError(
-      absl::StrCat("cannot watch '", spec.binary, "', so it was ended: ", strerror(error)));
+  return absl::Status(status.code(), absl::StrCat("'", spec.binary, "' was ended at its start: ", status.message()));
 }
 
 OsProcess::OsProcess(std::shared_ptr<Watched> watched) : watched_(std::move(watched)) {}

@@ -3,9 +3,14 @@
 //
 // The process runs in a process group of its own (so Ctrl-C reaches us first),
 // with default signal handlers, nothing blocked, standard input from /dev/null,
-// our standard output and error, our environment plus what the spec adds, and
-// no open descriptor of ours but those the spec lists. The group ends with its
-// first process: what that leaves behind in the group is killed.
+// our standard output, our environment plus what the spec adds, and no open
+// descriptor of ours but those the spec lists. The group ends with its first
+// process: what that leaves behind in the group is killed.
+//
+// What it writes to its standard error goes to ours, and its last lines into
+// its exit reason. A line is lost when ours takes no more just then: we do not
+// wait for it. From its end on, who still holds that standard error cannot
+// write to it.
 //
 // Requires: SIGCHLD is not ignored, and nobody else waits for our children
 // (checked, and CHECKed, at Start).
@@ -30,6 +35,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/process_limits.h"
 
 namespace understudy {
 
@@ -43,14 +49,15 @@ struct OsProcessSpec {
   // Descriptors of ours that become 3, 4, … there, in this order. They stay
   // ours too.
   std::vector<int> descriptors;
+  ProcessLimits limits;
 };
 
 // The path that `binary` means in a spec. NotFound says where it was looked for.
 [[nodiscard]] absl::StatusOr<std::string> FindBinary(absl::string_view binary);
 
 // What a wait status is as an exit reason: exit code 0 is Normal, another code
-// OsExit(code), a signal OsSignal(number).
-[[nodiscard]] ExitReason ExitReasonOfWaitStatus(int wait_status);
+// OsExit(code), a signal OsSignal(number), both with `note`.
+[[nodiscard]] ExitReason ExitReasonOfWaitStatus(int wait_status, absl::string_view note = "");
 
 class OsProcess {
  public:
@@ -59,7 +66,12 @@ class OsProcess {
   // Starts it. `on_end` is called exactly once if this is OK, perhaps before it
   // returns, and never otherwise. NotFound, PermissionDenied (not executable),
   // InvalidArgument (too many arguments, a NUL inside one), ResourceExhausted
-  // (processes, descriptors).
+  // (processes, descriptors), FailedPrecondition (a limit that cannot be set).
+  //
+  // The reason's note has the last lines that it wrote to its standard error.
+  // Before them it says when the kernel has killed it for want of memory, where
+  // the control group tells: a SIGKILL that is not ours, while the group's count
+  // of such kills grew.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<OsProcess>> Start(const OsProcessSpec& spec, OnEnd on_end);
 
   ~OsProcess();

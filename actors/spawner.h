@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "understudy/actors/process_limits.h"
 
 namespace understudy {
 
@@ -37,6 +38,7 @@ struct ProcessChild {
   std::string node_name;
   // From asking it to stop to SIGTERM, and from there to SIGKILL.
   absl::Duration stop_within = absl::Seconds(5);
+  ProcessLimits limits;
 };
 
 // Any thread.

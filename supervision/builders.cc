@@ -24,6 +24,18 @@ ChildBuilder& ChildBuilder::Environment(std::string variable, std::string value)
   return *this;
 }
 
+ChildBuilder& ChildBuilder::MemoryLimit(int64_t bytes) {
+  if (!spec_.process.has_value()) spec_.process.emplace();
+  spec_.process->limits.memory_bytes = bytes;
+  return *this;
+}
+
+ChildBuilder& ChildBuilder::OpenFilesLimit(int64_t files) {
+  if (!spec_.process.has_value()) spec_.process.emplace();
+  spec_.process->limits.open_files = files;
+  return *this;
+}
+
 namespace internal {
 
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options) {

@@ -75,6 +75,9 @@ class ChildBuilder {
   ChildBuilder& Significant() { return Set(spec_.significant, true); }
   // Of a process: the name of its node, a DNS label. Default: the child's id.
   ChildBuilder& NodeNamed(std::string name);
+  // Of a process: what it may use at most; see ProcessLimits.
+  ChildBuilder& MemoryLimit(int64_t bytes);
+  ChildBuilder& OpenFilesLimit(int64_t files);
   // Of a process: added to the environment of this one.
   ChildBuilder& Environment(std::string variable, std::string value);
 

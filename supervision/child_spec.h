@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/process_limits.h"
 
 namespace understudy {
 
@@ -103,6 +104,9 @@ struct ProcessSpec {
   std::vector<std::pair<std::string, std::string>> environment;
   // A DNS label; the child's id when empty.
   std::string node_name;
+  // What it may use at most. Where the platform cannot hold it to that, its
+  // start fails.
+  ProcessLimits limits;
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
 };
 

@@ -363,7 +363,8 @@ absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpe
   ProcessChild process{.binary = child.process->binary,
                        .arguments = child.process->arguments,
                        .environment = child.process->environment,
-                       .node_name = child.process->node_name.empty() ? child.id : child.process->node_name};
+                       .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
+                       .limits = child.process->limits};
   // SIGTERM in the middle of the time it has; SIGKILL by us at its end.
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind == ChildShutdown::Kind::kWithin) process.stop_within = shutdown.timeout / 2;

@@ -225,7 +225,8 @@ absl::Status ProcessStandIn::StartProcess() {
     OsProcessSpec spec = {.binary = child_.binary,
                           .arguments = child_.arguments,
                           .environment = child_.environment,
-                          .descriptors = {theirs}};
+                          .descriptors = {theirs},
+                          .limits = child_.limits};
     spec.environment.emplace_back(ParentInvitation::kVariable, invitation.ToString());
     absl::StatusOr<std::unique_ptr<OsProcess>> process =
         OsProcess::Start(spec, [address = address_](const ExitReason& reason) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/tests/bench/build_info.h"
 #include "understudy/tests/bench/workload.h"
 
@@ -62,6 +63,7 @@ std::string Parse(const std::vector<std::string>& arguments, Flags& flags) {
 int Run(const Workload& workload, const Flags& flags) {
   ActorSystemOptions options;
   options.threads.threads = flags.threads;
+  options.log = &LogSink::Null();  // a crash that is the work is not reported
   Measurement measured;
   MessageLedger ledger;
   {

@@ -141,6 +141,7 @@ Measurement RunForkJoinCreate(ActorSystem& system, int64_t operations);
 Measurement RunAsk(ActorSystem& system, int64_t operations);
 Measurement RunBecome(ActorSystem& system, int64_t operations);
 Measurement RunGuardMiss(ActorSystem& system, int64_t operations);
+Measurement RunRestart(ActorSystem& system, int64_t operations);
 // Ends by shutting the system down.
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
 

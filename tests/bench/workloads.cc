@@ -17,6 +17,7 @@ const std::vector<Workload>& Workloads() {
       {"ask", "ask", limits::kMailboxCapacityMessages, &RunAsk},
       {"become", "message", kLargeCapacity, &RunBecome},
       {"guard_miss", "message", kLargeCapacity, &RunGuardMiss},
+      {"restart", "restart", kLargeCapacity, &RunRestart},
       {"idle_memory", "actor", limits::kMailboxCapacityMessages, &RunIdleMemory},
   };
   return *workloads;

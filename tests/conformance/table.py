@@ -163,7 +163,9 @@ def all_citations(files):
         folder, _, name = path.rpartition("/")
         if not path.startswith("tests/") or not path.endswith((".cc", ".h")):
             continue
-        if f'"{name}"' not in files.get(f"{folder}/BUILD", ""):
+        # "x_test.cc", or "x_test" in a list of names.
+        build = files.get(f"{folder}/BUILD", "")
+        if f'"{name}"' not in build and f'"{name.rpartition(".")[0]}"' not in build:
             continue
         for row, test in citations(path, text):
             tests = found.setdefault(row, [])

@@ -5,12 +5,18 @@
 //   test_node relay NAME        a process child whose Echo asks another first
 //   test_node holder FIFO       a process child that keeps a FIFO open
 //   test_node launcher FIFO     a node whose process child is a holder
+//   test_node crasher FILE N    a process child that crashes N times, from its second start on at once; a file named go
+//                               beside FILE makes the first crash
+//   test_node tree FIFO FIFO    a node with a supervisor of a holder, and of one whose actor never returns
+//   test_node stuck FIFO        a process child that keeps a FIFO open while its actor never returns
 //   test_node deaf              a process child that hears neither its parent nor SIGTERM
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +31,8 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/spawner.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/node.h"
 
@@ -103,6 +111,75 @@ int RunHolder(const char* fifo) {
   return (*node)->RunUntilSignal();
 }
 
+// Whether there is such a file.
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+[[noreturn]] void CrashWith(const std::string& words) {
+  fprintf(stderr, "about to crash\n%s\n", words.c_str());
+  raise(SIGSEGV);
+  _exit(73);
+}
+
+int RunCrasher(const std::string& path, int crashes) {
+  // Each start writes a byte, so that the next knows its number.
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0 || write(file, "x", 1) != 1) return 74;
+  const auto start = static_cast<int>(lseek(file, 0, SEEK_END));
+  close(file);
+  const bool is_crash = start > 1 && start <= crashes;
+  if (is_crash && start % 2 == 0) CrashWith("before it has a node");
+  ActorSystem system({.name = Node::GivenName("nobody")});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  if (!node.ok()) return Complain(node.status());
+  (*node)->Ready();
+  if (is_crash) CrashWith("with a node");
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (start == 1 && crashes > 0) {
+    while (!Exists(folder + "go")) usleep(1000);
+    if (!Exists(folder + "limits")) CrashWith("for the 1st time");
+    rlimit files{};
+    rlimit memory{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    getrlimit(RLIMIT_DATA, &memory);
+    CrashWith(absl::StrCat("with ", files.rlim_max, " open files and ", memory.rlim_max, " bytes"));
+  }
+  return (*node)->RunUntilSignal();
+}
+
+// Does not come back from its handler.
+class Stuck final : public Actor {
+ public:
+  Mailbox<"go", int> go{this};
+  Next Start() override { return sticking_; }
+
+ private:
+  void Stick(int) {
+    while (true) pause();
+  }
+  Behavior sticking_{"sticking", On(go, &Stuck::Stick)};
+};
+
+int RunStuck(const char* fifo) {
+  ActorSystem system({.name = Node::GivenName("nobody")});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  if (!node.ok()) return Complain(node.status());
+  const auto stuck = system.Spawn<Stuck>();
+  for (int i = 0; i < 2; ++i) stuck[&Stuck::go].Tell(1);
+  const int held = open(fifo, O_WRONLY | O_CLOEXEC);
+  if (held < 0 || write(held, "up\n", 3) != 3) return 72;
+  return (*node)->RunUntilSignal();
+}
+
+int RunTreeOfTwo(const char* well, const char* stuck) {
+  ActorSystem system({.name = "launcher"});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  if (!node.ok()) return Complain(node.status());
+  const SupervisorRef root = system.Spawn(OneForAll()
+                                              .Child("well", PermanentProcess("test_node", {"holder", well}))
+                                              .Child("stuck", PermanentProcess("test_node", {"stuck", stuck})));
+  return (*node)->RunUntilSignal(root.pid());
+}
+
 int RunDeaf() {
   ActorSystem system({.name = Node::GivenName("nobody")});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
@@ -145,6 +222,9 @@ int Run(int argc, char** argv) {
   if (mode == "holder" && argc == 3) return RunHolder(argv[2]);
   if (mode == "launcher" && argc == 3) return RunLauncher(argv[2]);
   if (mode == "deaf") return RunDeaf();
+  if (mode == "crasher" && argc == 4) return RunCrasher(argv[2], std::atoi(argv[3]));
+  if (mode == "stuck" && argc == 3) return RunStuck(argv[2]);
+  if (mode == "tree" && argc == 4) return RunTreeOfTwo(argv[2], argv[3]);
   return Complain(absl::InvalidArgumentError(absl::StrCat("no such mode: ", mode)));
 }
 
