@@ -108,7 +108,7 @@ void ActorCore::ReportCrash() {
       absl::StrAppend(&line, i == 0 ? "; its last messages: " : ", ", crash.messages[i].ToString());
     }
   }
-  system().log().Write(LogSeverity::kError, line);
+  system().log().Write(LogSeverity::kError, OneLine(line));
 }
 
 }  // namespace understudy::internal

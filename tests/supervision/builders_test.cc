@@ -279,6 +279,7 @@ TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {
   EXPECT_EQ(events[4].spec, nullptr);
 }
 
+// OTP SUP-70
 TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
   std::vector<SupervisionEvent> events;
   const SupervisorRef root = system_.Spawn(
