@@ -14,7 +14,7 @@ namespace understudy {
 
 enum class LogSeverity { kInfo, kWarning, kError };
 
-// `text` as one line: what controls a terminal is written out (\\n, \\x1b).
+// `text` as one line: what controls a terminal is written out (\n, \x1b).
 std::string OneLine(absl::string_view text);
 
 class LogSink {
