@@ -90,10 +90,7 @@ class Actor {
   // callable, of the forms that internal/handler.h lists.
   template <class M, class F>
   static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
-    internal::ClauseEntry entry;
-    entry.mailbox = mailbox.index();
-    entry.handler = internal::MakeHandler<M>(std::move(handler));
-    return MailboxClause<typename internal::MessageTraits<M>::Request>(std::move(entry));
+    return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), mailbox.index());
   }
   // The same for each mailbox of the array; the handler may take after its
   // message (and Replier) which one it is: a size_t, or its label.
@@ -101,20 +98,14 @@ class Actor {
   static auto On(const MailboxArray<kName, M>& mailboxes, F handler) {
     static_assert(std::is_copy_constructible_v<F>, "each mailbox of an array gets a copy of the handler");
     return ForEach<M>(mailboxes, [&](size_t place) {
-      internal::ClauseEntry entry;
-      entry.mailbox = mailboxes.IndexOf(place);
-      entry.handler = internal::MakeElementHandler<M>(handler, place, mailboxes.label(place));
-      return MailboxClause<typename internal::MessageTraits<M>::Request>(std::move(entry));
+      return MakeClause<M>(internal::MakeElementHandler<M>(handler, place, mailboxes.label(place)),
+                           mailboxes.IndexOf(place));
     });
   }
   // A clause: calls are answered with `status`; tells are counted rejected.
   template <class M>
   static auto Refuse(const internal::TypedMailbox<M>& mailbox, absl::Status status) {
-    internal::ClauseEntry entry;
-    entry.kind = internal::ClauseEntry::Kind::kRefuse;
-    entry.mailbox = mailbox.index();
-    entry.refusal = std::move(status);
-    return MailboxClause<typename internal::MessageTraits<M>::Request>(std::move(entry));
+    return MakeClause<M>(internal::MessageHandler::Refusing(std::move(status)), mailbox.index());
   }
   template <internal::FixedString kName, class M>
   static auto Refuse(const MailboxArray<kName, M>& mailboxes, const absl::Status& status) {
@@ -128,10 +119,7 @@ class Actor {
   template <class M>
   static auto Drop(const internal::TypedMailbox<M>& mailbox) {
     static_assert(!internal::MessageTraits<M>::kIsCall, "a call wants an answer: Refuse it");
-    internal::ClauseEntry entry;
-    entry.kind = internal::ClauseEntry::Kind::kDrop;
-    entry.mailbox = mailbox.index();
-    return MailboxClause<M>(std::move(entry));
+    return MakeClause<M>(internal::MessageHandler::Dropping(), mailbox.index());
   }
   // At the given wall time (at once when it has passed).
   template <class F>
@@ -172,7 +160,7 @@ class Actor {
     requires internal::kIsEvent<Event>
   static EventClause<Event> On(F handler) {
     return EventClause<Event>(
-        {.type = &internal::TypeOf<Event>(), .handler = internal::MakeHandler<Event>(std::move(handler))});
+        {.type = &internal::TypeOf<Event>(), .handler = internal::MakeSharedHandler<Event>(std::move(handler))});
   }
   // The Down of that monitor.
   template <class F>
@@ -192,9 +180,14 @@ class Actor {
  private:
   friend class internal::ActorCore;
 
+  template <class M>
+  static auto MakeClause(internal::MessageHandler handler, int mailbox) {
+    return MailboxClause<typename internal::MessageTraits<M>::Request>(
+        internal::ClauseDraft(std::move(handler), mailbox));
+  }
   // One clause for each mailbox of the array.
-  template <class M, class MakeClause>
-  static auto ForEach(const internal::MailboxArrayBase& mailboxes, MakeClause make) {
+  template <class M, class Make>
+  static auto ForEach(const internal::MailboxArrayBase& mailboxes, Make make) {
     std::vector<MailboxClause<typename internal::MessageTraits<M>::Request>> clauses;
     clauses.reserve(mailboxes.size());
     for (size_t place = 0; place < mailboxes.size(); ++place) clauses.push_back(make(place));
@@ -203,7 +196,7 @@ class Actor {
 
   template <class F>
   static TimerClause MakeTimer(internal::TimerEntry entry, F handler) {
-    entry.handler = internal::MakeHandler<TimerEvent>(std::move(handler));
+    entry.handler = internal::MakeSharedHandler<TimerEvent>(std::move(handler));
     return TimerClause(std::move(entry));
   }
 

@@ -54,7 +54,7 @@ struct SpawnOptions {
   // any Down.
   template <class F>
   SpawnOptions&& OnOutcome(F handler) && {
-    outcome_handler = internal::MakeHandler<SpawnOutcome>(std::move(handler));
+    outcome_handler = internal::MakeSharedHandler<SpawnOutcome>(std::move(handler));
     return std::move(*this);
   }
 };

@@ -37,6 +37,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/ledger.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox_watch.h"
 #include "understudy/actors/pid.h"
@@ -110,8 +111,23 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // All messages of this system. Balances whenever no turn runs.
   MessageLedger Ledger() const { return core_.Ledger(); }
-  // Replies that came when their asker no longer waited; they were dropped.
+  // The same, for each mailbox that has accepted something: those of living
+  // actors, one after another, then those of ended actors, together by name and
+  // type. Each balances, and their sum is Ledger(), but for what was refused.
+  std::vector<MailboxLedger> MailboxLedgers() const { return core_.MailboxLedgers(); }
+  // Those of one actor; none when it has ended.
+  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.MailboxLedgers(actor); }
+
+  // Gauges: actors that have begun and not ended (a fenced one ends when its
+  // handler returns), and those of them that are fenced.
+  int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
+  int64_t fenced_actors() const { return core_.fenced_actors(); }
+  // Counts: dead letters, refused tells among them; replies that came when their
+  // asker no longer waited, and were dropped; exits to actors that trap that were
+  // merged (ExitEvent::merged).
+  int64_t dead_letters() const { return core_.dead_letters().count(); }
   int64_t late_replies() const { return core_.late_replies(); }
+  int64_t merged_exits() const { return core_.merged_exits(); }
   // Call cycles found, and a listener for each: called on the thread that closed
   // it, after the log line; must not wait or send. Nothing where they are not to
   // be found (ActorSystemOptions).
@@ -131,7 +147,6 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   bool UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
   // The mailboxes that are closed and have mail, and for how long.
   std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
-  int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
   const std::string& name() const { return core_.name(); }
   NodeIncarnation incarnation() const { return core_.incarnation(); }
   Registry& registry() { return core_.registry(); }

@@ -12,23 +12,20 @@
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "absl/types/variant.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/behavior_table.h"
+#include "understudy/actors/internal/guard.h"
 #include "understudy/actors/internal/hook.h"
-#include "understudy/actors/mailbox.h"
 #include "understudy/actors/task.h"
 
 namespace understudy {
@@ -51,87 +48,18 @@ class Failure {
   absl::Status status_;
 };
 
-namespace internal {
-
-// Messages a rank is served before the next rank has its turn.
-inline constexpr int kQuotaDefault = 16;
-
-struct ClauseEntry {
-  enum class Kind { kHandle, kRefuse, kDrop };
-  Kind kind = Kind::kHandle;
-  int mailbox = -1;
-  int rank = 0;
-  int quota = kQuotaDefault;
-  bool is_interleaved = false;
-  std::unique_ptr<MessageHandler> handler;
-  std::function<bool(const Actor&)> guard;     // null: always
-  std::function<bool(const void*)> predicate;  // null: every message
-  absl::Status refusal;
-};
-
-struct TimerEntry {
-  enum class Kind { kAt, kAfter, kIdle };
-  Kind kind = Kind::kAfter;
-  absl::Time at;
-  absl::Duration after;
-  std::shared_ptr<MessageHandler> handler;
-};
-
-// An event that a Receive takes.
-struct EventEntry {
-  const MessageType* type = nullptr;
-  std::function<bool(const void*)> predicate;  // null: every one
-  std::shared_ptr<MessageHandler> handler;
-};
-
-class BehaviorTable {
- public:
-  std::string name;
-  std::vector<ClauseEntry> clauses;
-  std::vector<TimerEntry> timers;
-  std::vector<EventEntry> events;  // of a Receive only
-  std::vector<int> ranks;          // from the top, each once
-  BehaviorHooks hooks;
-
-  // What follows from the clauses.
-  uint64_t mailboxes = 0;  // that they name
-  bool has_guards = false;
-  bool is_simple = false;  // one rank, no guards, no predicates
-  bool has_idle = false;
-
-  // The first clause of that mailbox; there is one.
-  ClauseEntry* ClauseFor(int mailbox) {
-    ClauseEntry* clause = clauses.data();
-    while (clause->mailbox != mailbox) ++clause;
-    return clause;
-  }
-
- private:
-  friend class BehaviorPtr;
-  uint32_t users_ = 0;
-};
-
-inline void BehaviorPtr::Share() {
-  if (table_ != nullptr) ++table_->users_;
-}
-inline void BehaviorPtr::Drop() {
-  if (--table_->users_ == 0) delete table_;
-}
-
-}  // namespace internal
-
 // A clause for one mailbox, made by On, Refuse or Drop.
 template <class Request>
 class MailboxClause {
  public:
-  explicit MailboxClause(internal::ClauseEntry entry) : entry_(std::move(entry)) {}
+  explicit MailboxClause(internal::ClauseDraft draft) : draft_(std::move(draft)) {}
 
   // The clause holds only while `guard` does: a const member function of the
   // actor, or a captureless callable that takes `const Self&`. It reads nothing
   // but the actor, and runs on its turn only.
   template <class A>
   MailboxClause&& When(bool (A::*guard)() const) && {
-    entry_.guard = [guard](const Actor& actor) { return (static_cast<const A&>(actor).*guard)(); };
+    draft_.MakeExtra().guard = internal::Guard(guard);
     return std::move(*this);
   }
   template <class F>
@@ -148,7 +76,7 @@ class MailboxClause {
   // The same for one mailbox of a MailboxArray, with its place.
   template <class A>
   MailboxClause&& WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
-    entry_.guard = [guard, place](const Actor& actor) { return (static_cast<const A&>(actor).*guard)(place); };
+    draft_.MakeExtra().guard = internal::Guard(guard, place);
     return std::move(*this);
   }
   // Only for messages of which `predicate(const Request&)` is true; the others
@@ -156,28 +84,29 @@ class MailboxClause {
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Request&>
   MailboxClause&& If(F predicate) && {
-    entry_.predicate = [predicate = std::move(predicate)](const void* message) {
+    draft_.MakeExtra().predicate = [predicate = std::move(predicate)](const void* message) {
       return predicate(*static_cast<const Request*>(message));
     };
     return std::move(*this);
   }
   // Ranks take turns from the highest number; 0 unless given.
   MailboxClause&& Rank(int rank) && {
-    entry_.rank = rank;
+    draft_.MakeExtra().rank = rank;
     return std::move(*this);
   }
-  // Messages of this rank before the next rank has its turn; at least 1.
+  // Messages of this rank before the next rank has its turn: 1 to 65,535, and
+  // what lies outside is the nearer of these.
   MailboxClause&& Quota(int messages) && {
-    entry_.quota = messages < 1 ? 1 : messages;
+    draft_.MakeExtra().quota = static_cast<uint16_t>(std::clamp(messages, 1, int{UINT16_MAX}));
     return std::move(*this);
   }
   // While its handler awaits, other handlers of the actor run.
   MailboxClause&& Interleaved() && {
-    entry_.is_interleaved = true;
+    draft_.is_interleaved = true;
     return std::move(*this);
   }
 
-  internal::ClauseEntry TakeEntry() && { return std::move(entry_); }
+  internal::ClauseDraft TakeEntry() && { return std::move(draft_); }
 
  private:
   template <class R, class A>
@@ -188,11 +117,11 @@ class MailboxClause {
   }
   template <class A>
   MailboxClause&& WhenFunction(bool (*guard)(const A&)) && {
-    entry_.guard = [guard](const Actor& actor) { return guard(static_cast<const A&>(actor)); };
+    draft_.MakeExtra().guard = internal::Guard(guard);
     return std::move(*this);
   }
 
-  internal::ClauseEntry entry_;
+  internal::ClauseDraft draft_;
 };
 
 // A clause for a time, made by At, After or Idle.
@@ -239,20 +168,19 @@ struct ForReceive {};
 
 class Behavior {
  public:
-  // At least one clause; `name` is for people.
+  // At least one clause; `name` is for people: 255 bytes of it are kept.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(absl::string_view name, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
+  explicit Behavior(absl::string_view name, Clauses&&... clauses)
+      : table_(MakeTable(name, std::forward<Clauses>(clauses)...)) {
     static_assert(!(internal::kIsEventClause<std::remove_cvref_t<Clauses>> || ...),
                   "a clause for an event is for Receive; a behaviour's events have handlers of their own (context())");
-    Build(name, std::forward<Clauses>(clauses)...);
   }
   // For Receive.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
-  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses) : table_(new internal::BehaviorTable) {
-    Build("receive", std::forward<Clauses>(clauses)...);
-  }
+  explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses)
+      : table_(MakeTable("receive", std::forward<Clauses>(clauses)...)) {}
   // Says what is wrong with a behaviour that names nothing.
   template <class Name>
     requires std::is_convertible_v<Name, absl::string_view>
@@ -275,16 +203,16 @@ class Behavior {
   // of them end the actor. One that fails or throws ends the actor at once.
   template <class F>
   Behavior WhenEntered(F hook) && {
-    table_->hooks.entered = internal::MakeHook(std::move(hook));
+    table_->MakeExtra().hooks.entered = internal::MakeHook(std::move(hook));
     return std::move(*this);
   }
   template <class F>
   Behavior WhenLeft(F hook) && {
-    table_->hooks.left = internal::MakeHook(std::move(hook));
+    table_->MakeExtra().hooks.left = internal::MakeHook(std::move(hook));
     return std::move(*this);
   }
 
-  absl::string_view name() const { return table_ == nullptr ? absl::string_view() : absl::string_view(table_->name); }
+  absl::string_view name() const { return table_ == nullptr ? absl::string_view() : table_->name(); }
   const internal::BehaviorPtr& table() const { return table_; }
 
   // The same table, not an equal one.
@@ -292,18 +220,11 @@ class Behavior {
 
  private:
   template <class... Clauses>
-  void Build(absl::string_view name, Clauses&&... clauses) {
-    table_->name = std::string(name);
-    (Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
-    Finish();
+  static internal::BehaviorPtr MakeTable(absl::string_view name, Clauses&&... clauses) {
+    internal::BehaviorDraft draft;
+    (draft.Add(std::forward<Clauses>(clauses).TakeEntry()), ...);
+    return internal::BehaviorPtr(internal::BehaviorTable::Make(name, std::move(draft)));
   }
-  void Add(internal::ClauseEntry entry) { table_->clauses.push_back(std::move(entry)); }
-  void Add(std::vector<internal::ClauseEntry> entries) {
-    for (internal::ClauseEntry& entry : entries) Add(std::move(entry));
-  }
-  void Add(internal::TimerEntry entry) { table_->timers.push_back(std::move(entry)); }
-  void Add(internal::EventEntry entry) { table_->events.push_back(std::move(entry)); }
-  void Finish();
 
   internal::BehaviorPtr table_;
 };

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/plain_send.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
@@ -36,10 +38,10 @@ absl::Status NobodyError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
-// The turn's actor was killed, and its handler runs on. Read from its code: one
-// send may still get through.
-bool IsFenced(const CurrentTurn& turn) {
-  return turn.worker != nullptr && turn.worker->is_fenced.load(std::memory_order_relaxed);
+// The turn's actor was killed, and its handler runs on, or its suspended handlers
+// are destroyed. Read from its code: one send may still get through.
+bool IsRefused(const CurrentTurn& turn) {
+  return turn.worker != nullptr && turn.worker->rights.load(std::memory_order_relaxed) != Rights::kAll;
 }
 
 ActorCore& OwnerOf(PendingId pending) {
@@ -48,11 +50,9 @@ ActorCore& OwnerOf(PendingId pending) {
   return *core;
 }
 
-}  // namespace
-
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
-  const CurrentTurn& turn = ThisTurn();
-  if (ABSL_PREDICT_FALSE(IsFenced(turn))) return FencedError();
+// Whatever SendTell does not do at once.
+ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, Pid to, uint32_t mailbox,
+                                                 const MessageType& type, const void* value, Handing handing) {
   SystemCore* system = turn.system;
   if (system == nullptr) {
     system = SystemForSend(to);
@@ -62,6 +62,20 @@ absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const v
       system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
   return sent;
+}
+
+}  // namespace
+
+absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+  const CurrentTurn& turn = ThisTurn();
+  if (ABSL_PREDICT_FALSE(IsRefused(turn))) return RefusedError();
+  if (ABSL_PREDICT_TRUE(turn.system != nullptr && turn.system->IsLocal(to) && turn.system->call_watch() == nullptr)) {
+    ActorCell* const cell = turn.system->CellOf(to);
+    if (cell != nullptr && cell->AcceptPlain(*turn.system, turn.self, to, mailbox, type, value, handing)) {
+      return absl::OkStatus();
+    }
+  }
+  return SendAnyTell(turn, to, mailbox, type, value, handing);
 }
 
 void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
@@ -79,7 +93,7 @@ void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* v
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
   const KernelCode kernel;
-  if (ABSL_PREDICT_FALSE(kernel.is_fenced())) return CancelledAsk();
+  if (ABSL_PREDICT_FALSE(kernel.is_refused())) return CancelledAsk();
   ActorCore& core = *ThisTurn().actor;
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const PendingId pending = core.NewAsk(to, deadline);
@@ -107,8 +121,8 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
                 PendingId& waits, absl::Status& outcome) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
   const KernelCode kernel;
-  if (kernel.is_fenced()) {
-    outcome = FencedError();
+  if (kernel.is_refused()) {
+    outcome = RefusedError();
     return false;
   }
   ActorCore& core = *ThisTurn().actor;
@@ -164,7 +178,7 @@ void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter) {
 }
 Answer TakeAnswer(PendingId pending) {
   const KernelCode kernel;
-  if (kernel.is_fenced()) return {.status = FencedError()};
+  if (kernel.is_fenced()) return {.status = RefusedError()};
   return OwnerOf(pending).TakeAnswer(pending);
 }
 void CancelPending(PendingId pending) {

@@ -17,7 +17,8 @@ namespace understudy {
 namespace {
 
 // A call of the actor's own code into the kernel. Debug builds CHECK that this
-// thread runs the actor's turn. After it was fenced nothing has an effect.
+// thread runs the actor's turn. After it was fenced nothing has an effect, nor
+// while its suspended handlers are destroyed.
 class OwnersCall : public internal::KernelCode {
  public:
   explicit OwnersCall(const internal::ActorCore& core) {
@@ -55,76 +56,76 @@ LogSink& Context::Log() { return core_.system().log(); }
 
 Pid Context::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return Pid();
+  if (call.is_refused()) return Pid();
   return core_.SpawnChild(std::move(options), std::move(make));
 }
 Spawner* Context::Spawner() { return core_.system().spawner(); }
 
 void Context::LinkPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.Link(pid);
+  if (!call.is_refused()) core_.Link(pid);
 }
 void Context::UnlinkPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.Unlink(pid);
+  if (!call.is_refused()) core_.Unlink(pid);
 }
 MonitorHandle Context::MonitorPid(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return MonitorHandle();
+  if (call.is_refused()) return MonitorHandle();
   return MonitorHandle(core_.self(), core_.Monitor(pid, std::move(handler)));
 }
 void Context::ExitPid(Pid pid, ExitReason reason) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return;
+  if (call.is_refused()) return;
   core_.system().Post({.kind = SignalKind::kExit, .from = core_.self(), .to = pid, .reason = std::move(reason)});
 }
 void Context::KillPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.system().Post({.kind = SignalKind::kKill, .from = core_.self(), .to = pid});
+  if (!call.is_refused()) core_.system().Post({.kind = SignalKind::kKill, .from = core_.self(), .to = pid});
 }
 void Context::RequestStopPid(Pid pid, ExitReason reason) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return;
+  if (call.is_refused()) return;
   core_.system().Post({.kind = SignalKind::kRequestStop, .from = core_.self(), .to = pid, .reason = std::move(reason)});
 }
 void Context::SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                        std::shared_ptr<internal::MessageHandler> parent_handler) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.SetTraps(std::move(handler), std::move(parent_handler));
+  if (!call.is_refused()) core_.SetTraps(std::move(handler), std::move(parent_handler));
 }
 void Context::SetStopHandler(std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.SetStopHandler(std::move(handler));
+  if (!call.is_refused()) core_.SetStopHandler(std::move(handler));
 }
 void Context::FinishStart() {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.FinishStart();
+  if (!call.is_refused()) core_.FinishStart();
 }
 void Context::Stop(ExitReason reason) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.Stop(std::move(reason));
+  if (!call.is_refused()) core_.Stop(std::move(reason));
 }
 absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return internal::FencedError();
+  if (call.is_refused()) return internal::RefusedError();
   UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
   return core_.BecomeStacked(behavior.table());
 }
 absl::Status Context::Unbecome() {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return internal::FencedError();
+  if (call.is_refused()) return internal::RefusedError();
   return core_.Unbecome();
 }
 Lease Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return Lease();
+  if (call.is_refused()) return Lease();
   core_.CloseMailbox(mailbox.index());
   return Lease(core_.self(), mailbox.index());
 }
 std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
   const OwnersCall call(core_);
   std::vector<Lease> leases;
-  if (call.is_fenced()) return leases;
+  if (call.is_refused()) return leases;
   for (size_t place = 0; place < mailboxes.size(); ++place) {
     core_.CloseMailbox(mailboxes.IndexOf(place));
     leases.emplace_back(core_.self(), mailboxes.IndexOf(place));
@@ -133,7 +134,7 @@ std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
 }
 Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return Lease();
+  if (call.is_refused()) return Lease();
   UNDERSTUDY_CHECK(pending.asker == core_.self(), "a lease of ", core_.self().ToString(), " until an ask of ",
                    pending.asker.ToString(), " is over; only its own asks end it");
   if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return Lease();
@@ -141,44 +142,44 @@ Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::
 }
 void Context::Postpone() {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.Postpone();
+  if (!call.is_refused()) core_.Postpone();
 }
 void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.PassOn(mailbox, std::move(payload), in_hand);
+  if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), in_hand);
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return internal::FencedError();
+  if (call.is_refused()) return internal::RefusedError();
   return core_.StartTimer(name, delay, std::move(handler));
 }
 bool Context::CancelTimer(absl::string_view name) {
   const OwnersCall call(core_);
-  return !call.is_fenced() && core_.CancelTimer(name);
+  return !call.is_refused() && core_.CancelTimer(name);
 }
 absl::Status Context::Register(absl::string_view name) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return internal::FencedError();
+  if (call.is_refused()) return internal::RefusedError();
   return core_.Register(name);
 }
 Pending<void> Context::Publish(absl::string_view name) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return Pending<void>(internal::CancelledAsk());
+  if (call.is_refused()) return Pending<void>(internal::CancelledAsk());
   return Pending<void>(core_.Publish(name));
 }
 void Context::Unregister(absl::string_view name) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.Unregister(name);
+  if (!call.is_refused()) core_.Unregister(name);
 }
 internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration timeout) {
   const OwnersCall call(core_);
-  if (call.is_fenced()) return internal::CancelledAsk();
+  if (call.is_refused()) return internal::CancelledAsk();
   return core_.StartLookup(name, timeout);
 }
 void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_fenced()) core_.WatchName(name, std::move(handler));
+  if (!call.is_refused()) core_.WatchName(name, std::move(handler));
 }
 std::vector<MailboxSignature> Context::Mailboxes() const { return core_.Signatures(); }
 

@@ -165,7 +165,7 @@ class Context : public SpawnsActors<Context> {
   // Failed(ResourceExhausted).
   template <class T, class F>
   [[nodiscard]] MonitorHandle Monitor(const T& target, F handler) {
-    return MonitorPid(PidOf(target), internal::MakeHandler<Down>(std::move(handler)));
+    return MonitorPid(PidOf(target), internal::MakeSharedHandler<Down>(std::move(handler)));
   }
   // For the process style, as are the other forms without a handler: a Receive
   // takes the Down, by On(handle, …) or On<Down>(…). In another actor it CHECKs
@@ -196,14 +196,14 @@ class Context : public SpawnsActors<Context> {
   // parent's, which ends the actor in its place.
   template <class F>
   void TrapExits(F handler) {
-    SetTraps(internal::MakeHandler<ExitEvent>(std::move(handler)), nullptr);
+    SetTraps(internal::MakeSharedHandler<ExitEvent>(std::move(handler)), nullptr);
   }
   // The parent's too: `parent_handler` begins to end the actor, which has
   // SpawnOptions::shutdown_within for it and is then killed.
   template <class F, class G>
   void TrapExits(F handler, G parent_handler) {
-    SetTraps(internal::MakeHandler<ExitEvent>(std::move(handler)),
-             internal::MakeHandler<ExitEvent>(std::move(parent_handler)));
+    SetTraps(internal::MakeSharedHandler<ExitEvent>(std::move(handler)),
+             internal::MakeSharedHandler<ExitEvent>(std::move(parent_handler)));
   }
   // A Receive takes them (On<ExitEvent>); a parent's that none takes ends the
   // actor.
@@ -211,7 +211,7 @@ class Context : public SpawnsActors<Context> {
   // RequestStop calls `handler` (const StopRequest&) and does not end the actor.
   template <class F>
   void TrapStops(F handler) {
-    SetStopHandler(internal::MakeHandler<StopRequest>(std::move(handler)));
+    SetStopHandler(internal::MakeSharedHandler<StopRequest>(std::move(handler)));
   }
 
   // Completes a start that began with Next::Starting.
@@ -264,7 +264,7 @@ class Context : public SpawnsActors<Context> {
   // limits::kTimersPerActorMax.
   template <class F>
   absl::Status StartTimer(absl::string_view name, absl::Duration delay, F handler) {
-    return StartNamedTimer(name, delay, internal::MakeHandler<TimerEvent>(std::move(handler)));
+    return StartNamedTimer(name, delay, internal::MakeSharedHandler<TimerEvent>(std::move(handler)));
   }
   // A Receive takes it (On<TimerEvent>).
   absl::Status StartTimer(absl::string_view name, absl::Duration delay) {
@@ -291,7 +291,7 @@ class Context : public SpawnsActors<Context> {
   // change after that, as long as this actor lives.
   template <class F>
   void WatchName(absl::string_view name, F handler) {
-    StartNameWatch(name, internal::MakeHandler<NameChange>(std::move(handler)));
+    StartNameWatch(name, internal::MakeSharedHandler<NameChange>(std::move(handler)));
   }
 
   // A Receive takes them (On<NameChange>).

@@ -24,8 +24,14 @@ DeadLetterStream::~DeadLetterStream() {
 
 void DeadLetterStream::Publish(const DeadLetter& letter) {
   absl::MutexLock lock(&mu_);
+  ++count_;
   Log(letter);
   for (auto& [id, listener] : listeners_) listener(letter);
+}
+
+int64_t DeadLetterStream::count() const {
+  absl::MutexLock lock(&mu_);
+  return count_;
 }
 
 uint64_t DeadLetterStream::Subscribe(Listener listener) {

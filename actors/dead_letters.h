@@ -52,6 +52,8 @@ class DeadLetterStream {
   DeadLetterStream& operator=(const DeadLetterStream&) = delete;
 
   void Publish(const DeadLetter& letter);
+  // Letters so far.
+  int64_t count() const;
   uint64_t Subscribe(Listener listener);
   // False when there is no such subscription (any more).
   bool Unsubscribe(uint64_t id);
@@ -62,7 +64,8 @@ class DeadLetterStream {
 
   Clock& clock_;
   LogSink& log_;
-  absl::Mutex mu_;
+  mutable absl::Mutex mu_;
+  int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<std::pair<uint64_t, Listener>> listeners_ ABSL_GUARDED_BY(mu_);
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   // The second that lines are counted in, from its first line.

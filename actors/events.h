@@ -23,6 +23,9 @@ struct ExitEvent {
   Pid peer;
   ExitReason reason;
   bool from_parent = false;
+  // Further exits that this one stands for, by whomever and why ever: somebody
+  // called Exit while limits::kExitsWaitingPerActorMax waited already.
+  int64_t merged = 0;
 };
 
 // Somebody called RequestStop.

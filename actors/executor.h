@@ -51,12 +51,14 @@ class Executor {
   // same thread; it never waits there behind a handler that does not return.
   virtual void Schedule(Runnable* runnable) = 0;
 
-  // Calls `action` while the thread that runs `turn` is in its user's code and
-  // cannot come back from there, and marks that turn as fenced
-  // (internal::KernelCode::is_fenced). `action` is short and does not wait. False,
-  // and nothing is called, when no thread is in user code of that turn now, or the
-  // turn was fenced before: try again later.
-  virtual bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) = 0;
+  // Calls `is_meant` and, if that says so, `action`, while the thread that runs
+  // `turn` is in its user's code and cannot come back from there, and marks that
+  // turn as fenced (internal::KernelCode::is_fenced): the same Runnable may be
+  // another's by now, who is not harmed. Both are short and do not wait. False, and
+  // nothing is done, when no thread is in user code of that turn now, or the turn
+  // was fenced before: try again later; or it is not meant.
+  virtual bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant,
+                               absl::FunctionRef<void()> action) = 0;
 
   // A thread for one Runnable, which may block there as it likes. Full beyond
   // limits::kOwnThreadsMax, or when the operating system refuses. It ends after

@@ -18,6 +18,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/check.h"
@@ -86,6 +87,28 @@ struct MessageType {
   bool (*serialize)(const void* value, std::string* out);
   bool (*parse)(absl::string_view bytes, void* to);  // makes `to`, or answers false
 };
+
+inline Envelope* Envelope::Make(EnvelopeKind kind) {
+  auto* envelope = new (AllocateBlock(1)) Envelope;
+  envelope->kind = kind;
+  return envelope;
+}
+
+inline Envelope* Envelope::Make(EnvelopeKind kind, const MessageType& type, bool has_call_part) {
+  const uint8_t units = type.units[has_call_part ? 1 : 0];
+  auto* envelope = new (AllocateBlock(units))
+      Envelope{.kind = kind, .flags = has_call_part ? kHasCallPart : uint8_t{0}, .units = units, .type = &type};
+  if (has_call_part) new (&envelope->call()) CallPart;
+  if (ABSL_PREDICT_FALSE(type.is_boxed)) envelope->Box(type);
+  return envelope;
+}
+
+inline void Envelope::Delete(Envelope* envelope) {
+  if (envelope->type != nullptr && (envelope->type->destroy != nullptr || envelope->has(kIsBoxed))) {
+    envelope->DropValue();
+  }
+  FreeBlock(envelope, envelope->units);
+}
 
 std::string DemangledName(const char* mangled);
 

@@ -29,8 +29,6 @@ struct Table {
   std::deque<uint16_t> retired ABSL_GUARDED_BY(mu);
   // Keeps entries that Find gave out.
   std::vector<std::unique_ptr<const NodeEntry>> all ABSL_GUARDED_BY(mu);
-  // Written under mu with release; Find's acquire load pairs with it.
-  std::atomic<const NodeEntry*> entries[limits::kNodeTableEntriesMax + 1];
 };
 
 Table& GetTable() {
@@ -39,6 +37,9 @@ Table& GetTable() {
 }
 
 }  // namespace
+
+constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> NodeTable::entries_{};
+static_assert(limits::kNodeTableEntriesMax <= UINT16_MAX);
 
 uint16_t NodeTable::Intern(const NodeEntry& entry) {
   Table& table = GetTable();
@@ -56,12 +57,10 @@ uint16_t NodeTable::Intern(const NodeEntry& entry) {
     table.retired.pop_front();
   }
   table.all.push_back(std::make_unique<const NodeEntry>(entry));
-  table.entries[index].store(table.all.back().get(), std::memory_order_release);
+  entries_[index].store(table.all.back().get(), std::memory_order_release);
   table.living.emplace(key, index);
   return index;
 }
-
-const NodeEntry* NodeTable::Find(uint16_t index) { return GetTable().entries[index].load(std::memory_order_acquire); }
 
 void NodeTable::Retire(const void* system) {
   Table& table = GetTable();
@@ -69,9 +68,9 @@ void NodeTable::Retire(const void* system) {
   const auto first = table.living.lower_bound(Key(system, "", 0));
   auto last = first;
   for (; last != table.living.end() && std::get<0>(last->first) == system; ++last) {
-    auto ended = std::make_unique<NodeEntry>(*table.entries[last->second].load(std::memory_order_relaxed));
+    auto ended = std::make_unique<NodeEntry>(*entries_[last->second].load(std::memory_order_relaxed));
     ended->system = nullptr;
-    table.entries[last->second].store(ended.get(), std::memory_order_release);
+    entries_[last->second].store(ended.get(), std::memory_order_release);
     table.all.push_back(std::move(ended));
     table.retired.push_back(last->second);
   }

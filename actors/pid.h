@@ -10,7 +10,10 @@
 #ifndef UNDERSTUDY_ACTORS_PID_H_
 #define UNDERSTUDY_ACTORS_PID_H_
 
+#include <array>
+#include <atomic>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -90,9 +93,15 @@ class NodeTable {
   static uint16_t Intern(const NodeEntry& entry);
   // The entry at `index`, or null when there is none. Valid for ever. That of a
   // retired index has no system.
-  static const NodeEntry* Find(uint16_t index);
+  static const NodeEntry* Find(uint16_t index) {
+    // acquire: pairs with the release of Intern and Retire.
+    return entries_[index].load(std::memory_order_acquire);
+  }
   // Retires all entries of `system`.
   static void Retire(const void* system);
+
+ private:
+  static constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> entries_;
 };
 
 }  // namespace internal

@@ -67,9 +67,10 @@ bool SeededExecutor::RunOne() {
   return true;
 }
 
-bool SeededExecutor::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) {
+bool SeededExecutor::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant,
+                                     absl::FunctionRef<void()> action) {
   for (internal::Worker* worker : held_) {
-    if (worker->WhileInUserCode(turn, action)) return true;
+    if (worker->WhileInUserCode(turn, is_meant, action)) return true;
   }
   return false;
 }

@@ -38,7 +38,7 @@ class SeededExecutor final : public Executor {
   void Schedule(Runnable* runnable) override;
   uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) override;
   bool Cancel(uint64_t timer) override;
-  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) override;
+  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) override;
   // Every turn runs on the one thread.
   absl::StatusOr<uint32_t> NewOwnThread() override { return 0; }
   void EndOwnThread(uint32_t) override {}

@@ -217,12 +217,12 @@ bool ThreadPool::HasWork() const {
   return false;
 }
 
-bool ThreadPool::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) {
-  if (turn->own_thread() != 0) return own_threads_.WhileInUserCode(turn, action);
+bool ThreadPool::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) {
+  if (turn->own_thread() != 0) return own_threads_.WhileInUserCode(turn, is_meant, action);
   // A turn that has just ended may have begun again elsewhere: two workers name it, and one is in it.
   const int records = records_.load(std::memory_order_acquire);
   for (int i = 0; i < records; ++i) {
-    if (workers_[static_cast<size_t>(i)]->WhileInUserCode(turn, action)) return true;
+    if (workers_[static_cast<size_t>(i)]->WhileInUserCode(turn, is_meant, action)) return true;
   }
   return false;
 }

@@ -88,7 +88,7 @@ class ThreadPool final : public Executor {
     return timers_.RunAt(time, std::move(callback));
   }
   bool Cancel(uint64_t timer) override { return timers_.Cancel(timer); }
-  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) override;
+  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) override;
   absl::StatusOr<uint32_t> NewOwnThread() override { return own_threads_.New(); }
   void EndOwnThread(uint32_t id) override { own_threads_.End(id); }
   bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) override;

@@ -410,7 +410,8 @@ void PlanSupervisor::Answer(Action& action) {
 void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
   if (const LogSeverity severity = SeverityOf(event); context().Log().Wants(severity)) {
-    context().Log().Write(severity, OneLine(absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString())));
+    context().Log().Write(severity,
+                          OneLine(absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString())));
   }
   if (spec_->on_event) spec_->on_event(event);
   for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);

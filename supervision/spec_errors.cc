@@ -292,12 +292,10 @@ void Finder::FindInProcess(const ChildSpec& child) {
   const bool is_named = !child.process->node_name.empty();
   nodes_[is_named ? child.process->node_name : child.id].push_back({Here(), is_named ? "process.node_name" : "id"});
   if (child.process->limits.memory_bytes < 0) {
-    Add("process.limits.memory_bytes",
-        absl::StrCat(child.process->limits.memory_bytes, " is negative; 0 is no limit"));
+    Add("process.limits.memory_bytes", absl::StrCat(child.process->limits.memory_bytes, " is negative; 0 is no limit"));
   }
   if (child.process->limits.open_files < 0) {
-    Add("process.limits.open_files",
-        absl::StrCat(child.process->limits.open_files, " is negative; 0 is no limit"));
+    Add("process.limits.open_files", absl::StrCat(child.process->limits.open_files, " is negative; 0 is no limit"));
   }
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {

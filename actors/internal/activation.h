@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
@@ -29,6 +30,7 @@ namespace internal {
 class ActorCore;
 class Activation;
 class BehaviorTable;
+class MessageHandler;
 
 // A behaviour table, shared by those who use it in one actor: the count is not
 // atomic, and belongs to the actor's turn.
@@ -94,20 +96,6 @@ class RootTask {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// What handles one kind of message or event. Made by templates in handler.h.
-class MessageHandler {
- public:
-  explicit MessageHandler(bool awaits) : awaits_(awaits) {}
-  virtual ~MessageHandler() = default;
-  // It is a coroutine: it may still run when Run has returned.
-  bool awaits() const { return awaits_; }
-  // Runs the handler on `self`, or makes it the activation's root task.
-  virtual void Run(Actor& self, Activation& activation) = 0;
-
- private:
-  const bool awaits_;
-};
-
 class Activation {
  public:
   enum class Source { kMessage, kEvent, kStart };
@@ -115,7 +103,7 @@ class Activation {
   Activation(ActorCore& core, Source source) : core_(core), source_(source) {}
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
-  ~Activation() {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
     if (held_ != nullptr) held_ = nullptr;  // its frame uses the message
     if (envelope != nullptr) Envelope::Delete(envelope);
   }
@@ -185,6 +173,7 @@ class Activation {
   bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
   bool is_complete = false;
+  bool is_in_hand = false;  // and counted so: it awaits, or may
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
 

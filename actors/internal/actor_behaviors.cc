@@ -21,12 +21,12 @@ absl::Status ActorCore::BecomeStacked(BehaviorPtr table) {
   const BehaviorPtr top = rare().become != nullptr ? rare_->become : behavior_;
   if (top == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("BecomeStacked(", table->name, "): the actor has no behavior yet for it to lie on"));
+        absl::StrCat("BecomeStacked(", table->name(), "): the actor has no behavior yet for it to lie on"));
   }
   if (rare_->stack.size() >= limits::kBehaviorsStackedMax) {
     return MakeError(ErrorKind::kFull,
-                     absl::StrCat("BecomeStacked(", table->name, "): ", limits::kBehaviorsStackedMax,
-                                  " behaviors lie below ", top->name, " already, the most there may be"));
+                     absl::StrCat("BecomeStacked(", table->name(), "): ", limits::kBehaviorsStackedMax,
+                                  " behaviors lie below ", top->name(), " already, the most there may be"));
   }
   rare_->stack.push_back(top);
   rare_->become = std::move(table);
@@ -49,7 +49,7 @@ void ActorCore::ApplyBecome() {
   for (int changes = 0; rare_->become != nullptr && !has_exit_ && !is_fenced_; ++changes) {
     if (changes == limits::kBehaviorChangesInARowMax) {
       SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
-                  absl::StrCat("the hooks of behavior ", behavior_->name, " and others have changed the behavior ",
+                  absl::StrCat("the hooks of behavior ", behavior_->name(), " and others have changed the behavior ",
                                limits::kBehaviorChangesInARowMax, " times in a row"))),
               ExitCause::kOwn);
       return;
@@ -63,27 +63,29 @@ void ActorCore::ChangeBehavior() {
     rare_->become = nullptr;
     return;
   }
-  if (behavior_ != nullptr) RunHook(behavior_->hooks.left);
+  if (behavior_ != nullptr && behavior_->extra() != nullptr) RunHook(behavior_->MakeExtra().hooks.left);
   if (has_exit_ || is_fenced_) return;
   // Of what its leave hook has become, if it has.
   EnterBehavior(std::exchange(rare_->become, nullptr));
 }
 
 void ActorCore::EnterBehavior(BehaviorPtr table) {
-  RemoveBehaviorTimers();
+  if (rare_ != nullptr) {
+    if (!rare_->behavior_timers.empty()) RemoveBehaviorTimers();
+    ++rare_->epoch;
+  }
   behavior_ = std::move(table);
-  if (rare_ != nullptr) ++rare_->epoch;
   rank_index_ = 0;
   rank_used_ = 0;
-  AddBehaviorTimers(*behavior_);
-  RunHook(behavior_->hooks.entered);
+  if (behavior_->extra() != nullptr) {
+    AddBehaviorTimers(*behavior_);
+    RunHook(behavior_->MakeExtra().hooks.entered);
+  }
   if (!is_fenced_) ReturnPostponed();
 }
 
 void ActorCore::RunHook(Hook& hook) {
-  if (hook == nullptr) return;
-  std::exception_ptr thrown;
-  InUserCode([&] { thrown = Caught([&] { hook(*actor_); }); });
+  const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*actor_); });
   if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), ExitCause::kOwn);
 }
 

@@ -52,13 +52,6 @@ Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_pa
   return envelope;
 }
 
-// Makes the sender's value again, which was moved from.
-void GiveBack(const OutboundMessage& message, Envelope* envelope) {
-  void* const value = const_cast<void*>(message.value);
-  if (message.type->destroy != nullptr) message.type->destroy(value);
-  message.type->move(value, envelope->value());
-}
-
 // As a mailbox bounded in bytes counts it.
 uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(message.value); }
 
@@ -111,9 +104,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     envelope->call().bytes = bytes;
   }
   if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kEveryMailbox : bit))) return absl::OkStatus();
-  Uncount(gates, place, bytes);  // it died meanwhile
-  if (handing == Handing::kMove) GiveBack(message, envelope);
-  Envelope::Delete(envelope);
+  TakeBack(gates, *message.type, message.value, handing, envelope);
   return EndedError();
 }
 
@@ -136,8 +127,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   envelope->call().accepted = system.clock().Now();
   if (PushAndWake(system, envelope, kEveryMailbox)) return absl::OkStatus();
   ReleaseEarly();
-  if (handing == Handing::kMove) GiveBack(message, envelope);
-  Envelope::Delete(envelope);
+  TakeBack(/*gates=*/nullptr, *message.type, message.value, handing, envelope);
   return EndedError();
 }
 
@@ -164,6 +154,17 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
 void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
   gates[place].accepted.fetch_sub(1, std::memory_order_relaxed);
   if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope) {
+  if (gates != nullptr) Uncount(gates, envelope->mailbox, envelope->counted_bytes());
+  if (handing == Handing::kMove) {
+    // The sender's value again, which was moved from.
+    void* const moved_from = const_cast<void*>(value);
+    if (type.destroy != nullptr) type.destroy(moved_from);
+    type.move(moved_from, envelope->value());
+  }
+  Envelope::Delete(envelope);
 }
 
 void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
@@ -204,20 +205,6 @@ Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
   const Pushed pushed = inbound_.Push(envelope, /*wakes=*/true);
   if (pushed == Pushed::kMustSchedule) Schedule(system, life);
   return pushed;
-}
-
-ActorCell::Counts ActorCell::counts() const {
-  Counts counts;
-  const Gate* gates = gates_.load(std::memory_order_relaxed);
-  const Queue* queues = queues_.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < in_use_.load(std::memory_order_relaxed); ++i) {
-    counts.accepted += gates[i].accepted.load(std::memory_order_relaxed);
-    counts.left += queues[i].left.load(std::memory_order_relaxed);
-    counts.handled += queues[i].handled.load(std::memory_order_relaxed);
-  }
-  // Early messages that are not sorted yet wait.
-  counts.accepted += early_.load(std::memory_order_relaxed);
-  return counts;
 }
 
 void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const ClosedMail&)> look) const {

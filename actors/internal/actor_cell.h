@@ -120,6 +120,10 @@ class alignas(64) ActorCell {
   // Full; only an accepted one is moved from. `system` is the cell's.
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
                       WhenFull when_full = WhenFull::kRefuses);
+  // Accept, for a tell in the common case (plain_send.h). False: nothing has
+  // happened, and Accept says why, or does more.
+  bool AcceptPlain(SystemCore& system, Pid from, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
+                   Handing handing);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was
   // idle, and has been scheduled.
@@ -130,14 +134,30 @@ class alignas(64) ActorCell {
   uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
   // Its place in its arena. Constant while it is used.
   uint32_t index() const { return index_; }
-  // Messages that were accepted, have left, and were handled, for the ledger.
-  // Exact whenever no turn runs.
+  // Messages of one mailbox that were accepted, have left, and were handled, for
+  // the ledger. Exact whenever no turn runs.
   struct Counts {
     int64_t accepted = 0;
     int64_t left = 0;
     int64_t handled = 0;
   };
-  Counts counts() const;
+  // Calls `look(layout, place, counts)` for each.
+  template <class F>
+  void ForEachMailbox(F&& look) const {
+    // acquire: pairs with SetLayout's release, for the gates and queues.
+    const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
+    if (layout == nullptr) return;
+    const Gate* gates = gates_.load(std::memory_order_relaxed);
+    const Queue* queues = queues_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < layout->size(); ++i) {
+      look(*layout, i,
+           Counts{.accepted = gates[i].accepted.load(std::memory_order_relaxed),
+                  .left = queues[i].left.load(std::memory_order_relaxed),
+                  .handled = queues[i].handled.load(std::memory_order_relaxed)});
+    }
+  }
+  // Messages that came before the mailboxes were known, and wait to be sorted.
+  int64_t early() const { return early_.load(std::memory_order_relaxed); }
 
   // Calls `look` for each mailbox that was closed when the actor went idle last,
   // and has mail.
@@ -212,6 +232,9 @@ class alignas(64) ActorCell {
                            uint32_t accepted, bool& wakes);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
+  // The actor died before the message could be pushed: gives its value back to
+  // the sender, and takes its acceptance back, which no gate counted if null.
+  static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);

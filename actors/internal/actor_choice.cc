@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "understudy/actors/internal/actor_core.h"
 
@@ -23,16 +24,15 @@ BehaviorTable* ActorCore::Effective() {
 }
 
 // Bit i is set when clause i's guard holds. Ends the actor when one throws.
-uint64_t ActorCore::HoldingGuards(BehaviorTable& table) {
-  uint64_t holding = 0;
-  std::exception_ptr thrown;
-  InUserCode([&] {
-    thrown = Caught([&] {
-      for (size_t i = 0; i < table.clauses.size(); ++i) {
-        const ClauseEntry& clause = table.clauses[i];
-        if (clause.guard == nullptr || clause.guard(*actor_)) holding |= uint64_t{1} << i;
-      }
-    });
+uint64_t ActorCore::HoldingGuards(const BehaviorTable& table) {
+  const uint64_t guarded = table.extra()->guarded;
+  const std::vector<ClauseExtra>& clauses = table.extra()->clauses;
+  uint64_t holding = ~guarded;
+  const std::exception_ptr thrown = CaughtInUserCode([&] {
+    for (uint64_t asked = guarded; asked != 0; asked &= asked - 1) {
+      const int clause = std::countr_zero(asked);
+      if (clauses[static_cast<size_t>(clause)].guard.Holds(*actor_)) holding |= uint64_t{1} << clause;
+    }
   });
   if (is_fenced_) return 0;
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -47,21 +47,20 @@ ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64
     Envelope* const envelope = before->next;
     if (!envelope->has(Envelope::kIsPostponed)) {
       bool is_selective = false;
-      for (size_t i = 0; i < table.clauses.size(); ++i) {
-        ClauseEntry& clause = table.clauses[i];
-        if (clause.mailbox != static_cast<int>(place) || (guards >> i & 1U) == 0) continue;
+      for (size_t i = 0; i < table.size(); ++i) {
+        if (table.mailbox(i) != place || (guards >> i & 1U) == 0) continue;
         is_selective = true;
-        bool takes = clause.predicate == nullptr;
+        const ClauseExtra* const extra = table.extra(i);
+        bool takes = extra == nullptr || extra->predicate == nullptr;
         if (!takes) {
-          std::exception_ptr thrown;
-          InUserCode([&] { thrown = Caught([&] { takes = clause.predicate(envelope->value()); }); });
+          const std::exception_ptr thrown = CaughtInUserCode([&] { takes = extra->predicate(envelope->value()); });
           if (is_fenced_) return {};
           if (thrown != nullptr) {
             SetExit(DescribeException(thrown), ExitCause::kOwn);
             return {};
           }
         }
-        if (takes) return {.envelope = envelope, .before = before, .clause = &clause};
+        if (takes) return {.envelope = envelope, .before = before, .clause = i};
       }
       if (!is_selective) return {};
     }
@@ -71,30 +70,33 @@ ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64
 }
 
 ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
-  const uint64_t guards = table.has_guards ? HoldingGuards(table) : ~uint64_t{0};
+  const uint64_t guards = table.has_guards() ? HoldingGuards(table) : ~uint64_t{0};
   Choices candidates;
-  for (uint64_t waiting = Waiting() & table.mailboxes; waiting != 0 && !has_exit_ && !is_fenced_;
+  for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !has_exit_ && !is_fenced_;
        waiting &= waiting - 1) {
     const Choice choice = ChooseIn(table, static_cast<size_t>(std::countr_zero(waiting)), guards);
-    if (choice.clause != nullptr) candidates.push_back(choice);
+    if (choice.envelope != nullptr) candidates.push_back(choice);
   }
   return candidates;
 }
 
-// Ranks take turns from the top, each up to its quota while it has mail.
+// Ranks take turns from the top, each up to its quota while it has mail. There
+// is a candidate.
 ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choices& candidates) {
-  for (size_t tried = 0; tried <= table.ranks.size(); ++tried) {
-    const int rank = table.ranks[rank_index_];
+  const auto is_older = [](const Choice& a, const Choice& b) { return a.envelope->stamp < b.envelope->stamp; };
+  if (!table.has_ranks()) return *std::min_element(candidates.begin(), candidates.end(), is_older);
+  const std::vector<int>& ranks = table.extra()->ranks;
+  for (size_t tried = 0; tried <= ranks.size(); ++tried) {
     Choice best;
     for (const Choice& candidate : candidates) {
-      if (candidate.clause->rank != rank) continue;
-      if (best.clause == nullptr || candidate.envelope->stamp < best.envelope->stamp) best = candidate;
+      if (table.extra(candidate.clause)->rank != ranks[rank_index_]) continue;
+      if (best.envelope == nullptr || is_older(candidate, best)) best = candidate;
     }
-    if (best.clause != nullptr && rank_used_ < best.clause->quota) {
+    if (best.envelope != nullptr && rank_used_ < table.extra(best.clause)->quota) {
       ++rank_used_;
       return best;
     }
-    rank_index_ = static_cast<uint8_t>((rank_index_ + 1U) % table.ranks.size());
+    rank_index_ = static_cast<uint8_t>((rank_index_ + 1U) % ranks.size());
     rank_used_ = 0;
   }
   return {};
@@ -104,7 +106,6 @@ bool ActorCore::HandleOne() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return false;
   if (IsReceiving()) return ReceiveOne(*table);
-  if (table->is_simple && !has_postponed_ && (rare_ == nullptr || rare_->events.empty())) return HandleSimple(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {
     auto& events = rare_->events;
@@ -124,25 +125,7 @@ bool ActorCore::HandleOne() {
     rank_used_ = 0;
     return false;
   }
-  HandleMessage(ChooseByRank(*table, candidates));
-  return true;
-}
-
-// One rank, no guards, no predicates, no events: the oldest of what waits.
-bool ActorCore::HandleSimple(BehaviorTable& table) {
-  uint64_t waiting = Waiting() & table.mailboxes;
-  if (waiting == 0) return false;
-  auto place = static_cast<size_t>(std::countr_zero(waiting));
-  Envelope* before = cell().queue(place).newest;
-  for (waiting &= waiting - 1; waiting != 0; waiting &= waiting - 1) {
-    const auto other = static_cast<size_t>(std::countr_zero(waiting));
-    Envelope* const newest = cell().queue(other).newest;
-    if (newest->next->stamp < before->next->stamp) {
-      before = newest;
-      place = other;
-    }
-  }
-  HandleMessage({.envelope = before->next, .before = before, .clause = table.ClauseFor(static_cast<int>(place))});
+  HandleMessage(*table, ChooseByRank(*table, candidates));
   return true;
 }
 

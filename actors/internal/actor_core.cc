@@ -5,11 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/turn_scope.h"
 #include "understudy/actors/limits.h"
 
@@ -108,9 +110,9 @@ void ActorCore::Run() {
       End();
       return;
     }
-    PublishLimits();
+    if (ThisTurn().unpublished != 0) PublishLimits();
     if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) system->room_waiters().Admit(cell(), life());
-    ArmExecutor();
+    if (rare_ != nullptr) ArmExecutor();
     // The last use of this object: another turn may begin at once.
     if (has_more) {
       system->executor().Schedule(this);
@@ -120,34 +122,7 @@ void ActorCore::Run() {
   }
 }
 
-// True when the turn's budget ended it. Stops early when the actor must end.
-bool ActorCore::TurnLoop(int& budget) {
-  // A look at what has come costs a cache line that its senders write: not
-  // after each message.
-  constexpr int kDrainEvery = 8;
-  bool& drains = ThisTurn().drains;
-  drains = true;
-  for (;;) {
-    if (drains || budget % kDrainEvery == 0 || (behavior_ != nullptr && behavior_->ranks.size() > 1)) {
-      drains = false;
-      DrainInbound();
-      if (has_exit_) return false;
-    }
-    if (budget <= 0) return true;
-    --budget;
-    if (rare_ != nullptr && !rare_->resumable.empty()) {
-      const Waiter next = rare_->resumable.front();
-      rare_->resumable.erase(rare_->resumable.begin());
-      Resume(next);
-    } else if (!HandleOne()) {
-      if (has_exit_ || is_fenced_ || !cell().HasInbound()) return false;
-      drains = true;
-    }
-    if (has_exit_ || is_fenced_) return false;
-  }
-}
-
-void ActorCore::DrainInbound() {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound() {
   Envelope* envelope = cell().TakeInbound();
   const uint64_t own_life = life();
   while (envelope != nullptr) {
@@ -164,6 +139,39 @@ void ActorCore::DrainInbound() {
       ActOn(envelope);
     }
     envelope = next;
+  }
+}
+
+// True when the turn's budget ended it. Stops early when the actor must end.
+bool ActorCore::TurnLoop(int& budget) {
+  bool& drains = ThisTurn().drains;
+  drains = true;
+  for (;;) {
+    if (drains || budget % kDrainEvery == 0 || (behavior_ != nullptr && behavior_->has_ranks())) {
+      drains = false;
+      DrainInbound();
+      if (has_exit_) return false;
+    }
+    if (budget <= 0) return true;
+    if (ABSL_PREDICT_TRUE(HandlesOldest())) {
+      const bool has_more = HandleOldest(budget);
+      if (has_exit_ || is_fenced_) return false;
+      if (!has_more) {
+        if (!cell().HasInbound()) return false;
+        drains = true;
+      }
+      continue;
+    }
+    --budget;
+    if (rare_ != nullptr && !rare_->resumable.empty()) {
+      const Waiter next = rare_->resumable.front();
+      rare_->resumable.erase(rare_->resumable.begin());
+      Resume(next);
+    } else if (!HandleOne()) {
+      if (has_exit_ || is_fenced_ || !cell().HasInbound()) return false;
+      drains = true;
+    }
+    if (has_exit_ || is_fenced_) return false;
   }
 }
 
@@ -224,7 +232,6 @@ void ActorCore::OnStale(Envelope* envelope) {
     system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     cell().ForgetStale(envelope);
-    system().CountUnsorted();
     Dispose(envelope, Fate::kDeadLetter, EndedError());
     return;
   }
@@ -233,14 +240,15 @@ void ActorCore::OnStale(Envelope* envelope) {
 
 // Which mailboxes would be handled if mail came now.
 uint64_t ActorCore::OpenMask() {
+  if (HandlesOldest()) return behavior_->mailboxes() & ~(rare_ == nullptr ? 0 : rare_->leased);
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return 0;
   const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;
-  if (!table->has_guards) return table->mailboxes & ~leased;
+  if (!table->has_guards()) return table->mailboxes() & ~leased;
   const uint64_t guards = HoldingGuards(*table);
   uint64_t mask = 0;
-  for (size_t i = 0; i < table->clauses.size(); ++i) {
-    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->clauses[i].mailbox;
+  for (size_t i = 0; i < table->size(); ++i) {
+    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->mailbox(i);
   }
   return mask & ~leased;
 }

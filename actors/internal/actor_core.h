@@ -12,7 +12,7 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_asks.cc, actor_timers.cc, actor_life.cc
+// actor_passing.cc (classifiers), actor_ledger.cc, actor_asks.cc, actor_timers.cc, actor_life.cc
 // (start), actor_end.cc, actor_crash.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
@@ -137,8 +138,11 @@ class ActorCore final : public CellOwner {
   struct Choice {
     Envelope* envelope = nullptr;
     Envelope* before = nullptr;  // in the ring of its mailbox
-    ClauseEntry* clause = nullptr;
+    size_t clause = 0;
   };
+  // A look at what has come costs a cache line that its senders write: not after
+  // each message.
+  static constexpr int kDrainEvery = 8;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
   explicit ActorCore(Pid parent);
@@ -156,13 +160,21 @@ class ActorCore final : public CellOwner {
   void OnStale(Envelope* envelope);
   uint64_t OpenMask();
   template <class F>
-  void InUserCode(F&& code) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
     UserCode user(*ThisTurn().worker);
     code();
   }
+  // The exception that left it, or null.
+  template <class F>
+  ABSL_ATTRIBUTE_ALWAYS_INLINE std::exception_ptr CaughtInUserCode(F&& code) {
+    UserCode user(*ThisTurn().worker);
+    return Caught(code);
+  }
 
-  // actor_queues.cc.
+  // actor_queues.h, actor_queues.cc.
   void Enqueue(Envelope* envelope);
+  Envelope* Parsed(Envelope* envelope);
+  void ReleaseCredit(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
   void Leave(Envelope* envelope);
@@ -174,10 +186,19 @@ class ActorCore final : public CellOwner {
   void CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
+  void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
+
+  // actor_ledger.cc: every fate but handled, which the mailbox counts.
+  LedgerBook::Counts& LedgerOf(size_t place);
+  void Count(size_t place, Fate fate);
+  // A message is in hand as long as its handler may await: it has no fate.
+  void CountInHand(Activation& activation);
+  void CountOutOfHand(Activation& activation);
 
   // actor_choice.cc.
   bool HandleOne();
-  bool HandleSimple(BehaviorTable& table);
+  bool HandleOldest(int& budget);
+  bool HandlesOldest() const;
   bool IsHeld() const;
   BehaviorTable* Effective();
   uint64_t Waiting() const { return has_mail_ & ~(rare_ == nullptr ? 0 : rare_->leased); }
@@ -185,10 +206,12 @@ class ActorCore final : public CellOwner {
   Choices Candidates(BehaviorTable& table);
   Choice ChooseIn(BehaviorTable& table, size_t place, uint64_t guards);
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
-  uint64_t HoldingGuards(BehaviorTable& table);
+  uint64_t HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.cc.
-  void HandleMessage(const Choice& choice);
+  void HandleMessage(BehaviorTable& table, const Choice& choice);
+  void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
+  void HandleAtOnce(Envelope* envelope, MessageHandler& handler);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
@@ -220,6 +243,8 @@ class ActorCore final : public CellOwner {
   // actor_signals.cc.
   void Act(Signal signal);
   void OnExitSignal(const Signal& signal);
+  SentExits& SentExitsOf(const Event& event);
+  void TakeSentExit(Event& event);
   void OnDownSignal(const Signal& signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
@@ -247,6 +272,7 @@ class ActorCore final : public CellOwner {
   void RemoveBehaviorTimers();
 
   // actor_life.cc.
+  struct Starter;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();

@@ -1,5 +1,6 @@
 // How an actor ends, by itself or fenced.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/turn_scope.h"
 
 namespace understudy::internal {
@@ -61,25 +63,29 @@ void ActorCore::EndLife(const ExitReason& reason) {
   // Before others can be told that it is gone.
   TellOutcome(is_ignored_ && !is_fenced_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason);
-  // Its counts go to the system's, for the ledger.
-  system().AddEnded(cell().counts());
+  system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
   cell().ResetCounts();
   if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
   TellOfEnd(reason);
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {
+  std::atomic<Rights>& rights = ThisTurn().worker->rights;
+  rights.store(Rights::kLettingGo, std::memory_order_relaxed);
   while (!rare_->activations.empty() && !is_fenced_) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
+    current_ = newest.get();
     InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
+    current_ = nullptr;
     if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced_) continue;
-    system().CountInHand(-1);
-    system().Count(Fate::kFailed);
+    CountOutOfHand(*newest);
+    Count(static_cast<size_t>(newest->mailbox), Fate::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
       newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
     }
   }
+  if (!is_fenced_) rights.store(Rights::kAll, std::memory_order_relaxed);
 }
 
 // What handlers hold belongs to the object, and goes on the actor's own turn:
@@ -129,7 +135,6 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason) {
     if (envelope->kind == EnvelopeKind::kMessage) {
       if (envelope->has(Envelope::kIsEarly)) {
         cell().ReleaseEarly();
-        system().CountUnsorted();
       } else {
         Leave(envelope);
       }
@@ -215,7 +220,6 @@ void ActorCore::Fence() {
   SettleFenced(current_, reason);
   for (const auto& activation : rare_->activations) {
     if (activation.get() != current_) SettleFenced(activation.get(), reason);
-    if (activation->source() == Activation::Source::kMessage && !activation->is_passed_on) system->CountInHand(-1);
   }
   EndLife(reason);
   if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
@@ -224,7 +228,8 @@ void ActorCore::Fence() {
 // A message in hand of a fenced actor.
 void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
   if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_passed_on) return;
-  system().Count(Fate::kFailed);
+  CountOutOfHand(*activation);
+  Count(static_cast<size_t>(activation->mailbox), Fate::kFailed);
   if (activation->is_call() && !activation->answer_given()) {
     activation->GiveAwayAnswer();
     system().Reply(self(), activation->asker(), activation->ask(), CalleeExitedError(self().ToString(), reason));

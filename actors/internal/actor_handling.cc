@@ -1,15 +1,18 @@
 // Handlers: running them, and what becomes of what they handled.
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/call_watch.h"
 
 namespace understudy::internal {
@@ -32,9 +35,96 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
   return true;
 }
 
-void ActorCore::HandleMessage(const Choice& choice) {
-  Envelope* const envelope = choice.envelope;
-  TakeOut(envelope, choice.before);
+// What the message's fate is, and an answer where one is still owed.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::SettleMessage(Activation& activation) {
+  if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
+  if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
+    PutBack(std::exchange(activation.envelope, nullptr));
+    return;
+  }
+  const bool is_unanswered = activation.is_call() && !activation.answer_given();
+  if (ABSL_PREDICT_TRUE(!activation.has_failed && !is_unanswered && activation.status().ok())) {
+    AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
+    return;
+  }
+  Count(static_cast<size_t>(activation.mailbox), activation.has_failed ? Fate::kFailed : Fate::kRejected);
+  if (!is_unanswered) return;
+  if (activation.has_failed) {
+    activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
+  } else {
+    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self()) : activation.status());
+  }
+}
+
+// A handler has ended.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Activation& activation) {
+  if (activation.source() == Activation::Source::kMessage) SettleMessage(activation);
+  if (rare_ == nullptr) return;
+  ApplyBecome();
+  SettleRound(activation);
+}
+
+// A handler that is no coroutine.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", activation);
+  current_ = &activation;
+  const std::exception_ptr thrown = CaughtInUserCode([&] { handler.Run(*actor_, activation); });
+  if (ABSL_PREDICT_FALSE(thrown != nullptr && !is_fenced_)) {
+    activation.has_failed = true;
+    SetExit(DescribeException(thrown), ExitCause::kOwn);
+  }
+  current_ = nullptr;
+  if (ABSL_PREDICT_FALSE(is_fenced_)) return;
+  Settle(activation);
+}
+
+// By a handler that is no coroutine.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(Envelope* envelope, MessageHandler& handler) {
+  Activation activation(*this, Activation::Source::kMessage);
+  activation.TakeMessage(envelope);
+  if (ABSL_PREDICT_FALSE(IsReceiving())) BeginRound(activation);
+  RunHandler(activation, handler);
+}
+
+// Handles what waits, oldest first, until there is something else to do, or it
+// is time to look at what has come. False when nothing waits. Requires
+// HandlesOldest.
+bool ActorCore::HandleOldest(int& budget) {
+  do {
+    const uint64_t waiting = Waiting() & behavior_->mailboxes();
+    if (waiting == 0) return false;
+    auto place = static_cast<size_t>(std::countr_zero(waiting));
+    Envelope* before = cell().queue(place).newest;
+    for (uint64_t others = waiting & (waiting - 1); ABSL_PREDICT_FALSE(others != 0); others &= others - 1) {
+      const auto other = static_cast<size_t>(std::countr_zero(others));
+      Envelope* const newest = cell().queue(other).newest;
+      if (newest->next->stamp < before->next->stamp) {
+        before = newest;
+        place = other;
+      }
+    }
+    Envelope* const envelope = before->next;
+    const size_t clause = behavior_->ClauseFor(place);
+    MessageHandler& handler = behavior_->handler(clause);
+    TakeOut(envelope, before);
+    --budget;
+    if (ABSL_PREDICT_TRUE(handler.form() == MessageHandler::Form::kRuns && !envelope->has(Envelope::kHasCallPart) &&
+                          !behavior_->has_idle())) {
+      HandleAtOnce(envelope, handler);
+    } else {
+      HandleTaken(envelope, *behavior_, clause);
+    }
+  } while (!ThisTurn().drains && budget % kDrainEvery != 0 && !has_exit_ && !is_fenced_ && HandlesOldest());
+  return true;
+}
+
+void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
+  TakeOut(choice.envelope, choice.before);
+  HandleTaken(choice.envelope, table, choice.clause);
+}
+
+// A message that has left its mailbox, for that clause.
+void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause) {
   if (envelope->has(Envelope::kHasCallPart)) {
     absl::Status expired;
     if (IsExpired(*envelope, expired)) {
@@ -42,17 +132,18 @@ void ActorCore::HandleMessage(const Choice& choice) {
       return;
     }
   }
-  ClauseEntry& clause = *choice.clause;
-  if (ABSL_PREDICT_FALSE(clause.kind != ClauseEntry::Kind::kHandle)) {
-    const bool refuses = clause.kind == ClauseEntry::Kind::kRefuse;
-    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? clause.refusal : absl::OkStatus());
+  MessageHandler& handler = table.handler(clause);
+  const MessageHandler::Form form = handler.form();
+  if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
+    const bool refuses = form == MessageHandler::Form::kRefuses;
+    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
-  if (behavior_ != nullptr && behavior_->has_idle) rare().last_message = system().clock().Now();
-  if (clause.handler->awaits()) {
+  if (behavior_ != nullptr && behavior_->has_idle()) rare().last_message = system().clock().Now();
+  if (form == MessageHandler::Form::kAwaits) {
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
     activation->TakeMessage(envelope);
-    activation->is_interleaved = clause.is_interleaved;
+    activation->is_interleaved = table.is_interleaved(clause);
     activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
     if (activation->is_interleaved && activation->is_call()) {
@@ -61,13 +152,10 @@ void ActorCore::HandleMessage(const Choice& choice) {
       if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
     }
     // It has no fate yet: while its handler awaits, it waits in every ledger.
-    RunAwaiting(std::move(activation), *clause.handler);
+    RunAwaiting(std::move(activation), handler);
     return;
   }
-  Activation activation(*this, Activation::Source::kMessage);
-  activation.TakeMessage(envelope);
-  if (ABSL_PREDICT_FALSE(IsReceiving())) BeginRound(activation);
-  RunHandler(activation, *clause.handler);
+  HandleAtOnce(envelope, handler);
 }
 
 bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != rare_->epoch; }
@@ -86,6 +174,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
     if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
   }
+  if (event.is_sent_exit) TakeSentExit(event);
   if (handler == nullptr) {
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),
@@ -107,8 +196,8 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   RunHandler(activation, *handler);
 }
 
+// Only where the system is observed: it has a tracer, or keeps messages.
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
-  if (ABSL_PREDICT_TRUE(!system().is_observed())) return;
   if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
   if (system().tracer() == nullptr) return;
   absl::string_view mailbox = "event";
@@ -119,26 +208,11 @@ void ActorCore::Trace(absl::string_view what, const Activation& activation) {
                                  type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
 }
 
-// A handler that is no coroutine.
-void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
-  Trace("handles", activation);
-  current_ = &activation;
-  std::exception_ptr thrown;
-  InUserCode([&] { thrown = Caught([&] { handler.Run(*actor_, activation); }); });
-  if (ABSL_PREDICT_FALSE(thrown != nullptr && !is_fenced_)) {
-    activation.has_failed = true;
-    SetExit(DescribeException(thrown), ExitCause::kOwn);
-  }
-  current_ = nullptr;
-  if (ABSL_PREDICT_FALSE(is_fenced_)) return;
-  Settle(activation);
-}
-
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
-  Trace("handles", *activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", *activation);
   Activation& running = *activation;
   running.Hold();
-  if (running.source() == Activation::Source::kMessage) system().CountInHand(1);
+  if (running.source() == Activation::Source::kMessage) CountInHand(running);
   rare().activations.push_back(std::move(activation));
   current_ = &running;
   std::exception_ptr thrown;
@@ -155,7 +229,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 }
 
 void ActorCore::Resume(Waiter waiter) {
-  Trace("resumes", *waiter.activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
   current_ = waiter.activation;
   InUserCode([&] { waiter.handle.resume(); });
   AfterStep(*waiter.activation);
@@ -184,37 +258,8 @@ void ActorCore::AfterStep(Activation& activation) {
   InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
   if (is_fenced_) return;
-  if (finished->source() == Activation::Source::kMessage && !finished->is_passed_on) system().CountInHand(-1);
+  CountOutOfHand(*finished);
   Settle(*finished);
-}
-
-// A handler has ended.
-void ActorCore::Settle(Activation& activation) {
-  if (activation.source() == Activation::Source::kMessage) SettleMessage(activation);
-  if (rare_ == nullptr) return;
-  ApplyBecome();
-  SettleRound(activation);
-}
-
-// What the message's fate is, and an answer where one is still owed.
-void ActorCore::SettleMessage(Activation& activation) {
-  if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
-  if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
-    PutBack(std::exchange(activation.envelope, nullptr));
-    return;
-  }
-  const bool is_unanswered = activation.is_call() && !activation.answer_given();
-  if (ABSL_PREDICT_TRUE(!activation.has_failed && !is_unanswered && activation.status().ok())) {
-    AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
-    return;
-  }
-  system().Count(activation.has_failed ? Fate::kFailed : Fate::kRejected);
-  if (!is_unanswered) return;
-  if (activation.has_failed) {
-    activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
-  } else {
-    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self()) : activation.status());
-  }
 }
 
 bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {

@@ -8,6 +8,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/constructing.h"
 
 namespace understudy::internal {
@@ -90,9 +91,9 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    Trace("handles", starting);
+    if (system().is_observed()) Trace("handles", starting);
     current_ = &starting;
-    InUserCode([&] { thrown = Caught([&] { next.emplace(actor_->Start()); }); });
+    thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     current_ = nullptr;
   }
   if (is_fenced_) return;
@@ -106,19 +107,18 @@ void ActorCore::BeginStart() {
   }
 }
 
+// The body of the handler that goes on with Start.
+struct ActorCore::Starter {
+  static constexpr bool kAwaits = true;
+  void Run(Actor& /*self*/, Activation& started) {
+    started.SetRoot(started.core().StartSequence(started, std::move(next)));
+  }
+  absl::optional<Next> next;
+};
+
 // Start goes on as a coroutine, from its names on or from what it gave.
 void ActorCore::RunStart(absl::optional<Next> next) {
-  class Starter final : public MessageHandler {
-   public:
-    explicit Starter(absl::optional<Next> next) : MessageHandler(/*awaits=*/true), next_(std::move(next)) {}
-    void Run(Actor& /*self*/, Activation& started) override {
-      started.SetRoot(started.core().StartSequence(started, std::move(next_)));
-    }
-
-   private:
-    absl::optional<Next> next_;
-  };
-  Starter starter(std::move(next));
+  auto starter = MessageHandler::Of(Starter{.next = std::move(next)});
   RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
 }
 
@@ -129,7 +129,6 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
-    system().CountUnsorted();
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
@@ -137,7 +136,6 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   }
   const uint64_t bytes = declaration->has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
   if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
-    system().CountUnsorted();
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);
     }

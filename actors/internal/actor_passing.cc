@@ -8,6 +8,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 
 namespace understudy::internal {
 
@@ -33,18 +34,20 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
   envelope->call().bytes = target.has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
   // The message in hand has its fate now, whatever its handler still does.
   current_->is_passed_on = true;
-  if (current_->held() != nullptr) system().CountInHand(-1);
+  CountOutOfHand(*current_);
+  const auto from = static_cast<size_t>(current_->mailbox);
   PublishLimits();
   if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
-    Dispose(envelope, Fate::kDeadLetter,
-            MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", target.wire_name, " holds ", target.room(),
-                                                     " messages, its capacity, and takes none that is passed on")));
+    Count(from, Fate::kDeadLetter);
+    TellOfLoss(envelope, Fate::kDeadLetter,
+               MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", target.wire_name, " holds ", target.room(),
+                                                        " messages, its capacity, and takes none that is passed on")));
     return;
   }
-  system().Count(Fate::kPassedOn);
+  Count(from, Fate::kPassedOn);
   Enqueue(envelope);
 }
 

@@ -1,6 +1,6 @@
 // The mailboxes of an actor: what comes in, waits, leaves and is lost.
-//
-// A queue is a ring of envelopes, of which the owner holds the newest.
+#include "understudy/actors/internal/actor_queues.h"
+
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -11,20 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/actor_core.h"
 
 namespace understudy::internal {
 namespace {
-
-void Append(Queue& queue, Envelope* envelope) {
-  if (queue.newest == nullptr) {
-    envelope->next = envelope;
-  } else {
-    envelope->next = queue.newest->next;
-    queue.newest->next = envelope;
-  }
-  queue.newest = envelope;
-}
 
 // Bytes of a wire message become a value. Null when they do not parse.
 Envelope* Parse(Envelope* envelope, const MessageType& type) {
@@ -44,25 +33,21 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
 
 }  // namespace
 
-// A message was accepted by its gate: into its mailbox.
-void ActorCore::Enqueue(Envelope* envelope) {
+// That of another node, whose bytes become a value. Null when they do not parse:
+// then it has left.
+Envelope* ActorCore::Parsed(Envelope* envelope) {
   const size_t place = envelope->mailbox;
-  if (ABSL_PREDICT_FALSE(envelope->type == &TypeOf<WireBytes>())) {
-    Envelope* parsed = Parse(envelope, *layout()[place].request);
-    if (parsed == nullptr) {
-      const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes.size();
-      Leave(envelope);
-      Dispose(
-          envelope, Fate::kDropped,
-          absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
-      return;
-    }
-    Envelope::Delete(std::exchange(envelope, parsed));
+  Envelope* parsed = Parse(envelope, *layout()[place].request);
+  if (parsed == nullptr) {
+    const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes.size();
+    Leave(envelope);
+    Dispose(
+        envelope, Fate::kDropped,
+        absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
+    return nullptr;
   }
-  envelope->stamp = ++last_stamp_;
-  Append(cell().queue(place), envelope);
-  has_mail_ |= uint64_t{1} << place;
-  if (ABSL_PREDICT_FALSE((layout().overflowing() >> place & 1U) != 0)) DropOverflow(place);
+  Envelope::Delete(envelope);
+  return parsed;
 }
 
 void ActorCore::DropOverflow(size_t place) {
@@ -88,43 +73,11 @@ void ActorCore::DropOverflow(size_t place) {
   }
 }
 
-void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
-  Queue& queue = cell().queue(envelope->mailbox);
-  if (envelope == before) {
-    queue.newest = nullptr;
-    has_mail_ &= ~(uint64_t{1} << envelope->mailbox);
-  } else {
-    before->next = envelope->next;
-    if (queue.newest == envelope) queue.newest = before;
-  }
-  Leave(envelope);
-}
-
-void ActorCore::Leave(Envelope* envelope) {
-  const size_t place = envelope->mailbox;
-  PublishLimit(place, AddAsOwner(cell().queue(place).left, 1U));
-  if (const uint64_t counted = envelope->counted_bytes(); counted != 0)
-    AddAsOwner(cell().byte_gate(place).limit, counted);
-  const uint64_t sender = envelope->sender_life;
-  if (ABSL_PREDICT_FALSE(sender != 0 && static_cast<uint16_t>(sender) != static_cast<uint16_t>(life()) &&
-                         !envelope->has(Envelope::kWasInHand))) {
-    if (Router* router = system().router(); router != nullptr) {
-      router->Released(envelope->sender(), self(), layout()[place].hash, 1);
-    }
-  }
-}
-
-// Senders write the line that the limit is on: it is not stored for each
-// message, but soon enough that nobody is refused for long.
-void ActorCore::PublishLimit(size_t place, uint32_t left) {
-  constexpr uint32_t kBehindMax = 64;
-  const uint32_t room = layout().room(place);
-  std::atomic<uint32_t>& limit = cell().gate(place).limit;
-  const uint32_t behind = left + room - limit.load(std::memory_order_relaxed);
-  if (behind >= std::min(kBehindMax, room / 4)) {
-    limit.store(left + room, std::memory_order_relaxed);
-  } else {
-    ThisTurn().unpublished |= uint64_t{1} << place;
+// The sender, on another node, may send one more.
+void ActorCore::ReleaseCredit(const Envelope& envelope) {
+  if (envelope.has(Envelope::kWasInHand)) return;
+  if (Router* router = system().router(); router != nullptr) {
+    router->Released(envelope.sender(), self(), layout()[envelope.mailbox].hash, 1);
   }
 }
 
@@ -195,7 +148,7 @@ void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
       Envelope* const envelope = before->next;
       if (envelope->ask() == ask && envelope->sender() == asker) {
         TakeOut(envelope, before);
-        system().Count(Fate::kCancelled);  // its asker knows
+        Count(i, Fate::kCancelled);  // its asker knows
         Envelope::Delete(envelope);
         return;
       }
@@ -225,7 +178,15 @@ void ActorCore::ExpireWaitingCalls(size_t place) {
 }
 
 void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) {
-  system().Count(fate);
+  if (envelope->has(Envelope::kIsEarly) || envelope->life != life()) {
+    system().ledgers().CountUnsorted();
+  } else {
+    Count(envelope->mailbox, fate);
+  }
+  TellOfLoss(envelope, fate, why);
+}
+
+void ActorCore::TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why) {
   if (envelope->ask() != 0) system().Reply(self(), envelope->sender(), envelope->ask(), why);
   if (fate == Fate::kDeadLetter) {
     const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == life();

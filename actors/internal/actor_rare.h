@@ -22,6 +22,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -36,8 +37,9 @@ struct Event {
   enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
   Kind kind = Kind::kTimer;
   uint64_t stamp = 0;
-  uint64_t id = 0;     // monitor or timer
-  uint64_t epoch = 0;  // of the behaviour, for its timers; 0 for others
+  uint64_t id = 0;            // monitor or timer
+  uint64_t epoch = 0;         // of the behaviour, for its timers; 0 for others
+  bool is_sent_exit = false;  // kExit, kParentExit: by Exit, for which no room is kept
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
   Payload payload;
@@ -63,6 +65,13 @@ struct ReceiveUnderWay {
   bool is_taken = false;                        // what it waited for is in hand
 };
 
+// Exits that were sent and wait to be handled, and those beyond the limit: the
+// last that waits stands for them too.
+struct SentExits {
+  size_t waiting = 0;
+  int64_t merged = 0;
+};
+
 struct NameWatch {
   uint64_t registry_id = 0;
   std::string name;
@@ -86,7 +95,8 @@ struct Rare {
   std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
-  std::vector<Envelope*> unsorted;  // came after what ends the actor
+  LedgerBook::Page* ledger = nullptr;  // of fates other than handled
+  std::vector<Envelope*> unsorted;     // came after what ends the actor
   std::list<Event> events;
   std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
   absl::InlinedVector<Waiter, 2> resumable;
@@ -107,6 +117,8 @@ struct Rare {
   std::map<uint64_t, NameWatch> name_watches;
   uint64_t last_name_watch = 0;
   bool traps_exits = false;
+  SentExits sent_exits;
+  SentExits parents_sent_exits;
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;

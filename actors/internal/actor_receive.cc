@@ -29,12 +29,12 @@ bool ActorCore::IsReceiver(const Activation& activation) const {
 
 // The first clause that takes the event, or null.
 const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& event) {
-  for (const EventEntry& entry : table.events) {
+  if (table.extra() == nullptr) return nullptr;
+  for (const EventEntry& entry : table.extra()->events) {
     if (entry.type != event.payload.type()) continue;
     bool takes = entry.predicate == nullptr;
     if (!takes) {
-      std::exception_ptr thrown;
-      InUserCode([&] { thrown = Caught([&] { takes = entry.predicate(event.payload.value()); }); });
+      const std::exception_ptr thrown = CaughtInUserCode([&] { takes = entry.predicate(event.payload.value()); });
       if (is_fenced_) return nullptr;
       if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
     }
@@ -75,7 +75,7 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
   bool has_timeout = false;
   if (TakeEvents(table, earliest, has_timeout)) return true;
   if (!candidates.empty()) {
-    HandleMessage(ChooseByRank(table, candidates));
+    HandleMessage(table, ChooseByRank(table, candidates));
     return true;
   }
   if (!has_timeout && rare().receives.back().timeout_now == nullptr) return false;

@@ -83,14 +83,34 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   }
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
+      .is_sent_exit = !signal.is_link,
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
       .handler = from_parent ? rare().parent_exit_handler : rare().exit_handler};
+  if (event.is_sent_exit) {
+    SentExits& sent = SentExitsOf(event);
+    if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
+      ++sent.merged;
+      system().CountMergedExit();
+      return;
+    }
+    ++sent.waiting;
+  }
   AddEvent(std::move(event));
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
     rare().parent_exit_timer = AddTimer(system().clock().Now() + shutdown_within(), {.kind = Timer::Kind::kParentExit});
   }
+}
+
+SentExits& ActorCore::SentExitsOf(const Event& event) {
+  return event.kind == Event::Kind::kParentExit ? rare_->parents_sent_exits : rare_->sent_exits;
+}
+
+// It waits no more. The last that waited stands for those that were merged.
+void ActorCore::TakeSentExit(Event& event) {
+  SentExits& sent = SentExitsOf(event);
+  if (--sent.waiting == 0) event.payload.As<ExitEvent>().merged = std::exchange(sent.merged, 0);
 }
 
 void ActorCore::OnDownSignal(const Signal& signal) {
@@ -141,13 +161,15 @@ void ActorCore::Unlink(Pid peer) {
     return event.kind == Event::Kind::kParentExit && event.peer == peer;
   });
   if (takes_back) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
-  rare().events.erase(
-      std::remove_if(rare().events.begin(), rare().events.end(),
-                     [&](const Event& event) {
-                       return (event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit) &&
-                              event.peer == peer;
-                     }),
-      rare().events.end());
+  rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
+                                     [&](Event& event) {
+                                       const bool is_exit =
+                                           event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit;
+                                       if (!is_exit || event.peer != peer) return false;
+                                       if (event.is_sent_exit) TakeSentExit(event);
+                                       return true;
+                                     }),
+                      rare().events.end());
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }

@@ -77,9 +77,9 @@ void ActorCore::FireTimers() {
 }
 
 void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
-  if (table.timers.empty()) return;
+  if (table.extra() == nullptr || table.extra()->timers.empty()) return;
   const MonotonicTime now = system().clock().Now();
-  for (const TimerEntry& entry : table.timers) {
+  for (const TimerEntry& entry : table.extra()->timers) {
     switch (entry.kind) {
       case TimerEntry::Kind::kAt: {
         const absl::Duration left = std::max(entry.at - system().clock().WallNow(), absl::ZeroDuration());

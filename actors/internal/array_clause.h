@@ -3,7 +3,6 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_ARRAY_CLAUSE_H_
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -63,12 +62,15 @@ constexpr bool AwaitsWithElement() {
 
 // A handler that is told the place or the label of the mailbox.
 template <class M, class F>
-class ElementHandler final : public MessageHandler {
+class ElementHandler {
  public:
-  ElementHandler(F handler, size_t place, std::string label)
-      : MessageHandler(kAwaits), handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
+  static constexpr bool kAwaits =
+      AwaitsWithElement<M, F, std::conditional_t<TakesElement<M, F, size_t>(), size_t, absl::string_view>>();
 
-  void Run(Actor& self, Activation& activation) override {
+  ElementHandler(F handler, size_t place, std::string label)
+      : handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
+
+  void Run(Actor& self, Activation& activation) {
     if constexpr (TakesElement<M, F, size_t>()) {
       RunBound<size_t>(self, activation, place_);
     } else {
@@ -85,18 +87,15 @@ class ElementHandler final : public MessageHandler {
     bound.Run(self, activation);
   }
 
-  static constexpr bool kAwaits =
-      AwaitsWithElement<M, F, std::conditional_t<TakesElement<M, F, size_t>(), size_t, absl::string_view>>();
-
   F handler_;
-  const size_t place_;
-  const std::string label_;
+  size_t place_;
+  std::string label_;
 };
 
 template <class M, class F>
-std::unique_ptr<MessageHandler> MakeElementHandler(F handler, size_t place, const std::string& label) {
+MessageHandler MakeElementHandler(F handler, size_t place, const std::string& label) {
   if constexpr (TakesElement<M, F, size_t>() || TakesElement<M, F, absl::string_view>()) {
-    return std::make_unique<ElementHandler<M, F>>(std::move(handler), place, label);
+    return MessageHandler::Of(ElementHandler<M, F>(std::move(handler), place, label));
   } else {
     return MakeHandler<M>(std::move(handler));
   }
@@ -150,8 +149,8 @@ class ArrayClause {
     return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Interleaved(); });
   }
 
-  std::vector<internal::ClauseEntry> TakeEntry() && {
-    std::vector<internal::ClauseEntry> entries;
+  std::vector<internal::ClauseDraft> TakeEntry() && {
+    std::vector<internal::ClauseDraft> entries;
     entries.reserve(clauses_.size());
     for (MailboxClause<Request>& clause : clauses_) entries.push_back(std::move(clause).TakeEntry());
     return entries;

@@ -2,7 +2,7 @@
 // header of 48 bytes and the value behind it.
 //
 // Blocks come in multiples of 64 bytes, from lists of the thread that asks
-// (block_pool.cc), and may be freed by any thread. They lie at multiples of
+// (block_pool.h), and may be freed by any thread. They lie at multiples of
 // 64, so that the low bits of an address are free for the word of a cell.
 // One owner at a time: the sender until it is pushed, then the receiver.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ENVELOPE_H_
@@ -12,18 +12,12 @@
 #include <cstdint>
 
 #include "understudy/actors/clock.h"
+#include "understudy/actors/internal/block_pool.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {
 
 struct MessageType;
-
-// Blocks lie at multiples of it, and are multiples of it long.
-inline constexpr size_t kBlockUnit = 64;
-
-// A block of `units` * kBlockUnit bytes; at most 255 units. Any thread.
-void* AllocateBlock(size_t units);
-void FreeBlock(void* block, size_t units);
 
 // How a sender's value gets into an envelope.
 enum class Handing { kMove, kCopy };
@@ -109,6 +103,10 @@ struct Envelope {
   // Makes room for a value of another type in the same block, after DropValue.
   // False when it is too small.
   bool Retype(const MessageType& other);
+
+ private:
+  // Room elsewhere for a value of that type.
+  void Box(const MessageType& boxed);
 };
 static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32);
 

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/message_handler.h"
 #include "understudy/actors/replier.h"
 #include "understudy/actors/task.h"
 
@@ -153,15 +154,15 @@ void RunAndFinish(Activation& activation, Fn call) {
 }
 
 template <class M, class F>
-class TypedHandler final : public MessageHandler {
+class TypedHandler {
  public:
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
   using Reply = typename Traits::Reply;
 
-  explicit TypedHandler(F handler) : MessageHandler(kAwaits), handler_(std::move(handler)) {}
+  explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
 
-  void Run(Actor& self, Activation& activation) override {
+  void Run(Actor& self, Activation& activation) {
     Request& request = activation.As<Request>();
     if constexpr (CanCallHandler<F, Request&&>()) {
       using R = decltype(CallHandler(handler_, self, std::move(request)));
@@ -204,14 +205,20 @@ class TypedHandler final : public MessageHandler {
       return false;  // does not compile anyway: Run says why
     }
   }
-  static constexpr bool kAwaits = Awaits();
-
   F handler_;
+
+ public:
+  static constexpr bool kAwaits = Awaits();
 };
 
 template <class M, class F>
-std::unique_ptr<MessageHandler> MakeHandler(F handler) {
-  return std::make_unique<TypedHandler<M, F>>(std::move(handler));
+MessageHandler MakeHandler(F handler) {
+  return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
+}
+// For what several may hold: events, timers, signals.
+template <class M, class F>
+std::shared_ptr<MessageHandler> MakeSharedHandler(F handler) {
+  return std::make_shared<MessageHandler>(MakeHandler<M>(std::move(handler)));
 }
 
 }  // namespace understudy::internal

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -65,16 +66,19 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   UNDERSTUDY_CHECK(++growing.count <= limits::kMailboxLayoutsMax, "more than ", limits::kMailboxLayoutsMax,
                    " different sets of mailboxes; do not take their labels and options from data without a bound");
   auto* made = new MailboxLayout;
-  made->hashes_ = hashes_;
-  made->hashes_.push_back(added.hash);
-  made->rooms_ = rooms_;
-  made->rooms_.push_back(added.room());
+  made->id_ = static_cast<uint32_t>(growing.count);
   made->declarations_ = declarations_;
   made->declarations_.push_back(new MailboxDeclaration(added));
   const uint64_t bit = uint64_t{1} << size();
   const bool overflows = added.options.overflow != Overflow::kRefuse;
   made->overflowing_ = overflowing_ | (overflows ? bit : 0);
-  made->plain_ = plain_ | (overflows || added.has_bytes() || added.has_time_to_live() ? 0 : bit);
+  const bool is_plain = !overflows && !added.has_bytes() && !added.has_time_to_live();
+  made->plain_ = plain_ | (is_plain ? bit : 0);
+  made->size_ = size_ + 1;
+  made->briefs_ = std::make_unique<Brief[]>(made->size_);
+  std::copy_n(briefs_.get(), size_, made->briefs_.get());
+  made->briefs_[size_] = {
+      .hash = added.hash, .room = added.room(), .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -45,14 +46,23 @@ class MailboxLayout {
   // This one and `added`. CHECKs at limits::kMailboxLayoutsMax.
   const MailboxLayout& With(const MailboxDeclaration& added) const;
 
-  size_t size() const { return declarations_.size(); }
+  size_t size() const { return size_; }
+  // At most limits::kMailboxLayoutsMax; no other layout has it.
+  uint32_t id() const { return id_; }
   const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
   // (*this)[place].room(), at hand.
-  uint32_t room(size_t place) const { return rooms_[place]; }
+  uint32_t room(size_t place) const { return briefs_[place].room; }
   // The mailbox with that hash, or -1.
   int Find(uint32_t hash) const {
-    for (size_t place = 0; place < hashes_.size(); ++place) {
-      if (hashes_[place] == hash) return static_cast<int>(place);
+    for (uint32_t place = 0; place < size_; ++place) {
+      if (briefs_[place].hash == hash) return static_cast<int>(place);
+    }
+    return -1;
+  }
+  // The same, if it is a plain one for tells of that type; else -1.
+  int FindPlainTell(uint32_t hash, const MessageType& type) const {
+    for (uint32_t place = 0; place < size_; ++place) {
+      if (briefs_[place].hash == hash) return briefs_[place].plain_tell == &type ? static_cast<int>(place) : -1;
     }
     return -1;
   }
@@ -66,12 +76,20 @@ class MailboxLayout {
  private:
   MailboxLayout() = default;
 
-  std::vector<uint32_t> hashes_;
-  std::vector<uint32_t> rooms_;
+  // What each message needs to know of its mailbox.
+  struct Brief {
+    uint32_t hash = 0;
+    uint32_t room = 0;
+    const MessageType* plain_tell = nullptr;  // what it takes, if it is plain and takes tells
+  };
+
+  std::unique_ptr<Brief[]> briefs_;
+  uint32_t size_ = 0;
   std::vector<const MailboxDeclaration*> declarations_;
   uint64_t plain_ = 0;
   uint64_t overflowing_ = 0;
   bool has_bytes_ = false;
+  uint32_t id_ = 0;
   // Layouts with one mailbox more: a list that only grows, at its front.
   mutable std::atomic<const MailboxLayout*> longer_{nullptr};
   mutable const MailboxLayout* sibling_ = nullptr;

@@ -96,7 +96,7 @@ void OwnThreads::End(uint32_t id) {
   threads_.erase(thread);
 }
 
-bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action) {
+bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) {
   std::shared_ptr<OwnThread> worker;
   {
     absl::MutexLock lock(&mu_);
@@ -104,7 +104,7 @@ bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> actio
     if (thread != threads_.end()) worker = thread->second;
   }
   // Without the lock: `action` may end the thread.
-  return worker != nullptr && worker->WhileInUserCode(turn, action);
+  return worker != nullptr && worker->WhileInUserCode(turn, is_meant, action);
 }
 
 void OwnThreads::Schedule(Runnable* runnable) {

@@ -30,7 +30,7 @@ class OwnThreads {
   // As the Executor's methods of these names.
   absl::StatusOr<uint32_t> New();
   void End(uint32_t id);
-  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<void()> action);
+  bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action);
   // `runnable` has one of these threads.
   void Schedule(Runnable* runnable);
 

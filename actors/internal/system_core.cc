@@ -1,7 +1,7 @@
 #include "understudy/actors/internal/system_core.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,39 +16,6 @@
 #include "understudy/actors/limits.h"
 
 namespace understudy {
-
-absl::string_view FateName(Fate fate) {
-  switch (fate) {
-    case Fate::kHandled:
-      return "handled";
-    case Fate::kRejected:
-      return "rejected";
-    case Fate::kFailed:
-      return "failed";
-    case Fate::kExpired:
-      return "expired";
-    case Fate::kCancelled:
-      return "cancelled";
-    case Fate::kDropped:
-      return "dropped";
-    case Fate::kDeadLetter:
-      return "dead letter";
-    case Fate::kPassedOn:
-      return "passed on";
-  }
-  return "?";
-}
-
-bool MessageLedger::balances() const { return accepted == std::accumulate(fates.begin(), fates.end(), waiting); }
-
-std::string MessageLedger::ToString() const {
-  std::string text = absl::StrCat("accepted ", accepted, " =");
-  for (int i = 0; i < kFateCount; ++i) {
-    absl::StrAppend(&text, i == 0 ? " " : " + ", FateName(static_cast<Fate>(i)), " ", fates[static_cast<size_t>(i)]);
-  }
-  absl::StrAppend(&text, " + waiting ", waiting, "; refused ", refused);
-  return text;
-}
 
 namespace internal {
 namespace {
@@ -67,8 +34,10 @@ Systems& GetSystems() {
 
 absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
 
-absl::Status FencedError() {
-  return MakeError(ErrorKind::kCancelled, "the actor was killed, and its handler has not returned since");
+absl::Status RefusedError() {
+  const bool is_fenced = ThisWorker() == nullptr || ThisWorker()->rights != Rights::kLettingGo;
+  return MakeError(ErrorKind::kCancelled, is_fenced ? "the actor was killed, and its handler has not returned since"
+                                                    : "the actor ends, and its suspended handlers are destroyed");
 }
 
 void AddSystem(SystemCore* system) {
@@ -175,9 +144,9 @@ void SystemCore::Post(Signal signal) {
 void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
   (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
     if (!cell->IsAlive(life)) return;
-    (void)executor_.WhileInUserCode(cell->owner(), [&] {
-      if (cell->IsAlive(life)) cell->owner()->Fence();
-    });
+    // The killed life may end meanwhile, and the next one of its cell run: that is not meant.
+    (void)executor_.WhileInUserCode(
+        cell->owner(), [&] { return cell->IsAlive(life); }, [&] { cell->owner()->Fence(); });
     if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
   });
 }
@@ -212,28 +181,38 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
   return out->Send(message);
 }
 
-void SystemCore::AddEnded(const ActorCell::Counts& counts) {
-  if (counts.left == 0) return;
-  // All that it accepted has left; what its gates count besides is a sender's that is about to take it back.
-  ended_accepted_.fetch_add(counts.left, std::memory_order_relaxed);
-  ended_handled_.fetch_add(counts.handled, std::memory_order_relaxed);
-}
-
 MessageLedger SystemCore::Ledger() const {
   MessageLedger ledger;
-  for (size_t i = 0; i < kFateCount; ++i) ledger.fates[i] = fates_[i].load(std::memory_order_relaxed);
-  int64_t& handled = ledger.fates[static_cast<size_t>(Fate::kHandled)];
-  ledger.accepted = ended_accepted_.load(std::memory_order_relaxed);
-  handled += ended_handled_.load(std::memory_order_relaxed);
-  ledger.waiting = in_hand_.load(std::memory_order_relaxed);
-  for (const ActorCell* cell : cells_.Used()) {
-    const ActorCell::Counts counts = cell->counts();
-    ledger.accepted += counts.accepted;
-    handled += counts.handled;
-    ledger.waiting += counts.accepted - counts.left;
-  }
+  ledgers_.ForEach(cells_, [&](Pid, const MailboxDeclaration*, const MessageLedger& messages) { ledger += messages; });
   ledger.refused = refused_.load(std::memory_order_relaxed);
   return ledger;
+}
+
+std::vector<MailboxLedger> SystemCore::MailboxLedgers() const {
+  std::vector<MailboxLedger> ledgers;
+  // Several layouts may have the same mailbox: of ended actors they are one.
+  std::map<std::pair<std::string, std::string>, MessageLedger> ended;
+  ledgers_.ForEach(cells_, [&](Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
+    std::string name(mailbox == nullptr ? "" : mailbox->wire_name);
+    std::string type = mailbox == nullptr ? "" : mailbox->request->name();
+    if (actor.is_null()) {
+      ended[{std::move(name), std::move(type)}] += messages;
+    } else {
+      ledgers.push_back({.actor = actor, .mailbox = std::move(name), .type = std::move(type), .messages = messages});
+    }
+  });
+  for (const auto& [mailbox, messages] : ended) {
+    ledgers.push_back({.mailbox = mailbox.first, .type = mailbox.second, .messages = messages});
+  }
+  return ledgers;
+}
+
+std::vector<MailboxLedger> SystemCore::MailboxLedgers(Pid actor) const {
+  std::vector<MailboxLedger> ledgers = MailboxLedgers();
+  ledgers.erase(std::remove_if(ledgers.begin(), ledgers.end(),
+                               [&](const MailboxLedger& ledger) { return actor.is_null() || ledger.actor != actor; }),
+                ledgers.end());
+  return ledgers;
 }
 
 }  // namespace internal

@@ -4,7 +4,6 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_CORE_H_
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -22,8 +21,10 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
+#include "understudy/actors/ledger.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -32,25 +33,6 @@
 #include "understudy/actors/spawner.h"
 
 namespace understudy {
-
-// What became of an accepted message; semantics of each in actors/README.md.
-enum class Fate { kHandled, kRejected, kFailed, kExpired, kCancelled, kDropped, kDeadLetter, kPassedOn };
-inline constexpr int kFateCount = 8;
-// "handled", "dead letter", …
-absl::string_view FateName(Fate fate);
-
-// The messages of a system (or of one mailbox): accepted is the sum of the
-// fates and of those that wait, whenever no turn runs.
-struct MessageLedger {
-  int64_t accepted = 0;
-  std::array<int64_t, kFateCount> fates{};
-  int64_t waiting = 0;
-  int64_t refused = 0;  // not accepted, and so not in the sum
-
-  int64_t of(Fate fate) const { return fates[static_cast<size_t>(fate)]; }
-  bool balances() const;
-  std::string ToString() const;
-};
 
 namespace internal {
 
@@ -93,27 +75,24 @@ class SystemCore {
   // Sends by name of the mailbox, here or to another node.
   absl::Status Send(const OutboundMessage& message, Handing handing);
 
-  // Every fate but handled, which each mailbox counts.
-  void Count(Fate fate, int64_t n = 1) { fates_[static_cast<size_t>(fate)].fetch_add(n, std::memory_order_relaxed); }
-  // A message that no mailbox counts as accepted: it was early, or its actor
-  // ended while it came.
-  void CountUnsorted() { ended_accepted_.fetch_add(1, std::memory_order_relaxed); }
-  // Messages that have left their mailbox and have no fate yet: their handlers
-  // await.
-  void CountInHand(int64_t n) { in_hand_.fetch_add(n, std::memory_order_relaxed); }
+  LedgerBook& ledgers() { return ledgers_; }
   // Fenced actors whose handlers have not returned.
   void CountFenced(int64_t n) { fenced_.fetch_add(n, std::memory_order_relaxed); }
   int64_t fenced_actors() const { return fenced_.load(std::memory_order_relaxed); }
-  // What a life counted that has ended.
-  void AddEnded(const ActorCell::Counts& counts);
   void CountRefused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   MessageLedger Ledger() const;
+  std::vector<MailboxLedger> MailboxLedgers() const;
+  std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
+  // An exit that was merged with others that wait.
+  void CountMergedExit() { merged_exits_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t merged_exits() const { return merged_exits_.load(std::memory_order_relaxed); }
   // A reply that came after its ask's end, and was dropped.
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
   void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
   DeadLetterStream& dead_letters() { return dead_letters_; }
+  const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
@@ -179,13 +158,11 @@ class SystemCore {
   bool is_observed_ = false;
   bool reports_crashes_ = true;
   Registry* registry_ = nullptr;  // constant after construction of the system
-  std::atomic<int64_t> ended_accepted_{0};
-  std::atomic<int64_t> ended_handled_{0};
-  std::atomic<int64_t> in_hand_{0};
+  LedgerBook ledgers_;
   std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
   std::atomic<int64_t> late_replies_{0};
-  std::array<std::atomic<int64_t>, kFateCount> fates_{};
+  std::atomic<int64_t> merged_exits_{0};
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
@@ -193,8 +170,9 @@ class SystemCore {
 
 // What is answered for an actor that has ended: NoProcess.
 absl::Status EndedError();
-// What a fenced actor's calls are answered with: Cancelled.
-absl::Status FencedError();
+// What the calls of an actor that was fenced are answered with, and those of its
+// suspended handlers when it ends: Cancelled.
+absl::Status RefusedError();
 
 // The turn that runs on this thread.
 struct CurrentTurn {
@@ -207,9 +185,12 @@ struct CurrentTurn {
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };
-// Null fields outside turns. One load, no call: see worker.h.
-inline constinit thread_local CurrentTurn this_turn __attribute__((tls_model("initial-exec"))) = {};
-inline CurrentTurn& ThisTurn() { return this_turn; }
+// What a thread has outside turns. Nothing writes to it.
+inline constinit CurrentTurn no_turn;
+// One load, no call: see worker.h.
+inline constinit thread_local CurrentTurn* this_turn __attribute__((tls_model("initial-exec"))) = &no_turn;
+// Null fields outside turns.
+inline CurrentTurn& ThisTurn() { return *this_turn; }
 
 // The system to resolve a name in: that of the turn, else the only one of the
 // process; CHECKs when there are several or none.

@@ -8,13 +8,14 @@ namespace understudy::internal {
 
 class TurnScope {
  public:
-  explicit TurnScope(const CurrentTurn& turn) : outer_(ThisTurn()) { ThisTurn() = turn; }
-  ~TurnScope() { ThisTurn() = outer_; }
+  explicit TurnScope(const CurrentTurn& turn) : turn_(turn), outer_(this_turn) { this_turn = &turn_; }
+  ~TurnScope() { this_turn = outer_; }
   TurnScope(const TurnScope&) = delete;
   TurnScope& operator=(const TurnScope&) = delete;
 
  private:
-  const CurrentTurn outer_;
+  CurrentTurn turn_;
+  CurrentTurn* const outer_;
 };
 
 }  // namespace understudy::internal

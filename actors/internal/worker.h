@@ -7,7 +7,7 @@
 //       UserCode user(worker);
 //       handler(message);                   // may call context(), which says KernelCode
 //     }
-//     if (worker.is_fenced) …               // the actor was fenced meanwhile
+//     if (worker.rights == Rights::kNone) … // the actor was fenced meanwhile
 //   }
 //
 // A worker holds its lock in kernel code and gives it back around user code.
@@ -28,6 +28,15 @@
 
 namespace understudy::internal {
 
+// What the user code of a turn may ask of the kernel.
+enum class Rights : uint8_t {
+  kAll,
+  // Its actor ends, and its suspended handlers are destroyed: what they hold is
+  // given back, everything else is refused.
+  kLettingGo,
+  kNone,  // fenced
+};
+
 class Worker {
  public:
   // `local`: the executor that keeps a slot and a queue for this worker, or null.
@@ -38,7 +47,7 @@ class Worker {
   // Own thread, kernel code. Runs a turn of `runnable`.
   void RunTurn(Runnable& runnable) {
     current.store(&runnable, std::memory_order_relaxed);
-    is_fenced.store(false, std::memory_order_relaxed);
+    rights.store(Rights::kAll, std::memory_order_relaxed);
     runnable.Run();
   }
 
@@ -64,16 +73,17 @@ class Worker {
   }
 
   // Any other thread. Calls `action` under a seizure, if this worker is in user
-  // code of `turn`, and notes the fence. A turn that is fenced already is nobody's:
-  // its Runnable may run again elsewhere.
-  template <class F>
-  bool WhileInUserCode(Runnable* turn, F&& action) {
+  // code of `turn` and `is_meant` says so there, and notes the fence. A turn that is
+  // fenced already is nobody's: its Runnable may run again elsewhere.
+  template <class Q, class F>
+  bool WhileInUserCode(Runnable* turn, Q&& is_meant, F&& action) {
     // relaxed: a guess; under the seizure it is certain.
     if (current.load(std::memory_order_relaxed) != turn || !TrySeize()) return false;
-    const bool is_here = current.load(std::memory_order_relaxed) == turn && !is_fenced;
+    const bool is_here = current.load(std::memory_order_relaxed) == turn &&
+                         rights.load(std::memory_order_relaxed) != Rights::kNone && is_meant();
     if (is_here) {
       // First: whoever hears of it finds the turn's sends refused.
-      is_fenced.store(true, std::memory_order_relaxed);
+      rights.store(Rights::kNone, std::memory_order_relaxed);
       action();
     }
     EndSeizure();
@@ -86,9 +96,9 @@ class Worker {
   // The turn that runs, or the last one. Written in kernel code; what another
   // thread reads is certain only under a seizure.
   std::atomic<Runnable*> current{nullptr};
-  // `current` was fenced in the user code it is in, or was in. Written under a
+  // Of the user code that `current` is in, or was in. kNone is written under a
   // seizure; a send reads it from user code, where it may be old.
-  std::atomic<bool> is_fenced{false};
+  std::atomic<Rights> rights{Rights::kAll};
   // Sections of user code entered so far. Written by the own thread.
   std::atomic<uint64_t> handlers{0};
 
@@ -156,7 +166,13 @@ class KernelCode {
   KernelCode& operator=(const KernelCode&) = delete;
 
   // The turn's actor was declared dead while its handler ran.
-  bool is_fenced() const { return worker_ != nullptr && worker_->is_fenced.load(std::memory_order_relaxed); }
+  bool is_fenced() const {
+    return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) == Rights::kNone;
+  }
+  // That, or it ends, and its suspended handlers are destroyed.
+  bool is_refused() const {
+    return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) != Rights::kAll;
+  }
 
  private:
   Worker* const worker_;

@@ -3,22 +3,34 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/ledger.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/seeds.h"
 
 namespace understudy {
 
+void ExpectLedgersBalance(const ActorSystem& system) {
+  MessageLedger sum;
+  for (const MailboxLedger& mailbox : system.MailboxLedgers()) {
+    EXPECT_TRUE(mailbox.messages.balances()) << mailbox;
+    sum += mailbox.messages;
+  }
+  MessageLedger all = system.Ledger();
+  EXPECT_TRUE(all.balances()) << all;
+  all.refused = 0;  // of no mailbox
+  EXPECT_EQ(sum, all);
+}
+
 void ExpectNothingLost(TestSystem& system) {
   system.RunUntilIdle();
-  EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
+  ExpectLedgersBalance(system);
   EXPECT_TRUE(system.Shutdown(absl::Minutes(1))) << "an actor had to be killed";
   EXPECT_EQ(system.live_actors(), 0);
-  const MessageLedger ledger = system.Ledger();
-  EXPECT_TRUE(ledger.balances()) << ledger.ToString();
-  EXPECT_EQ(ledger.waiting, 0) << ledger.ToString();
+  ExpectLedgersBalance(system);
+  for (const MailboxLedger& mailbox : system.MailboxLedgers()) EXPECT_EQ(mailbox.messages.waiting, 0) << mailbox;
 }
 
 ActorTest::ActorTest() : system_(SeedFromEnvironment().value_or(1)) {

@@ -7,8 +7,9 @@
 //     EXPECT_EQ(Ask(counter[&Counter::total], TotalRequest())->value, 1);
 //   }
 //
-// TearDown: the message ledger balances; after a shutdown, in which time
-// passes, every actor has ended by itself, and no message waits.
+// TearDown: each mailbox's ledger balances, and so does their sum; after a
+// shutdown, in which time passes, every actor has ended by itself, and no
+// message waits.
 // A test with systems of its own calls ExpectNothingLost for each.
 #ifndef UNDERSTUDY_ACTORS_TESTING_ACTOR_TEST_H_
 #define UNDERSTUDY_ACTORS_TESTING_ACTOR_TEST_H_
@@ -20,17 +21,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor_system.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/ledger.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
 
-// The ledger balances, now and after `system` has been shut down, which none of
-// its actors outlives or has to be killed for.
+// The ledger of each mailbox balances, and their sum is the system's. Only while
+// no turn runs.
+void ExpectLedgersBalance(const ActorSystem& system);
+// They do, now and after `system` has been shut down, which none of its actors
+// outlives or has to be killed for; then nothing waits in any mailbox.
 void ExpectNothingLost(TestSystem& system);
 
 class ActorTest : public ::testing::Test {

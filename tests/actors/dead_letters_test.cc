@@ -72,6 +72,7 @@ TEST_F(DeadLettersTest, AListenerHearsUntilItUnsubscribes) {
   dead.Tell(2);
   EXPECT_EQ(heard, 1);
   EXPECT_THAT(dead_letters(), SizeIs(2)) << "others hear on";
+  EXPECT_EQ(system().dead_letters(), 2);
 }
 
 TEST_F(DeadLettersTest, AnActorsMailboxMaySubscribe) {

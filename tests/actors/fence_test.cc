@@ -16,7 +16,6 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
@@ -107,18 +106,17 @@ TEST(FenceTest, AKilledHandlerThatGoesOnIsFencedAHundredMillisecondsLaterAndFree
   system.RunUntilIdle();
   client[&Client::ask].Tell(hog);
   const MonotonicTime begin = system.Now();
-  const internal::SystemCore& core = *internal::CoreOf(system);
   system.seeded_executor().RunAt(begin + absl::Milliseconds(10), [&] {
     hog[&Hog::tell].Tell(1);
     system.Kill(hog.pid());
   });
   system.seeded_executor().RunAt(begin + absl::Milliseconds(109), [&] {
     seen->Note("109 ms");
-    EXPECT_EQ(core.fenced_actors(), 0);
+    EXPECT_EQ(system.fenced_actors(), 0);
     EXPECT_TRUE(hog[&Hog::tell].Send(1).ok()) << "it lives";
   });
   system.seeded_executor().RunAt(begin + absl::Milliseconds(500), [&] {
-    EXPECT_EQ(core.fenced_actors(), 1);
+    EXPECT_EQ(system.fenced_actors(), 1);
     EXPECT_TRUE(IsNoProcess(hog[&Hog::tell].Send(1)));
     EXPECT_FALSE(system.registry().Find("hog").has_value()) << "its name is free";
     const MessageLedger ledger = system.Ledger();
@@ -133,7 +131,7 @@ TEST(FenceTest, AKilledHandlerThatGoesOnIsFencedAHundredMillisecondsLaterAndFree
               ::testing::UnorderedElementsAre(DownText(), HasSubstr("CalleeExited")));
   EXPECT_THAT(std::vector<std::string>(seen->notes.begin() + 3, seen->notes.end()),
               ::testing::ElementsAreArray(AfterItsDeath()));
-  EXPECT_EQ(core.fenced_actors(), 0);
+  EXPECT_EQ(system.fenced_actors(), 0);
   EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
 }
 
@@ -169,7 +167,7 @@ TEST(FenceTest, AHandlerThatReturnsInTimeIsNotFenced) {
   system.RunUntilIdle();
   EXPECT_THAT(seen->notes, ::testing::Contains(ExitReason::Killed().ToString()));
   EXPECT_THAT(seen->notes, ::testing::Contains("send: OK"));
-  EXPECT_EQ(internal::CoreOf(system)->fenced_actors(), 0);
+  EXPECT_EQ(system.fenced_actors(), 0);
 }
 
 TEST(FenceTest, OnRealThreadsToo) {
@@ -190,11 +188,11 @@ TEST(FenceTest, OnRealThreadsToo) {
     holds.WaitForNotification();
     system.Kill(hog.pid());
     told.WaitForNotification();
-    EXPECT_EQ(internal::CoreOf(system)->fenced_actors(), 1);
+    EXPECT_EQ(system.fenced_actors(), 1);
     EXPECT_TRUE(IsNoProcess(hog[&Hog::tell].Send(1)));
     go_on.Notify();
     EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
-    EXPECT_EQ(internal::CoreOf(system)->fenced_actors(), 0);
+    EXPECT_EQ(system.fenced_actors(), 0);
     EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
   }
   ASSERT_GE(seen->notes.size(), 2U);

@@ -69,7 +69,7 @@ class Waiter final : public Runnable {
       running.Notify();
       go_on.WaitForNotification();
     }
-    was_fenced = internal::ThisWorker()->is_fenced;
+    was_fenced = internal::ThisWorker()->rights == internal::Rights::kNone;
     executor_.Schedule(&wakes_);
   }
   absl::Notification running;
@@ -113,14 +113,16 @@ TEST(OwnThreadsTest, OneIsHeldInItsUserCodeAndMayBeEndedMeanwhile) {
   Noter woken(pool, 1);
   Waiter waiter(pool, woken);
   waiter.set_own_thread(*pool.NewOwnThread());
-  EXPECT_FALSE(pool.WhileInUserCode(&waiter, [] {}));
+  EXPECT_FALSE(pool.WhileInUserCode(&waiter, [] { return true; }, [] {}));
   pool.Schedule(&waiter);
   waiter.running.WaitForNotification();
   int calls = 0;
-  EXPECT_TRUE(pool.WhileInUserCode(&waiter, [&] {
-    ++calls;
-    pool.EndOwnThread(waiter.own_thread());
-  }));
+  EXPECT_TRUE(pool.WhileInUserCode(
+      &waiter, [] { return true; },
+      [&] {
+        ++calls;
+        pool.EndOwnThread(waiter.own_thread());
+      }));
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(pool.stats().own_threads, 0);
   waiter.go_on.Notify();

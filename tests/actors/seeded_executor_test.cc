@@ -113,6 +113,8 @@ TEST_F(SeededExecutorTest, VirtualWallTimePassesAlike) {
   EXPECT_EQ(executor_.clock().WallNow() - begin, absl::Minutes(5));
 }
 
+constexpr auto kMeant = [] { return true; };
+
 // Its handler does not return for a while.
 class Held final : public Runnable {
  public:
@@ -125,7 +127,7 @@ class Held final : public Runnable {
       executor_.HoldHere(duration_);
       EXPECT_EQ(internal::ThisWorker(), &worker);
     }
-    notes_.push_back(worker.is_fenced ? "fenced" : "returned");
+    notes_.push_back(worker.rights == internal::Rights::kNone ? "fenced" : "returned");
   }
   std::string Describe() override { return "the held one"; }
 
@@ -166,13 +168,23 @@ TEST_F(SeededExecutorTest, AHeldHandlerIsInUserCodeUntilItReturnsOrIsFenced) {
   executor_.Schedule(&outer);
   executor_.RunAt(begin + absl::Milliseconds(10), [&] { executor_.Schedule(&inner); });
   executor_.RunAt(begin + absl::Milliseconds(20), [&] {
-    EXPECT_TRUE(executor_.WhileInUserCode(&outer, Note("fencing")));
-    EXPECT_FALSE(executor_.WhileInUserCode(&outer, Note("fencing again")));
+    EXPECT_TRUE(executor_.WhileInUserCode(&outer, kMeant, Note("fencing")));
+    EXPECT_FALSE(executor_.WhileInUserCode(&outer, kMeant, Note("fencing again")));
   });
   executor_.RunAt(begin + absl::Milliseconds(1100),
-                  [&] { EXPECT_FALSE(executor_.WhileInUserCode(&inner, Note("it has returned"))); });
+                  [&] { EXPECT_FALSE(executor_.WhileInUserCode(&inner, kMeant, Note("it has returned"))); });
   executor_.RunUntilIdle();
   EXPECT_THAT(notes_, ElementsAre("fencing", "returned", "fenced"));
+}
+
+// The Runnable may be another's by the time the fence comes.
+TEST_F(SeededExecutorTest, AHeldHandlerThatIsNotMeantIsNotFenced) {
+  Held held(executor_, absl::Seconds(1), notes_);
+  executor_.Schedule(&held);
+  executor_.RunAt(executor_.clock().Now() + absl::Milliseconds(20),
+                  [&] { EXPECT_FALSE(executor_.WhileInUserCode(&held, [] { return false; }, Note("fencing"))); });
+  executor_.RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("returned"));
 }
 
 // Endless: each run schedules itself again.

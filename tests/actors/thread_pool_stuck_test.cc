@@ -34,7 +34,7 @@ class Blocked final : public Runnable {
       running.Notify();
       go_on.WaitForNotification();
     }
-    was_fenced = internal::ThisWorker()->is_fenced;
+    was_fenced = internal::ThisWorker()->rights == internal::Rights::kNone;
     done.Notify();
   }
   std::string Describe() override { return "the blocked one"; }
@@ -229,16 +229,16 @@ TEST(StuckWorkerTest, IsHeldInItsUserCodeAndNotElsewhere) {
   pool.Schedule(&blocked);
   blocked.running.WaitForNotification();
   int calls = 0;
-  EXPECT_FALSE(pool.WhileInUserCode(&other, [&] { ++calls; })) << "it does not run";
+  EXPECT_FALSE(pool.WhileInUserCode(&other, [] { return true; }, [&] { ++calls; })) << "it does not run";
   EXPECT_EQ(calls, 0);
   // The watchdog may hold it just now.
-  while (!pool.WhileInUserCode(&blocked, [&] { ++calls; })) {
+  while (!pool.WhileInUserCode(&blocked, [] { return true; }, [&] { ++calls; })) {
   }
   EXPECT_EQ(calls, 1);
   blocked.go_on.Notify();
   blocked.done.WaitForNotification();
   EXPECT_TRUE(blocked.was_fenced);
-  EXPECT_FALSE(pool.WhileInUserCode(&blocked, [&] { ++calls; })) << "it has returned";
+  EXPECT_FALSE(pool.WhileInUserCode(&blocked, [] { return true; }, [&] { ++calls; })) << "it has returned";
   pool.Schedule(&other);
   other.go_on.Notify();
   other.done.WaitForNotification();
@@ -273,15 +273,17 @@ TEST(StuckWorkerTest, KernelCodeOfAHandlerIsHeldOffMeanwhile) {
     Caller caller;
     pool.Schedule(&caller);
     caller.running.WaitForNotification();
-    while (!pool.WhileInUserCode(&caller, [&] {
-      caller.is_held.store(true);
-      for (int k = 0; k < 1000; ++k) (void)caller.overlaps.load();
-      caller.is_held.store(false);
-    })) {
+    while (!pool.WhileInUserCode(
+        &caller, [] { return true; },
+        [&] {
+          caller.is_held.store(true);
+          for (int k = 0; k < 1000; ++k) (void)caller.overlaps.load();
+          caller.is_held.store(false);
+        })) {
     }
     caller.done.WaitForNotification();
     EXPECT_EQ(caller.overlaps.load(), 0);
-    EXPECT_FALSE(pool.WhileInUserCode(&caller, [] {})) << "it has been fenced already";
+    EXPECT_FALSE(pool.WhileInUserCode(&caller, [] { return true; }, [] {})) << "it has been fenced already";
   }
 }
 

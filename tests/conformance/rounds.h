@@ -88,9 +88,8 @@ inline void OnThreads(Scenario scenario, int rounds = kRounds) {
     EXPECT_EQ(system.live_actors(), 0) << "the scenario did not wait for its actors";
   }
   EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
-  const MessageLedger ledger = system.Ledger();
-  EXPECT_TRUE(ledger.balances()) << ledger.ToString();
-  EXPECT_EQ(ledger.waiting, 0) << ledger.ToString();
+  ExpectLedgersBalance(system);
+  EXPECT_EQ(system.Ledger().waiting, 0) << system.Ledger();
 }
 
 }  // namespace understudy

@@ -174,6 +174,71 @@ Outcome ExploreStage(const Bounds& bounds, size_t sends, int tries, int* fences 
   });
 }
 
+// A killed life that ends while the watchdog comes, and the next life in the same
+// place: the worker runs the same Runnable, and only the life tells them apart.
+template <bool kAsksFirst, class Atomics>
+struct Lives {
+  void Work() {
+    for (const int next : {1, 2}) {
+      life.store(next, std::memory_order_release);
+      is_fenced = false;
+      lock.Release();
+      // Its handler calls the kernel once.
+      lock.Acquire();
+      Expect(next == 1 || !is_fenced, "the next life is not harmed");
+      lock.Release();
+      lock.Acquire();
+      if (!is_fenced) continue;
+      Expect(next == 1, "the next life is not harmed");
+      ++ended_by_fence;
+    }
+  }
+  void Fence() {
+    if (life.load(std::memory_order_acquire) != 1 || !lock.TrySeize()) return;
+    if (!kAsksFirst) is_fenced = true;
+    if (life.load(std::memory_order_acquire) == 1) {
+      is_fenced = true;
+      ++fences;
+    }
+    lock.EndSeizure();
+  }
+
+  BiasedLock<Atomics> lock;
+  typename Atomics::template Atomic<int> life{1};
+  ModelPlain<bool> is_fenced{false};  // guarded by lock
+  int ended_by_fence = 0;             // the worker's
+  int fences = 0;                     // the watchdog's
+};
+
+template <bool kAsksFirst>
+Outcome ExploreLives(int* fences) {
+  return Explore({}, [=](Program& program) {
+    auto lives = std::make_shared<Lives<kAsksFirst, ModelAtomics>>();
+    program.Name(lives->lock, "lock");
+    program.Name(lives->life, "life");
+    program.Name(lives->is_fenced, "is_fenced");
+    program.Thread("worker", [lives] { lives->Work(); });
+    program.Thread("watchdog", [lives] { lives->Fence(); });
+    program.AtEnd([lives, fences] {
+      Expect(lives->ended_by_fence == lives->fences, "a fence is found by its own turn");
+      *fences += lives->fences;
+    });
+  });
+}
+
+TEST(FenceModelTest, TheNextLifeInTheSamePlaceIsNotMarked) {
+  int fences = 0;
+  const Outcome outcome = ExploreLives<true>(&fences);
+  EXPECT_EQ(outcome.failure, "");
+  EXPECT_GT(fences, 0);
+  EXPECT_LT(fences, outcome.schedules);
+}
+
+TEST(FenceModelTest, AWatchdogThatMarksBeforeItAsksWhoseTurnItIsIsFound) {
+  int fences = 0;
+  EXPECT_THAT(ExploreLives<false>(&fences).failure, HasSubstr("the next life is not harmed"));
+}
+
 TEST(FenceModelTest, ExactlyOneEndsTheLifeAndEachMessageIsAccountedOnce) {
   // semantics 5.11
   int fences = 0;

@@ -120,9 +120,11 @@ TEST(TreeFile, EveryFieldIsRead) {
   EXPECT_EQ(p.kind, ChildKind::kProcess);
   EXPECT_EQ(p.restart, RestartType::kTemporary);
   EXPECT_EQ(p.shutdown, ChildShutdown::Within(absl::Seconds(3)));
-  EXPECT_EQ(
-      p.process,
-      (ProcessSpec{.binary = "b", .arguments = {"x", "y"}, .environment = {{"A", "1"}, {"B", ""}}, .node_name = "n", .limits = {.memory_bytes = 1000000, .open_files = 50}}));
+  EXPECT_EQ(p.process, (ProcessSpec{.binary = "b",
+                                    .arguments = {"x", "y"},
+                                    .environment = {{"A", "1"}, {"B", ""}},
+                                    .node_name = "n",
+                                    .limits = {.memory_bytes = 1000000, .open_files = 50}}));
   const ChildSpec& s = tree->children[2];
   EXPECT_EQ(s.kind, ChildKind::kSupervisor);
   EXPECT_EQ(s.shutdown, ChildShutdown::Infinity());

@@ -1,0 +1,29 @@
+// What an actor's mailboxes count: the fates other than handled, and the
+// messages in hand.
+#include <cstddef>
+#include <utility>
+
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/ledger_book.h"
+
+namespace understudy::internal {
+
+LedgerBook::Counts& ActorCore::LedgerOf(size_t place) {
+  Rare& rare = this->rare();
+  if (rare.ledger == nullptr) rare.ledger = system().ledgers().OpenPage(self(), layout().size());
+  return (*rare.ledger)[place];
+}
+
+void ActorCore::Count(size_t place, Fate fate) { AddAsOwner(LedgerOf(place).of(fate), int64_t{1}); }
+
+void ActorCore::CountInHand(Activation& activation) {
+  activation.is_in_hand = true;
+  AddAsOwner(LedgerOf(static_cast<size_t>(activation.mailbox)).in_hand, int64_t{1});
+}
+
+void ActorCore::CountOutOfHand(Activation& activation) {
+  if (!std::exchange(activation.is_in_hand, false)) return;
+  AddAsOwner(LedgerOf(static_cast<size_t>(activation.mailbox)).in_hand, int64_t{-1});
+}
+
+}  // namespace understudy::internal

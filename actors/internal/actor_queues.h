@@ -1,0 +1,89 @@
+// What each message does to its mailbox, inline: in, out, and what its senders
+// learn of the room.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_QUEUES_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_QUEUES_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/base/optimization.h"
+#include "understudy/actors/internal/actor_core.h"
+
+namespace understudy::internal {
+
+// A queue is a ring of envelopes, of which the owner holds the newest.
+inline void Append(Queue& queue, Envelope* envelope) {
+  if (queue.newest == nullptr) {
+    envelope->next = envelope;
+  } else {
+    envelope->next = queue.newest->next;
+    queue.newest->next = envelope;
+  }
+  queue.newest = envelope;
+}
+
+// A message was accepted by its gate: into its mailbox.
+inline void ActorCore::Enqueue(Envelope* envelope) {
+  if (ABSL_PREDICT_FALSE(envelope->type == &TypeOf<WireBytes>())) {
+    envelope = Parsed(envelope);
+    if (envelope == nullptr) return;
+  }
+  const size_t place = envelope->mailbox;
+  envelope->stamp = ++last_stamp_;
+  Append(cell().queue(place), envelope);
+  has_mail_ |= uint64_t{1} << place;
+  if (ABSL_PREDICT_FALSE((layout().overflowing() >> place & 1U) != 0)) DropOverflow(place);
+}
+
+inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
+  const size_t place = envelope->mailbox;
+  Queue& queue = cell().queue(place);
+  if (envelope == before) {
+    queue.newest = nullptr;
+    has_mail_ &= ~(uint64_t{1} << place);
+  } else {
+    before->next = envelope->next;
+    if (queue.newest == envelope) queue.newest = before;
+  }
+  Leave(envelope);
+}
+
+inline void ActorCore::Leave(Envelope* envelope) {
+  const size_t place = envelope->mailbox;
+  PublishLimit(place, AddAsOwner(cell().queue(place).left, 1U));
+  if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kHasCallPart) && envelope->call().bytes != 0)) {
+    AddAsOwner(cell().byte_gate(place).limit, envelope->call().bytes);
+  }
+  const uint64_t sender = envelope->sender_life;
+  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(life()) && sender != 0)) {
+    ReleaseCredit(*envelope);
+  }
+}
+
+// Senders write the line that the limit is on: it is not stored for each
+// message, but soon enough that nobody is refused for long.
+inline void ActorCore::PublishLimit(size_t place, uint32_t left) {
+  constexpr uint32_t kBehindMax = 64;
+  const uint32_t room = layout().room(place);
+  std::atomic<uint32_t>& limit = cell().gate(place).limit;
+  const uint32_t behind = left + room - limit.load(std::memory_order_relaxed);
+  if (behind >= std::min(kBehindMax, room / 4)) {
+    limit.store(left + room, std::memory_order_relaxed);
+  } else {
+    ThisTurn().unpublished |= uint64_t{1} << place;
+  }
+}
+
+// The oldest of what waits is next: one rank, no guards, no predicates, nothing
+// but messages.
+inline bool ActorCore::HandlesOldest() const {
+  if (behavior_ == nullptr || !behavior_->is_simple() || has_postponed_ || stage_ != Stage::kRunning) return false;
+  return rare_ == nullptr || (rare_->events.empty() && rare_->resumable.empty() && rare_->receives.empty() &&
+                              (rare_->activations.empty() || !IsHeld()));
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_ACTOR_QUEUES_H_

@@ -1,0 +1,85 @@
+// BlockPool: free blocks for envelopes: one list of each size for each thread,
+// and one that all share, to and from which threads move batches: a sender's
+// blocks end up with its receiver, and must come back.
+//
+// Blocks lie at multiples of kBlockUnit, and are multiples of it long. Those of
+// the lists are never given back to the system. With AddressSanitizer every
+// block is one of its own. Any thread.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_BLOCK_POOL_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_BLOCK_POOL_H_
+
+#include <array>
+#include <cstddef>
+#include <new>
+
+#include "absl/base/optimization.h"
+
+namespace understudy::internal {
+
+inline constexpr size_t kBlockUnit = 64;
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kPoolsBlocks = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kPoolsBlocks = false;
+#else
+inline constexpr bool kPoolsBlocks = true;
+#endif
+#else
+inline constexpr bool kPoolsBlocks = true;
+#endif
+
+// Larger blocks are the system's.
+inline constexpr size_t kPooledUnits = 16;
+// Moved between a thread's list and the shared one at once: rare enough that
+// the lock costs nothing.
+inline constexpr size_t kBatchBlocks = 64;
+
+struct FreeBlockNode {
+  FreeBlockNode* next;
+};
+
+// A chain of blocks.
+struct BlockBatch {
+  FreeBlockNode* first = nullptr;
+  size_t count = 0;
+};
+
+struct ThreadBlocks {
+  std::array<BlockBatch, kPooledUnits + 1> of;     // by units
+  std::array<BlockBatch, kPooledUnits + 1> spare;  // a whole batch, or nothing
+};
+inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_model("initial-exec"))) = {};
+
+// The slow parts: this thread's list is empty, or full.
+void FillBlocks(size_t units);
+void SpareBlocks(size_t units);
+
+// A block of `units` * kBlockUnit bytes; at most 255 units.
+inline void* AllocateBlock(size_t units) {
+  if (!kPoolsBlocks || ABSL_PREDICT_FALSE(units > kPooledUnits)) {
+    return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
+  }
+  BlockBatch& list = thread_blocks.of[units];
+  if (ABSL_PREDICT_FALSE(list.first == nullptr)) FillBlocks(units);
+  FreeBlockNode* const block = list.first;
+  list.first = block->next;
+  --list.count;
+  return block;
+}
+
+inline void FreeBlock(void* block, size_t units) {
+  if (!kPoolsBlocks || ABSL_PREDICT_FALSE(units > kPooledUnits)) {
+    ::operator delete(block, units * kBlockUnit, std::align_val_t(kBlockUnit));
+    return;
+  }
+  BlockBatch& list = thread_blocks.of[units];
+  if (ABSL_PREDICT_FALSE(list.count >= kBatchBlocks)) SpareBlocks(units);
+  list.first = new (block) FreeBlockNode{list.first};
+  ++list.count;
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_BLOCK_POOL_H_

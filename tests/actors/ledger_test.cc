@@ -1,0 +1,323 @@
+// The ledger of messages: every fate of semantics.md 0, mailbox by mailbox.
+#include "understudy/actors/ledger.h"
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/seeds.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// What a test says of a ledger, as its text does.
+struct Fates {
+  int64_t accepted = 0, handled = 0, rejected = 0, failed = 0, expired = 0, cancelled = 0, dropped = 0, dead_letter = 0,
+          passed_on = 0, waiting = 0;
+};
+MessageLedger Are(const Fates& fates) {
+  return {.accepted = fates.accepted,
+          .fates = {fates.handled, fates.rejected, fates.failed, fates.expired, fates.cancelled, fates.dropped,
+                    fates.dead_letter, fates.passed_on},
+          .waiting = fates.waiting};
+}
+
+// A mailbox for each fate.
+class Fated final : public Actor {
+ public:
+  Mailbox<"plain", int> plain{this};
+  Mailbox<"closed", int> closed{this, {.time_to_live = absl::Seconds(1)}};
+  Mailbox<"newest", int> newest{this, {.capacity_messages = 1, .overflow = Overflow::kDropOldest}};
+  Mailbox<"dropped", int> dropped{this};
+  Mailbox<"refused", Call<int, int>> refused{this};
+  Mailbox<"sorted", int> sorted{this};
+  Mailbox<"small", int> small{this, {.capacity_messages = 1}};
+  Mailbox<"waits", int> waits{this};
+  Mailbox<"call", Call<int, int>> call{this};
+
+  Next Start() override { return first_; }
+
+ private:
+  absl::Status Plain(int n) {
+    if (n == 1) return absl::InvalidArgumentError("1 is not welcome");
+    if (n == 2) throw std::runtime_error("2 is fatal");
+    if (n == 3) Become(second_);
+    return absl::OkStatus();
+  }
+  void Sort(int n) { context().PassOn(small, n); }
+  Task<> Wait(int n) {
+    auto asked = me_[&Fated::call].Ask(n, absl::Seconds(10));
+    (void)co_await asked;
+  }
+
+  Ref<Fated> me_{context().Self()};
+  Behavior first_{"first",
+                  On(plain, &Fated::Plain),
+                  Drop(dropped),
+                  Refuse(refused, absl::PermissionDeniedError("no")),
+                  On(sorted, &Fated::Sort),
+                  On(waits, &Fated::Wait).Interleaved()};
+  Behavior second_{"second", On(closed, [] {}), On(newest, [] {}), On(small, [] {}), On(plain, &Fated::Plain)};
+};
+
+class LedgerTest : public ActorTest {
+ protected:
+  // Of one actor, or of all that have ended; all zero when there is none.
+  MessageLedger Of(Pid actor, const std::string& mailbox) {
+    for (const MailboxLedger& ledger : system().MailboxLedgers()) {
+      if (ledger.actor == actor && ledger.mailbox == mailbox) return ledger.messages;
+    }
+    return {};
+  }
+  MessageLedger OfEnded(const std::string& mailbox) { return Of(Pid(), mailbox); }
+};
+
+TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
+  const Ref<Fated> fated = system().Spawn<Fated>();
+  const Pid pid = fated.pid();
+  system().RunUntilIdle();
+  for (const int n : {0, 1, 1}) fated[&Fated::plain].Tell(n);
+  for (int n = 0; n < 4; ++n) fated[&Fated::closed].Tell(n);
+  for (int n = 0; n < 2; ++n) fated[&Fated::newest].Tell(n);  // beyond twice its capacity the newest is refused
+  for (int n = 0; n < 5; ++n) fated[&Fated::dropped].Tell(n);
+  EXPECT_FALSE(Ask(fated[&Fated::refused], 1).ok());
+  for (int n = 0; n < 3; ++n) fated[&Fated::sorted].Tell(n);
+  EXPECT_TRUE(IsExpired(Ask(fated[&Fated::call], 1, absl::Milliseconds(1)).status()));
+  fated[&Fated::waits].Tell(1);
+  system().RunUntilIdle();
+  EXPECT_EQ(Of(pid, "plain"), Are({.accepted = 3, .handled = 1, .rejected = 2}));
+  EXPECT_EQ(Of(pid, "closed"), Are({.accepted = 4, .waiting = 4}));
+  EXPECT_EQ(Of(pid, "newest"), Are({.accepted = 2, .dropped = 1, .waiting = 1}));
+  EXPECT_EQ(Of(pid, "dropped"), Are({.accepted = 5, .dropped = 5}));
+  EXPECT_EQ(Of(pid, "refused"), Are({.accepted = 1, .rejected = 1}));
+  // It does not fit where it was passed on to: that is the fate of the message in hand.
+  EXPECT_EQ(Of(pid, "sorted"), Are({.accepted = 3, .dead_letter = 2, .passed_on = 1}));
+  EXPECT_EQ(Of(pid, "small"), Are({.accepted = 1, .waiting = 1}));
+  EXPECT_EQ(Of(pid, "waits"), Are({.accepted = 1, .waiting = 1})) << "its handler awaits";
+  EXPECT_EQ(Of(pid, "call"), Are({.accepted = 2, .cancelled = 1, .waiting = 1}));
+  ExpectLedgersBalance(system());
+  // The mail of two mailboxes expires or is handled when they open, and the end finds the rest.
+  system().Advance(absl::Seconds(1));
+  for (const int n : {3, 2}) fated[&Fated::plain].Tell(n);
+  system().RunUntilIdle();
+  EXPECT_THAT(system().MailboxLedgers(pid), IsEmpty()) << "it has ended";
+  EXPECT_EQ(OfEnded("plain"), Are({.accepted = 5, .handled = 2, .rejected = 2, .failed = 1}));
+  EXPECT_EQ(OfEnded("waits"), Are({.accepted = 1, .failed = 1}));
+  EXPECT_EQ(OfEnded("call"), Are({.accepted = 2, .cancelled = 1, .dead_letter = 1}));
+  MessageLedger closed = OfEnded("closed");
+  EXPECT_EQ(closed.accepted, 4);
+  EXPECT_EQ(closed.of(Fate::kExpired) + closed.of(Fate::kDeadLetter), 4);
+}
+
+TEST_F(LedgerTest, AMailboxThatOpensLateExpiresItsMail) {
+  const Ref<Fated> fated = system().Spawn<Fated>();
+  fated[&Fated::closed].Tell(1);
+  system().Advance(absl::Seconds(2));
+  fated[&Fated::closed].Tell(2);
+  fated[&Fated::plain].Tell(3);
+  system().RunUntilIdle();
+  EXPECT_EQ(Of(fated.pid(), "closed"), Are({.accepted = 2, .handled = 1, .expired = 1}));
+}
+
+TEST_F(LedgerTest, EndedActorsAreTogetherByMailboxAndLivingOnesApart) {
+  std::vector<Ref<Fated>> all;
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(system().Spawn<Fated>());
+    for (int n = 0; n <= i; ++n) all.back()[&Fated::plain].Tell(0);
+  }
+  system().RunUntilIdle();
+  for (int i = 0; i < 2; ++i) system().Kill(all[static_cast<size_t>(i)].pid());
+  system().RunUntilIdle();
+  ASSERT_THAT(system().MailboxLedgers(), SizeIs(2));
+  EXPECT_EQ(system().MailboxLedgers()[0].actor, all[2].pid());
+  EXPECT_THAT(system().MailboxLedgers(all[2].pid()), SizeIs(1));
+  EXPECT_EQ(Of(all[2].pid(), "plain"), Are({.accepted = 3, .handled = 3}));
+  EXPECT_EQ(OfEnded("plain"), Are({.accepted = 3, .handled = 3}));
+  EXPECT_THAT(system().MailboxLedgers()[1].ToString(),
+              HasSubstr("plain (int) of ended actors: accepted 3 = handled 3"));
+}
+
+// An actor's mail before there are mailboxes, and what comes too late for them.
+TEST_F(LedgerTest, WhatIsInNoMailboxIsCountedApart) {
+  const Ref<Fated> fated = system().Spawn<Fated>();
+  fated[&Fated::plain].Tell(0);
+  EXPECT_EQ(Of(fated.pid(), ""), Are({.accepted = 1, .waiting = 1}));
+  ExpectLedgersBalance(system());
+  Channel<std::string>(fated.pid(), internal::MailboxNames::Intern("nobody has it")).Tell("early");
+  system().RunUntilIdle();
+  EXPECT_EQ(Of(fated.pid(), "plain"), Are({.accepted = 1, .handled = 1}));
+  EXPECT_EQ(Of(fated.pid(), ""), MessageLedger());
+  EXPECT_EQ(OfEnded(""), Are({.accepted = 1, .dead_letter = 1}));
+}
+
+// Holds its thread when it is destroyed, as a member of a frame.
+class HoldsOn {
+ public:
+  HoldsOn(TestSystem& system, absl::Duration duration) : system_(system), duration_(duration) {}
+  ~HoldsOn() { system_.seeded_executor().HoldHere(duration_); }
+  HoldsOn(const HoldsOn&) = delete;
+  HoldsOn& operator=(const HoldsOn&) = delete;
+
+ private:
+  TestSystem& system_;
+  const absl::Duration duration_;
+};
+
+// The fence comes when the message in hand is in no list of the actor's any more.
+TEST_F(LedgerTest, AFenceWhileTheFrameOfAHandlerIsDestroyedCountsItsMessageOnce) {
+  for (const bool is_complete : {true, false}) {
+    SCOPED_TRACE(is_complete);
+    const Ref<Script> script = system().Spawn<Script>();
+    RunTask(script, [this, is_complete](Script& self) -> Task<> {
+      const HoldsOn holds(system(), absl::Seconds(1));
+      if (is_complete) co_return;
+      auto asked = Ref<Script>(self.context().Self())[&Script::ask].Ask(1, absl::Hours(1));
+      (void)co_await asked;
+    });
+    system().seeded_executor().RunAt(system().Now() + absl::Milliseconds(10), [script, this] {
+      system().RequestStop(script.pid());  // it has a turn to run when the kill comes
+      system().Kill(script.pid());
+    });
+    system().RunUntilIdle();
+    system().Advance(absl::Milliseconds(10));
+    ExpectLedgersBalance(system());
+  }
+  EXPECT_EQ(OfEnded("run"), Are({.accepted = 2, .failed = 2}));
+}
+
+// In the process style a handler that is no coroutine passes on.
+class Sorter final : public Actor {
+ public:
+  Mailbox<"all", int> all{this};
+  Mailbox<"even", int> even{this};
+  Next Start() override { return Run(); }
+
+ private:
+  Task<> Run() {
+    for (;;) {
+      auto received = Receive(On(all, [this](int n) { context().PassOn(even, n); }));
+      co_await received;
+    }
+  }
+};
+
+TEST_F(LedgerTest, AReceiveThatPassesOnLeavesNothingInHand) {
+  const Ref<Sorter> sorter = system().Spawn<Sorter>();
+  for (int n = 0; n < 3; ++n) sorter[&Sorter::all].Tell(n);
+  system().RunUntilIdle();
+  EXPECT_EQ(Of(sorter.pid(), "all"), Are({.accepted = 3, .passed_on = 3}));
+  EXPECT_EQ(Of(sorter.pid(), "even"), Are({.accepted = 3, .waiting = 3}));
+  ExpectLedgersBalance(system());
+}
+
+// Whatever is sent to whom and whoever is killed: each mailbox has accepted what its senders say, and balances
+// whenever nothing runs.
+TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
+  int64_t rare = 0;
+  ForEachSeed(200, [&](uint64_t seed) {
+    TestSystem system(seed);
+    Random random(seed);
+    std::vector<Ref<Fated>> living;
+    std::map<std::string, int64_t> accepted;
+    const auto tell = [&](const Channel<int>& channel, const std::string& name, int n) {
+      if (channel.Send(n).ok()) ++accepted[name];
+    };
+    for (int step = 0; step < 60; ++step) {
+      if (living.size() < 3) {
+        living.push_back(system.Spawn<Fated>());
+        system.RunUntilIdle();  // early mail has no mailbox
+      }
+      const size_t which = random.Below(living.size());
+      const Ref<Fated> fated = living[which];
+      const auto n = static_cast<int>(random.Below(step % 8 == 0 ? 4 : 2));
+      switch (random.Below(7)) {
+        case 0:
+          tell(fated[&Fated::plain], "plain", n);
+          break;
+        case 1:
+          tell(fated[&Fated::closed], "closed", n);
+          break;
+        case 2:
+          tell(fated[&Fated::newest], "newest", n);
+          break;
+        case 3:
+          tell(fated[&Fated::sorted], "sorted", n);
+          break;
+        case 4:
+          tell(fated[&Fated::waits], "waits", n);
+          break;
+        case 5:
+          system.Advance(absl::Milliseconds(random.Below(600)));
+          break;
+        default:
+          if (random.Below(4) == 0) system.Kill(fated.pid());
+          living.erase(living.begin() + static_cast<std::ptrdiff_t>(which));
+          break;
+      }
+      if (random.Below(3) == 0) {
+        system.RunUntilIdle();
+        ExpectLedgersBalance(system);
+      }
+    }
+    ExpectNothingLost(system);
+    for (const MailboxLedger& ledger : system.MailboxLedgers()) {
+      EXPECT_TRUE(ledger.actor.is_null());
+      rare += ledger.messages.accepted - ledger.messages.of(Fate::kHandled);
+      // What is passed on, and the calls of an actor to itself, no sender has counted here.
+      if (ledger.mailbox != "small" && ledger.mailbox != "call") {
+        EXPECT_EQ(ledger.messages.accepted, accepted[ledger.mailbox]) << ledger;
+      }
+    }
+  });
+  if (!SeedFromEnvironment()) EXPECT_GT(rare, 1000);
+}
+
+TEST(LedgerThreadsTest, EachMailboxBalancesWhenActorsDieUnderLoad) {
+  ActorSystem system({.threads = {.threads = 4}, .seed = 1, .log = &LogSink::Null()});
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Ref<Fated>> all;
+    for (int i = 0; i < 8; ++i) all.push_back(system.Spawn<Fated>());
+    const Ref<Script> sender = system.Spawn<Script>();
+    Do(sender, [all](Script&) {
+      for (int n = 0; n < 50; ++n) {
+        for (const Ref<Fated>& fated : all) {
+          (void)fated[&Fated::plain].Send(n % 2);
+          (void)fated[&Fated::waits].Send(n);
+          (void)fated[&Fated::newest].Send(n);
+        }
+      }
+    });
+    for (const Ref<Fated>& fated : all) fated[&Fated::plain].Tell(round % 4);
+    for (const Ref<Fated>& fated : all) system.Kill(fated.pid());
+    system.RequestStop(sender.pid());
+  }
+  EXPECT_TRUE(
+      system.executor().BlockUntil([&] { return system.live_actors() == 0; }, system.clock().Now() + absl::Minutes(1)));
+  EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
+  ExpectLedgersBalance(system);
+  EXPECT_EQ(system.Ledger().waiting, 0);
+  EXPECT_GT(system.Ledger().accepted, 0);
+}
+
+}  // namespace
+}  // namespace understudy
