@@ -102,9 +102,11 @@ class Actor {
                            mailboxes.IndexOf(place));
     });
   }
-  // A clause: calls are answered with `status`; tells are counted rejected.
+  // A clause: calls are answered with `status`, which is not OK; tells are
+  // counted rejected.
   template <class M>
   static auto Refuse(const internal::TypedMailbox<M>& mailbox, absl::Status status) {
+    UNDERSTUDY_CHECK(!status.ok(), "Refuse wants a status that is not OK: it is what the asker gets");
     return MakeClause<M>(internal::MessageHandler::Refusing(std::move(status)), mailbox.index());
   }
   template <internal::FixedString kName, class M>

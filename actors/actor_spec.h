@@ -16,6 +16,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/internal/handler.h"
 #include "understudy/actors/ref.h"
@@ -47,14 +48,30 @@ struct SpawnOptions {
   // Let go, on any thread, when nothing of the actor is left: after its Down, and
   // for one that was fenced when its handler has returned and its object is gone.
   std::shared_ptr<const void> held_until_gone;
-  // Set by OnOutcome.
+  // Set by OnOutcome, OnDown and WithEstate.
   std::shared_ptr<internal::MessageHandler> outcome_handler;
+  std::shared_ptr<internal::MessageHandler> down_handler;
+  std::shared_ptr<Estate> estate;
 
   // Names the handler of the parent that gets exactly one SpawnOutcome, before
   // any Down.
   template <class F>
   SpawnOptions&& OnOutcome(F handler) && {
     outcome_handler = internal::MakeSharedHandler<SpawnOutcome>(std::move(handler));
+    return std::move(*this);
+  }
+  // Names the handler of the parent that gets its Down: a monitor that is there
+  // from the beginning, so that the reason is known however soon it ends, and what
+  // it leaves (estate.h) is not lost. It cannot be taken back. Nothing for what a
+  // plain thread spawns.
+  template <class F>
+  SpawnOptions&& OnDown(F handler) && {
+    down_handler = internal::MakeHandler<Down>(std::move(handler));
+    return std::move(*this);
+  }
+  // What its predecessor left. The first spawn with these options takes it.
+  SpawnOptions&& WithEstate(Estate left) && {
+    if (!left.empty()) estate = std::make_shared<Estate>(std::move(left));
     return std::move(*this);
   }
 };

@@ -56,10 +56,11 @@ class MailboxClause {
 
   // The clause holds only while `guard` does: a const member function of the
   // actor, or a captureless callable that takes `const Self&`. It reads nothing
-  // but the actor, and runs on its turn only.
+  // but the actor, and runs on its turn only. Of several, as of several If, all
+  // must hold.
   template <class A>
   MailboxClause&& When(bool (A::*guard)() const) && {
-    draft_.MakeExtra().guard = internal::Guard(guard);
+    draft_.MakeExtra().AddGuard(internal::Guard(guard));
     return std::move(*this);
   }
   template <class F>
@@ -76,7 +77,7 @@ class MailboxClause {
   // The same for one mailbox of a MailboxArray, with its place.
   template <class A>
   MailboxClause&& WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
-    draft_.MakeExtra().guard = internal::Guard(guard, place);
+    draft_.MakeExtra().AddGuard(internal::Guard(guard, place));
     return std::move(*this);
   }
   // Only for messages of which `predicate(const Request&)` is true; the others
@@ -84,9 +85,7 @@ class MailboxClause {
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Request&>
   MailboxClause&& If(F predicate) && {
-    draft_.MakeExtra().predicate = [predicate = std::move(predicate)](const void* message) {
-      return predicate(*static_cast<const Request*>(message));
-    };
+    draft_.MakeExtra().template AddPredicate<Request>(std::move(predicate));
     return std::move(*this);
   }
   // Ranks take turns from the highest number; 0 unless given.
@@ -117,7 +116,7 @@ class MailboxClause {
   }
   template <class A>
   MailboxClause&& WhenFunction(bool (*guard)(const A&)) && {
-    draft_.MakeExtra().guard = internal::Guard(guard);
+    draft_.MakeExtra().AddGuard(internal::Guard(guard));
     return std::move(*this);
   }
 

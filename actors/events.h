@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 
@@ -16,6 +17,8 @@ struct Down {
   Pid pid;
   uint64_t monitor = 0;  // MonitorHandle::id()
   ExitReason reason;
+  // For the parent, in its first monitor: take `Down` by value to have it.
+  Estate estate;
 };
 
 // A linked actor has ended, or somebody called Exit; for actors that trap.

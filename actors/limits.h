@@ -124,6 +124,8 @@ inline constexpr size_t kLastWordsBytesMax = 1000;
 // Silence between a parent and its process child: one that is stopped or stuck
 // is noticed, one on a loaded machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
+// Why a node ended, in a file; Kubernetes reads so much of a termination log.
+inline constexpr size_t kEndReportBytesMax = 4096;
 // A flood of dead letters must not be a flood of lines.
 inline constexpr int kDeadLetterLinesPerSecond = 10;
 // How long a call may run when its caller gave nothing shorter.

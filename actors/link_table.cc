@@ -55,11 +55,6 @@ std::vector<Pid> LinkTable::Links() const {
   return peers;
 }
 
-uint64_t LinkTable::Monitor(Pid target) {
-  monitored_.emplace(++last_id_, target);
-  return last_id_;
-}
-
 Pid LinkTable::Demonitor(uint64_t id) {
   const auto it = monitored_.find(id);
   if (it == monitored_.end()) return Pid();

@@ -42,8 +42,10 @@ class LinkTable {
   // Peers to tell when this actor ends, in order of pid.
   std::vector<Pid> Links() const;
 
-  // This actor begins to monitor `target`; the id is for the Monitor signal.
-  uint64_t Monitor(Pid target);
+  // For a monitor; no other of this actor has it.
+  uint64_t NewId() { return ++last_id_; }
+  // This actor begins to monitor `target`; `id` is that of the Monitor signal.
+  void Monitor(uint64_t id, Pid target) { monitored_.emplace(id, target); }
   // Ends it. The target to send Demonitor to, or a null pid when it has fired
   // or was removed before.
   Pid Demonitor(uint64_t id);

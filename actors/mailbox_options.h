@@ -17,7 +17,8 @@ enum class Overflow {
   kFailActor,   // the actor exits with Overflow, the sender gets Full
 };
 
-// What happens to waiting tells when a supervisor restarts the actor.
+// What happens to tells that wait when the actor ends: they are dead letters, or
+// its successor gets them, if its parent, a supervisor for one, starts one (estate.h).
 enum class OnRestart { kDiscard, kKeep };
 
 // Whether a CrashReport may show what its messages say.

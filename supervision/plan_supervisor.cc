@@ -112,6 +112,7 @@ Children PlanSupervisor::List(const WhichChildren& query) {
 }
 
 void PlanSupervisor::Add(StartChild request, Replier<ChildStarted> replier) {
+  ForgetEstate(request.spec.id);  // of another child that had its id
   plan_->StartChild(std::move(request.spec), Remember(With(std::move(replier))), context().Now());
   CarryOut();
 }
@@ -134,6 +135,7 @@ void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const Chi
 }
 
 void PlanSupervisor::AddHanded(HandedStart request) {
+  ForgetEstate(request.id);  // of another child that had its id
   plan_->StartMember(std::move(request.id), std::move(request.start), Remember(std::move(request.answer)),
                      context().Now());
   CarryOut();
@@ -185,6 +187,7 @@ void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> 
 void PlanSupervisor::Delete(const DeleteChild& request, Replier<ChildDone> replier) {
   plan_->DeleteChild(request.id, Remember(With(std::move(replier))), context().Now());
   CarryOut();
+  ForgetEstate(request.id);
 }
 
 absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& request) {
@@ -203,30 +206,40 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   const auto found = lives_.find(outcome.pid);
   if (found == lives_.end()) return;
   const RestartPlan::LifeId life = found->second.id;
-  if (outcome.kind == SpawnOutcome::Kind::kStarted) {
-    plan_->Started(life, context().Now());
-  } else {
-    lives_.erase(found);
-    pids_.erase(life);
-    if (outcome.kind == SpawnOutcome::Kind::kIgnored) {
+  switch (outcome.kind) {
+    case SpawnOutcome::Kind::kStarted:
+      plan_->Started(life, context().Now());
+      CarryOut();
+      break;
+    case SpawnOutcome::Kind::kIgnored: {
+      const std::string id = found->second.child->id;
+      lives_.erase(found);
+      pids_.erase(life);
       plan_->Ignored(life, context().Now());
-    } else {
-      plan_->Failed(life, outcome.reason, context().Now());
+      CarryOut();
+      tokens_.erase(life);
+      ForgetEstate(id);
+      break;
     }
+    case SpawnOutcome::Kind::kFailed:
+      break;  // its Down is next, with the same reason and what it leaves
   }
-  CarryOut();
-  if (outcome.kind != SpawnOutcome::Kind::kStarted) tokens_.erase(life);
 }
 
-void PlanSupervisor::ChildDown(const Down& down) {
-  const auto found = lives_.find(down.pid);
-  if (found == lives_.end()) return;
-  const RestartPlan::LifeId life = found->second.id;
-  lives_.erase(found);
+void PlanSupervisor::ChildDown(Down down) {
+  auto ended = lives_.extract(down.pid);
+  if (ended.empty()) return;
+  const auto& [life, child] = ended.mapped();
+  if (!down.estate.empty()) estates_[child->id].Append(std::move(down.estate));
   pids_.erase(life);
   plan_->Down(life, down.reason, context().Now());
   CarryOut();
   tokens_.erase(life);
+  ForgetEstate(child->id);
+}
+
+void PlanSupervisor::ForgetEstate(const std::string& child) {
+  if (!estates_.empty() && !plan_->HasChild(child)) estates_.erase(child);
 }
 
 void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
@@ -274,9 +287,12 @@ void PlanSupervisor::NameChanged(const NameChange& change) {
 // ---- Actions.
 
 void PlanSupervisor::CarryOut() {
-  for (std::vector<Action> actions = plan_->TakeActions(); !actions.empty(); actions = plan_->TakeActions()) {
+  // Its own while it runs: what it does may come back here.
+  std::vector<Action> actions = plan_->TakeActions(std::exchange(spare_actions_, {}));
+  for (; !actions.empty(); actions = plan_->TakeActions(std::move(actions))) {
     for (Action& action : actions) CarryOut(action);
   }
+  spare_actions_ = std::move(actions);
 }
 
 void PlanSupervisor::CarryOut(Action& action) {
@@ -338,8 +354,14 @@ void PlanSupervisor::StartLife(const Action& action) {
     options.held_until_gone = std::make_shared<char>();
     tokens_[action.life] = options.held_until_gone;
   }
-  const Pid pid = context().SpawnMade(std::move(options).OnOutcome(&PlanSupervisor::Outcome), *std::move(make));
-  lives_[pid] = {action.life, context().Monitor(pid, &PlanSupervisor::ChildDown)};
+  Estate estate;
+  if (auto left = estates_.extract(action.child->id); !left.empty()) estate = std::move(left.mapped());
+  const Pid pid = context().SpawnMade(std::move(options)
+                                          .OnOutcome(&PlanSupervisor::Outcome)
+                                          .OnDown(&PlanSupervisor::ChildDown)
+                                          .WithEstate(std::move(estate)),
+                                      *std::move(make));
+  lives_[pid] = {action.life, action.child};
   pids_[action.life] = pid;
   plan_->Spawned(action.life, pid);
 }
@@ -409,9 +431,9 @@ void PlanSupervisor::Answer(Action& action) {
 
 void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
-  if (const LogSeverity severity = SeverityOf(event); context().Log().Wants(severity)) {
-    context().Log().Write(severity,
-                          OneLine(absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString())));
+  LogSink& log = context().Log();
+  if (const LogSeverity severity = SeverityOf(event); log.Wants(severity)) {
+    log.Write(severity, OneLine(absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString())));
   }
   if (spec_->on_event) spec_->on_event(event);
   for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);

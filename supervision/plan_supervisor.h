@@ -26,6 +26,7 @@
 #include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/mailbox.h"
@@ -81,7 +82,7 @@ class PlanSupervisor : public Supervisor {
   using MakeActor = std::function<std::unique_ptr<Actor>()>;
   struct Life {
     LifeId id = 0;
-    MonitorHandle monitor;  // its Down, not an exit, says that it has ended
+    std::shared_ptr<const ChildSpec> child;
   };
 
   // Requests.
@@ -113,7 +114,7 @@ class PlanSupervisor : public Supervisor {
 
   // Events.
   void Outcome(const SpawnOutcome& outcome);
-  void ChildDown(const Down& down);
+  void ChildDown(Down down);  // this, not an exit, says that a child has ended
   void SubscriberDown(const Down& down) { subscribers_.erase(down.pid); }
   void LinkedExit(const ExitEvent&) {}
   void ParentExit(const ExitEvent& exit) { BeginShutdown(exit.reason); }
@@ -130,6 +131,8 @@ class PlanSupervisor : public Supervisor {
   absl::StatusOr<MakeActor> MakerOf(const ChildSpec& child);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   Pid PidOf(LifeId life) const;
+  // When the child is forgotten, nobody is to have what it left.
+  void ForgetEstate(const std::string& child);
   void ArmEarliest();
   void Answer(Action& action);
   void Tell(SupervisionEvent event);
@@ -139,8 +142,11 @@ class PlanSupervisor : public Supervisor {
   const int shard_count_;
 
   absl::optional<RestartPlan> plan_;
+  std::vector<Action> spare_actions_;  // empty; keeps its memory
   std::map<Pid, Life> lives_;
   std::map<LifeId, Pid> pids_;
+  // What the last lives of children left for the next, by the child's id.
+  std::map<std::string, Estate> estates_;
   // Of exclusive children, until they are down and gone.
   std::map<LifeId, std::weak_ptr<const void>> tokens_;
   std::map<LifeId, std::weak_ptr<const void>> predecessors_;

@@ -42,7 +42,10 @@ RestartPlan::RestartPlan(const SupervisorSpec& spec, Random random)
   for (const ChildSpec& child : spec.children) Add(std::make_shared<const ChildSpec>(child));
 }
 
-std::vector<RestartPlan::Action> RestartPlan::TakeActions() { return std::exchange(actions_, {}); }
+std::vector<RestartPlan::Action> RestartPlan::TakeActions(std::vector<Action> spare) {
+  spare.clear();
+  return std::exchange(actions_, std::move(spare));
+}
 
 void RestartPlan::StartAll(MonotonicTime now) {
   UNDERSTUDY_CHECK(!plan_.has_value() && !start_done_, "StartAll is called once, first");
@@ -118,6 +121,8 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   child.timer = 0;
   if (child.state == State::kStopping) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
+  } else if (is_stopping()) {
+    EndWait(child);
   } else if (child.state == State::kBackoff || child.state == State::kParked) {
     WaitIsOver(child);
   } else if (child.state == State::kHeld) {
@@ -252,6 +257,8 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
     Reply(std::exchange(child.start_request, 0),
           absl::FailedPreconditionError(absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
+  } else if (is_stopping()) {  // nobody is started again
+    if (IsForgottenWhenDown(child)) Forget(child);
   } else if (!start_done_ && !child.has_started && !MayPark(child, reason)) {
     BeginStopAll(ExitReason::Failed(absl::FailedPreconditionError(what)).CausedBy(reason));
   } else {

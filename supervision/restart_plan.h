@@ -133,7 +133,8 @@ class RestartPlan {
   RestartPlan& operator=(const RestartPlan&) = delete;
 
   // What is to be done, oldest first. Carrying it out may call any input.
-  std::vector<Action> TakeActions();
+  // The memory of `spare` is used for the next ones.
+  std::vector<Action> TakeActions(std::vector<Action> spare = {});
 
   // Inputs: the first start, and the end.
   void StartAll(MonotonicTime now);
@@ -180,6 +181,7 @@ class RestartPlan {
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
   ChildCounts CountChildren() const { return counts_; }
   bool HasChild(Pid pid) const { return pids_.contains(pid); }
+  bool HasChild(absl::string_view id) const;
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
   bool is_stopping() const { return plan_.has_value() && plan_->kind == PlanKind::kStopAll; }
@@ -269,6 +271,7 @@ class RestartPlan {
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
   void WaitIsOver(Child& child);
+  void EndWait(Child& child);
   void StartOrHold(Child& child);
   void Hold(Child& child);
   void HoldAllWithPredecessors();

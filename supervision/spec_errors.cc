@@ -289,14 +289,14 @@ void Finder::FindInProcess(const ChildSpec& child) {
         absl::StrCat("'", child.process->node_name,
                      "' cannot be a node's name: at most 63 small letters, digits and inner hyphens"));
   }
-  const bool is_named = !child.process->node_name.empty();
-  nodes_[is_named ? child.process->node_name : child.id].push_back({Here(), is_named ? "process.node_name" : "id"});
   if (child.process->limits.memory_bytes < 0) {
     Add("process.limits.memory_bytes", absl::StrCat(child.process->limits.memory_bytes, " is negative; 0 is no limit"));
   }
   if (child.process->limits.open_files < 0) {
     Add("process.limits.open_files", absl::StrCat(child.process->limits.open_files, " is negative; 0 is no limit"));
   }
+  const bool is_named = !child.process->node_name.empty();
+  nodes_[is_named ? child.process->node_name : child.id].push_back({Here(), is_named ? "process.node_name" : "id"});
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {
       Add("process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));

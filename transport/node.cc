@@ -33,6 +33,7 @@
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
+#include "understudy/transport/end_report.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_stream.h"
@@ -83,6 +84,7 @@ class Node::Parts {
   // Waits for the time to end, then drains.
   int Run(const std::function<void()>& begin);
   void TreeEnded(const ExitReason& reason);
+  void ReportEnd(const ExitReason& tree, bool in_order);
   NodeCoreOptions CoreOptions();
   SessionTimes TimesFor(absl::string_view peer);
   absl::Status Listen();
@@ -105,7 +107,8 @@ class Node::Parts {
   std::atomic<bool> accepting_{false};
   std::atomic<bool> parent_gone_{false};
   std::atomic<bool> leaving_{false};
-  std::atomic<bool> tree_failed_{false};
+  absl::Mutex tree_mu_;
+  absl::optional<ExitReason> tree_failed_ ABSL_GUARDED_BY(tree_mu_);
 
   internal::Ticker ticker_;
   std::unique_ptr<Dialer> dialer_;
@@ -297,7 +300,10 @@ int Node::Parts::Drain(absl::Duration within) {
 
 void Node::Parts::TreeEnded(const ExitReason& reason) {
   if (reason.is_abnormal()) {
-    tree_failed_.store(true, std::memory_order_release);  // pairs with Run's load
+    {
+      absl::MutexLock lock(&tree_mu_);
+      tree_failed_ = reason;
+    }
     system_.log().Write(LogSeverity::kError,
                         absl::StrCat("node ", name(), " ends, because its tree did: ", reason.ToString()));
   }
@@ -311,14 +317,27 @@ int Node::Parts::Run(const std::function<void()>& begin) {
                                  {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}}};
   while (poll(wait.data(), wait.size(), -1) <= 0) {
   }
-  const bool failed = tree_failed_.load(std::memory_order_acquire);
+  absl::optional<ExitReason> tree_failed;
+  {
+    absl::MutexLock lock(&tree_mu_);
+    tree_failed = tree_failed_;
+  }
   const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
   const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
+  if (tree_failed.has_value()) ReportEnd(*tree_failed, /*in_order=*/status == 0);
   if (is_stuck_.load(std::memory_order_acquire)) {
     fflush(nullptr);
     _exit(kFailedExitStatus);
   }
-  return failed ? kFailedExitStatus : status;
+  return tree_failed.has_value() ? kFailedExitStatus : status;
+}
+
+void Node::Parts::ReportEnd(const ExitReason& tree, bool in_order) {
+  if (options_.end_report.empty()) return;
+  const std::string text =
+      internal::EndReportText({.node = name(), .exit_status = kFailedExitStatus, .tree = tree, .in_order = in_order});
+  const absl::Status written = internal::WriteEndReport(options_.end_report, text);
+  if (!written.ok()) system_.log().Write(LogSeverity::kError, written.message());
 }
 
 int Node::Parts::RunUntilSignal(Pid tree) {

@@ -61,6 +61,11 @@ struct NodeOptions {
   // What Drain gives the actors when the node is destroyed or RunUntilSignal
   // ends.
   absl::Duration drain_within = absl::Seconds(10);
+  // A file to be written when the tree has ended abnormally, in RunTree and
+  // RunUntilSignal: which supervisor gave up, with the whole chain of causes, in
+  // at most limits::kEndReportBytesMax bytes. Kubernetes shows what is in
+  // /dev/termination-log. Empty: none; the log has the same in any case.
+  std::string end_report;
   // Told what becomes of peers, on a thread of the transport; must not wait.
   std::function<void(const PeerEvent&)> on_peer;
   // Puts faults between nodes, in tests: wraps what dials.

@@ -140,6 +140,8 @@ class Activation {
   // The Replier was destroyed unused before the handler ended.
   void TakeBackAnswer() { answer_given_ = false; }
   void SetRoot(RootTask root) { held_->root = std::move(root); }
+  // The handler took the message by value.
+  void SetMoved() { is_moved = true; }
 
   // For ActorCore.
   void TakeMessage(Envelope* taken) {
@@ -157,6 +159,7 @@ class Activation {
     std::shared_ptr<MessageHandler> handler;  // pinned, for events
     std::exception_ptr exception;
     RootTask root;
+    uint64_t postponed_in = 0;  // the epoch of the behaviour in which it was postponed last
   };
   Held& Hold() {
     if (held_ == nullptr) held_ = std::make_unique<Held>();
@@ -170,6 +173,7 @@ class Activation {
   bool is_interleaved = false;
   bool has_failed = false;  // Fail was called, or it threw
   bool is_postponed = false;
+  bool is_moved = false;
   bool is_passed_on = false;  // and has its fate: it is counted already
   bool ends_receive = false;  // it is what a Receive waited for
   bool is_complete = false;

@@ -273,7 +273,6 @@ void ActorCell::SetLayout(const MailboxLayout& layout) {
     if (layout[i].has_bytes()) byte_gate(i).limit.store(layout[i].room_bytes(), std::memory_order_relaxed);
   }
   in_use_.store(static_cast<uint8_t>(layout.size()), std::memory_order_relaxed);
-  stage_.store(Stage::kOpen, std::memory_order_relaxed);
   // release: pairs with the acquire of senders, for the gates.
   layout_.store(&layout, std::memory_order_release);
 }

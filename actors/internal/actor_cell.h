@@ -183,8 +183,11 @@ class alignas(64) ActorCell {
   uint64_t owners_life() const { return life_.load(std::memory_order_relaxed); }
   // Begins a life, not idle: the caller schedules its first turn.
   void Open(uint64_t life);
-  // The constructor has run: from now on the gates decide.
+  // The constructor has run: these are the mailboxes. What others send is early
+  // until OpenGates.
   void SetLayout(const MailboxLayout& layout);
+  // From now on the gates decide.
+  void OpenGates() { stage_.store(Stage::kOpen, std::memory_order_relaxed); }
   // Oldest first, or null.
   Envelope* TakeInbound() {
     Envelope* const newest = inbound_.TakeAll();

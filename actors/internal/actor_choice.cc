@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "understudy/actors/internal/actor_core.h"
 
 namespace understudy::internal {
@@ -23,59 +24,76 @@ BehaviorTable* ActorCore::Effective() {
   return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
 }
 
-// Bit i is set when clause i's guard holds. Ends the actor when one throws.
-uint64_t ActorCore::HoldingGuards(const BehaviorTable& table) {
-  const uint64_t guarded = table.extra()->guarded;
-  const std::vector<ClauseExtra>& clauses = table.extra()->clauses;
-  uint64_t holding = ~guarded;
+// The clauses whose guards hold. Ends the actor when one throws.
+ClauseSet ActorCore::HoldingGuards(const BehaviorTable& table) {
+  ClauseSet holding;
+  holding.set();
+  if (!table.has_guards()) return holding;
+  const BehaviorExtra& extra = *table.extra();
   const std::exception_ptr thrown = CaughtInUserCode([&] {
-    for (uint64_t asked = guarded; asked != 0; asked &= asked - 1) {
-      const int clause = std::countr_zero(asked);
-      if (clauses[static_cast<size_t>(clause)].guard.Holds(*actor_)) holding |= uint64_t{1} << clause;
+    for (const uint8_t clause : extra.guarded) {
+      if (!extra.clauses[clause].Holds(*actor_)) holding.reset(clause);
     }
   });
-  if (is_fenced_) return 0;
+  if (is_fenced_) return {};
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
-  return has_exit_ ? 0 : holding;
+  return has_exit_ ? ClauseSet() : holding;
 }
 
-// The first message of the mailbox that a clause takes, and that clause.
-ActorCore::Choice ActorCore::ChooseIn(BehaviorTable& table, size_t place, uint64_t guards) {
+// The first clause from `first` on that takes the message; kNone when none
+// does, or a predicate has ended the actor.
+size_t ActorCore::ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message,
+                                  const ClauseSet& guards) {
+  for (size_t i = first; i != BehaviorTable::kNone; i = table.Next(i)) {
+    if (!guards[i]) continue;
+    const ClauseExtra* const extra = table.extra(i);
+    if (extra == nullptr || extra->predicate == nullptr) return i;
+    bool takes = false;
+    const std::exception_ptr thrown = CaughtInUserCode([&] { takes = extra->predicate(message.value()); });
+    if (is_fenced_) return BehaviorTable::kNone;
+    if (thrown != nullptr) {
+      SetExit(DescribeException(thrown), ExitCause::kOwn);
+      return BehaviorTable::kNone;
+    }
+    if (takes) return i;
+  }
+  return BehaviorTable::kNone;
+}
+
+// The first message of the mailbox for each rank of its clauses.
+void ActorCore::AddCandidates(BehaviorTable& table, size_t place, const ClauseSet& guards, Choices& candidates) {
+  const auto rank_of = [&](size_t clause) { return table.has_ranks() ? table.extra(clause)->rank : 0; };
+  size_t first = BehaviorTable::kNone;
+  absl::InlinedVector<int, 8> ranks;  // that have no message yet
+  for (size_t i = table.ClauseFor(place); i != BehaviorTable::kNone; i = table.Next(i)) {
+    if (!guards[i]) continue;
+    if (first == BehaviorTable::kNone) first = i;
+    if (std::find(ranks.begin(), ranks.end(), rank_of(i)) == ranks.end()) ranks.push_back(rank_of(i));
+  }
   Envelope* const newest = cell().queue(place).newest;
-  Envelope* before = newest;
-  do {
+  Envelope* before = nullptr;
+  while (!ranks.empty() && before != newest) {
+    if (before == nullptr) before = newest;
     Envelope* const envelope = before->next;
-    if (!envelope->has(Envelope::kIsPostponed)) {
-      bool is_selective = false;
-      for (size_t i = 0; i < table.size(); ++i) {
-        if (table.mailbox(i) != place || (guards >> i & 1U) == 0) continue;
-        is_selective = true;
-        const ClauseExtra* const extra = table.extra(i);
-        bool takes = extra == nullptr || extra->predicate == nullptr;
-        if (!takes) {
-          const std::exception_ptr thrown = CaughtInUserCode([&] { takes = extra->predicate(envelope->value()); });
-          if (is_fenced_) return {};
-          if (thrown != nullptr) {
-            SetExit(DescribeException(thrown), ExitCause::kOwn);
-            return {};
-          }
-        }
-        if (takes) return {.envelope = envelope, .before = before, .clause = i};
+    const size_t clause =
+        envelope->has(Envelope::kIsPostponed) ? BehaviorTable::kNone : ClauseThatTakes(table, first, *envelope, guards);
+    if (has_exit_ || is_fenced_) return;
+    if (clause != BehaviorTable::kNone) {
+      if (const auto rank = std::find(ranks.begin(), ranks.end(), rank_of(clause)); rank != ranks.end()) {
+        ranks.erase(rank);
+        candidates.push_back({.envelope = envelope, .before = before, .clause = clause});
       }
-      if (!is_selective) return {};
     }
     before = envelope;
-  } while (before != newest);
-  return {};
+  }
 }
 
 ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
-  const uint64_t guards = table.has_guards() ? HoldingGuards(table) : ~uint64_t{0};
+  const ClauseSet guards = HoldingGuards(table);
   Choices candidates;
   for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !has_exit_ && !is_fenced_;
        waiting &= waiting - 1) {
-    const Choice choice = ChooseIn(table, static_cast<size_t>(std::countr_zero(waiting)), guards);
-    if (choice.envelope != nullptr) candidates.push_back(choice);
+    AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
   return candidates;
 }

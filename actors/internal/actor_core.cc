@@ -32,7 +32,7 @@ ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(par
 
 ActorCore::~ActorCore() = default;
 
-Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make) {
+Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(parent);
@@ -40,6 +40,11 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeA
   auto birth = std::make_unique<Birth>();
   birth->make = std::move(make);
   birth->tells_outcome = !parent.is_null() && std::exchange(options.outcome_handler, nullptr) != nullptr;
+  birth->parents_monitor = parents_monitor;
+  options.down_handler = nullptr;
+  if (const auto estate = std::exchange(options.estate, nullptr); estate != nullptr) {
+    birth->estate = std::move(*estate);
+  }
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {
@@ -245,10 +250,10 @@ uint64_t ActorCore::OpenMask() {
   if (table == nullptr || IsHeld()) return 0;
   const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;
   if (!table->has_guards()) return table->mailboxes() & ~leased;
-  const uint64_t guards = HoldingGuards(*table);
+  const ClauseSet guards = HoldingGuards(*table);
   uint64_t mask = 0;
   for (size_t i = 0; i < table->size(); ++i) {
-    if ((guards >> i & 1U) != 0) mask |= uint64_t{1} << table->mailbox(i);
+    if (guards[i]) mask |= uint64_t{1} << table->mailbox(i);
   }
   return mask & ~leased;
 }

@@ -12,8 +12,9 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_ledger.cc, actor_asks.cc, actor_timers.cc, actor_life.cc
-// (start), actor_end.cc, actor_crash.cc, context.cc.
+// actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
+// actor_asks.cc, actor_timers.cc, actor_life.cc (start), actor_end.cc,
+// actor_crash.cc, context.cc.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -30,6 +31,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/actor_rare.h"
@@ -46,7 +48,8 @@ absl::Status UnansweredError(Pid callee);
 class ActorCore final : public CellOwner {
  public:
   // Begins a life in `system`. Any thread; the actor runs on its own turns.
-  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make);
+  // `parents_monitor`: the id of one that the parent has of it from the beginning, or 0.
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor = 0);
 
   // Runnable.
   void Run() override;
@@ -74,6 +77,8 @@ class ActorCore final : public CellOwner {
   void FinishStart();
 
   Pid SpawnChild(SpawnOptions options, MakeActor make);
+  // Names the handler of the parent's monitor `id` of `target`.
+  void AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void Link(Pid peer);
   void Unlink(Pid peer);
   uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
@@ -179,7 +184,7 @@ class ActorCore final : public CellOwner {
   // Ends the wait of a message in every ledger.
   void Leave(Envelope* envelope);
   void TakeOut(Envelope* envelope, Envelope* before);
-  void PutBack(Envelope* envelope);
+  void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
@@ -187,6 +192,14 @@ class ActorCore final : public CellOwner {
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
   void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
+
+  // actor_estate.cc.
+  uint64_t HeirsMonitor() const;
+  bool IsKept(const Envelope& envelope);
+  bool KeepEarly(Envelope* envelope);
+  Estate LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason);
+  void TakeEstate();
+  void TakeLegacy(const Legacy& legacy, Envelope* envelope);
 
   // actor_ledger.cc: every fate but handled, which the mailbox counts.
   LedgerBook::Counts& LedgerOf(size_t place);
@@ -204,9 +217,10 @@ class ActorCore final : public CellOwner {
   uint64_t Waiting() const { return has_mail_ & ~(rare_ == nullptr ? 0 : rare_->leased); }
   using Choices = absl::InlinedVector<Choice, 8>;
   Choices Candidates(BehaviorTable& table);
-  Choice ChooseIn(BehaviorTable& table, size_t place, uint64_t guards);
+  size_t ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message, const ClauseSet& guards);
+  void AddCandidates(BehaviorTable& table, size_t place, const ClauseSet& guards, Choices& candidates);
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
-  uint64_t HoldingGuards(const BehaviorTable& table);
+  ClauseSet HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.cc.
   void HandleMessage(BehaviorTable& table, const Choice& choice);
@@ -245,7 +259,7 @@ class ActorCore final : public CellOwner {
   void OnExitSignal(const Signal& signal);
   SentExits& SentExitsOf(const Event& event);
   void TakeSentExit(Event& event);
-  void OnDownSignal(const Signal& signal);
+  void OnDownSignal(Signal signal);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
   // What ends an actor: what it did, what it was told, or a Kill.
@@ -267,6 +281,7 @@ class ActorCore final : public CellOwner {
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
   void FireTimers();
+  void AddIdleEvent(const Timer& timer);
   void ArmExecutor();
   void AddBehaviorTimers(const BehaviorTable& table);
   void RemoveBehaviorTimers();
@@ -290,11 +305,12 @@ class ActorCore final : public CellOwner {
   void DropActivations(const ExitReason& reason);
   void DropHandlers();
   void LeaveRegistry();
-  void BuryWaiting(const ExitReason& reason);
-  void Bury(Envelope* rest, const ExitReason& reason);
+  // With `kept`, what the successor is to have goes there.
+  void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
+  void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
   void BuryEnded(Signal signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
-  void TellOfEnd(const ExitReason& reason);
+  void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
   void Free();
 
   // actor_crash.cc.

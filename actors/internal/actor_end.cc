@@ -58,15 +58,17 @@ void ActorCore::End() {
 
 // Names, what waits, exits and Downs: all that others see of the end.
 void ActorCore::EndLife(const ExitReason& reason) {
+  const uint64_t heir = HeirsMonitor();
+  std::vector<Envelope*> kept;
   LeaveRegistry();
-  BuryWaiting(reason);
+  BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
   TellOutcome(is_ignored_ && !is_fenced_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
-  Bury(cell().Close(), reason);
+  Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
   cell().ResetCounts();
   if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
-  TellOfEnd(reason);
+  TellOfEnd(reason, LeaveEstate(std::move(kept), reason), heir);
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {
@@ -113,20 +115,26 @@ void ActorCore::LeaveRegistry() {
   if (has_names_) system().registry().RemoveAll(self());
 }
 
-void ActorCore::BuryWaiting(const ExitReason& reason) {
+void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept) {
   if (has_mail_ == 0) return;
   for (size_t i = 0; i < layout().size(); ++i) {
     Queue& queue = cell().queue(i);
     while (queue.newest != nullptr) {
       Envelope* oldest = queue.newest->next;
       TakeOut(oldest, queue.newest);
-      Dispose(oldest, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      if (kept != nullptr && IsKept(*oldest)) {
+        kept->push_back(oldest);
+      } else {
+        Dispose(oldest, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      }
     }
   }
+  if (kept == nullptr) return;
+  std::sort(kept->begin(), kept->end(), [](const Envelope* a, const Envelope* b) { return a->stamp < b->stamp; });
 }
 
 // What arrived and was not sorted when the life ended.
-void ActorCore::Bury(Envelope* rest, const ExitReason& reason) {
+void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept) {
   const auto bury = [&](Envelope* envelope) {
     if (envelope->life != life()) {
       OnStale(envelope);
@@ -135,8 +143,16 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason) {
     if (envelope->kind == EnvelopeKind::kMessage) {
       if (envelope->has(Envelope::kIsEarly)) {
         cell().ReleaseEarly();
+        if (kept != nullptr && KeepEarly(envelope)) {
+          kept->push_back(envelope);
+          return;
+        }
       } else {
         Leave(envelope);
+        if (kept != nullptr && IsKept(*envelope)) {
+          kept->push_back(envelope);
+          return;
+        }
       }
       Dispose(envelope, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
@@ -171,7 +187,7 @@ void ActorCore::BuryEnded(Signal signal) {
   }
 }
 
-void ActorCore::TellOfEnd(const ExitReason& reason) {
+void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
     DropAsks();
     for (const auto& [id, target] : rare_->links.monitored()) {
@@ -181,7 +197,11 @@ void ActorCore::TellOfEnd(const ExitReason& reason) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
     for (const auto& [watcher, id] : rare_->links.watchers()) {
-      system().Post({.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason});
+      Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
+      if (watcher == parent() && id == heirs_monitor && !estate.empty()) {
+        down.payload = Payload::Of(std::move(estate));
+      }
+      system().Post(std::move(down));
     }
   }
   if (is_linked_to_parent_) {

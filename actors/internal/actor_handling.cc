@@ -39,7 +39,11 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::SettleMessage(Activation& activation) {
   if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
   if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
-    PutBack(std::exchange(activation.envelope, nullptr));
+    UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
+                     "Postpone of a call that has been answered, or whose Replier is elsewhere");
+    // The behaviour may have changed while its handler awaited.
+    const Activation::Held* const held = activation.held();
+    PutBack(std::exchange(activation.envelope, nullptr), held == nullptr || held->postponed_in == rare_->epoch);
     return;
   }
   const bool is_unanswered = activation.is_call() && !activation.answer_given();
@@ -132,6 +136,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
       return;
     }
   }
+  if (behavior_ != nullptr && behavior_->has_idle()) rare().last_message = system().clock().Now();
   MessageHandler& handler = table.handler(clause);
   const MessageHandler::Form form = handler.form();
   if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
@@ -139,7 +144,6 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
-  if (behavior_ != nullptr && behavior_->has_idle()) rare().last_message = system().clock().Now();
   if (form == MessageHandler::Form::kAwaits) {
     auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
     activation->TakeMessage(envelope);
@@ -158,7 +162,10 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   HandleAtOnce(envelope, handler);
 }
 
-bool ActorCore::IsStale(const Event& event) const { return event.epoch != 0 && event.epoch != rare_->epoch; }
+// Of a behaviour that is over, or of an idleness that a message has ended since.
+bool ActorCore::IsStale(const Event& event) const {
+  return event.epoch != 0 && (event.epoch != rare_->epoch || event.idle_since < rare_->last_message);
+}
 
 void ActorCore::HandleEvent() {
   Event event = std::move(rare_->events.front());
@@ -196,7 +203,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   RunHandler(activation, *handler);
 }
 
-// Only where the system is observed: it has a tracer, or keeps messages.
+// Only where handlers are observed.
 void ActorCore::Trace(absl::string_view what, const Activation& activation) {
   if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
   if (system().tracer() == nullptr) return;
@@ -271,7 +278,11 @@ bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
 void ActorCore::Postpone() {
   UNDERSTUDY_CHECK(current_ != nullptr && current_->source() == Activation::Source::kMessage,
                    "Postpone without a message in hand");
+  UNDERSTUDY_CHECK(!current_->is_passed_on, "Postpone of a message that has been passed on");
+  UNDERSTUDY_CHECK(!current_->is_moved, "Postpone in a handler that took its message, a ",
+                   current_->envelope->type->name(), ", by value: it was moved from; take const M&");
   current_->is_postponed = true;
+  if (current_->held() != nullptr) current_->held()->postponed_in = rare_->epoch;
 }
 
 void ActorCore::SendReply(Pid asker, Envelope* block) {

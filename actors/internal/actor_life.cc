@@ -51,6 +51,8 @@ bool ActorCore::Construct() {
     rare().options = std::move(birth->options);
     rare().tells_outcome = birth->tells_outcome;
   }
+  if (birth->parents_monitor != 0) links().OnMonitor(parent(), birth->parents_monitor);
+  if (!birth->estate.empty()) rare().inherited = std::move(birth->estate);
   if (birth->has_failed.has_value()) {
     SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
     return false;
@@ -74,6 +76,8 @@ bool ActorCore::Construct() {
   }
   stage_ = Stage::kStarting;
   cell().SetLayout(construction.layout());
+  TakeEstate();
+  cell().OpenGates();
   BeginStart();
   return true;
 }

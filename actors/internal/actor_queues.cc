@@ -90,12 +90,14 @@ void ActorCore::PublishLimits() {
 }
 
 // A message in hand goes back, in its place.
-void ActorCore::PutBack(Envelope* envelope) {
+void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;
   Queue& queue = cell().queue(place);
-  envelope->set(Envelope::kIsPostponed);
   envelope->set(Envelope::kWasInHand);
-  has_postponed_ = true;
+  if (waits_for_change) {
+    envelope->set(Envelope::kIsPostponed);
+    has_postponed_ = true;
+  }
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
     AddAsOwner(cell().byte_gate(place).limit, 0U - counted);

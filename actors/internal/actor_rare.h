@@ -19,6 +19,7 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/crash_report.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/ask_table.h"
@@ -37,9 +38,10 @@ struct Event {
   enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
   Kind kind = Kind::kTimer;
   uint64_t stamp = 0;
-  uint64_t id = 0;            // monitor or timer
-  uint64_t epoch = 0;         // of the behaviour, for its timers; 0 for others
-  bool is_sent_exit = false;  // kExit, kParentExit: by Exit, for which no room is kept
+  uint64_t id = 0;                                             // monitor or timer
+  uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
+  MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
+  bool is_sent_exit = false;                                   // kExit, kParentExit: by Exit, for which no room is kept
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
   Payload payload;
@@ -83,6 +85,8 @@ struct Birth {
   MakeActor make;
   std::unique_ptr<SpawnOptions> options;  // null for the plainest
   bool tells_outcome = false;             // the handler itself is the parent's
+  uint64_t parents_monitor = 0;           // and so is this one's
+  Estate estate;
   absl::optional<ExitReason> has_failed;  // before anything ran
 };
 
@@ -95,6 +99,7 @@ struct Rare {
   std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
+  Estate inherited;                    // until there are mailboxes for it
   LedgerBook::Page* ledger = nullptr;  // of fates other than handled
   std::vector<Envelope*> unsorted;     // came after what ends the actor
   std::list<Event> events;

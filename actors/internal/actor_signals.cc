@@ -36,7 +36,7 @@ void ActorCore::Act(Signal signal) {
       links().OnDemonitor(signal.from, signal.id);
       return;
     case SignalKind::kDown:
-      OnDownSignal(signal);
+      OnDownSignal(std::move(signal));
       return;
     case SignalKind::kRequestStop:
       OnRequestStop(signal);
@@ -113,14 +113,16 @@ void ActorCore::TakeSentExit(Event& event) {
   if (--sent.waiting == 0) event.payload.As<ExitEvent>().merged = std::exchange(sent.merged, 0);
 }
 
-void ActorCore::OnDownSignal(const Signal& signal) {
+void ActorCore::OnDownSignal(Signal signal) {
   if (!links().OnDown(signal.id)) return;
   const auto handler = rare().monitor_handlers.find(signal.id);
   if (handler == rare().monitor_handlers.end()) return;
+  Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
+  if (signal.payload.is_typed()) down.estate = std::move(signal.payload.As<Estate>());
   AddEvent({.kind = Event::Kind::kDown,
             .id = signal.id,
             .peer = signal.from,
-            .payload = Payload::Of(Down{.pid = signal.from, .monitor = signal.id, .reason = signal.reason}),
+            .payload = Payload::Of(std::move(down)),
             .handler = std::move(handler->second)});
   rare().monitor_handlers.erase(handler);
 }
@@ -136,8 +138,11 @@ void ActorCore::OnRequestStop(const Signal& signal) {
 Pid ActorCore::SpawnChild(SpawnOptions options, MakeActor make) {
   const bool is_linked = options.link == SpawnLink::kLinked;
   std::shared_ptr<MessageHandler> outcome = options.outcome_handler;
-  const Pid child = Spawn(system(), self(), std::move(options), std::move(make));
+  std::shared_ptr<MessageHandler> down = options.down_handler;
+  const uint64_t monitor = down == nullptr ? 0 : links().NewId();
+  const Pid child = Spawn(system(), self(), std::move(options), std::move(make), monitor);
   if (is_linked) links().OnLink(child);
+  if (down != nullptr) AddMonitor(monitor, child, std::move(down));
   if (outcome != nullptr) rare().outcome_handlers.emplace(child, std::move(outcome));
   return child;
 }
@@ -175,21 +180,24 @@ void ActorCore::Unlink(Pid peer) {
 }
 
 uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = links().Monitor(target);
-  rare().monitor_handlers.emplace(id, std::move(handler));
-  if (links().monitor_count() > limits::kMonitorsPerActorMax) {
-    system().Post(Signal{
-        .kind = SignalKind::kDown,
-        .from = target,
-        .to = self(),
-        .id = id,
-        .reason = ExitReason::Failed(MakeError(
-            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
-    return id;
-  }
-  if (is_ending_) return id;
+  const uint64_t id = links().NewId();
+  AddMonitor(id, target, std::move(handler));
+  if (is_ending_ || links().monitor_count() > limits::kMonitorsPerActorMax) return id;
   system().Post({.kind = SignalKind::kMonitor, .from = self(), .to = target, .id = id});
   return id;
+}
+
+void ActorCore::AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
+  links().Monitor(id, target);
+  rare().monitor_handlers.emplace(id, std::move(handler));
+  if (links().monitor_count() <= limits::kMonitorsPerActorMax) return;
+  system().Post(
+      Signal{.kind = SignalKind::kDown,
+             .from = target,
+             .to = self(),
+             .id = id,
+             .reason = ExitReason::Failed(MakeError(
+                 ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
 }
 
 void ActorCore::Demonitor(uint64_t id) {

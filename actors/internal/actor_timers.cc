@@ -41,10 +41,7 @@ void ActorCore::FireTimers() {
         const bool is_quiet = due <= now;
         if (is_quiet) {
           timer->since = now;
-          AddEvent({.kind = Event::Kind::kTimer,
-                    .epoch = rare().epoch,
-                    .payload = Payload::Of(TimerEvent{}),
-                    .handler = timer->handler});
+          AddIdleEvent(*timer);
         }
         const size_t place = timer->place;
         rare().behavior_timers[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
@@ -74,6 +71,17 @@ void ActorCore::FireTimers() {
         break;
     }
   }
+}
+
+// One at a time: while a handler that awaits holds the actor they do not pile up.
+void ActorCore::AddIdleEvent(const Timer& timer) {
+  const auto waits = [&](const Event& event) { return event.epoch == timer.epoch && event.handler == timer.handler; };
+  if (std::any_of(rare().events.begin(), rare().events.end(), waits)) return;
+  AddEvent({.kind = Event::Kind::kTimer,
+            .epoch = timer.epoch,
+            .idle_since = rare().last_message,
+            .payload = Payload::Of(TimerEvent{}),
+            .handler = timer.handler});
 }
 
 void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {

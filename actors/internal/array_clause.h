@@ -34,6 +34,9 @@ class BoundToElement {
   Element element_;
 };
 
+template <class F, class Element>
+struct FirstParameter<BoundToElement<F, Element>> : FirstParameter<F> {};
+
 // It takes the message, perhaps a Replier, and then an Element.
 template <class M, class F, class Element>
 constexpr bool TakesElement() {

@@ -1,6 +1,7 @@
 #include "understudy/actors/internal/behavior_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "understudy/actors/check.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy::internal {
 
@@ -49,15 +51,19 @@ void BehaviorTable::Delete(BehaviorTable* table) {
 }
 
 void BehaviorTable::PlaceClauses(BehaviorDraft& draft) {
-  std::fill_n(places(), place_count_, uint8_t{0});
-  for (size_t i = 0; i < clause_count_; ++i) {
+  // From the last, so that each finds the next of its mailbox.
+  std::array<uint8_t, limits::kMailboxesPerActorMax> firsts;
+  firsts.fill(kNone);
+  for (size_t i = clause_count_; i-- > 0;) {
     ClauseDraft& clause = draft.clauses[i];
+    uint8_t& first = firsts[clause.mailbox];
     new (handlers() + i) MessageHandler(std::move(clause.handler));
-    new (clause_marks() + i) ClauseMark{.mailbox = clause.mailbox, .is_interleaved = clause.is_interleaved};
-    const uint64_t bit = uint64_t{1} << clause.mailbox;
-    if ((mailboxes_ & bit) == 0 && place_count_ > 0) places()[clause.mailbox] = static_cast<uint8_t>(i);
-    mailboxes_ |= bit;
+    new (clause_marks() + i)
+        ClauseMark{.mailbox = clause.mailbox, .next = first, .is_interleaved = clause.is_interleaved};
+    first = static_cast<uint8_t>(i);
+    mailboxes_ |= uint64_t{1} << clause.mailbox;
   }
+  std::copy_n(firsts.begin(), place_count_, places());
 }
 
 void BehaviorTable::MakeClauseExtras(BehaviorDraft& draft) {
@@ -72,7 +78,7 @@ void BehaviorTable::MakeClauseExtras(BehaviorDraft& draft) {
   bool has_predicates = false;
   for (ClauseDraft& draft_clause : draft.clauses) {
     ClauseExtra clause = draft_clause.extra == nullptr ? ClauseExtra() : std::move(*draft_clause.extra);
-    if (!clause.guard.is_always()) extra.guarded |= uint64_t{1} << extra.clauses.size();
+    if (!clause.guard.is_always()) extra.guarded.push_back(static_cast<uint8_t>(extra.clauses.size()));
     has_predicates = has_predicates || clause.predicate != nullptr;
     extra.ranks.push_back(clause.rank);
     extra.clauses.push_back(std::move(clause));
@@ -81,8 +87,8 @@ void BehaviorTable::MakeClauseExtras(BehaviorDraft& draft) {
   extra.ranks.erase(std::unique(extra.ranks.begin(), extra.ranks.end()), extra.ranks.end());
   if (extra.ranks.size() == 1) extra.ranks = {};
   if (!extra.ranks.empty()) marks_ |= kHasRanks;
-  if (extra.guarded != 0) marks_ |= kHasGuards;
-  if (extra.ranks.empty() && extra.guarded == 0 && !has_predicates) marks_ |= kIsSimple;
+  if (!extra.guarded.empty()) marks_ |= kHasGuards;
+  if (extra.ranks.empty() && extra.guarded.empty() && !has_predicates) marks_ |= kIsSimple;
 }
 
 }  // namespace understudy::internal

@@ -1,5 +1,5 @@
 // BehaviorTable: the clauses of a behaviour, in one piece of memory: 24 bytes,
-// then for each clause a handler and a mark of two bytes, then where the clause
+// then for each clause a handler and a mark of three bytes, then where the clause
 // of each mailbox is, unless that is plain, then the name. What few behaviours
 // have (guards, predicates, ranks, times, hooks) lies in BehaviorExtra, which is
 // there only when there is any of it.
@@ -9,6 +9,8 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_BEHAVIOR_TABLE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_BEHAVIOR_TABLE_H_
 
+#include <algorithm>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,10 +21,12 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/guard.h"
 #include "understudy/actors/internal/hook.h"
 #include "understudy/actors/internal/message_handler.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 
 namespace understudy::internal {
@@ -32,7 +36,26 @@ inline constexpr uint16_t kQuotaDefault = 16;
 
 // What few clauses have besides a handler.
 struct ClauseExtra {
+  bool Holds(const Actor& actor) const {
+    const auto holds = [&](const Guard& one) { return one.Holds(actor); };
+    return guard.Holds(actor) && std::all_of(more_guards.begin(), more_guards.end(), holds);
+  }
+  void AddGuard(Guard added) {
+    if (guard.is_always()) {
+      guard = added;
+    } else {
+      more_guards.push_back(added);
+    }
+  }
+  template <class Message, class F>
+  void AddPredicate(F added) {
+    predicate = [before = std::move(predicate), added = std::move(added)](const void* message) {
+      return (before == nullptr || before(message)) && added(*static_cast<const Message*>(message));
+    };
+  }
+
   Guard guard;
+  std::vector<Guard> more_guards;
   std::function<bool(const void*)> predicate;  // null: every message
   int rank = 0;
   uint16_t quota = kQuotaDefault;
@@ -41,7 +64,10 @@ struct ClauseExtra {
 // A clause for a mailbox, before it is in a table.
 struct ClauseDraft {
   ClauseDraft(MessageHandler its_handler, int its_mailbox)
-      : handler(std::move(its_handler)), mailbox(static_cast<uint8_t>(its_mailbox)) {}
+      : handler(std::move(its_handler)), mailbox(static_cast<uint8_t>(its_mailbox)) {
+    UNDERSTUDY_CHECK(its_mailbox >= 0 && its_mailbox < limits::kMailboxesPerActorMax,
+                     "a clause for a mailbox that is not made yet: declare behaviors after the members they use");
+  }
   ClauseExtra& MakeExtra() {
     if (extra == nullptr) extra = std::make_unique<ClauseExtra>();
     return *extra;
@@ -71,7 +97,7 @@ struct EventEntry {
 struct BehaviorExtra {
   std::vector<ClauseExtra> clauses;  // of all clauses, or empty
   std::vector<int> ranks;            // from the top, each once; empty when there is but one
-  uint64_t guarded = 0;              // bit i: clause i has a guard
+  std::vector<uint8_t> guarded;      // the clauses that have guards
   std::vector<TimerEntry> timers;
   std::vector<EventEntry> events;  // of a Receive only
   BehaviorHooks hooks;
@@ -93,7 +119,7 @@ struct BehaviorDraft {
 
 class BehaviorTable {
  public:
-  static constexpr size_t kClausesMax = 64;  // one bit each while choosing
+  static constexpr size_t kClausesMax = 255;
   static constexpr size_t kNameBytesMax = 255;
 
   // CHECKs that there are at most kClausesMax. Of a longer name only the first
@@ -127,6 +153,9 @@ class BehaviorTable {
   const ClauseExtra* extra(size_t clause) const {
     return extra_ == nullptr || extra_->clauses.empty() ? nullptr : &extra_->clauses[clause];
   }
+  // The next clause of the same mailbox, or kNone.
+  static constexpr size_t kNone = 255;
+  size_t Next(size_t clause) { return clause_marks()[clause].next; }
   // The first clause of a mailbox that is named.
   size_t ClauseFor(size_t mailbox) { return (marks_ & kIsInOrder) != 0 ? mailbox : places()[mailbox]; }
 
@@ -134,6 +163,7 @@ class BehaviorTable {
   friend class BehaviorPtr;
   struct ClauseMark {
     uint8_t mailbox;
+    uint8_t next;
     bool is_interleaved;
   };
   static constexpr uint8_t kIsSimple = 1;
@@ -164,6 +194,9 @@ class BehaviorTable {
   uint8_t marks_ = 0;
 };
 static_assert(sizeof(BehaviorTable) == 24);
+
+// Bit i: clause i.
+using ClauseSet = std::bitset<BehaviorTable::kClausesMax>;
 
 inline void BehaviorPtr::Share() {
   if (table_ != nullptr) ++table_->users_;

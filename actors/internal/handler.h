@@ -44,6 +44,43 @@ struct HandlerClass<R (A::*)(Args...) const noexcept> {
   using type = A;
 };
 
+// The type of its first parameter; void when it has none, or when that is a
+// template's.
+template <class F>
+struct FirstParameter {
+  using type = void;
+};
+template <class R, class First, class... Rest>
+struct FirstParameter<R (*)(First, Rest...)> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...)> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) const> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) noexcept> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) const noexcept> {
+  using type = First;
+};
+template <class F>
+  requires requires { &F::operator(); }
+struct FirstParameter<F> {
+  using type = typename FirstParameter<decltype(&F::operator())>::type;
+};
+
+// Calling it leaves the message moved from.
+template <class F, class Request>
+inline constexpr bool kMovesMessage =
+    std::is_same_v<typename FirstParameter<F>::type, Request> && !std::is_trivially_copyable_v<Request>;
+
 // Calls `handler` on `self` with `args`.
 template <class F, class... Args>
 decltype(auto) CallHandler(F& handler, Actor& self, Args&&... args) {
@@ -164,6 +201,7 @@ class TypedHandler {
 
   void Run(Actor& self, Activation& activation) {
     Request& request = activation.As<Request>();
+    if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
     if constexpr (CanCallHandler<F, Request&&>()) {
       using R = decltype(CallHandler(handler_, self, std::move(request)));
       using Result = typename TaskResult<R>::type;

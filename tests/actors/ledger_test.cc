@@ -3,7 +3,6 @@
 
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +59,7 @@ class Fated final : public Actor {
  private:
   absl::Status Plain(int n) {
     if (n == 1) return absl::InvalidArgumentError("1 is not welcome");
-    if (n == 2) throw std::runtime_error("2 is fatal");
+    if (n == 2) Fail(absl::InternalError("2 is fatal"));
     if (n == 3) Become(second_);
     return absl::OkStatus();
   }

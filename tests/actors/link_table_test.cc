@@ -53,8 +53,10 @@ TEST(LinkTableTest, AnOldAcknowledgementDoesNotEndANewerUnlink) {
 TEST(LinkTableTest, AMonitorFiresOnceOrIsRemoved) {
   // semantics 5.6
   LinkTable table;
-  const uint64_t first = table.Monitor(kPeer);
-  const uint64_t second = table.Monitor(kPeer);
+  const uint64_t first = table.NewId();
+  table.Monitor(first, kPeer);
+  const uint64_t second = table.NewId();
+  table.Monitor(second, kPeer);
   EXPECT_NE(first, second);
   EXPECT_TRUE(table.OnDown(first));
   EXPECT_FALSE(table.OnDown(first));

@@ -119,6 +119,70 @@ TEST_F(TickerTest, TwoIdlesDoNotDisturbEachOther) {
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("short 4", "long 6", "short 8"));
 }
 
+// Says when it has had nothing to do for two seconds.
+class Idler final : public Actor {
+ public:
+  Mailbox<"dropped", int> dropped{this};
+  Mailbox<"poke", int> poke{this};
+  Mailbox<"hold", int> hold{this};  // so many seconds
+  Idler(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
+  Next Start() override {
+    begin_ = context().Now();
+    return idling_;
+  }
+
+ private:
+  void Note(const char* what) { out_.Tell(absl::StrCat(what, " ", absl::ToInt64Seconds(context().Now() - begin_))); }
+  Task<> Hold(int seconds) {
+    auto asked = silent_.Ask(1, absl::Seconds(seconds));
+    (void)co_await asked;
+    Note("held until");
+  }
+
+  const Channel<std::string> out_;
+  const Channel<Call<int, int>> silent_;
+  MonotonicTime begin_;
+  Behavior idling_{"idling", Drop(dropped), On(poke, [this] { Note("poke"); }), On(hold, &Idler::Hold),
+                   Idle(absl::Seconds(2), [this] { Note("idle"); })};
+};
+
+class IdlerTest : public ActorTest {
+ protected:
+  IdlerTest() : out_(system()), silent_(system()), idler_(system().Spawn<Idler>(out_.channel(), silent_.channel())) {
+    system().RunUntilIdle();
+  }
+
+  Probe<std::string> out_;
+  Probe<Call<int, int>> silent_;
+  Ref<Idler> idler_;
+};
+
+TEST_F(IdlerTest, WhatIsDroppedIsAMessageToo) {
+  for (int n = 0; n < 5; ++n) {
+    idler_[&Idler::dropped].Tell(n);
+    system().Advance(absl::Seconds(1));
+  }
+  out_.ExpectNothing();
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("idle 6"));
+}
+
+TEST_F(IdlerTest, DoesNotPileUpWhileAHandlerAwaits) {
+  idler_[&Idler::hold].Tell(9);
+  system().Advance(absl::Seconds(9));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("held until 9", "idle 9"));
+}
+
+TEST_F(IdlerTest, DoesNotComeAfterAMessageThatCameBeforeIt) {
+  idler_[&Idler::hold].Tell(3);
+  system().Advance(absl::Seconds(1));
+  idler_[&Idler::poke].Tell(1);  // waits while it is held
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("held until 3", "poke 3"));
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("idle 5"));
+}
+
 TEST_F(TickerTest, AtIsWallTimeAndAPastOneComesAtOnce) {
   Switch("at");
   system().Advance(absl::Seconds(9));

@@ -81,7 +81,8 @@ def run_program(command):
 def measure(options, commands, threads, run=run_program, say=lambda text: print(text, file=sys.stderr, flush=True)):
     """Runs everything; returns ({workload: {system: [Run]}}, failures). A system that failed in a workload is not run
     in it again, and has no row there."""
-    runs = {workload.name: {system: [] for system in options.systems} for workload in options.workloads}
+    runs = {workload.name: {system: [] for system in options.systems if system in workload.systems}
+            for workload in options.workloads}
     failures = []
     for repeat in range(options.repeats):
         # Each system is the first of a repeat in its turn.

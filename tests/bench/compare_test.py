@@ -118,6 +118,18 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual([len(done["ring"][system]) for system in workloads.SYSTEMS], [3, 3, 3])
         self.assertEqual(failures, [])
 
+    def test_a_system_that_has_nothing_of_the_kind_is_not_run(self):
+        options = compare.parse(["--workloads=restart", "--repeats=1", "--scale=0.01"])
+        ran = []
+
+        def run(command):
+            ran.append(command[0])
+            return line(options.workloads[0], count=command[2])
+
+        done, failures = compare.measure(options, self.commands(), 2, run, say=lambda text: None)
+        self.assertEqual((ran, failures), (["understudy", "erlang"], []))
+        self.assertEqual(sorted(done["restart"]), ["erlang", "understudy"])
+
     def test_a_wrong_count_fails_and_leaves_no_row(self):
         options = compare.parse(["--workloads=ring", "--repeats=2", "--scale=0.0001"])
 
@@ -143,8 +155,8 @@ class PeersTest(unittest.TestCase):
     def test_each_workload_has_a_program_in_each_peer(self):
         here = os.path.dirname(os.path.realpath(__file__))
         for workload in workloads.WORKLOADS:
-            for path in (f"erlang/bench_{workload.name}.erl", f"caf/{workload.name}.cc"):
-                self.assertTrue(os.path.exists(os.path.join(here, path)), path)
+            for system, path in (("erlang", f"erlang/bench_{workload.name}.erl"), ("caf", f"caf/{workload.name}.cc")):
+                self.assertEqual(os.path.exists(os.path.join(here, path)), system in workload.systems, path)
         self.assertEqual(sorted(["understudy", *peers.PACKAGES]), sorted(workloads.SYSTEMS))
 
 

@@ -80,7 +80,7 @@ def build_caf(source, cache):
             _run(CAF_COMPILE + [main, own, "-o", "caf_" + workload.name] + CAF_LINK, folder)
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(build, WORKLOADS))
+            list(pool.map(build, [workload for workload in WORKLOADS if "caf" in workload.systems]))
         open(os.path.join(folder, "done"), "w", encoding="utf-8").close()
 
     def run(workload, operations, threads):

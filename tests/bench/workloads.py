@@ -4,7 +4,9 @@ import collections
 
 # operations: how many each run does, a multiple of 600 so that each producer and each player has the same share;
 # chosen so that the slowest system takes a few seconds. by_bytes: what is measured is memory, not time.
-Workload = collections.namedtuple("Workload", "name operation operations by_bytes")
+# systems: who has it.
+Workload = collections.namedtuple("Workload", "name operation operations by_bytes systems",
+                                  defaults=(("understudy", "erlang", "caf"),))
 
 WORKLOADS = [
     Workload("ping_pong", "round trip", 3_000_000, False),
@@ -16,6 +18,7 @@ WORKLOADS = [
     Workload("ask", "ask", 1_200_000, False),
     Workload("become", "message", 6_000_000, False),
     Workload("guard_miss", "message", 3_000_000, False),
+    Workload("restart", "restart", 60_000, False, ("understudy", "erlang")),
     Workload("idle_memory", "bytes/actor", 1_000_200, True),
 ]
 SYSTEMS = ["understudy", "erlang", "caf"]

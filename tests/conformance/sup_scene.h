@@ -58,7 +58,7 @@ class Chronicle {
         {Kind::kStarted, "start"}, {Kind::kIgnored, "decline"},  {Kind::kStartFailed, "fail"},
         {Kind::kExited, "exit"},   {Kind::kRestarting, "again"}, {Kind::kBackoff, "later"},
         {Kind::kStopped, "stop"},  {Kind::kGaveUp, "give up"},   {Kind::kShutdown, "shutdown"},
-        {Kind::kParked, "park"}};
+        {Kind::kParked, "park"},   {Kind::kHeld, "hold"}};
     const bool has_reason =
         event.kind == Kind::kExited || event.kind == Kind::kStopped || event.kind == Kind::kShutdown;
     std::string line = words->at(event.kind);
@@ -239,9 +239,13 @@ class SupScene {
     return type == RestartType::kPermanent ? Perm(name) : type == RestartType::kTransient ? Trans(name) : Temp(name);
   }
 
+  // Writes down what supervisors tell.
+  std::function<void(const SupervisionEvent&)> Hearer() {
+    return [account = account_](const SupervisionEvent& event) { account->chronicle.Hear(event); };
+  }
   // Starts the tree, and waits until it has started or failed to.
   SupervisorRef Launch(SupervisorBuilder tree) {
-    tree.OnEvent([account = account_](const SupervisionEvent& event) { account->chronicle.Hear(event); });
+    tree.OnEvent(Hearer());
     const ActorSpec<SupervisorRef> spec = tree;
     return SupervisorRef(LaunchMade(spec.make));
   }

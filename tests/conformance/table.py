@@ -22,7 +22,8 @@ Each row is one case of a list: OTP's own test suites (`OTP PRC-12`), the work o
 event-based actors (`EBA 12`). A test cites its rows in a comment directly above it, wherever it lies under `tests/`;
 this table is made from those comments and `rows.txt` by `tests/conformance/table.py`, and `table_test` and
 `table_tree_test` hold it to them. A race is run with a thousand seeds under the seeded executor, and a thousand times
-on the thread pool, where the thread sanitizer watches it: both cases stand in the table.
+on the thread pool, where the thread sanitizer watches it: both cases stand in the table. A test of `otp_sup_*` is one
+scenario, run with a hundred seeds and twenty times on four threads.
 
 Where a row and the semantics of this library differ, the semantics win, and the row's state says how.
 

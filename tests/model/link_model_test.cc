@@ -92,7 +92,8 @@ class Actors {
         }
         break;
       case Act::Kind::kMonitor: {
-        const uint64_t id = actor.table.Monitor(PidOf(act.peer));
+        const uint64_t id = actor.table.NewId();
+        actor.table.Monitor(id, PidOf(act.peer));
         actor.monitor = id;
         ++actor.monitors;
         Send(me, act.peer, {Signal::Kind::kMonitor, id});

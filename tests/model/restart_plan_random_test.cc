@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
@@ -40,9 +43,23 @@ SupervisorSpec RandomSpec(Random& random) {
     if (random.Below(3) == 0) child.registered_as = child.id;
     if (random.Below(3) == 0) child.backoff = RestartBackoff{.give_up_after_attempts = 5};
     if (random.Below(4) == 0 && child.restart != RestartType::kPermanent) child.significant = true;
+    if (child.restart != RestartType::kTemporary) {
+      child.exclusive = random.Below(3) == 0;
+      if (random.Below(4) == 0) child.budget = RestartBudget{1, absl::Seconds(5)};
+    }
     spec.children.push_back(child);
   }
   spec.auto_shutdown = static_cast<AutoShutdown>(random.Below(3));
+  if (random.Below(4) == 0 && !spec.children.empty()) {  // a pool of the first
+    auto pool = std::make_shared<PoolSpec>();
+    pool->child = spec.children[0];
+    pool->child.registered_as = "";
+    spec.pool = std::move(pool);
+    spec.children.clear();
+    spec.strategy = RestartStrategy::kOneForOne;
+  } else if (spec.strategy == RestartStrategy::kOneForOne) {
+    spec.stops_together = random.Below(2) == 0;
+  }
   return spec;
 }
 
@@ -73,14 +90,18 @@ class RandomRun {
   }
 
  private:
+  ExitReason AnyReason() {
+    const uint64_t choice = random_.Below(4);
+    return choice == 0 ? ExitReason::Killed() : choice == 1 ? ExitReason::KilledHandlerRunning() : ExitReason::Normal();
+  }
   std::string AnyId() { return std::string(1, "abcdefxy"[random_.Below(8)]); }
 
   void Step() {
     const std::string id = AnyId();
-    switch (random_.Below(10)) {
+    switch (random_.Below(12)) {
       case 0:
       case 1:
-        if (plan_.IsUp(id)) plan_.Exit(id, random_.Below(2) == 0 ? ExitReason::Normal() : ExitReason::Killed());
+        if (plan_.IsUp(id)) plan_.Exit(id, AnyReason());
         break;
       case 2:
         if (plan_.IsUp(id)) plan_.Started(id);
@@ -91,7 +112,11 @@ class RandomRun {
         }
         break;
       case 4:
-        plan_.StartChild({.id = id});
+        if (spec_.pool != nullptr) {
+          plan_.StartMember(id);
+        } else {
+          plan_.StartChild({.id = id});
+        }
         break;
       case 5:
         plan_.Terminate(id);
@@ -104,6 +129,12 @@ class RandomRun {
         break;
       case 8:
         plan_.FreeName(id);
+        break;
+      case 9:
+        if (plan_.IsStuck(id)) plan_.Gone(id);
+        break;
+      case 10:
+        if (plan_.IsUp(id)) plan_.TerminatePid(Pid(1, 1, plan_.LifeOf(id)));
         break;
       default:
         plan_.Pass(absl::Milliseconds(random_.Below(8000)));

@@ -117,9 +117,12 @@ class PlanDriver {
   // The child is killed, and its handler runs on, until it is Gone.
   void KillStuck(const std::string& id) { Exit(id, ExitReason::KilledHandlerRunning()); }
   void Gone(const std::string& id) {
-    plan_.Gone(stuck_.at(id), now_);
+    const RestartPlan::LifeId life = stuck_.at(id).life;
+    stuck_.erase(id);
+    plan_.Gone(life, now_);
     Carry();
   }
+  bool IsStuck(const std::string& id) const { return stuck_.contains(id); }
   void FreeName(const std::string& name) {
     plan_.NameFreed(name, now_);
     Carry();
@@ -206,7 +209,7 @@ class PlanDriver {
         break;
       case Action::Kind::kAwaitGone:
         log_.push_back(absl::StrCat("await gone ", id_of_.at(action.life)));
-        stuck_[id_of_.at(action.life)] = action.life;
+        stuck_[id_of_.at(action.life)] = {action.life, place_of_.at(action.life)};
         break;
       case Action::Kind::kReport:
         events_.push_back(action.event);
@@ -225,7 +228,11 @@ class PlanDriver {
     const std::string& id = action.child->id;
     log_.push_back(absl::StrCat("start ", id));
     id_of_[action.life] = id;
+    place_of_[action.life] = PlaceOf(id);
     if (life_.contains(id)) log_.push_back(absl::StrCat("BUG: ", id, " runs already"));
+    if (const auto stuck = stuck_.find(id); stuck != stuck_.end() && stuck->second.place == PlaceOf(id)) {
+      log_.push_back(absl::StrCat("BUG: the handler of the last ", id, " runs still"));
+    }
     plan_.Spawned(action.life, Pid(1, 1, action.life));
     const StartResult result = ResultFor(id);
     if (result == StartResult::kFails) {
@@ -236,6 +243,14 @@ class PlanDriver {
       life_[id] = action.life;
       if (result == StartResult::kStarts) plan_.Started(action.life, now_);
     }
+  }
+
+  // 0 when there is no such child.
+  uint64_t PlaceOf(const std::string& id) const {
+    for (const ChildInfo& child : plan_.WhichChildren()) {
+      if (child.id == id) return child.place;
+    }
+    return 0;
   }
 
   StartResult ResultFor(const std::string& id) const {
@@ -265,7 +280,12 @@ class PlanDriver {
   std::map<RestartPlan::RequestId, absl::Status> replies_;
   std::map<RestartPlan::RequestId, int> answers_;
   std::set<RestartPlan::LifeId> asked_;
-  std::map<std::string, RestartPlan::LifeId> stuck_;
+  std::map<RestartPlan::LifeId, uint64_t> place_of_;
+  struct Stuck {
+    RestartPlan::LifeId life = 0;
+    uint64_t place = 0;
+  };
+  std::map<std::string, Stuck> stuck_;
   std::deque<Action> actions_;
   std::vector<std::string> log_;
   std::vector<SupervisionEvent> events_;

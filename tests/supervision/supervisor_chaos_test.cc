@@ -53,12 +53,19 @@ struct Mood {
   enum class Stop { kStops, kIgnores, kTakesTime, kEndsNormally, kFails };
   Start start = Start::kRuns;
   Stop stop = Stop::kStops;
+  int starts_left = 0;  // so many more are as `start` says, then they run
+
+  Start NextStart() {
+    if (starts_left == 0) return Start::kRuns;
+    --starts_left;
+    return start;
+  }
 };
 
 class Child final : public Actor {
  public:
   using Living = std::map<Pid, std::string>;
-  Child(std::string id, std::shared_ptr<const Mood> mood, Living* living)
+  Child(std::string id, std::shared_ptr<Mood> mood, Living* living)
       : id_(std::move(id)), mood_(std::move(mood)), living_(living) {}
   ~Child() override { living_->erase(self_); }
 
@@ -69,7 +76,7 @@ class Child final : public Actor {
     self_ = context().Self();
     living_->emplace(self_, id_);
     context().TrapExits([](const ExitEvent&) {}, &Child::Asked);
-    switch (mood_->start) {
+    switch (mood_->NextStart()) {
       case Mood::Start::kRuns:
         return being_;
       case Mood::Start::kFails:
@@ -111,7 +118,7 @@ class Child final : public Actor {
   }
 
   const std::string id_;
-  const std::shared_ptr<const Mood> mood_;
+  const std::shared_ptr<Mood> mood_;
   Living* const living_;
   Pid self_;
   Behavior being_{"being", On(end, &Child::DoEnd), On(finish, &Child::DoFinish)};
@@ -257,6 +264,7 @@ class Chaos {
       case 4:
         if (auto found = moods_.find(AnyId()); found != moods_.end()) {
           found->second->start = static_cast<Mood::Start>(random_.Below(7));
+          found->second->starts_left = 1 + static_cast<int>(random_.Below(3));
           if (!has_requests_ && found->second->start == Mood::Start::kDeclines) {
             found->second->start = Mood::Start::kRuns;  // it would stay stopped
           }

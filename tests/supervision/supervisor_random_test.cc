@@ -271,7 +271,11 @@ class RandomTree {
         break;
       }
       case Kind::kRestarting:
+        EXPECT_FALSE(reign.is_stopping) << event << " while it stops";
         reign.counted.push_back(event.time);
+        break;
+      case Kind::kBackoff:
+        EXPECT_FALSE(reign.is_stopping) << event << " while it stops";
         break;
       case Kind::kShutdown:
         EXPECT_FALSE(reign.is_stopping) << event << ", twice";

@@ -369,7 +369,11 @@ class RemoteNode {
   }
   const std::string& address() const { return address_; }
   OsProcess& process() { return *process_; }
-  ExitReason WaitForEnd() { return end_->Wait().value_or(ExitReason::Stuck()); }
+  // Without what it said before.
+  ExitReason WaitForEnd() {
+    const ExitReason end = end_->Wait().value_or(ExitReason::Stuck());
+    return ExitReason::FromParts({.kind = end.kind(), .os_value = end.os_value()});
+  }
 
  private:
   const std::shared_ptr<Latch<ExitReason>> end_ = std::make_shared<Latch<ExitReason>>();

@@ -1,0 +1,114 @@
+// Estates: what an actor leaves, and what it is left.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/estate.h"
+#include "understudy/actors/internal/actor_core.h"
+
+namespace understudy::internal {
+namespace {
+
+// The same message, with room for what its new mailbox counts.
+Envelope* WithCallPart(Envelope* envelope, MonotonicTime now) {
+  if (envelope->has(Envelope::kHasCallPart)) return envelope;
+  Envelope* made = Envelope::Make(EnvelopeKind::kMessage, *envelope->type, /*has_call_part=*/true);
+  envelope->type->move(made->value(), envelope->value());
+  made->SetMade();
+  made->set_sender(envelope->sender());
+  made->mailbox = envelope->mailbox;
+  made->call().accepted = now;
+  Envelope::Delete(envelope);
+  return made;
+}
+
+}  // namespace
+
+// The first monitor that the parent has of it; 0 when it leaves nothing to anybody.
+uint64_t ActorCore::HeirsMonitor() const {
+  if (rare_ == nullptr || parent().is_null()) return 0;
+  const auto& watchers = rare_->links.watchers();
+  const auto first = watchers.lower_bound({parent(), 0});
+  const bool is_here = SystemCore::OfLife(life())->IsLocal(parent());
+  return is_here && first != watchers.end() && first->first == parent() ? first->second : 0;
+}
+
+bool ActorCore::IsKept(const Envelope& envelope) {
+  return layout()[envelope.mailbox].options.on_restart == OnRestart::kKeep && envelope.ask() == 0;
+}
+
+// An early message that was not sorted when the life ended: it is counted in its
+// mailbox, if that is there and keeps it.
+bool ActorCore::KeepEarly(Envelope* envelope) {
+  if (cell().layout() == nullptr) return false;
+  const int found = layout().Find(static_cast<uint32_t>(envelope->stamp));
+  const auto place = static_cast<size_t>(found);
+  if (found < 0 || !layout()[place].Takes(*envelope->type, envelope->ask())) return false;
+  envelope->mailbox = static_cast<uint8_t>(place);
+  const uint64_t bytes = layout()[place].has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes)) return false;
+  envelope->clear(Envelope::kIsEarly);
+  envelope->call().bytes = bytes;
+  Leave(envelope);
+  return true;
+}
+
+// What it was left and has not taken comes first.
+Estate ActorCore::LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason) {
+  Estate estate;
+  if (rare_ != nullptr) estate = std::move(rare_->inherited);
+  if (kept.empty()) return estate;
+  for (const Envelope* message : kept) {
+    system().ledgers().OfEnded(layout(), message->mailbox).in_hand.fetch_add(1, std::memory_order_relaxed);
+  }
+  Legacy own{.from = self(),
+             .layout = &layout(),
+             .why = CalleeExitedError(self().ToString(), reason),
+             .messages = std::move(kept)};
+  estate.Append(Estate(std::move(own)));
+  return estate;
+}
+
+// Before anything that is sent to this life: its gates are not open yet.
+void ActorCore::TakeEstate() {
+  if (rare_ == nullptr || rare_->inherited.empty()) return;
+  Estate estate = std::move(rare_->inherited);
+  for (Legacy& legacy : estate.legacies()) {
+    for (Envelope*& message : legacy.messages) TakeLegacy(legacy, std::exchange(message, nullptr));
+  }
+}
+
+void ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
+  const int found = layout().Find(legacy.MailboxOf(*envelope).hash);
+  const auto place = static_cast<size_t>(found);
+  if (found < 0 || !layout()[place].Takes(*envelope->type, /*ask=*/0)) {
+    legacy.Lose(envelope, MakeError(ErrorKind::kNoMailbox,
+                                    absl::StrCat("its successor ", self().ToString(), " has no mailbox for it")));
+    return;
+  }
+  const MailboxDeclaration& declaration = layout()[place];
+  const uint64_t bytes = declaration.has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  if (!cell().AdmitEarly(place, declaration, bytes)) {
+    legacy.Lose(envelope,
+                MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " of its successor ",
+                                                         self().ToString(), " is full")));
+    return;
+  }
+  legacy.Settle(*envelope, Fate::kPassedOn);
+  if (declaration.has_bytes() || declaration.has_time_to_live()) {
+    envelope = WithCallPart(envelope, system().clock().Now());
+    envelope->call().bytes = bytes;
+  } else if (envelope->has(Envelope::kHasCallPart)) {
+    envelope->call().bytes = 0;
+  }
+  envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
+  envelope->clear(Envelope::kIsPostponed);
+  envelope->life = life();
+  envelope->mailbox = static_cast<uint8_t>(place);
+  Enqueue(envelope);
+}
+
+}  // namespace understudy::internal

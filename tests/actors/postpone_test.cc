@@ -1,0 +1,220 @@
+// Postponed messages: when they come back, what befalls them meanwhile, and what
+// cannot be postponed (context.h).
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+using PostponeTest = ActorTest;
+
+// Postpones all; `go` changes the behaviour, in which all is taken.
+class Waiter final : public Actor {
+ public:
+  Mailbox<"newest", int> newest{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Mailbox<"brief", int> brief{this, {.time_to_live = absl::Seconds(1)}};
+  Mailbox<"call", Call<int, int>> call{this};
+  Mailbox<"slow", int> slow{this};
+  Mailbox<"leaving", int> leaving{this};
+  Mailbox<"go", int> go{this};
+  Waiter(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
+  Next Start() override { return waiting_; }
+
+ private:
+  void Later(const int&) { context().Postpone(); }
+  int LaterAnswer(const int&) {
+    context().Postpone();
+    return 0;
+  }
+  Task<> AwaitsAnd(const int& n) {
+    context().Postpone();
+    auto asked = silent_.Ask(n, absl::Seconds(1));
+    (void)co_await asked;
+  }
+  Task<> BecomesAndAwaits(const int& n) {
+    context().Postpone();
+    Become(taking_);
+    auto asked = silent_.Ask(n, absl::Seconds(1));
+    (void)co_await asked;
+  }
+  std::function<void(int)> Taking(const char* what) {
+    return [this, what](int n) { out_.Tell(absl::StrCat(what, n)); };
+  }
+
+  const Channel<std::string> out_;
+  const Channel<Call<int, int>> silent_;
+  Behavior taking_{"taking",
+                   On(newest, Taking("newest ")),
+                   On(brief, Taking("brief ")),
+                   On(slow, Taking("slow ")),
+                   On(leaving, Taking("leaving ")),
+                   On(call, [](int n) { return n; })};
+  Behavior waiting_{"waiting",
+                    On(newest, &Waiter::Later),
+                    On(brief, &Waiter::Later),
+                    On(slow, &Waiter::AwaitsAnd).Interleaved(),
+                    On(leaving, &Waiter::BecomesAndAwaits),
+                    On(call, &Waiter::LaterAnswer),
+                    On(go, [this](int) { Become(taking_); })};
+};
+
+class WaiterTest : public ActorTest {
+ protected:
+  WaiterTest() : out_(system()), silent_(system()), waiter_(system().Spawn<Waiter>(out_.channel(), silent_.channel())) {
+    system().RunUntilIdle();
+  }
+  void Go() {
+    waiter_[&Waiter::go].Tell(1);
+    system().RunUntilIdle();
+  }
+
+  Probe<std::string> out_;
+  Probe<Call<int, int>> silent_;
+  Ref<Waiter> waiter_;
+};
+
+TEST_F(WaiterTest, IsEligibleAtOnceWhenTheBehaviourChangedWhileItsHandlerAwaited) {
+  waiter_[&Waiter::slow].Tell(1);
+  system().RunUntilIdle();
+  Go();
+  out_.ExpectNothing();
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("slow 1"));
+}
+
+TEST_F(WaiterTest, WaitsWhenTheBehaviourDidNotChangeMeanwhile) {
+  waiter_[&Waiter::slow].Tell(1);
+  system().Advance(absl::Seconds(2));
+  EXPECT_EQ(silent_.ReceiveAll().size(), 1U) << "handled once";
+  EXPECT_EQ(Ledger().waiting, 1);
+  Go();
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("slow 1"));
+}
+
+TEST_F(WaiterTest, AHandlerThatBecomesAndThenAwaitsGetsItInTheNewBehaviour) {
+  waiter_[&Waiter::leaving].Tell(1);
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("leaving 1"));
+}
+
+TEST_F(WaiterTest, IsDroppedByNewerOnesWhereTheOldestAreDropped) {
+  for (int n = 1; n <= 5; ++n) {
+    waiter_[&Waiter::newest].Tell(n);
+    system().RunUntilIdle();
+  }
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+  Go();
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("newest 4", "newest 5"));
+}
+
+TEST_F(WaiterTest, ExpiresWhileItWaits) {
+  waiter_[&Waiter::brief].Tell(1);
+  EXPECT_TRUE(IsExpired(Ask(waiter_[&Waiter::call], 1, absl::Seconds(2)).status()));
+  waiter_[&Waiter::brief].Tell(2);
+  Go();
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("brief 2"));
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+}
+
+TEST_F(WaiterTest, IsADeadLetterWhenItsActorEnds) {
+  waiter_[&Waiter::newest].Tell(1);
+  system().RunUntilIdle();
+  system().Exit(waiter_.pid(), ExitReason::Shutdown());
+  system().RunUntilIdle();
+  EXPECT_THAT(dead_letters(), SizeIs(1));
+}
+
+// Postpones what it cannot give back.
+class Careless final : public Actor {
+ public:
+  Mailbox<"text", std::string> text{this};
+  MailboxArray<"texts", std::string> texts{this, 1};
+  Mailbox<"number", int> number{this};
+  Mailbox<"passed", int> passed{this};
+  Mailbox<"answered", Call<int, int>> answered{this};
+  Mailbox<"kept", Call<int, int>> kept{this};
+  Mailbox<"dropped", Call<int, int>> dropped{this};
+  Next Start() override { return careless_; }
+
+ private:
+  void Text(std::string taken) {  // NOLINT: by value, that is the case
+    taken_ = std::move(taken);
+    context().Postpone();
+  }
+  void PassedOn(int n) {
+    context().PassOn(number, n);
+    context().Postpone();
+  }
+  void Answered(const int&, Replier<int> replier) {
+    replier.Reply(1);
+    context().Postpone();
+  }
+  void Kept(const int&, Replier<int> replier) {
+    context().Postpone();
+    kept_.push_back(std::move(replier));
+  }
+  void Dropped(const int&, Replier<int> /*replier*/) { context().Postpone(); }
+
+  std::string taken_;
+  std::vector<Replier<int>> kept_;
+  Behavior careless_{"careless",
+                     On(text, &Careless::Text),
+                     On(texts, [this](std::string, size_t) { context().Postpone(); }),  // NOLINT
+                     On(number, [this](int) { context().Postpone(); }),
+                     On(passed, &Careless::PassedOn),
+                     On(answered, &Careless::Answered),
+                     On(kept, &Careless::Kept),
+                     On(dropped, &Careless::Dropped)};
+};
+
+TEST_F(PostponeTest, AMessageByValueThatIsNothingButBytesMayBePostponed) {
+  Ref<Careless> careless = system().Spawn<Careless>();
+  careless[&Careless::number].Tell(1);
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().waiting, 1);
+}
+
+TEST_F(PostponeTest, ACallWhoseReplierWasOnlyForgottenMayBePostponed) {
+  Ref<Careless> careless = system().Spawn<Careless>();
+  EXPECT_TRUE(IsExpired(Ask(careless[&Careless::dropped], 1).status()));
+  EXPECT_EQ(Ledger().waiting, 1);
+}
+
+TEST(PostponeDeathTest, WhatCannotBeGivenBackSaysSo) {
+  const auto tell = [](auto send) {
+    TestSystem system;
+    send(system, system.Spawn<Careless>());
+    system.RunUntilIdle();
+  };
+  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::text].Tell("gone"); }), "by value: it was moved");
+  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to.At(&Careless::texts, "0").Tell("gone"); }),
+               "by value: it was moved");
+  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::passed].Tell(1); }), "has been passed on");
+  EXPECT_DEATH(tell([](TestSystem& system, Ref<Careless> to) {
+                 (void)system.Ask(to[&Careless::answered], 1, absl::Seconds(1));
+               }),
+               "a call that has been answered");
+  EXPECT_DEATH(
+      tell([](TestSystem& system, Ref<Careless> to) { (void)system.Ask(to[&Careless::kept], 1, absl::Seconds(1)); }),
+      "whose Replier is elsewhere");
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,240 @@
+// What crosses a restart (semantics 6.1): the waiting tells of mailboxes that keep them, and nothing else.
+#include "understudy/actors/estate.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/seeds.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/supervision/supervisor.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// What a child's lives share.
+struct Lives {
+  std::vector<std::string> notes;
+  bool is_open = false;
+  int starts_that_fail = 0;
+  int starts = 0;
+};
+
+class Clerk final : public Actor {
+ public:
+  Mailbox<"order", int> order{this, {.on_restart = OnRestart::kKeep}};
+  Mailbox<"note", int> note{this};
+  explicit Clerk(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
+  Next Start() override {
+    ++lives_->starts;
+    if (lives_->starts_that_fail > 0) {
+      --lives_->starts_that_fail;
+      return absl::UnavailableError("not yet");
+    }
+    // A timer of an earlier life, or its lease, would be seen.
+    if (absl::Status armed =
+            context().StartTimer("tick", absl::Seconds(5), [this] { lives_->notes.push_back("tick"); });
+        !armed.ok()) {
+      return armed;
+    }
+    if (!lives_->is_open) lease_ = context().Close(order);
+    return open_;
+  }
+
+ private:
+  void Handle(int n) { lives_->notes.push_back(absl::StrCat(n)); }
+
+  const std::shared_ptr<Lives> lives_;
+  Lease lease_;
+  Behavior open_{"open", On(order, &Clerk::Handle), On(note, &Clerk::Handle)};
+};
+
+class EstateOfChildTest : public testing::Test {
+ protected:
+  void TearDown() override { ExpectNothingLost(system_); }
+
+  SupervisorRef Spawn(const SupervisorBuilder& tree) {
+    const SupervisorRef root = system_.Spawn(tree);
+    system_.RunUntilIdle();
+    return root;
+  }
+  Ref<Clerk> ClerkOf(SupervisorRef root, const std::string& id = "clerk") {
+    absl::StatusOr<Children> children = system_.Ask(root.which_children(), WhichChildren(), absl::Seconds(1));
+    for (const ChildInfo& child : children->children) {
+      if (child.id == id) return Ref<Clerk>(child.pid);
+    }
+    return {};
+  }
+  void Order(SupervisorRef root, std::vector<int> orders, const std::string& id = "clerk") {
+    for (const int n : orders) {
+      ClerkOf(root, id)[&Clerk::order].Tell(n);
+      ClerkOf(root, id)[&Clerk::note].Tell(100 + n);
+    }
+    system_.RunUntilIdle();
+  }
+  void Fail(Ref<Clerk> clerk) {
+    system_.Exit(clerk.pid(), ExitReason::Failed(absl::DataLossError("disk")));
+    system_.RunUntilIdle();
+  }
+  MessageLedger OfEnded() {
+    for (const MailboxLedger& ledger : system_.MailboxLedgers()) {
+      if (ledger.actor.is_null() && ledger.mailbox == "order") return ledger.messages;
+    }
+    return {};
+  }
+
+  TestSystem system_{SeedFromEnvironment().value_or(1)};
+  std::shared_ptr<Lives> lives_ = std::make_shared<Lives>();
+};
+
+TEST_F(EstateOfChildTest, ARestartedChildHasWhatWaitedAndNothingElseOfItsLastLife) {
+  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)));
+  Order(root, {1, 2});
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "102")) << "its mailbox is closed";
+  const Ref<Clerk> first = ClerkOf(root);
+  lives_->is_open = true;
+  Fail(first);
+  EXPECT_NE(ClerkOf(root).pid(), first.pid());
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "102", "1", "2")) << "a lease of the last life is over";
+  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .fates = {0, 0, 0, 0, 0, 0, 0, 2}}));
+  system_.Advance(absl::Seconds(6));
+  EXPECT_EQ(lives_->notes.back(), "tick");
+  EXPECT_EQ(lives_->notes.size(), 5U) << "so is a timer of the last life";
+}
+
+TEST_F(EstateOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
+  const SupervisorRef root = Spawn(OneForOne().Child(
+      "clerk", Permanent<Clerk>(lives_).Backoff({.min = absl::Seconds(1), .max = absl::Seconds(1), .jitter = 0})));
+  Order(root, {1, 2});
+  lives_->is_open = true;
+  lives_->starts_that_fail = 3;
+  Fail(ClerkOf(root));
+  EXPECT_EQ(OfEnded().waiting, 2);
+  ExpectLedgersBalance(system_);
+  system_.Advance(absl::Seconds(10));
+  EXPECT_EQ(lives_->starts, 5);
+  EXPECT_THAT(lives_->notes, testing::IsSupersetOf({"1", "2"}));
+  // The first life passed them on, and each that could not start did.
+  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 8, .fates = {0, 0, 0, 0, 0, 0, 0, 8}}));
+}
+
+TEST_F(EstateOfChildTest, EachSiblingHasItsOwn) {
+  auto other = std::make_shared<Lives>();
+  const SupervisorRef root =
+      Spawn(OneForAll().Child("clerk", Permanent<Clerk>(lives_)).Child("other", Permanent<Clerk>(other)));
+  Order(root, {1});
+  Order(root, {2}, "other");
+  lives_->is_open = other->is_open = true;
+  Fail(ClerkOf(root));
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "1"));
+  EXPECT_THAT(other->notes, ElementsAre("102", "2"));
+}
+
+TEST_F(EstateOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
+  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)));
+  Order(root, {1});
+  ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
+  EXPECT_EQ(OfEnded().waiting, 1);
+  lives_->is_open = true;
+  ASSERT_TRUE(system_.Ask(root.restart_child(), RestartChild{"clerk"}, absl::Seconds(1)).ok());
+  system_.RunUntilIdle();
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "1"));
+}
+
+TEST_F(EstateOfChildTest, AForgottenChildHasNoSuccessor) {
+  const SupervisorRef root =
+      Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)).Child("temporary", Temporary<Clerk>(lives_)));
+  Order(root, {1});
+  Order(root, {2}, "temporary");
+  Fail(ClerkOf(root, "temporary"));
+  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 1) << "of the temporary one";
+  ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
+  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 1);
+  ASSERT_TRUE(system_.Ask(root.delete_child(), DeleteChild{"clerk"}, absl::Seconds(1)).ok());
+  system_.RunUntilIdle();
+  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 2);
+  // Another child of that id is another child.
+  lives_->is_open = true;
+  ASSERT_TRUE(
+      system_.Ask(root.start_child(), StartChild{Permanent<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
+  system_.RunUntilIdle();
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "102"));
+}
+
+TEST_F(EstateOfChildTest, AtTheEndOfTheSupervisorItIsDeadLetters) {
+  const SupervisorRef root = Spawn(OneForOne().Intensity(0, absl::Seconds(1)).Child("clerk", Permanent<Clerk>(lives_)));
+  Order(root, {1, 2});
+  Fail(ClerkOf(root));
+  EXPECT_EQ(system_.live_actors(), 0) << "it has given up";
+  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .fates = {0, 0, 0, 0, 0, 0, 2, 0}}));
+}
+
+// Under every seed: nothing that was accepted is lost or doubled while a tree of clerks is killed and stopped at
+// random.
+TEST(EstateOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
+  int restarts = 0;
+  ForEachSeed(200, [&](uint64_t seed) {
+    TestSystem system(seed);
+    Random random(seed);
+    std::vector<std::shared_ptr<Lives>> lives;
+    SupervisorBuilder tree = random.Below(2) == 0 ? OneForOne() : OneForAll();
+    tree = std::move(tree).Intensity(1000, absl::Seconds(1));
+    for (int i = 0; i < 3; ++i) {
+      lives.push_back(std::make_shared<Lives>());
+      tree = std::move(tree).Child(absl::StrCat(i), Permanent<Clerk>(lives.back()));
+    }
+    const SupervisorRef root = system.Spawn(tree);
+    system.RunUntilIdle();
+    std::vector<std::vector<std::string>> accepted(3);
+    for (int step = 0; step < 40; ++step) {
+      const size_t which = random.Below(3);
+      absl::StatusOr<Children> children = system.Ask(root.which_children(), WhichChildren(), absl::Seconds(1));
+      ASSERT_TRUE(children.ok());
+      const Ref<Clerk> clerk(children->children[which].pid);
+      lives[which]->is_open = random.Below(3) == 0;
+      for (uint64_t i = random.Below(3); i > 0; --i) {
+        if (clerk[&Clerk::order].Send(step).ok()) accepted[which].push_back(absl::StrCat(step));
+      }
+      if (random.Below(4) == 0) lives[which]->starts_that_fail = static_cast<int>(random.Below(3));
+      if (random.Below(3) == 0) system.Kill(clerk.pid());
+      if (random.Below(2) == 0) system.RunUntilIdle();
+      if (random.Below(8) == 0) {
+        system.RunUntilIdle();
+        ExpectLedgersBalance(system);
+      }
+    }
+    system.RunUntilIdle();
+    // One last life, open.
+    for (const std::shared_ptr<Lives>& life : lives) life->is_open = true;
+    absl::StatusOr<Children> children = system.Ask(root.which_children(), WhichChildren(), absl::Seconds(1));
+    for (const ChildInfo& child : children->children) system.Kill(child.pid);
+    system.RunUntilIdle();
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(lives[i]->notes, accepted[i]) << "child " << i;
+      restarts += lives[i]->starts - 1;
+    }
+    ExpectNothingLost(system);
+  });
+  if (!SeedFromEnvironment()) EXPECT_GT(restarts, 1000);
+}
+
+}  // namespace
+}  // namespace understudy

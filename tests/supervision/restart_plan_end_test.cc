@@ -1,0 +1,131 @@
+// RestartPlan while everything stops: whatever falls due then, nobody is started or counted any more.
+#include <string>
+
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/tests/supervision/plan_driver.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// a, b and c; c takes its time to stop.
+SupervisorSpec WithSlowEnd(RestartStrategy strategy) { return Patient(Spec(strategy, {"a", "b", "c"})); }
+
+TEST(RestartPlanEnd, ABackoffThatElapsesStartsNobody) {
+  SupervisorSpec spec = WithSlowEnd(kOneForOne);
+  spec.children[0].backoff = RestartBackoff{.min = absl::Seconds(1), .jitter = 0};
+  PlanDriver plan(spec);
+  plan.slow_stop = {"c"};
+  plan.StartAll();
+  plan.Exit("a");
+  plan.Exit("a");
+  EXPECT_EQ(plan.States(), "a restarting, b running, c running");
+  plan.Shutdown();
+  plan.Log();
+  plan.Pass(absl::Seconds(10));
+  plan.Exit("c", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "stop b, finish Shutdown");
+}
+
+TEST(RestartPlanEnd, ANameThatBecomesFreeStartsNobody) {
+  SupervisorSpec spec = WithSlowEnd(kOneForOne);
+  spec.children[0].registered_as = "name";
+  PlanDriver plan(spec);
+  plan.slow_stop = {"c"};
+  plan.StartAll();
+  plan.Exit("a", ExitReason::NameLost("name"));
+  EXPECT_EQ(plan.States(), "a parked, b running, c running");
+  plan.Shutdown();
+  plan.FreeName("name");
+  plan.Pass(absl::Minutes(1));
+  plan.Log();
+  plan.Exit("c", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "stop b, finish Shutdown");
+}
+
+TEST(RestartPlanEnd, AStartThatFailsIsNotTriedAgain) {
+  PlanDriver plan(WithSlowEnd(kOneForOne));
+  plan.slow_stop = {"c"};
+  plan.StartAll();
+  plan.slow_start = {"a"};
+  plan.Exit("a");
+  EXPECT_EQ(plan.States(), "a starting, b running, c running");
+  plan.Shutdown();
+  plan.Log();
+  plan.Events();
+  plan.Failed("a");
+  EXPECT_EQ(plan.Log(), "");
+  EXPECT_EQ(plan.States(), "a stopped, b running, c stopping");
+  for (const SupervisionEvent& event : plan.Events()) {
+    EXPECT_NE(event.kind, SupervisionEvent::Kind::kRestarting) << event;
+  }
+  plan.Exit("c", ExitReason::Shutdown());
+  EXPECT_EQ(plan.Log(), "stop b, finish Shutdown");
+}
+
+TEST(RestartPlanEnd, AStartThatFailsSpendsNoIntensityAndChangesNoReason) {
+  SupervisorSpec spec = WithSlowEnd(kOneForOne);
+  spec.intensity = 1;
+  PlanDriver plan(spec);
+  plan.slow_stop = {"c"};
+  plan.StartAll();
+  plan.slow_start = {"a"};
+  plan.Exit("a");
+  plan.Shutdown();
+  plan.Events();
+  plan.Failed("a");
+  for (const SupervisionEvent& event : plan.Events()) EXPECT_NE(event.kind, SupervisionEvent::Kind::kGaveUp) << event;
+  plan.Exit("c", ExitReason::Shutdown());
+  EXPECT_EQ(plan.finish_reason(), ExitReason::Shutdown());
+}
+
+TEST(RestartPlanEnd, ARequestedStartThatFailsIsAnsweredAndItsSpecForgotten) {
+  PlanDriver plan(WithSlowEnd(kOneForOne));
+  plan.slow_stop = {"c", "e"};
+  plan.slow_start = {"d"};
+  plan.StartAll();
+  const auto asked = plan.StartChild({.id = "d"});
+  plan.StartChild({.id = "e"});
+  plan.Shutdown();
+  plan.Failed("d");
+  EXPECT_EQ(plan.AnswersTo(asked), 1);
+  EXPECT_EQ(plan.States(), "a running, b running, c running, e stopping");
+}
+
+TEST(RestartPlanEnd, ATemporaryChildWhoseStartFailsIsForgotten) {
+  SupervisorSpec spec = WithSlowEnd(kOneForOne);
+  PlanDriver plan(spec);
+  plan.slow_stop = {"c"};
+  plan.slow_start = {"a"};
+  plan.StartAll();  // still in its first start
+  plan.Shutdown();
+  plan.Log();
+  EXPECT_THAT(plan.States(), Not(HasSubstr("running")));
+  EXPECT_TRUE(plan.plan().is_finished());
+}
+
+TEST(RestartPlanEnd, OneThatEndsByItselfMeanwhileIsNotRestarted) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(WithSlowEnd(strategy));
+    plan.slow_stop = {"c"};
+    plan.StartAll();
+    plan.Shutdown();
+    plan.Log();
+    plan.Exit("a", ExitReason::Killed());
+    plan.Exit("b", ExitReason::Normal());
+    EXPECT_EQ(plan.Log(), "");
+    plan.Exit("c", ExitReason::Normal());  // and not with Shutdown
+    EXPECT_EQ(plan.Log(), "finish Shutdown");
+  }
+}
+
+}  // namespace
+}  // namespace understudy
