@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -35,21 +34,6 @@ LogSink& LogSink::Stderr() {
 LogSink& LogSink::Null() {
   static NullSink* const sink = new NullSink;
   return *sink;
-}
-
-std::string OneLine(absl::string_view text) {
-  std::string line;
-  line.reserve(text.size());
-  for (const char c : text) {
-    if (!absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
-      line.push_back(c);
-    } else if (c == '\n') {
-      line.append("\\n");
-    } else {
-      absl::StrAppend(&line, "\\x", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-    }
-  }
-  return line;
 }
 
 }  // namespace understudy

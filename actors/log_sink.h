@@ -6,16 +6,11 @@
 #ifndef UNDERSTUDY_ACTORS_LOG_SINK_H_
 #define UNDERSTUDY_ACTORS_LOG_SINK_H_
 
-#include <string>
-
 #include "absl/strings/string_view.h"
 
 namespace understudy {
 
 enum class LogSeverity { kInfo, kWarning, kError };
-
-// `text` as one line: what controls a terminal is written out (\n, \x1b).
-std::string OneLine(absl::string_view text);
 
 class LogSink {
  public:

@@ -433,7 +433,7 @@ void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
   LogSink& log = context().Log();
   if (const LogSeverity severity = SeverityOf(event); log.Wants(severity)) {
-    log.Write(severity, OneLine(absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString())));
+    log.Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
   }
   if (spec_->on_event) spec_->on_event(event);
   for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
