@@ -3,12 +3,20 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/crash_report.h"
 #include "understudy/supervision/child_spec.h"
 
 namespace understudy {
+
+namespace {
+
+// Statuses may have lines of their own.
+std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "\\n"}}); }
+
+}  // namespace
 
 absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
   switch (kind) {
@@ -40,7 +48,8 @@ absl::string_view SupervisionEventName(SupervisionEvent::Kind kind) {
 
 std::string SupervisionEvent::ToString() const {
   if (kind == Kind::kShutdown) {
-    return absl::StrCat("supervisor ", supervisor.ToString(), " ", SupervisionEventName(kind), ": ", reason.ToString());
+    return OneLine(
+        absl::StrCat("supervisor ", supervisor.ToString(), " ", SupervisionEventName(kind), ": ", reason.ToString()));
   }
   std::string text = absl::StrCat("child '", child, "'");
   if (!pid.is_null()) absl::StrAppend(&text, " ", pid.ToString());
@@ -67,7 +76,7 @@ std::string SupervisionEvent::ToString() const {
       absl::StrAppend(&text, ": ", reason.ToString());
       break;
   }
-  return text;
+  return OneLine(text);
 }
 
 std::string SupervisionEvent::ToReport(size_t bytes_max) const {

@@ -200,6 +200,8 @@ void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
         process.environment.emplace_back(variable.name(), variable.value());
       }
       process.node_name = in.process().node_name();
+      process.limits = {.memory_bytes = in.process().limits().memory_bytes(),
+                        .open_files = in.process().limits().open_files()};
       return;
     }
     case proto::SupervisedChild::kPool:

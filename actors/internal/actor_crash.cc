@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "understudy/actors/crash_report.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/limits.h"
@@ -108,7 +109,7 @@ void ActorCore::ReportCrash() {
       absl::StrAppend(&line, i == 0 ? "; its last messages: " : ", ", crash.messages[i].ToString());
     }
   }
-  system().log().Write(LogSeverity::kError, line);
+  system().log().Write(LogSeverity::kError, absl::StrReplaceAll(line, {{"\n", "\\n"}}));
 }
 
 }  // namespace understudy::internal

@@ -220,6 +220,13 @@ TEST_F(CrashReportTest, ASystemWithoutReportsMakesNone) {
   EXPECT_TRUE(log_.lines().empty());
 }
 
+TEST_F(CrashReportTest, TheLogsLineIsOneLine) {
+  ActorSystem& system = System(0);
+  system.Spawn<Clerk>(SpawnOptions{.label = "two\nlines"})[&Clerk::fail].Tell({});
+  executor_.RunUntilIdle();
+  EXPECT_THAT(log_.lines().back(), AllOf(HasSubstr("(two\\nlines) ended in"), Not(HasSubstr("\n"))));
+}
+
 // A sink that wants no errors, and would write them.
 class Unwilling final : public LogSink {
  public:

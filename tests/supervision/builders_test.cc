@@ -279,6 +279,7 @@ TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {
   EXPECT_EQ(events[4].spec, nullptr);
 }
 
+// OTP SUP-70
 TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
   std::vector<SupervisionEvent> events;
   const SupervisorRef root = system_.Spawn(
@@ -303,6 +304,10 @@ TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
                 " (a (understudy::Worker)) in mailbox crash handling a understudy::Crash from <no actor>\n"
                 "    handled a understudy::Crash of 1 byte in mailbox crash\n"
                 "offender: a: permanent worker, stopped within 5s, restarts: 0\n");
+  const SupervisionEvent lines{.kind = SupervisionEvent::Kind::kExited,
+                               .child = "b",
+                               .reason = ExitReason::Failed(absl::InternalError("two\nlines"))};
+  EXPECT_EQ(lines.ToString(), "child 'b' exited: Failed(INTERNAL: two\\nlines)");
   EXPECT_EQ(events[2].ToReport(20), "supervisor… (cut)\n");
   EXPECT_EQ(events[2].ToReport(3), "");
 }

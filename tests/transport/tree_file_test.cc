@@ -76,7 +76,7 @@ TEST(TreeFile, EveryFieldIsRead) {
     child {
       id: "p" restart: TEMPORARY shutdown: "3s"
       process {
-        binary: "b" argument: "x" argument: "y" node_name: "n"
+        binary: "b" argument: "x" argument: "y" node_name: "n" limits { memory_bytes: 1000000 open_files: 50 }
         environment { name: "A" value: "1" } environment { name: "B" }
       }
     }
@@ -120,9 +120,11 @@ TEST(TreeFile, EveryFieldIsRead) {
   EXPECT_EQ(p.kind, ChildKind::kProcess);
   EXPECT_EQ(p.restart, RestartType::kTemporary);
   EXPECT_EQ(p.shutdown, ChildShutdown::Within(absl::Seconds(3)));
-  EXPECT_EQ(
-      p.process,
-      (ProcessSpec{.binary = "b", .arguments = {"x", "y"}, .environment = {{"A", "1"}, {"B", ""}}, .node_name = "n"}));
+  EXPECT_EQ(p.process, (ProcessSpec{.binary = "b",
+                                    .arguments = {"x", "y"},
+                                    .environment = {{"A", "1"}, {"B", ""}},
+                                    .node_name = "n",
+                                    .limits = {.memory_bytes = 1000000, .open_files = 50}}));
   const ChildSpec& s = tree->children[2];
   EXPECT_EQ(s.kind, ChildKind::kSupervisor);
   EXPECT_EQ(s.shutdown, ChildShutdown::Infinity());
@@ -183,11 +185,11 @@ child {
       actor { factory: "nobody" }
     }
     child {}
-    child { id: "p" process { binary: "" node_name: "P!" } }
+    child { id: "p" process { binary: "" node_name: "P!" limits { open_files: -1 } } }
   }
 }
 )"),
-            "11 errors in t:\n"
+            "12 errors in t:\n"
             "  t:1: period: 'long' is no time; write it as 1h30m, 10s, 250ms or inf\n"
             "  t:5: child 'a': shutdown: 'soon' is no way to stop; write a time (5s), brutal_kill or infinity\n"
             "  t:6: child 'a': start_within: -1s is no time to start in; it must be above 0\n"
@@ -201,7 +203,8 @@ child {
             "  t:20: child 'lots' / child number 2: id: is empty; a child needs one, for reports and requests\n"
             "  t:21: child 'lots' / child 'p': process.binary: is empty; give a path, or a name beside this binary\n"
             "  t:21: child 'lots' / child 'p': process.node_name: 'P!' cannot be a node's name: at most 63 small "
-            "letters, digits and inner hyphens");
+            "letters, digits and inner hyphens\n"
+            "  t:21: child 'lots' / child 'p': process.limits.open_files: -1 is negative; 0 is no limit");
 }
 
 TEST(TreeFile, OfTwoChildrenWithOneIdEachHasItsOwnLine) {

@@ -143,6 +143,8 @@ class RandomTree {
       for (uint64_t i = random_.Below(3); i > 0; --i) child.process->arguments.push_back(Text());
       for (uint64_t i = random_.Below(3); i > 0; --i) child.process->environment.emplace_back(Name(), Text());
       if (Sometimes(2)) child.process->node_name = Name();
+      if (Sometimes(2)) child.process->limits.memory_bytes = static_cast<int64_t>(random_.Below(1 << 30)) - 1000;
+      if (Sometimes(2)) child.process->limits.open_files = static_cast<int64_t>(random_.Below(1000));
       return child;
     } else {
       child.factory.emplace().name = "plain";
