@@ -66,7 +66,7 @@ struct SpawnOptions {
   // plain thread spawns.
   template <class F>
   SpawnOptions&& OnDown(F handler) && {
-    down_handler = internal::MakeHandler<Down>(std::move(handler));
+    down_handler = internal::MakeSharedHandler<Down>(std::move(handler));
     return std::move(*this);
   }
   // What its predecessor left. The first spawn with these options takes it.

@@ -85,6 +85,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
 }
 
 void ActorCore::RunHook(Hook& hook) {
+  if (hook == nullptr) return;
   const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*actor_); });
   if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), ExitCause::kOwn);
 }
