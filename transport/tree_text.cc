@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "google/protobuf/text_format.h"
-#include "understudy/actors/process_limits.h"
 #include "understudy/proto/supervision_tree.pb.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
@@ -106,7 +105,7 @@ void Writer::What(const ChildSpec& child, proto::SupervisedChild& out) {
       variable.set_value(value);
     }
     process.set_node_name(child.process->node_name);
-    if (child.process->limits != ProcessLimits()) {
+    if (child.process->limits != ProcessSpec().limits) {
       process.mutable_limits()->set_memory_bytes(child.process->limits.memory_bytes);
       process.mutable_limits()->set_open_files(child.process->limits.open_files);
     }
