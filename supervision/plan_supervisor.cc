@@ -87,6 +87,7 @@ Next PlanSupervisor::Start() {
   context().TrapExits(&PlanSupervisor::LinkedExit, &PlanSupervisor::ParentExit);
   context().TrapStops(&PlanSupervisor::StopRequested);
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
+  plan_->set_reports(HasListeners());
   in_start_ = true;
   plan_->StartAll(context().Now());
   CarryOut();
@@ -194,6 +195,7 @@ absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& reques
                      absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers already"));
   }
   subscribers_[pid] = {request.subscriber, context().Monitor(pid, &PlanSupervisor::SubscriberDown)};
+  plan_->set_reports(true);
   return Subscribed();
 }
 
@@ -222,6 +224,7 @@ void PlanSupervisor::ChildDown(const Down& down) {
   const auto found = lives_.find(down.pid);
   if (found == lives_.end()) return;
   const RestartPlan::LifeId life = found->second.id;
+  (void)std::move(found->second.monitor).Keep();  // it has fired; to end it would look through all that waits
   lives_.erase(found);
   pids_.erase(life);
   plan_->Down(life, down.reason, context().Now());
@@ -408,6 +411,12 @@ void PlanSupervisor::Answer(Action& action) {
   } else {
     std::move(found.mapped())(std::move(action.status));
   }
+}
+
+bool PlanSupervisor::HasListeners() {
+  const LogSink& log = context().Log();
+  return spec_->on_event != nullptr || log.Takes(LogSeverity::kInfo) || log.Takes(LogSeverity::kWarning) ||
+         log.Takes(LogSeverity::kError);
 }
 
 void PlanSupervisor::Tell(SupervisionEvent event) {

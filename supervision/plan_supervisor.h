@@ -132,6 +132,7 @@ class PlanSupervisor : public Supervisor {
   Pid PidOf(LifeId life) const;
   void ArmEarliest();
   void Answer(Action& action);
+  bool HasListeners();
   void Tell(SupervisionEvent event);
 
   // Constant after construction.

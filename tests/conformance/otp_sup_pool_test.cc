@@ -68,7 +68,8 @@ TEST_P(SupTest, APoolsChildThatCannotStartSaysWhyAndNothingIsKept) {
     s.PartOf("a")->start = FailsAtFirst;
     s.PartOf("b")->start = [](int) { return Part::Start::kThrows; };
     const PlayersRef pool = LaunchPool(s, {.restart = RestartType::kPermanent});
-    EXPECT_THAT(StartAs(s, pool, "a", "a"), HasSubstr("child 'a' could not start: Failed(UNAVAILABLE: the file is locked"));
+    EXPECT_THAT(StartAs(s, pool, "a", "a"),
+                HasSubstr("child 'a' could not start: Failed(UNAVAILABLE: the file is locked"));
     EXPECT_THAT(StartAs(s, pool, "b", "b"), HasSubstr("Exception(std::runtime_error: no file)"));
     EXPECT_EQ(s.Counts(pool).specs, 0);
     EXPECT_EQ(StartAs(s, pool, "a", "c"), "OK");

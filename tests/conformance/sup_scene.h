@@ -58,7 +58,7 @@ class Chronicle {
         {Kind::kStarted, "start"}, {Kind::kIgnored, "decline"},  {Kind::kStartFailed, "fail"},
         {Kind::kExited, "exit"},   {Kind::kRestarting, "again"}, {Kind::kBackoff, "later"},
         {Kind::kStopped, "stop"},  {Kind::kGaveUp, "give up"},   {Kind::kShutdown, "shutdown"},
-        {Kind::kParked, "park"},      {Kind::kHeld, "hold"}};
+        {Kind::kParked, "park"},   {Kind::kHeld, "hold"}};
     const bool has_reason =
         event.kind == Kind::kExited || event.kind == Kind::kStopped || event.kind == Kind::kShutdown;
     std::string line = words->at(event.kind);

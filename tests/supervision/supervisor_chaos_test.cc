@@ -3,7 +3,8 @@
 //
 // - a query is answered at once, whatever goes on; each request is answered once;
 // - never more actors live than children are said to start, run or stop;
-// - when all is well again, nothing hangs: no child is starting, stopping or waiting, those that are said to run do, and
+// - when all is well again, nothing hangs: no child is starting, stopping or waiting, those that are said to run do,
+// and
 //   without requests every permanent child runs;
 // - a running child has its name;
 // - everything ends when it is told to.
@@ -372,7 +373,8 @@ class Chaos {
         ASSERT_EQ(child.state, ChildState::kRunning) << child.id;
       }
       ASSERT_EQ(child.state == ChildState::kRunning, living_.contains(child.pid)) << child.id;
-      const absl::StatusOr<ChildSpec> spec = system_.Ask(root_.get_child_spec(), GetChildSpec{child.id}, absl::Seconds(1));
+      const absl::StatusOr<ChildSpec> spec =
+          system_.Ask(root_.get_child_spec(), GetChildSpec{child.id}, absl::Seconds(1));
       ASSERT_TRUE(spec.ok()) << spec.status();
       if (child.state != ChildState::kRunning || spec->registered_as.empty()) continue;
       ASSERT_EQ(system_.WhereIs(spec->registered_as), child.pid) << child.id;
