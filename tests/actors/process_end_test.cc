@@ -151,7 +151,7 @@ class SmallGroup {
 TEST(OomKills, AProcessThatIsKilledForWantOfMemoryIsToldAsThat) {
   const SmallGroup group(int64_t{256} << 20);
   if (!group.is_made()) GTEST_SKIP() << "only where control groups of version 1 may be made";
-  const ExitReason end = EndOf("echo filling >&2; exec tail -c 900000000 /dev/zero");
+  const ExitReason end = EndOf("echo filling >&2; all=$(head -c 900000000 /dev/zero | tr '\\0' x); exit 1");
   EXPECT_EQ(end.kind(), ExitReason::Kind::kOsSignal) << end;
   EXPECT_EQ(end.os_value(), SIGKILL);
   EXPECT_THAT(std::string(end.detail()), HasSubstr("out of memory: its control group has had"));
