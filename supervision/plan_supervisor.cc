@@ -87,6 +87,7 @@ Next PlanSupervisor::Start() {
   context().TrapExits(&PlanSupervisor::LinkedExit, &PlanSupervisor::ParentExit);
   context().TrapStops(&PlanSupervisor::StopRequested);
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
+  plan_->set_reports(HasListeners());
   in_start_ = true;
   plan_->StartAll(context().Now());
   CarryOut();
@@ -201,6 +202,7 @@ absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& reques
                      absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers already"));
   }
   subscribers_[pid] = {request.subscriber, context().Monitor(pid, &PlanSupervisor::SubscriberDown)};
+  plan_->set_reports(true);
   return Subscribed();
 }
 
@@ -434,6 +436,12 @@ void PlanSupervisor::Answer(Action& action) {
   } else {
     std::move(found.mapped())(std::move(action.status));
   }
+}
+
+bool PlanSupervisor::HasListeners() {
+  const LogSink& log = context().Log();
+  return spec_->on_event != nullptr || log.Takes(LogSeverity::kInfo) || log.Takes(LogSeverity::kWarning) ||
+         log.Takes(LogSeverity::kError);
 }
 
 void PlanSupervisor::Tell(SupervisionEvent event) {

@@ -143,6 +143,7 @@ class PlanSupervisor : public Supervisor {
   void ForgetEstate(const std::string& child);
   void ArmEarliest();
   void Answer(Action& action);
+  bool HasListeners();
   void Tell(SupervisionEvent event);
 
   // Constant after construction.

@@ -182,6 +182,7 @@ void RestartPlan::SetState(Child& child, State state) {
 void RestartPlan::Count(const Child& child, int n) {
   if (IsBusy(child.state)) busy_ += n;
   if (child.state == State::kBackoff || child.state == State::kHeld) waits_ += n;
+  if (child.state == State::kDue) due_ += n;
   if (child.state == State::kRunning) counts_.active += n;
   if (child.state != State::kStopped && child.spec->significant) significant_ += n;
   if (child.state == State::kParked && n > 0) parked_.insert(child.key);
@@ -334,8 +335,7 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
   ++child.restarts;
   if (decision.kind == RestartDecision::Kind::kLater) {
     SetState(child, State::kBackoff);
-    Report(SupervisionEvent::Kind::kBackoff, child, Pid(), reason);
-    actions_.back().event.wait = decision.wait;
+    Report(SupervisionEvent::Kind::kBackoff, child, Pid(), reason, decision.wait);
     ArmTimer(child, decision.wait);
   } else {
     SetState(child, State::kDue);
@@ -403,6 +403,7 @@ void RestartPlan::BeginStopAll(const ExitReason& reason) {
   plan_->phase = Phase::kStop;
   plan_->cursor = last_key_ + 1;
   plan_->reason = reason;
+  if (!has_reports_) return;
   Action action{.kind = Action::Kind::kReport};
   action.event.kind = SupervisionEvent::Kind::kShutdown;
   action.event.reason = reason;

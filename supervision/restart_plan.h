@@ -132,6 +132,9 @@ class RestartPlan {
   RestartPlan(const RestartPlan&) = delete;
   RestartPlan& operator=(const RestartPlan&) = delete;
 
+  // Whether there are to be kReports, as at first; without, nobody would hear them.
+  void set_reports(bool reports) { has_reports_ = reports; }
+
   // What is to be done, oldest first. Carrying it out may call any input.
   // The memory of `spare` is used for the next ones.
   std::vector<Action> TakeActions(std::vector<Action> spare = {});
@@ -272,6 +275,7 @@ class RestartPlan {
   void Park(Child& child, const ExitReason& reason);
   void WaitIsOver(Child& child);
   void EndWait(Child& child);
+  void StopForsaken();
   void StartOrHold(Child& child);
   void Hold(Child& child);
   void HoldAllWithPredecessors();
@@ -300,7 +304,8 @@ class RestartPlan {
   void CancelRestart(Child& child);
 
   void Reply(RequestId request, absl::Status status, Pid pid = Pid());
-  void Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason);
+  void Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason,
+              absl::Duration wait = absl::ZeroDuration());
   void ArmTimer(Child& child, absl::Duration wait);
   void CancelTimer(Child& child);
   bool is_serial() const { return flags_.strategy != RestartStrategy::kOneForOne; }
@@ -320,6 +325,7 @@ class RestartPlan {
   TimerId last_timer_ = 0;
   int busy_ = 0;         // children starting or stopping
   int waits_ = 0;        // children in backoff or held
+  int due_ = 0;          // children that are to be started
   int significant_ = 0;  // significant children that are not stopped
   ChildCounts counts_;
   std::set<Key> parked_;  // children that wait for their name
@@ -334,6 +340,7 @@ class RestartPlan {
   bool start_done_ = false;
   bool auto_shutdown_due_ = false;  // a significant child ended in the first start
   bool finished_ = false;
+  bool has_reports_ = true;
   std::vector<Action> actions_;
 };
 

@@ -267,13 +267,16 @@ void RestartPlan::Reply(RequestId request, absl::Status status, Pid pid) {
   actions_.push_back({.kind = Action::Kind::kReply, .request = request, .status = std::move(status), .pid = pid});
 }
 
-void RestartPlan::Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason) {
+void RestartPlan::Report(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason,
+                         absl::Duration wait) {
+  if (!has_reports_) return;
   Action action{.kind = Action::Kind::kReport};
   action.event = {.kind = kind,
                   .child = child.spec->id,
                   .pid = pid,
                   .reason = reason,
                   .restarts = child.restarts,
+                  .wait = wait,
                   .time = now_,
                   .spec = child.spec};
   actions_.push_back(std::move(action));

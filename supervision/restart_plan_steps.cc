@@ -16,6 +16,7 @@ void RestartPlan::Advance() {
       if (!StepPlan()) return;
       plan_.reset();
     } else if (!RunOneWaiting()) {
+      StopForsaken();
       return;
     }
   }

@@ -62,6 +62,15 @@ void RestartPlan::EndWait(Child& child) {
   if (IsForgottenWhenDown(child)) Forget(child);
 }
 
+// A child that was to be started by a plan that was cancelled, or that a sibling's
+// wait held up which was, stays down like what else the plan would have started.
+void RestartPlan::StopForsaken() {
+  if (!is_serial() || due_ == 0 || busy_ + waits_ > 0 || !parked_.empty() || !waiting_.empty()) return;
+  for (auto& [key, child] : children_) {
+    if (child.state == State::kDue) SetState(child, State::kStopped);
+  }
+}
+
 // ---- Predecessors of exclusive children.
 
 void RestartPlan::StartOrHold(Child& child) {
@@ -78,8 +87,7 @@ void RestartPlan::Hold(Child& child) {
   SetState(child, State::kHeld);
   ChildShutdown limit = ShutdownOf(*child.spec);
   if (limit.kind == ChildShutdown::Kind::kBrutalKill) limit = ChildShutdown();
-  Report(SupervisionEvent::Kind::kHeld, child, Pid(), ExitReason::KilledHandlerRunning());
-  actions_.back().event.wait = limit.LongestStop();
+  Report(SupervisionEvent::Kind::kHeld, child, Pid(), ExitReason::KilledHandlerRunning(), limit.LongestStop());
   if (limit.kind == ChildShutdown::Kind::kWithin) ArmTimer(child, limit.timeout);
 }
 

@@ -1,17 +1,18 @@
 // What is known of the end of a process besides its wait status, and what it may use.
-#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -113,6 +114,48 @@ TEST(OomKills, AreReadFromEitherVersionOfControlGroups) {
 
 TEST(OomKills, AKillOfAnotherSenderIsNotTakenForOne) {
   EXPECT_EQ(EndOf("kill -KILL $$"), ExitReason::OsSignal(SIGKILL));
+}
+
+// A control group of our own with that much memory, and this process in it.
+class SmallGroup {
+ public:
+  explicit SmallGroup(int64_t bytes) {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+      const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+      if (parts.size() == 3 && parts[1] == "memory") parent_ = absl::StrCat("/sys/fs/cgroup/memory", parts[2]);
+    }
+    path_ = absl::StrCat(parent_, "/understudy-", getpid());
+    if (parent_.empty() || mkdir(path_.c_str(), 0755) != 0) return;
+    is_made_ = Write(path_ + "/memory.limit_in_bytes", absl::StrCat(bytes)) && Enter(path_);
+  }
+  ~SmallGroup() {
+    if (is_made_) Enter(parent_);
+    rmdir(path_.c_str());
+  }
+  bool is_made() const { return is_made_; }
+
+ private:
+  static bool Write(const std::string& path, const std::string& text) {
+    std::ofstream file(path);
+    file << text << std::flush;
+    return file.good();
+  }
+  static bool Enter(const std::string& group) { return Write(group + "/cgroup.procs", absl::StrCat(getpid())); }
+
+  std::string parent_;
+  std::string path_;
+  bool is_made_ = false;
+};
+
+TEST(OomKills, AProcessThatIsKilledForWantOfMemoryIsToldAsThat) {
+  const SmallGroup group(int64_t{256} << 20);
+  if (!group.is_made()) GTEST_SKIP() << "only where control groups of version 1 may be made";
+  const ExitReason end = EndOf("echo filling >&2; all=$(head -c 900000000 /dev/zero | tr '\\0' x); exit 1");
+  EXPECT_EQ(end.kind(), ExitReason::Kind::kOsSignal) << end;
+  EXPECT_EQ(end.os_value(), SIGKILL);
+  EXPECT_THAT(std::string(end.detail()), HasSubstr("out of memory: its control group has had"));
+  EXPECT_THAT(std::string(end.detail()), HasSubstr("filling"));
 }
 
 // The limits hold from just after the start, so these wait until they see them.

@@ -4,7 +4,8 @@
 // the same order:
 //
 // - with all pairs of exits and every single start that fails or is refused;
-// - with every exit and every set of failing starts.
+// - with every exit (of four children, every crash) and every set of failing
+//   starts.
 //
 // Bugs are put in to see that they are found.
 #include <algorithm>
@@ -337,12 +338,14 @@ TEST_P(RestartPlanModel, DoesWhatABlockingSupervisorDoesAfterTwoExitsAndOneOddSt
 }
 
 TEST_P(RestartPlanModel, DoesWhatABlockingSupervisorDoesWhicheverStartsFail) {
-  const int scripts[] = {0, 3 * 4 * 2, 9 * 16 * 4, 27 * 64 * 6, 81 * 256 * 8};
+  const int scripts[] = {0, 3 * 4 * 2, 9 * 16 * 4, 27 * 64 * 6, 81 * 256 * 4};
   for (const int intensity : {0, 1, 2, 3}) {
     for (size_t children = 1; children <= 4; ++children) {
       if (children == 4 && intensity != 2) continue;  // takes long, and lists of three have it
-      const Checked checked =
-          CheckAll(children, GetParam(), SetsOfFailures(children), SingleExits(children), intensity);
+      std::vector<std::vector<Exit>> exits = SingleExits(children);
+      // Of four, crashes only: after other ends the same starts follow, or none.
+      if (children == 4) std::erase_if(exits, [](const std::vector<Exit>& exit) { return exit[0].is_normal; });
+      const Checked checked = CheckAll(children, GetParam(), SetsOfFailures(children), exits, intensity);
       EXPECT_EQ(checked.scripts, scripts[children]);
       EXPECT_EQ(checked.differ, 0) << checked.first;
     }

@@ -146,6 +146,33 @@ TEST(RestartPlanRequests, TerminateCancelsTheStartOfAChildAndTheRestOfAnOrderedP
   EXPECT_EQ(plan.States(), "a running, b stopped, c stopped");
 }
 
+// The dead child itself is of the rest that stays down, and is not said to be restarting for ever.
+TEST(RestartPlanRequests, TerminateOfASiblingThatIsBeingStartedLeavesTheDeadChildStopped) {
+  PlanDriver plan(Patient(Spec(kOneForAll, {"a", "b", "c"})));
+  plan.StartAll();
+  plan.slow_start = {"b"};
+  plan.Exit("c");
+  EXPECT_EQ(plan.States(), "a running, b starting, c restarting");
+  plan.Terminate("b");
+  EXPECT_EQ(plan.States(), "a running, b stopped, c stopped");
+  const auto restart = plan.Restart("c");
+  EXPECT_TRUE(plan.StatusOf(restart).ok());
+}
+
+TEST(RestartPlanRequests, TerminateOfASiblingInBackoffLeavesTheDeadChildStopped) {
+  SupervisorSpec spec = Patient(Spec(kOneForAll, {"a", "b", "c"}));
+  spec.intensity = 10;
+  spec.children[1].backoff = RestartBackoff{};
+  PlanDriver plan(spec);
+  plan.StartAll();
+  plan.Exit("b");
+  plan.fail_start = {"b"};
+  plan.Exit("c");
+  EXPECT_EQ(plan.States(), "a stopped, b restarting, c restarting");
+  plan.Terminate("b");
+  EXPECT_EQ(plan.States(), "a stopped, b stopped, c stopped");
+}
+
 TEST(RestartPlanRequests, TerminateInAFirstStartOfOneForOneGoesOnWithTheNext) {
   PlanDriver plan(Patient(Spec(kOneForOne, {"a", "b"})));
   plan.slow_start = {"a"};

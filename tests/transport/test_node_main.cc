@@ -11,6 +11,7 @@
 //   test_node stuck FIFO        a process child that keeps a FIFO open while its actor never returns
 //   test_node deaf              a process child that hears neither its parent nor SIGTERM
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -135,7 +136,7 @@ int RunCrasher(const std::string& path, int crashes) {
   if (is_crash) CrashWith("with a node");
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   if (start == 1 && crashes > 0) {
-    while (!Exists(folder + "go")) usleep(1000);
+    while (!Exists(folder + "go")) poll(nullptr, 0, 1);
     if (!Exists(folder + "limits")) CrashWith("for the 1st time");
     rlimit files{};
     rlimit memory{};
