@@ -63,7 +63,9 @@ ExitReason RunTreeNode(std::vector<std::string> arguments) {
 
 TEST(TreeEnd, ARootThatGivesUpEndsItsProcessInOrderWithAStatusAndAReport) {
   const std::string folder = NewFolder();
-  EXPECT_EQ(RunTreeNode({folder}), ExitReason::OsExit(1));
+  const ExitReason end = RunTreeNode({folder});
+  EXPECT_EQ(end.kind(), ExitReason::Kind::kOsExit) << end;
+  EXPECT_EQ(end.os_value(), 1) << end;
   EXPECT_EQ(TextOf(absl::StrCat(folder, "/ends")), "safe\nbook\nhall\n") << "in reverse, from below";
   EXPECT_EQ(TextOf(absl::StrCat(folder, "/report")),
             "node house ended with exit status 1, because its tree did:\n"
@@ -75,7 +77,9 @@ TEST(TreeEnd, ARootThatGivesUpEndsItsProcessInOrderWithAStatusAndAReport) {
 
 TEST(TreeEnd, TheReportSaysThatActorsHadToBeKilled) {
   const std::string folder = NewFolder();
-  EXPECT_EQ(RunTreeNode({folder, "deaf"}), ExitReason::OsExit(1));
+  const ExitReason end = RunTreeNode({folder, "deaf"});
+  EXPECT_EQ(end.kind(), ExitReason::Kind::kOsExit) << end;
+  EXPECT_EQ(end.os_value(), 1) << end;
   EXPECT_THAT(TextOf(absl::StrCat(folder, "/report")), EndsWith("some of its actors had to be killed\n"));
 }
 
