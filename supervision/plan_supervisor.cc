@@ -440,8 +440,8 @@ void PlanSupervisor::Answer(Action& action) {
 
 bool PlanSupervisor::HasListeners() {
   const LogSink& log = context().Log();
-  return spec_->on_event != nullptr || log.Takes(LogSeverity::kInfo) || log.Takes(LogSeverity::kWarning) ||
-         log.Takes(LogSeverity::kError);
+  return spec_->on_event != nullptr || log.Wants(LogSeverity::kInfo) || log.Wants(LogSeverity::kWarning) ||
+         log.Wants(LogSeverity::kError);
 }
 
 void PlanSupervisor::Tell(SupervisionEvent event) {
