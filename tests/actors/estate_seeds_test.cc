@@ -72,9 +72,10 @@ class Record {
 // Opens and closes, and dies of fatal letters; every third life cannot start.
 class Mortal final : public Actor {
  public:
-  Mailbox<"letter", Letter> letter{this, {.on_restart = OnRestart::kKeep}};
+  // With room for all that is ever sent: what a successor has no room for is a dead letter.
+  Mailbox<"letter", Letter> letter{this, {.capacity_messages = 10000, .on_restart = OnRestart::kKeep}};
   Mailbox<"open", bool> open{this};
-  Mailbox<"other", Letter> other{this, {.capacity_messages = 100, .on_restart = OnRestart::kKeep}};
+  Mailbox<"other", Letter> other{this, {.capacity_messages = 10000, .on_restart = OnRestart::kKeep}};
   Mortal(std::shared_ptr<Record> record, int life) : record_(std::move(record)), life_(life) {}
   Next Start() override {
     if (life_ % 3 == 2) return absl::UnavailableError("not this time");
