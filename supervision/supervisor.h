@@ -116,7 +116,7 @@ class Supervisor : public Actor {
 class SupervisorRef : public Ref<Supervisor> {
  public:
   using Ref<Supervisor>::Ref;
-  SupervisorRef(Ref<Supervisor> ref) : Ref<Supervisor>(ref) {}  // NOLINT: the same ref
+  SupervisorRef(const Ref<Supervisor>& ref) : Ref<Supervisor>(ref) {}  // NOLINT: the same ref
 
   Channel<Call<WhichChildren, Children>> which_children() const { return (*this)[&Supervisor::which_children]; }
   Channel<Call<CountChildren, ChildCounts>> count_children() const { return (*this)[&Supervisor::count_children]; }

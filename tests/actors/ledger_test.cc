@@ -288,7 +288,9 @@ TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
       }
     }
   });
-  if (!SeedFromEnvironment()) EXPECT_GT(rare, 1000);
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(rare, 1000);
+  }
 }
 
 TEST(LedgerThreadsTest, EachMailboxBalancesWhenActorsDieUnderLoad) {

@@ -167,7 +167,9 @@ TEST_P(SupTest, APoolsCountsAreExactAndBackToZero) {
       [](SupScene& s) {
         const PlayersRef pool = LaunchPool(s, {});
         for (int i = 0; i < 2000; ++i) {
-          if (i == 1000) EXPECT_EQ(s.Counts(pool).active, 1000);
+          if (i == 1000) {
+            EXPECT_EQ(s.Counts(pool).active, 1000);
+          }
           ASSERT_EQ(StartAs(s, pool, absl::StrCat("t", i), "t"), "OK");
         }
         for (int twice = 0; twice < 2; ++twice) {
