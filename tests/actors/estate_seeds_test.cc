@@ -213,7 +213,9 @@ TEST(EstateSeedsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
     inherited += cast.record->inherited();
     ExpectNothingLost(system);
   });
-  if (!SeedFromEnvironment()) EXPECT_GT(inherited, 1000U) << "the estates were empty";
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(inherited, 1000U) << "the estates were empty";
+  }
 }
 
 // Looks each millisecond.

@@ -233,7 +233,9 @@ TEST(EstateOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
     }
     ExpectNothingLost(system);
   });
-  if (!SeedFromEnvironment()) EXPECT_GT(restarts, 1000);
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(restarts, 1000);
+  }
 }
 
 }  // namespace
