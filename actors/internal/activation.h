@@ -170,14 +170,18 @@ class Activation {
 
   Envelope* envelope = nullptr;  // the message or event; null once its block has the answer
   int mailbox = -1;
-  bool is_interleaved = false;
-  bool has_failed = false;  // Fail was called, or it threw
-  bool is_postponed = false;
-  bool is_moved = false;
-  bool is_passed_on = false;  // and has its fate: it is counted already
-  bool ends_receive = false;  // it is what a Receive waited for
-  bool is_complete = false;
-  bool is_in_hand = false;  // and counted so: it awaits, or may
+  bool is_interleaved : 1 = false;
+  bool has_failed : 1 = false;  // Fail was called, or it threw
+  bool is_postponed : 1 = false;
+  bool is_moved : 1 = false;
+  bool is_passed_on : 1 = false;  // and has its fate: it is counted already
+  bool ends_receive : 1 = false;  // it is what a Receive waited for
+  bool is_complete : 1 = false;
+  bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
+  // A tell whose handler was content with it.
+  bool is_plainly_handled() const {
+    return !(has_failed || is_postponed || is_passed_on) && ask_ == 0 && status_.ok();
+  }
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
 

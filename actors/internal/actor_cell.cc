@@ -213,12 +213,13 @@ void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const Clo
   const MailboxLayout* mailboxes = layout_.load(std::memory_order_acquire);
   if (now == 0 || mailboxes == nullptr) return;
   const Gate* gates = gates_.load(std::memory_order_relaxed);
-  const Queue* queues = queues_.load(std::memory_order_relaxed);
   const uint64_t open = open_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < mailboxes->size(); ++i) {
     if ((open >> i & 1U) != 0) continue;
-    ClosedMail mail{.mailbox = (*mailboxes)[i].wire_name, .left = queues[i].left.load(std::memory_order_relaxed)};
-    mail.waiting = static_cast<int32_t>(gates[i].accepted.load(std::memory_order_relaxed) - mail.left);
+    const uint32_t left = QueueOf(gates, i).left.load(std::memory_order_relaxed);
+    const ClosedMail mail{.mailbox = (*mailboxes)[i].wire_name,
+                          .waiting = static_cast<int32_t>(gates[i].accepted.load(std::memory_order_relaxed) - left),
+                          .left = left + HandedOf(gates, i).load(std::memory_order_relaxed)};
     if (mail.waiting > 0) look(now, i, mail);
   }
 }
@@ -241,17 +242,13 @@ void ActorCell::Grow(size_t mailboxes) {
     std::vector<void*> blocks ABSL_GUARDED_BY(mu);
   };
   static auto* const retired = new Retired;
-  const size_t gate_bytes = mailboxes * (sizeof(ByteGate) + sizeof(Gate));
-  const size_t queues_at = (gate_bytes + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
-  auto* block =
-      static_cast<unsigned char*>(::operator new(queues_at + mailboxes * sizeof(Queue), std::align_val_t(kBlockUnit)));
-  auto* byte_gates = reinterpret_cast<ByteGate*>(block);
-  auto* gates = reinterpret_cast<Gate*>(byte_gates + mailboxes);
-  auto* queues = reinterpret_cast<Queue*>(block + queues_at);
+  const size_t gates_at = (mailboxes * sizeof(Outside) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  auto* block = static_cast<unsigned char*>(
+      ::operator new(gates_at + mailboxes * sizeof(Gate), std::align_val_t(kBlockUnit)));
+  auto* gates = reinterpret_cast<Gate*>(block + gates_at);
   for (size_t i = 0; i < mailboxes; ++i) {
-    new (byte_gates + i) ByteGate;
+    new (const_cast<Outside*>(&OutsideOf(gates, i))) Outside;
     new (gates + i) Gate;
-    new (queues + i) Queue;
   }
   {
     // A sender may still count in the old memory: it stays.
@@ -259,12 +256,11 @@ void ActorCell::Grow(size_t mailboxes) {
     retired->blocks.push_back(gates_.load(std::memory_order_relaxed));
   }
   gates_.store(gates, std::memory_order_relaxed);  // before the layout that needs it
-  queues_.store(queues, std::memory_order_relaxed);
   room_for_ = static_cast<uint16_t>(mailboxes);
 }
 
 void ActorCell::SetLayout(const MailboxLayout& layout) {
-  const bool is_inside = gates_.load(std::memory_order_relaxed) == gates_inside_.data();
+  const bool is_inside = IsInside(gates_.load(std::memory_order_relaxed));
   if (layout.size() > room_for_ || (is_inside && layout.has_bytes())) {
     Grow(std::max(layout.size(), kGatesOutsideMin));
   }
@@ -316,6 +312,8 @@ void ActorCell::ResetCounts() {
     }
     own.left.store(0, std::memory_order_relaxed);
     own.handled.store(0, std::memory_order_relaxed);
+    const Gate* const gates = gates_.load(std::memory_order_relaxed);
+    const_cast<std::atomic<uint32_t>&>(HandedOf(gates, i)).store(0, std::memory_order_relaxed);
   }
 }
 

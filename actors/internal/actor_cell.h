@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -75,6 +76,7 @@ struct ByteGate {
 // ledger.
 struct Queue {
   Envelope* newest = nullptr;  // a ring: its next is the oldest
+  // Of those that the gate has counted; one less for each that was handed over.
   std::atomic<uint32_t> left{0};
   std::atomic<uint32_t> handled{0};
 };
@@ -148,12 +150,13 @@ class alignas(64) ActorCell {
     const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
     if (layout == nullptr) return;
     const Gate* gates = gates_.load(std::memory_order_relaxed);
-    const Queue* queues = queues_.load(std::memory_order_relaxed);
     for (size_t i = 0; i < layout->size(); ++i) {
+      const Queue& queue = QueueOf(gates, i);
+      const uint32_t handed = HandedOf(gates, i).load(std::memory_order_relaxed);
       look(*layout, i,
-           Counts{.accepted = gates[i].accepted.load(std::memory_order_relaxed),
-                  .left = queues[i].left.load(std::memory_order_relaxed),
-                  .handled = queues[i].handled.load(std::memory_order_relaxed)});
+           Counts{.accepted = gates[i].accepted.load(std::memory_order_relaxed) + handed,
+                  .left = queue.left.load(std::memory_order_relaxed) + handed,
+                  .handled = queue.handled.load(std::memory_order_relaxed)});
     }
   }
   // Messages that came before the mailboxes were known, and wait to be sorted.
@@ -194,7 +197,9 @@ class alignas(64) ActorCell {
     return newest == nullptr || newest->next == nullptr ? newest : Inbound<Envelope>::Reverse(newest);
   }
   bool HasInbound() const { return inbound_.HasNodes(); }
-  Queue& queue(size_t place) { return queues_.load(std::memory_order_relaxed)[place]; }
+  Queue& queue(size_t place) {
+    return const_cast<Queue&>(QueueOf(gates_.load(std::memory_order_relaxed), place));
+  }
   Gate& gate(size_t place) { return gates_.load(std::memory_order_relaxed)[place]; }
   ByteGate& byte_gate(size_t place) { return ByteGateOf(gates_.load(std::memory_order_relaxed), place); }
   // A message that came early goes to that mailbox: it is counted there. False
@@ -226,8 +231,25 @@ class alignas(64) ActorCell {
   static constexpr size_t kGatesInside = 2;
   static constexpr size_t kGatesOutsideMin = 4;  // a line of gates
 
-  // Only of gates outside the cell: theirs lie before them, from the last.
-  static ByteGate& ByteGateOf(Gate* gates, size_t place) { return *(reinterpret_cast<ByteGate*>(gates) - 1 - place); }
+  // What a mailbox has besides its gate, where gates lie outside the cell: before them, from the last.
+  struct Outside {
+    ByteGate bytes;
+    Queue queue;
+    std::atomic<uint32_t> handed{0};
+  };
+  static const Outside& OutsideOf(const Gate* gates, size_t place) {
+    return *(reinterpret_cast<const Outside*>(gates) - 1 - place);
+  }
+  // Only of gates outside the cell.
+  static ByteGate& ByteGateOf(Gate* gates, size_t place) { return const_cast<Outside&>(OutsideOf(gates, place)).bytes; }
+  bool IsInside(const Gate* gates) const { return gates == gates_inside_.data(); }
+  const Queue& QueueOf(const Gate* gates, size_t place) const {
+    return ABSL_PREDICT_TRUE(IsInside(gates)) ? queues_inside_[place] : OutsideOf(gates, place).queue;
+  }
+  // Messages handed to the owner past the gate (Hand).
+  const std::atomic<uint32_t>& HandedOf(const Gate* gates, size_t place) const {
+    return ABSL_PREDICT_TRUE(IsInside(gates)) ? handed_inside_[place] : OutsideOf(gates, place).handed;
+  }
 
   absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full);
   // Counts `bytes`; `wakes` when the mailbox has something to drop.
@@ -238,6 +260,9 @@ class alignas(64) ActorCell {
   // The actor died before the message could be pushed: gives its value back to
   // the sender, and takes its acceptance back, which no gate counted if null.
   static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
+  // The actor was idle and has been claimed: what is the owner's is the caller's until it schedules it. False: not for
+  // that message, which goes the usual way; the actor is scheduled.
+  bool Hand(SystemCore& system, const MailboxLayout& mailboxes, Gate* gates, size_t place, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
@@ -257,7 +282,7 @@ class alignas(64) ActorCell {
 
   // The owner's.
   std::array<Queue, kGatesInside> queues_inside_;
-  std::atomic<Queue*> queues_{queues_inside_.data()};
+  std::array<std::atomic<uint32_t>, kGatesInside> handed_inside_{};
   uint16_t room_for_ = kGatesInside;       // mailboxes, outside the cell if more
   std::atomic<uint8_t> in_use_{0};         // of the queues, for whoever reads counts
   std::atomic<bool> expiry_asked_{false};  // by a sender that found a mailbox of calls full

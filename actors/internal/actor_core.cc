@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/actor_handling.h"
 #include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/turn_scope.h"
 #include "understudy/actors/limits.h"
@@ -92,41 +93,6 @@ std::vector<MailboxSignature> ActorCore::Signatures() {
   return signatures;
 }
 
-void ActorCore::Run() {
-  SystemCore* const system = SystemCore::OfLife(life());
-  TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
-  if (stage_ == Stage::kConstructing && !Construct()) {
-    is_fenced_ ? FinishFenced() : End();
-    return;
-  }
-  int budget = limits::kMessagesPerTurnMax;
-  for (;;) {
-    const bool has_more = TurnLoop(budget);
-    if (is_fenced_) {
-      FinishFenced();
-      return;
-    }
-    const uint64_t open = has_exit_ || has_more ? 0 : OpenMask();  // a guard may throw, or not return
-    if (is_fenced_) {
-      FinishFenced();
-      return;
-    }
-    if (has_exit_) {
-      End();
-      return;
-    }
-    if (ThisTurn().unpublished != 0) PublishLimits();
-    if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) system->room_waiters().Admit(cell(), life());
-    if (rare_ != nullptr) ArmExecutor();
-    // The last use of this object: another turn may begin at once.
-    if (has_more) {
-      system->executor().Schedule(this);
-      return;
-    }
-    if (cell().TryIdle(open)) return;
-  }
-}
-
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound() {
   Envelope* envelope = cell().TakeInbound();
   const uint64_t own_life = life();
@@ -147,36 +113,78 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound() {
   }
 }
 
+// Whatever is next, if it is not simply the oldest message (HandlesOldest).
+// False when there is nothing.
+bool ActorCore::HandleNext() {
+  if (rare_ == nullptr || rare_->resumable.empty()) return HandleOne();
+  const Waiter next = rare_->resumable.front();
+  rare_->resumable.erase(rare_->resumable.begin());
+  Resume(next);
+  return true;
+}
+
 // True when the turn's budget ended it. Stops early when the actor must end.
-bool ActorCore::TurnLoop(int& budget) {
-  bool& drains = ThisTurn().drains;
-  drains = true;
-  for (;;) {
-    if (drains || budget % kDrainEvery == 0 || (behavior_ != nullptr && behavior_->has_ranks())) {
-      drains = false;
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TurnLoop(CurrentTurn& turn, int& budget) {
+  for (bool drains = true;;) {
+    if (drains || turn.drains || budget % kDrainEvery == 0) {
+      turn.drains = false;
       DrainInbound();
-      if (has_exit_) return false;
+      if (ABSL_PREDICT_FALSE(has_exit_)) return false;
     }
     if (budget <= 0) return true;
-    if (ABSL_PREDICT_TRUE(HandlesOldest())) {
-      const bool has_more = HandleOldest(budget);
-      if (has_exit_ || is_fenced_) return false;
-      if (!has_more) {
-        if (!cell().HasInbound()) return false;
-        drains = true;
-      }
-      continue;
-    }
     --budget;
-    if (rare_ != nullptr && !rare_->resumable.empty()) {
-      const Waiter next = rare_->resumable.front();
-      rare_->resumable.erase(rare_->resumable.begin());
-      Resume(next);
-    } else if (!HandleOne()) {
-      if (has_exit_ || is_fenced_ || !cell().HasInbound()) return false;
-      drains = true;
+    bool has_handled = true;
+    drains = false;
+    if (ABSL_PREDICT_TRUE(HandlesOldest())) {
+      const uint64_t waiting = Waiting() & behavior_->mailboxes();
+      if (waiting != 0) {
+        HandleOldest(turn, waiting);
+      } else {
+        has_handled = false;
+      }
+    } else {
+      has_handled = HandleNext();
+      drains = behavior_ != nullptr && behavior_->has_ranks();
     }
-    if (has_exit_ || is_fenced_) return false;
+    if (ABSL_PREDICT_FALSE(has_exit_ || is_fenced_)) return false;
+    if (has_handled) continue;
+    if (!cell().HasInbound()) return false;
+    drains = true;
+  }
+}
+
+void ActorCore::Run() {
+  SystemCore* const system = SystemCore::OfLife(life());
+  TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
+  CurrentTurn& turn = scope.turn();
+  if (ABSL_PREDICT_FALSE(stage_ == Stage::kConstructing) && !Construct()) {
+    is_fenced_ ? FinishFenced() : End();
+    return;
+  }
+  int budget = limits::kMessagesPerTurnMax;
+  for (;;) {
+    const bool has_more = TurnLoop(turn, budget);
+    uint64_t open = 0;
+    if (!has_more) {
+      if (ABSL_PREDICT_TRUE(HandlesOldest())) {
+        open = behavior_->mailboxes() & ~(rare_ == nullptr ? 0 : rare_->leased);
+      } else if (!has_exit_ && !is_fenced_) {
+        open = OpenMask();  // a guard may throw, or not return
+      }
+    }
+    if (ABSL_PREDICT_FALSE(has_exit_ || is_fenced_)) {
+      is_fenced_ ? FinishFenced() : End();
+      return;
+    }
+    if (turn.unpublished != 0) PublishLimits();
+    if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) system->room_waiters().Admit(cell(), life());
+    if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
+    // The last use of this object: another turn may begin at once.
+    if (has_more) {
+      system->executor().Schedule(this);
+      return;
+    }
+    if (cell().TryIdle(open)) return;
   }
 }
 
@@ -245,7 +253,6 @@ void ActorCore::OnStale(Envelope* envelope) {
 
 // Which mailboxes would be handled if mail came now.
 uint64_t ActorCore::OpenMask() {
-  if (HandlesOldest()) return behavior_->mailboxes() & ~(rare_ == nullptr ? 0 : rare_->leased);
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return 0;
   const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;

@@ -57,6 +57,9 @@ class ActorCore final : public CellOwner {
   // CellOwner.
   void Fence() override;
 
+  // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.
+  void TakeHanded(Envelope* envelope);
+
   // For Actor, Context and the awaitables.
   static ActorCore& OfThisTurn();
   // Null when `pid` is not the actor of this turn.
@@ -159,7 +162,8 @@ class ActorCore final : public CellOwner {
   Rare& rare();
 
   // actor_core.cc: the turn.
-  bool TurnLoop(int& budget);
+  bool TurnLoop(CurrentTurn& turn, int& budget);
+  bool HandleNext();
   void DrainInbound();
   void ActOn(Envelope* envelope);
   void OnStale(Envelope* envelope);
@@ -182,11 +186,11 @@ class ActorCore final : public CellOwner {
   void ReleaseCredit(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
-  void Leave(Envelope* envelope);
+  void Leave(CurrentTurn& turn, size_t place, Envelope* envelope);
+  void TakeOut(CurrentTurn& turn, size_t place, Envelope* envelope, Envelope* before);
   void TakeOut(Envelope* envelope, Envelope* before);
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
-  void PublishLimit(size_t place, uint32_t left);
   void PublishLimits();
   void CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
@@ -210,7 +214,7 @@ class ActorCore final : public CellOwner {
 
   // actor_choice.cc.
   bool HandleOne();
-  bool HandleOldest(int& budget);
+  void HandleOldest(CurrentTurn& turn, uint64_t waiting);
   bool HandlesOldest() const;
   bool IsHeld() const;
   BehaviorTable* Effective();
@@ -222,20 +226,20 @@ class ActorCore final : public CellOwner {
   Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
   ClauseSet HoldingGuards(const BehaviorTable& table);
 
-  // actor_handling.cc.
+  // actor_handling.h, actor_handling.cc.
   void HandleMessage(BehaviorTable& table, const Choice& choice);
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
-  void HandleAtOnce(Envelope* envelope, MessageHandler& handler);
+  void HandleAtOnce(CurrentTurn& turn, Envelope* envelope, MessageHandler& handler);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
-  void RunHandler(Activation& activation, MessageHandler& handler);
+  void RunHandler(CurrentTurn& turn, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
   void Resume(Waiter waiter);
   void AfterStep(Activation& activation);
   void Settle(Activation& activation);
-  void SettleMessage(Activation& activation);
+  void SettleUnusual(Activation& activation);
   void SettlePostponed(Activation& activation);
   void Trace(absl::string_view what, const Activation& activation);
 

@@ -148,7 +148,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
           return;
         }
       } else {
-        Leave(envelope);
+        Leave(ThisTurn(), envelope->mailbox, envelope);
         if (kept != nullptr && IsKept(*envelope)) {
           kept->push_back(envelope);
           return;

@@ -53,7 +53,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes)) return false;
   envelope->clear(Envelope::kIsEarly);
   envelope->call().bytes = bytes;
-  Leave(envelope);
+  Leave(ThisTurn(), envelope->mailbox, envelope);
   return true;
 }
 

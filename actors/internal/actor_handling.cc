@@ -12,6 +12,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_handling.h"
 #include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/call_watch.h"
 
@@ -35,87 +36,26 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
   return true;
 }
 
-// What the message's fate is, and an answer where one is still owed.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::SettleMessage(Activation& activation) {
-  if (ABSL_PREDICT_FALSE(activation.is_passed_on)) return;
-  if (ABSL_PREDICT_FALSE(activation.is_postponed && !activation.has_failed)) {
+// It failed, was refused, postponed or passed on, or is a call.
+void ActorCore::SettleUnusual(Activation& activation) {
+  if (activation.is_passed_on) return;
+  if (activation.is_postponed && !activation.has_failed) {
     SettlePostponed(activation);
     return;
   }
   const bool is_unanswered = activation.is_call() && !activation.answer_given();
-  if (ABSL_PREDICT_TRUE(!activation.has_failed && !is_unanswered && activation.status().ok())) {
-    AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
+  const auto place = static_cast<size_t>(activation.mailbox);
+  if (!activation.has_failed && !is_unanswered && activation.status().ok()) {
+    AddAsOwner(cell().queue(place).handled, 1U);
     return;
   }
-  Count(static_cast<size_t>(activation.mailbox), activation.has_failed ? Fate::kFailed : Fate::kRejected);
+  Count(place, activation.has_failed ? Fate::kFailed : Fate::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
     activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
   } else {
     activation.AnswerFinally(activation.status().ok() ? UnansweredError(self()) : activation.status());
   }
-}
-
-// A handler has ended.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Activation& activation) {
-  if (activation.source() == Activation::Source::kMessage) SettleMessage(activation);
-  if (rare_ == nullptr) return;
-  ApplyBecome();
-  SettleRound(activation);
-}
-
-// A handler that is no coroutine.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(Activation& activation, MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", activation);
-  current_ = &activation;
-  const std::exception_ptr thrown = CaughtInUserCode([&] { handler.Run(*actor_, activation); });
-  if (ABSL_PREDICT_FALSE(thrown != nullptr && !is_fenced_)) {
-    activation.has_failed = true;
-    SetExit(DescribeException(thrown), ExitCause::kOwn);
-  }
-  current_ = nullptr;
-  if (ABSL_PREDICT_FALSE(is_fenced_)) return;
-  Settle(activation);
-}
-
-// By a handler that is no coroutine.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(Envelope* envelope, MessageHandler& handler) {
-  Activation activation(*this, Activation::Source::kMessage);
-  activation.TakeMessage(envelope);
-  if (ABSL_PREDICT_FALSE(IsReceiving())) BeginRound(activation);
-  RunHandler(activation, handler);
-}
-
-// Handles what waits, oldest first, until there is something else to do, or it
-// is time to look at what has come. False when nothing waits. Requires
-// HandlesOldest.
-bool ActorCore::HandleOldest(int& budget) {
-  do {
-    const uint64_t waiting = Waiting() & behavior_->mailboxes();
-    if (waiting == 0) return false;
-    auto place = static_cast<size_t>(std::countr_zero(waiting));
-    Envelope* before = cell().queue(place).newest;
-    for (uint64_t others = waiting & (waiting - 1); ABSL_PREDICT_FALSE(others != 0); others &= others - 1) {
-      const auto other = static_cast<size_t>(std::countr_zero(others));
-      Envelope* const newest = cell().queue(other).newest;
-      if (newest->next->stamp < before->next->stamp) {
-        before = newest;
-        place = other;
-      }
-    }
-    Envelope* const envelope = before->next;
-    const size_t clause = behavior_->ClauseFor(place);
-    MessageHandler& handler = behavior_->handler(clause);
-    TakeOut(envelope, before);
-    --budget;
-    if (ABSL_PREDICT_TRUE(handler.form() == MessageHandler::Form::kRuns && !envelope->has(Envelope::kHasCallPart) &&
-                          !behavior_->has_idle())) {
-      HandleAtOnce(envelope, handler);
-    } else {
-      HandleTaken(envelope, *behavior_, clause);
-    }
-  } while (!ThisTurn().drains && budget % kDrainEvery != 0 && !has_exit_ && !is_fenced_ && HandlesOldest());
-  return true;
 }
 
 void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
@@ -155,7 +95,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     RunAwaiting(std::move(activation), handler);
     return;
   }
-  HandleAtOnce(envelope, handler);
+  HandleAtOnce(ThisTurn(), envelope, handler);
 }
 
 // Of a behaviour that is over, or of an idleness that a message has ended since.
@@ -196,7 +136,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   Activation activation(*this, Activation::Source::kEvent);
   activation.envelope = event.payload.Release();
   if (ends_receive) BeginRound(activation);
-  RunHandler(activation, *handler);
+  RunHandler(ThisTurn(), activation, *handler);
 }
 
 // Only where handlers are observed.

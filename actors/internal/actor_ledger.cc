@@ -22,7 +22,8 @@ void ActorCore::CountInHand(Activation& activation) {
 }
 
 void ActorCore::CountOutOfHand(Activation& activation) {
-  if (!std::exchange(activation.is_in_hand, false)) return;
+  if (!activation.is_in_hand) return;
+  activation.is_in_hand = false;
   AddAsOwner(LedgerOf(static_cast<size_t>(activation.mailbox)).in_hand, int64_t{-1});
 }
 

@@ -40,7 +40,7 @@ Envelope* ActorCore::Parsed(Envelope* envelope) {
   Envelope* parsed = Parse(envelope, *layout()[place].request);
   if (parsed == nullptr) {
     const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes.size();
-    Leave(envelope);
+    Leave(ThisTurn(), envelope->mailbox, envelope);
     Dispose(
         envelope, Fate::kDropped,
         absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));

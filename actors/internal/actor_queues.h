@@ -3,11 +3,11 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_QUEUES_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_QUEUES_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/actor_core.h"
 
@@ -37,8 +37,39 @@ inline void ActorCore::Enqueue(Envelope* envelope) {
   if (ABSL_PREDICT_FALSE((layout().overflowing() >> place & 1U) != 0)) DropOverflow(place);
 }
 
-inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
+inline void ActorCore::TakeHanded(Envelope* envelope) {
   const size_t place = envelope->mailbox;
+  Queue& queue = cell().queue(place);
+  AddAsOwner(queue.left, 0U - 1U);
+  envelope->stamp = ++last_stamp_;
+  Append(queue, envelope);
+  has_mail_ |= uint64_t{1} << place;
+}
+
+// Ends the wait of a message in every ledger. Senders write the line that the
+// limit is on: it is not stored for each message, but soon enough that nobody
+// is refused for long.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, size_t place, Envelope* envelope) {
+  const uint32_t left = AddAsOwner(cell().queue(place).left, 1U);
+  const MailboxLayout::Publishing publishing = layout().publishing(place);
+  if (ABSL_PREDICT_FALSE((left & publishing.mask) == 0)) {
+    cell().gate(place).limit.store(left + publishing.room, std::memory_order_relaxed);
+  } else {
+    turn.unpublished |= uint64_t{1} << place;
+  }
+  if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kHasCallPart) && envelope->call().bytes != 0)) {
+    AddAsOwner(cell().byte_gate(place).limit, envelope->call().bytes);
+  }
+  const uint64_t sender = envelope->sender_life;
+  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(life())) && sender != 0) {
+    ReleaseCredit(*envelope);
+  }
+}
+
+// `before` is what lies before it in the ring of its mailbox, whose place is
+// `place`.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, size_t place, Envelope* envelope,
+                                                            Envelope* before) {
   Queue& queue = cell().queue(place);
   if (envelope == before) {
     queue.newest = nullptr;
@@ -47,39 +78,18 @@ inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
     before->next = envelope->next;
     if (queue.newest == envelope) queue.newest = before;
   }
-  Leave(envelope);
+  Leave(turn, place, envelope);
 }
 
-inline void ActorCore::Leave(Envelope* envelope) {
-  const size_t place = envelope->mailbox;
-  PublishLimit(place, AddAsOwner(cell().queue(place).left, 1U));
-  if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kHasCallPart) && envelope->call().bytes != 0)) {
-    AddAsOwner(cell().byte_gate(place).limit, envelope->call().bytes);
-  }
-  const uint64_t sender = envelope->sender_life;
-  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(life()) && sender != 0)) {
-    ReleaseCredit(*envelope);
-  }
-}
-
-// Senders write the line that the limit is on: it is not stored for each
-// message, but soon enough that nobody is refused for long.
-inline void ActorCore::PublishLimit(size_t place, uint32_t left) {
-  constexpr uint32_t kBehindMax = 64;
-  const uint32_t room = layout().room(place);
-  std::atomic<uint32_t>& limit = cell().gate(place).limit;
-  const uint32_t behind = left + room - limit.load(std::memory_order_relaxed);
-  if (behind >= std::min(kBehindMax, room / 4)) {
-    limit.store(left + room, std::memory_order_relaxed);
-  } else {
-    ThisTurn().unpublished |= uint64_t{1} << place;
-  }
+inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
+  TakeOut(ThisTurn(), envelope->mailbox, envelope, before);
 }
 
 // The oldest of what waits is next: one rank, no guards, no predicates, nothing
 // but messages.
 inline bool ActorCore::HandlesOldest() const {
-  if (behavior_ == nullptr || !behavior_->is_simple() || has_postponed_ || stage_ != Stage::kRunning) return false;
+  if (ABSL_PREDICT_FALSE(has_exit_ || is_fenced_ || has_postponed_)) return false;
+  if (stage_ != Stage::kRunning || behavior_ == nullptr || !behavior_->is_simple()) return false;
   return rare_ == nullptr || (rare_->events.empty() && rare_->resumable.empty() && rare_->receives.empty() &&
                               (rare_->activations.empty() || !IsHeld()));
 }

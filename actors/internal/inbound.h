@@ -107,6 +107,18 @@ class Inbound {
     return false;
   }
 
+  // Idle, and nothing was pushed: TryClaim is worth a try. Any thread; old at
+  // once.
+  bool CanClaim() const { return word_.load(std::memory_order_relaxed) == (kLive | kIdle); }
+
+  // Clears idle, if nothing has been pushed. True: the caller must schedule the
+  // actor, and is its owner until then.
+  bool TryClaim() {
+    uint64_t word = kLive | kIdle;
+    // acquire: pairs with TryIdle's release: what the owner did in its last turn happens before what the caller does.
+    return word_.compare_exchange_strong(word, kLive, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+
   // Owner. Everything pushed, newest first, or null. A load if there is nothing.
   Node* TakeAll() {
     // relaxed: without nodes nothing is read.

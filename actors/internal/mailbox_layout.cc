@@ -1,6 +1,7 @@
 #include "understudy/actors/internal/mailbox_layout.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,12 @@ bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
          a.options.capacity_messages == b.options.capacity_messages &&
          a.options.capacity_bytes == b.options.capacity_bytes && a.options.overflow == b.options.overflow &&
          a.options.time_to_live == b.options.time_to_live && a.options.on_restart == b.options.on_restart;
+}
+
+// Senders learn of that many messages' room at once, less one, at the most.
+uint32_t PublishingMask(uint32_t room) {
+  constexpr uint32_t kTogetherMax = 64;
+  return std::bit_floor(std::clamp(room / 4, 1U, kTogetherMax)) - 1;
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   made->briefs_ = std::make_unique<Brief[]>(made->size_);
   std::copy_n(briefs_.get(), size_, made->briefs_.get());
   made->briefs_[size_] = {
-      .hash = added.hash, .room = added.room(), .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
+      .hash = added.hash, .room = added.room(), .mask = PublishingMask(added.room()), .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.

@@ -52,6 +52,13 @@ class MailboxLayout {
   const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
   // (*this)[place].room(), at hand.
   uint32_t room(size_t place) const { return briefs_[place].room; }
+  // The room, and of which counts of messages that left its senders learn within a turn: those with none of the
+  // mask's bits. Often enough that they are refused for at most a quarter of the room.
+  struct Publishing {
+    uint32_t room = 0;
+    uint32_t mask = 0;
+  };
+  Publishing publishing(size_t place) const { return {.room = briefs_[place].room, .mask = briefs_[place].mask}; }
   // The mailbox with that hash, or -1.
   int Find(uint32_t hash) const {
     for (uint32_t place = 0; place < size_; ++place) {
@@ -80,6 +87,7 @@ class MailboxLayout {
   struct Brief {
     uint32_t hash = 0;
     uint32_t room = 0;
+    uint32_t mask = 0;
     const MessageType* plain_tell = nullptr;  // what it takes, if it is plain and takes tells
   };
 

@@ -4,16 +4,43 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_PLAIN_SEND_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {
+
+// Past the gate: the limit is the owner's, and one lower while the message waits.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, const MailboxLayout& mailboxes,
+                                                         Gate* gates, size_t place, Envelope* envelope) {
+  const uint64_t life = envelope->life;
+  // relaxed, all: the owner's words, and its is the caller.
+  const bool is_for_it = life_.load(std::memory_order_relaxed) == life &&
+                         layout_.load(std::memory_order_relaxed) == &mailboxes &&
+                         stage_.load(std::memory_order_relaxed) == Stage::kOpen &&
+                         (open_.load(std::memory_order_relaxed) >> place & 1U) != 0;
+  bool is_handed = false;
+  if (ABSL_PREDICT_TRUE(is_for_it)) {
+    Gate& gate = gates[place];
+    const uint32_t limit = gate.limit.load(std::memory_order_relaxed);
+    if (ABSL_PREDICT_TRUE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) < 0)) {
+      gate.limit.store(limit - 1, std::memory_order_relaxed);
+      AddAsOwner(const_cast<std::atomic<uint32_t>&>(HandedOf(gates, place)), 1U);
+      static_cast<ActorCore*>(owner())->TakeHanded(envelope);
+      is_handed = true;
+    }
+  }
+  Schedule(system, life);
+  return is_handed;
+}
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(SystemCore& system, Pid from, Pid to, uint32_t mailbox,
                                                                 const MessageType& type, const void* value,
@@ -22,27 +49,33 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(SystemCore& syst
   if (life_.load(std::memory_order_acquire) != to.life()) return false;
   const MailboxLayout* const mailboxes = layout_.load(std::memory_order_acquire);
   if (stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr) return false;
-  const int place = mailboxes->FindPlainTell(mailbox, type);
-  if (ABSL_PREDICT_FALSE(place < 0)) return false;
+  const int found = mailboxes->FindPlainTell(mailbox, type);
+  if (ABSL_PREDICT_FALSE(found < 0)) return false;
+  const auto place = static_cast<size_t>(found);
+  const uint64_t bit = uint64_t{1} << place;
   Gate* const gates = gates_.load(std::memory_order_relaxed);
-  Gate& gate = gates[place];
-  const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) > 0)) {
-    Uncount(gates, static_cast<size_t>(place), 0);
-    return false;
-  }
   Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
   envelope->life = to.life();
   envelope->set_sender(from);
   envelope->mailbox = static_cast<uint8_t>(place);
-  envelope->stamp = reinterpret_cast<uintptr_t>(gates);
   envelope->SetMade();
   if (handing == Handing::kMove) {
     type.move(envelope->value(), const_cast<void*>(value));
   } else {
     type.copy(envelope->value(), value);
   }
-  switch (inbound_.PushAndWake(envelope, open_, uint64_t{1} << place)) {
+  if (inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & bit) != 0 && inbound_.TryClaim() &&
+      Hand(system, *mailboxes, gates, place, envelope)) {
+    return true;
+  }
+  Gate& gate = gates[place];
+  const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) > 0)) {
+    TakeBack(gates, type, value, handing, envelope);
+    return false;
+  }
+  envelope->stamp = reinterpret_cast<uintptr_t>(gates);
+  switch (inbound_.PushAndWake(envelope, open_, bit)) {
     case Pushed::kMustSchedule:
       Schedule(system, to.life());
       return true;

@@ -10,6 +10,7 @@ class TurnScope {
  public:
   explicit TurnScope(const CurrentTurn& turn) : turn_(turn), outer_(this_turn) { this_turn = &turn_; }
   ~TurnScope() { this_turn = outer_; }
+  CurrentTurn& turn() { return turn_; }
   TurnScope(const TurnScope&) = delete;
   TurnScope& operator=(const TurnScope&) = delete;
 
