@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
@@ -104,7 +105,7 @@ class Activation {
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
   ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
-    if (held_ != nullptr) held_ = nullptr;  // its frame uses the message
+    if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // its frame uses the message
     if (envelope != nullptr) Envelope::Delete(envelope);
   }
 
@@ -162,11 +163,11 @@ class Activation {
     uint64_t postponed_in = 0;  // the epoch of the behaviour in which it was postponed last
   };
   Held& Hold() {
-    if (held_ == nullptr) held_ = std::make_unique<Held>();
+    if (held_ == nullptr) held_ = std::make_unique<Held>().release();
     return *held_;
   }
   // Null for a handler that is no coroutine.
-  Held* held() { return held_.get(); }
+  Held* held() { return held_; }
 
   Envelope* envelope = nullptr;  // the message or event; null once its block has the answer
   int mailbox = -1;
@@ -198,7 +199,7 @@ class Activation {
   uint64_t ask_ = 0;
   MonotonicTime deadline_ = MonotonicTime::InfiniteFuture();
   absl::Status status_;
-  std::unique_ptr<Held> held_;
+  Held* held_ = nullptr;  // owned
 };
 
 inline std::suspend_always RootTask::promise_type::final_suspend() noexcept {

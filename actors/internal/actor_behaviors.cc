@@ -75,6 +75,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
     ++rare_->epoch;
   }
   behavior_ = std::move(table);
+  is_simple_ = behavior_->is_simple();
   rank_index_ = 0;
   rank_used_ = 0;
   if (behavior_->extra() != nullptr) {

@@ -177,13 +177,6 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
   if (Post(system, life, told) == Pushed::kClosed) Envelope::Delete(told);
 }
 
-void ActorCell::Schedule(SystemCore& system, uint64_t life) {
-  SystemCore* its = &system;
-  // A slow sender may have woken the cell's next life, perhaps of another system.
-  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
-  its->executor().Schedule(owner());
-}
-
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
   const uint64_t life = envelope->life;
   switch (inbound_.PushAndWake(envelope, open_, bits)) {
@@ -312,8 +305,7 @@ void ActorCell::ResetCounts() {
     }
     own.left.store(0, std::memory_order_relaxed);
     own.handled.store(0, std::memory_order_relaxed);
-    const Gate* const gates = gates_.load(std::memory_order_relaxed);
-    const_cast<std::atomic<uint32_t>&>(HandedOf(gates, i)).store(0, std::memory_order_relaxed);
+    handed(i).store(0, std::memory_order_relaxed);
   }
 }
 

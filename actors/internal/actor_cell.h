@@ -200,6 +200,10 @@ class alignas(64) ActorCell {
   Queue& queue(size_t place) {
     return const_cast<Queue&>(QueueOf(gates_.load(std::memory_order_relaxed), place));
   }
+  // Messages handed over past the gate (Hand).
+  std::atomic<uint32_t>& handed(size_t place) {
+    return const_cast<std::atomic<uint32_t>&>(HandedOf(gates_.load(std::memory_order_relaxed), place));
+  }
   Gate& gate(size_t place) { return gates_.load(std::memory_order_relaxed)[place]; }
   ByteGate& byte_gate(size_t place) { return ByteGateOf(gates_.load(std::memory_order_relaxed), place); }
   // A message that came early goes to that mailbox: it is counted there. False
@@ -246,7 +250,6 @@ class alignas(64) ActorCell {
   const Queue& QueueOf(const Gate* gates, size_t place) const {
     return ABSL_PREDICT_TRUE(IsInside(gates)) ? queues_inside_[place] : OutsideOf(gates, place).queue;
   }
-  // Messages handed to the owner past the gate (Hand).
   const std::atomic<uint32_t>& HandedOf(const Gate* gates, size_t place) const {
     return ABSL_PREDICT_TRUE(IsInside(gates)) ? handed_inside_[place] : OutsideOf(gates, place).handed;
   }

@@ -19,6 +19,12 @@ bool ActorCore::IsHeld() const {
                      });
 }
 
+// Nothing but messages.
+bool ActorCore::IsQuiet() const {
+  return rare_->events.empty() && rare_->resumable.empty() && rare_->receives.empty() &&
+         (rare_->activations.empty() || !IsHeld());
+}
+
 BehaviorTable* ActorCore::Effective() {
   if (IsReceiving()) return rare_->receives.back().is_taken ? nullptr : rare_->receives.back().table.get();
   return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;

@@ -123,69 +123,65 @@ bool ActorCore::HandleNext() {
   return true;
 }
 
-// True when the turn's budget ended it. Stops early when the actor must end.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TurnLoop(CurrentTurn& turn, int& budget) {
+// What senders and timers are to know before the actor may run elsewhere.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishRoom(CurrentTurn& turn) {
+  if (turn.unpublished != 0) PublishLimits(turn);
+  if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) turn.system->room_waiters().Admit(cell(), life());
+  if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
+}
+
+// Until the actor is idle, or has been scheduled again: then it may be in its
+// next turn already, and nothing here touches it. False: its life is to end.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) {
+  int budget = limits::kMessagesPerTurnMax;
   for (bool drains = true;;) {
     if (drains || turn.drains || budget % kDrainEvery == 0) {
-      turn.drains = false;
+      turn.drains = drains = false;
       DrainInbound();
       if (ABSL_PREDICT_FALSE(has_exit_)) return false;
     }
-    if (budget <= 0) return true;
-    --budget;
-    bool has_handled = true;
-    drains = false;
-    if (ABSL_PREDICT_TRUE(HandlesOldest())) {
-      const uint64_t waiting = Waiting() & behavior_->mailboxes();
-      if (waiting != 0) {
+    if (budget <= 0) {
+      PublishRoom(turn);
+      turn.system->executor().Schedule(this);
+      return true;
+    }
+    const bool is_simple = HandlesOldest();
+    uint64_t open = 0;
+    if (ABSL_PREDICT_TRUE(is_simple)) {
+      open = behavior_->mailboxes() & ~leased();
+      if (const uint64_t waiting = has_mail_ & open; waiting != 0) {
+        --budget;
         HandleOldest(turn, waiting);
-      } else {
-        has_handled = false;
+        if (ABSL_PREDICT_FALSE(has_exit_ | is_fenced_)) return false;
+        continue;
       }
     } else {
-      has_handled = HandleNext();
-      drains = behavior_ != nullptr && behavior_->has_ranks();
+      const bool has_handled = HandleNext();
+      if (has_exit_ || is_fenced_) return false;
+      if (has_handled) {
+        --budget;
+        drains = behavior_ != nullptr && behavior_->has_ranks();
+        continue;
+      }
     }
-    if (ABSL_PREDICT_FALSE(has_exit_ || is_fenced_)) return false;
-    if (has_handled) continue;
-    if (!cell().HasInbound()) return false;
+    if (cell().HasInbound()) {
+      drains = true;
+      continue;
+    }
+    if (!is_simple) {
+      open = OpenMask();  // a guard may throw, or not return
+      if (has_exit_ || is_fenced_) return false;
+    }
+    PublishRoom(turn);
+    if (cell().TryIdle(open)) return true;
     drains = true;
   }
 }
 
 void ActorCore::Run() {
-  SystemCore* const system = SystemCore::OfLife(life());
-  TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
-  CurrentTurn& turn = scope.turn();
-  if (ABSL_PREDICT_FALSE(stage_ == Stage::kConstructing) && !Construct()) {
-    is_fenced_ ? FinishFenced() : End();
-    return;
-  }
-  int budget = limits::kMessagesPerTurnMax;
-  for (;;) {
-    const bool has_more = TurnLoop(turn, budget);
-    uint64_t open = 0;
-    if (!has_more) {
-      if (ABSL_PREDICT_TRUE(HandlesOldest())) {
-        open = behavior_->mailboxes() & ~(rare_ == nullptr ? 0 : rare_->leased);
-      } else if (!has_exit_ && !is_fenced_) {
-        open = OpenMask();  // a guard may throw, or not return
-      }
-    }
-    if (ABSL_PREDICT_FALSE(has_exit_ || is_fenced_)) {
-      is_fenced_ ? FinishFenced() : End();
-      return;
-    }
-    if (turn.unpublished != 0) PublishLimits();
-    if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) system->room_waiters().Admit(cell(), life());
-    if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
-    // The last use of this object: another turn may begin at once.
-    if (has_more) {
-      system->executor().Schedule(this);
-      return;
-    }
-    if (cell().TryIdle(open)) return;
-  }
+  TurnScope scope({.system = SystemCore::OfLife(life()), .actor = this, .worker = ThisWorker(), .self = self()});
+  const bool goes_on = (ABSL_PREDICT_TRUE(stage_ != Stage::kConstructing) || Construct()) && TakeTurn(scope.turn());
+  if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced_ ? FinishFenced() : End();
 }
 
 // What is not a message.
@@ -255,14 +251,13 @@ void ActorCore::OnStale(Envelope* envelope) {
 uint64_t ActorCore::OpenMask() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return 0;
-  const uint64_t leased = rare_ == nullptr ? 0 : rare_->leased;
-  if (!table->has_guards()) return table->mailboxes() & ~leased;
+  if (!table->has_guards()) return table->mailboxes() & ~leased();
   const ClauseSet guards = HoldingGuards(*table);
   uint64_t mask = 0;
   for (size_t i = 0; i < table->size(); ++i) {
     if (guards[i]) mask |= uint64_t{1} << table->mailbox(i);
   }
-  return mask & ~leased;
+  return mask & ~leased();
 }
 
 // Under a seizure, in its user code.

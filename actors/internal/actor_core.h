@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
@@ -58,7 +59,7 @@ class ActorCore final : public CellOwner {
   void Fence() override;
 
   // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.
-  void TakeHanded(Envelope* envelope);
+  void TakeHanded(size_t place, Envelope* envelope);
 
   // For Actor, Context and the awaitables.
   static ActorCore& OfThisTurn();
@@ -162,9 +163,10 @@ class ActorCore final : public CellOwner {
   Rare& rare();
 
   // actor_core.cc: the turn.
-  bool TurnLoop(CurrentTurn& turn, int& budget);
+  bool TakeTurn(CurrentTurn& turn);
   bool HandleNext();
   void DrainInbound();
+  void PublishRoom(CurrentTurn& turn);
   void ActOn(Envelope* envelope);
   void OnStale(Envelope* envelope);
   uint64_t OpenMask();
@@ -191,7 +193,7 @@ class ActorCore final : public CellOwner {
   void TakeOut(Envelope* envelope, Envelope* before);
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
-  void PublishLimits();
+  void PublishLimits(CurrentTurn& turn);
   void CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
@@ -216,9 +218,11 @@ class ActorCore final : public CellOwner {
   bool HandleOne();
   void HandleOldest(CurrentTurn& turn, uint64_t waiting);
   bool HandlesOldest() const;
+  bool IsQuiet() const;
   bool IsHeld() const;
   BehaviorTable* Effective();
-  uint64_t Waiting() const { return has_mail_ & ~(rare_ == nullptr ? 0 : rare_->leased); }
+  uint64_t leased() const { return ABSL_PREDICT_TRUE(rare_ == nullptr) ? 0 : rare_->leased; }
+  uint64_t Waiting() const { return has_mail_ & ~leased(); }
   using Choices = absl::InlinedVector<Choice, 8>;
   Choices Candidates(BehaviorTable& table);
   size_t ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message, const ClauseSet& guards);
@@ -336,7 +340,8 @@ class ActorCore final : public CellOwner {
   Activation* current_ = nullptr;  // the handler that runs
   uint16_t rank_used_ = 0;
   uint8_t rank_index_ = 0;
-  Stage stage_ = Stage::kConstructing;
+  Stage stage_ : 2 = Stage::kConstructing;
+  bool is_simple_ : 1 = false;  // the behaviour is (BehaviorTable::is_simple)
   bool has_exit_ : 1 = false;  // and ends when its handler has returned
   bool is_killed_ : 1 = false;
   bool is_ending_ : 1 = false;            // nothing can arrive any more

@@ -11,6 +11,7 @@
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
+#include "understudy/actors/internal/exceptions.h"
 
 namespace understudy::internal {
 
@@ -33,15 +34,16 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
                                                                MessageHandler& handler) {
   if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace("handles", activation);
   current_ = &activation;
-  std::exception_ptr thrown;
-  {
-    UserCode user(*turn.worker);
-    thrown = Caught([&] { handler.Run(*actor_, activation); });
-  }
-  if (ABSL_PREDICT_FALSE(thrown != nullptr) && !is_fenced_) {
-    activation.has_failed = true;
-    SetExit(DescribeException(thrown), ExitCause::kOwn);
-  }
+  Guarded(
+      [&] {
+        UserCode user(*turn.worker);
+        handler.Run(*actor_, activation);
+      },
+      [&](const std::exception_ptr& thrown) {
+        if (is_fenced_) return;
+        activation.has_failed = true;
+        SetExit(DescribeException(thrown), ExitCause::kOwn);
+      });
   current_ = nullptr;
   if (ABSL_PREDICT_FALSE(is_fenced_)) return;
   Settle(activation);

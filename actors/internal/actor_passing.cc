@@ -36,7 +36,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
   current_->is_passed_on = true;
   CountOutOfHand(*current_);
   const auto from = static_cast<size_t>(current_->mailbox);
-  PublishLimits();
+  PublishLimits(ThisTurn());
   if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);

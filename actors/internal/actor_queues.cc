@@ -81,14 +81,6 @@ void ActorCore::ReleaseCredit(const Envelope& envelope) {
   }
 }
 
-void ActorCore::PublishLimits() {
-  for (uint64_t& places = ThisTurn().unpublished; places != 0; places &= places - 1) {
-    const auto place = static_cast<size_t>(std::countr_zero(places));
-    cell().gate(place).limit.store(cell().queue(place).left.load(std::memory_order_relaxed) + layout().room(place),
-                                   std::memory_order_relaxed);
-  }
-}
-
 // A message in hand goes back, in its place.
 void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;

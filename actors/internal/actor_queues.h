@@ -4,6 +4,7 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_QUEUES_H_
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,8 +38,7 @@ inline void ActorCore::Enqueue(Envelope* envelope) {
   if (ABSL_PREDICT_FALSE((layout().overflowing() >> place & 1U) != 0)) DropOverflow(place);
 }
 
-inline void ActorCore::TakeHanded(Envelope* envelope) {
-  const size_t place = envelope->mailbox;
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeHanded(size_t place, Envelope* envelope) {
   Queue& queue = cell().queue(place);
   AddAsOwner(queue.left, 0U - 1U);
   envelope->stamp = ++last_stamp_;
@@ -66,6 +66,15 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, siz
   }
 }
 
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& turn) {
+  for (uint64_t places = turn.unpublished; places != 0; places &= places - 1) {
+    const auto place = static_cast<size_t>(std::countr_zero(places));
+    const uint32_t left = cell().queue(place).left.load(std::memory_order_relaxed);
+    cell().gate(place).limit.store(left + layout().room(place), std::memory_order_relaxed);
+  }
+  turn.unpublished = 0;
+}
+
 // `before` is what lies before it in the ring of its mailbox, whose place is
 // `place`.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, size_t place, Envelope* envelope,
@@ -88,10 +97,9 @@ inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
 // The oldest of what waits is next: one rank, no guards, no predicates, nothing
 // but messages.
 inline bool ActorCore::HandlesOldest() const {
-  if (ABSL_PREDICT_FALSE(has_exit_ || is_fenced_ || has_postponed_)) return false;
-  if (stage_ != Stage::kRunning || behavior_ == nullptr || !behavior_->is_simple()) return false;
-  return rare_ == nullptr || (rare_->events.empty() && rare_->resumable.empty() && rare_->receives.empty() &&
-                              (rare_->activations.empty() || !IsHeld()));
+  // One test of one word.
+  const bool is_usual = is_simple_ & !has_exit_ & !is_fenced_ & !has_postponed_ & (stage_ == Stage::kRunning);
+  return is_usual && (ABSL_PREDICT_TRUE(rare_ == nullptr) || IsQuiet());
 }
 
 }  // namespace understudy::internal

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "understudy/actors/exit_reason.h"
 
 namespace understudy::internal {
@@ -25,6 +26,20 @@ std::exception_ptr Caught(F&& code) {
   std::forward<F>(code)();
 #endif
   return nullptr;
+}
+
+// Runs `code`, then `on_thrown` with the exception that left it, if one has.
+template <class F, class G>
+ABSL_ATTRIBUTE_ALWAYS_INLINE void Guarded(F&& code, G&& on_thrown) {
+#if defined(__cpp_exceptions)
+  try {
+    std::forward<F>(code)();
+  } catch (...) {
+    std::forward<G>(on_thrown)(std::current_exception());
+  }
+#else
+  std::forward<F>(code)();
+#endif
 }
 
 }  // namespace understudy::internal

@@ -33,8 +33,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, con
     const uint32_t limit = gate.limit.load(std::memory_order_relaxed);
     if (ABSL_PREDICT_TRUE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) < 0)) {
       gate.limit.store(limit - 1, std::memory_order_relaxed);
-      AddAsOwner(const_cast<std::atomic<uint32_t>&>(HandedOf(gates, place)), 1U);
-      static_cast<ActorCore*>(owner())->TakeHanded(envelope);
+      AddAsOwner(handed(place), 1U);
+      static_cast<ActorCore*>(owner())->TakeHanded(place, envelope);
       is_handed = true;
     }
   }

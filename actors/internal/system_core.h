@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -167,6 +168,13 @@ class SystemCore {
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
 };
+
+inline void ActorCell::Schedule(SystemCore& system, uint64_t life) {
+  SystemCore* its = &system;
+  // A slow sender may have woken the cell's next life, perhaps of another system.
+  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
+  its->executor().Schedule(owner());
+}
 
 // What is answered for an actor that has ended: NoProcess.
 absl::Status EndedError();
