@@ -96,8 +96,8 @@ inline Envelope* Envelope::Make(EnvelopeKind kind) {
 
 inline Envelope* Envelope::Make(EnvelopeKind kind, const MessageType& type, bool has_call_part) {
   const uint8_t units = type.units[has_call_part ? 1 : 0];
-  auto* envelope = new (AllocateBlock(units))
-      Envelope{.kind = kind, .flags = has_call_part ? kHasCallPart : uint8_t{0}, .units = units, .type = &type};
+  const uint8_t flags = has_call_part ? kHasCallPart : 0;
+  auto* envelope = new (AllocateBlock(units)) Envelope{.kind = kind, .flags = flags, .units = units, .type = &type};
   if (has_call_part) new (&envelope->call()) CallPart;
   if (ABSL_PREDICT_FALSE(type.is_boxed)) envelope->Box(type);
   return envelope;

@@ -180,9 +180,7 @@ class Activation {
   bool is_complete : 1 = false;
   bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
   // A tell whose handler was content with it.
-  bool is_plainly_handled() const {
-    return !(has_failed || is_postponed || is_passed_on) && ask_ == 0 && status_.ok();
-  }
+  bool is_plainly_handled() const { return !(has_failed || is_postponed || is_passed_on) && ask_ == 0 && status_.ok(); }
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
 

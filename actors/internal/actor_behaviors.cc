@@ -46,7 +46,7 @@ absl::Status ActorCore::Unbecome() {
 // The changes that a step asked for, those of hooks included.
 void ActorCore::ApplyBecome() {
   if (rare_->become == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
-  for (int changes = 0; rare_->become != nullptr && !has_exit_ && !is_fenced_; ++changes) {
+  for (int changes = 0; rare_->become != nullptr && !ends(); ++changes) {
     if (changes == limits::kBehaviorChangesInARowMax) {
       SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
                   absl::StrCat("the hooks of behavior ", behavior_->name(), " and others have changed the behavior ",
@@ -64,7 +64,7 @@ void ActorCore::ChangeBehavior() {
     return;
   }
   if (behavior_ != nullptr && behavior_->extra() != nullptr) RunHook(behavior_->MakeExtra().hooks.left);
-  if (has_exit_ || is_fenced_) return;
+  if (ends()) return;
   // Of what its leave hook has become, if it has.
   EnterBehavior(std::exchange(rare_->become, nullptr));
 }
@@ -75,20 +75,20 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
     ++rare_->epoch;
   }
   behavior_ = std::move(table);
-  is_simple_ = behavior_->is_simple();
+  Set(kIsNotSimple, !behavior_->is_simple());
   rank_index_ = 0;
   rank_used_ = 0;
   if (behavior_->extra() != nullptr) {
     AddBehaviorTimers(*behavior_);
     RunHook(behavior_->MakeExtra().hooks.entered);
   }
-  if (!is_fenced_) ReturnPostponed();
+  if (!is_fenced()) ReturnPostponed();
 }
 
 void ActorCore::RunHook(Hook& hook) {
   if (hook == nullptr) return;
   const std::exception_ptr thrown = CaughtInUserCode([&] { hook(*actor_); });
-  if (thrown != nullptr && !is_fenced_) SetExit(DescribeException(thrown), ExitCause::kOwn);
+  if (thrown != nullptr && !is_fenced()) SetExit(DescribeException(thrown), ExitCause::kOwn);
 }
 
 }  // namespace understudy::internal

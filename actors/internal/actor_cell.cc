@@ -236,8 +236,8 @@ void ActorCell::Grow(size_t mailboxes) {
   };
   static auto* const retired = new Retired;
   const size_t gates_at = (mailboxes * sizeof(Outside) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
-  auto* block = static_cast<unsigned char*>(
-      ::operator new(gates_at + mailboxes * sizeof(Gate), std::align_val_t(kBlockUnit)));
+  auto* block =
+      static_cast<unsigned char*>(::operator new(gates_at + mailboxes * sizeof(Gate), std::align_val_t(kBlockUnit)));
   auto* gates = reinterpret_cast<Gate*>(block + gates_at);
   for (size_t i = 0; i < mailboxes; ++i) {
     new (const_cast<Outside*>(&OutsideOf(gates, i))) Outside;

@@ -197,9 +197,7 @@ class alignas(64) ActorCell {
     return newest == nullptr || newest->next == nullptr ? newest : Inbound<Envelope>::Reverse(newest);
   }
   bool HasInbound() const { return inbound_.HasNodes(); }
-  Queue& queue(size_t place) {
-    return const_cast<Queue&>(QueueOf(gates_.load(std::memory_order_relaxed), place));
-  }
+  Queue& queue(size_t place) { return const_cast<Queue&>(QueueOf(gates_.load(std::memory_order_relaxed), place)); }
   // Messages handed over past the gate (Hand).
   std::atomic<uint32_t>& handed(size_t place) {
     return const_cast<std::atomic<uint32_t>&>(HandedOf(gates_.load(std::memory_order_relaxed), place));
@@ -265,7 +263,7 @@ class alignas(64) ActorCell {
   static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
   // The actor was idle and has been claimed: what is the owner's is the caller's until it schedules it. False: not for
   // that message, which goes the usual way; the actor is scheduled.
-  bool Hand(SystemCore& system, const MailboxLayout& mailboxes, Gate* gates, size_t place, Envelope* envelope);
+  bool Hand(SystemCore& system, size_t place, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);

@@ -41,9 +41,9 @@ ClauseSet ActorCore::HoldingGuards(const BehaviorTable& table) {
       if (!extra.clauses[clause].Holds(*actor_)) holding.reset(clause);
     }
   });
-  if (is_fenced_) return {};
+  if (is_fenced()) return {};
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
-  return has_exit_ ? ClauseSet() : holding;
+  return has_exit() ? ClauseSet() : holding;
 }
 
 // The first clause from `first` on that takes the message; kNone when none
@@ -56,7 +56,7 @@ size_t ActorCore::ClauseThatTakes(BehaviorTable& table, size_t first, const Enve
     if (extra == nullptr || extra->predicate == nullptr) return i;
     bool takes = false;
     const std::exception_ptr thrown = CaughtInUserCode([&] { takes = extra->predicate(message.value()); });
-    if (is_fenced_) return BehaviorTable::kNone;
+    if (is_fenced()) return BehaviorTable::kNone;
     if (thrown != nullptr) {
       SetExit(DescribeException(thrown), ExitCause::kOwn);
       return BehaviorTable::kNone;
@@ -83,7 +83,7 @@ void ActorCore::AddCandidates(BehaviorTable& table, size_t place, const ClauseSe
     Envelope* const envelope = before->next;
     const size_t clause =
         envelope->has(Envelope::kIsPostponed) ? BehaviorTable::kNone : ClauseThatTakes(table, first, *envelope, guards);
-    if (has_exit_ || is_fenced_) return;
+    if (ends()) return;
     if (clause != BehaviorTable::kNone) {
       if (const auto rank = std::find(ranks.begin(), ranks.end(), rank_of(clause)); rank != ranks.end()) {
         ranks.erase(rank);
@@ -97,8 +97,7 @@ void ActorCore::AddCandidates(BehaviorTable& table, size_t place, const ClauseSe
 ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
   const ClauseSet guards = HoldingGuards(table);
   Choices candidates;
-  for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !has_exit_ && !is_fenced_;
-       waiting &= waiting - 1) {
+  for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !ends(); waiting &= waiting - 1) {
     AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
   return candidates;
@@ -137,7 +136,7 @@ bool ActorCore::HandleOne() {
     if (!events.empty()) event = events.front().stamp;
   }
   const Choices candidates = Candidates(*table);
-  if (has_exit_ || is_fenced_) return false;
+  if (ends()) return false;
   uint64_t earliest = UINT64_MAX;
   for (const Choice& candidate : candidates) earliest = std::min(earliest, candidate.envelope->stamp);
   if (event < earliest) {

@@ -100,7 +100,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound() {
     Envelope* const next = envelope->next;
     if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
       OnStale(envelope);
-    } else if (ABSL_PREDICT_FALSE(has_exit_)) {
+    } else if (ABSL_PREDICT_FALSE(has_exit())) {
       // It came after what ends the actor: it is buried with what waits.
       envelope->next = nullptr;
       rare().unsorted.push_back(envelope);
@@ -138,7 +138,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
     if (drains || turn.drains || budget % kDrainEvery == 0) {
       turn.drains = drains = false;
       DrainInbound();
-      if (ABSL_PREDICT_FALSE(has_exit_)) return false;
+      if (ABSL_PREDICT_FALSE(has_exit())) return false;
     }
     if (budget <= 0) {
       PublishRoom(turn);
@@ -152,12 +152,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
       if (const uint64_t waiting = has_mail_ & open; waiting != 0) {
         --budget;
         HandleOldest(turn, waiting);
-        if (ABSL_PREDICT_FALSE(has_exit_ | is_fenced_)) return false;
+        if (ABSL_PREDICT_FALSE(ends())) return false;
         continue;
       }
     } else {
       const bool has_handled = HandleNext();
-      if (has_exit_ || is_fenced_) return false;
+      if (ends()) return false;
       if (has_handled) {
         --budget;
         drains = behavior_ != nullptr && behavior_->has_ranks();
@@ -170,7 +170,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
     }
     if (!is_simple) {
       open = OpenMask();  // a guard may throw, or not return
-      if (has_exit_ || is_fenced_) return false;
+      if (ends()) return false;
     }
     PublishRoom(turn);
     if (cell().TryIdle(open)) return true;
@@ -179,9 +179,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
 }
 
 void ActorCore::Run() {
-  TurnScope scope({.system = SystemCore::OfLife(life()), .actor = this, .worker = ThisWorker(), .self = self()});
+  TurnScope scope(SystemCore::OfLife(life()), this, ThisWorker(), self());
   const bool goes_on = (ABSL_PREDICT_TRUE(stage_ != Stage::kConstructing) || Construct()) && TakeTurn(scope.turn());
-  if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced_ ? FinishFenced() : End();
+  if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced() ? FinishFenced() : End();
 }
 
 // What is not a message.

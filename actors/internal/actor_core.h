@@ -154,8 +154,26 @@ class ActorCore final : public CellOwner {
   static constexpr int kDrainEvery = 8;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
+  // What keeps it from handling simply the oldest message.
+  enum Obstacle : uint8_t {
+    kIsNotRunning = 1,  // the stage
+    kIsNotSimple = 2,   // the behaviour
+    kHasPostponed = 4,
+    kHasExit = 8,    // and ends when its handler has returned
+    kIsFenced = 16,  // its life is over, its handler runs on
+  };
+
   explicit ActorCore(Pid parent);
   ~ActorCore();
+
+  bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
+  bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
+  bool has_postponed() const { return (obstacles_ & kHasPostponed) != 0; }
+  // Nothing more is handled in this life.
+  bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
+  void Set(Obstacle obstacle, bool is_there = true) {
+    obstacles_ = static_cast<uint8_t>(is_there ? obstacles_ | obstacle : obstacles_ & ~obstacle);
+  }
 
   ActorCell& cell() { return *ActorCell::Of(this); }
   uint64_t life() const { return const_cast<ActorCore*>(this)->cell().owners_life(); }
@@ -340,17 +358,14 @@ class ActorCore final : public CellOwner {
   Activation* current_ = nullptr;  // the handler that runs
   uint16_t rank_used_ = 0;
   uint8_t rank_index_ = 0;
-  Stage stage_ : 2 = Stage::kConstructing;
-  bool is_simple_ : 1 = false;  // the behaviour is (BehaviorTable::is_simple)
-  bool has_exit_ : 1 = false;  // and ends when its handler has returned
+  Stage stage_ = Stage::kConstructing;
+  uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
   bool is_killed_ : 1 = false;
   bool is_ending_ : 1 = false;            // nothing can arrive any more
-  bool is_fenced_ : 1 = false;            // its life is over, its handler runs on
   bool is_ignored_ : 1 = false;           // Start declined
   bool is_process_ : 1 = false;           // Start gave a body
   bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
   bool has_names_ : 1 = false;
-  bool has_postponed_ : 1 = false;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);
 

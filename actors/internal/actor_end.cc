@@ -21,7 +21,7 @@ ExitReason ActorCore::reason() const {
 
 const ExitReason* ActorCore::ending() const {
   static const ExitReason* const normal = new ExitReason(ExitReason::Normal());
-  if (!has_exit_) return nullptr;
+  if (!has_exit()) return nullptr;
   return rare_ != nullptr && rare_->exit.has_value() ? &*rare_->exit : normal;
 }
 
@@ -41,12 +41,12 @@ void ActorCore::End() {
       (void)Caught([&] { actor_->OnExit(reason); });  // the reason is decided already
     }
   });
-  if (!is_fenced_) {
+  if (!is_fenced()) {
     DropHandlers();
     std::unique_ptr<Actor> object = std::move(actor_);
     InUserCode([&] { object = nullptr; });
   }
-  if (is_fenced_) {
+  if (is_fenced()) {
     FinishFenced();
     return;
   }
@@ -63,7 +63,7 @@ void ActorCore::EndLife(const ExitReason& reason) {
   LeaveRegistry();
   BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
-  TellOutcome(is_ignored_ && !is_fenced_ ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
+  TellOutcome(is_ignored_ && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
   cell().ResetCounts();
@@ -74,20 +74,20 @@ void ActorCore::EndLife(const ExitReason& reason) {
 void ActorCore::DropActivations(const ExitReason& reason) {
   std::atomic<Rights>& rights = ThisTurn().worker->rights;
   rights.store(Rights::kLettingGo, std::memory_order_relaxed);
-  while (!rare_->activations.empty() && !is_fenced_) {
+  while (!rare_->activations.empty() && !is_fenced()) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
     current_ = newest.get();
     InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
     current_ = nullptr;
-    if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced_) continue;
+    if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced()) continue;
     CountOutOfHand(*newest);
     Count(static_cast<size_t>(newest->mailbox), Fate::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
       newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
     }
   }
-  if (!is_fenced_) rights.store(Rights::kAll, std::memory_order_relaxed);
+  if (!is_fenced()) rights.store(Rights::kAll, std::memory_order_relaxed);
 }
 
 // What handlers hold belongs to the object, and goes on the actor's own turn:
@@ -227,11 +227,11 @@ void ActorCore::Free() {
 // held in user code, and finds the mark when it comes back to the kernel.
 void ActorCore::Fence() {
   SystemCore* const system = SystemCore::OfLife(life());
-  TurnScope scope({.system = system, .actor = this, .worker = ThisWorker(), .self = self()});
-  has_exit_ = true;
+  TurnScope scope(system, this, ThisWorker(), self());
+  Set(kHasExit);
   is_killed_ = true;
   is_ending_ = true;
-  is_fenced_ = true;
+  Set(kIsFenced);
   rare().exit = ExitReason::KilledHandlerRunning();
   const ExitReason reason = this->reason();
   cell().BeginStop();

@@ -1,4 +1,6 @@
 // Handlers: running them, and what becomes of what they handled.
+#include "understudy/actors/internal/actor_handling.h"
+
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -12,7 +14,6 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/actor_handling.h"
 #include "understudy/actors/internal/actor_queues.h"
 #include "understudy/actors/internal/call_watch.h"
 
@@ -163,7 +164,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
     thrown = Caught([&] { handler.Run(*actor_, running); });
     if (thrown == nullptr) running.held()->root.handle().resume();
   });
-  if (thrown != nullptr && !is_fenced_) {
+  if (thrown != nullptr && !is_fenced()) {
     running.has_failed = true;
     running.is_complete = true;
     SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -180,7 +181,7 @@ void ActorCore::Resume(Waiter waiter) {
 
 // The coroutine has ended or awaits.
 void ActorCore::AfterStep(Activation& activation) {
-  if (is_fenced_) return;
+  if (is_fenced()) return;
   if (!activation.is_complete) {
     current_ = nullptr;
     ApplyBecome();
@@ -200,7 +201,7 @@ void ActorCore::AfterStep(Activation& activation) {
   current_ = finished.get();
   InUserCode([&] { finished->held()->root = RootTask(); });
   current_ = nullptr;
-  if (is_fenced_) return;
+  if (is_fenced()) return;
   CountOutOfHand(*finished);
   Settle(*finished);
 }

@@ -40,12 +40,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
         handler.Run(*actor_, activation);
       },
       [&](const std::exception_ptr& thrown) {
-        if (is_fenced_) return;
+        if (is_fenced()) return;
         activation.has_failed = true;
         SetExit(DescribeException(thrown), ExitCause::kOwn);
       });
   current_ = nullptr;
-  if (ABSL_PREDICT_FALSE(is_fenced_)) return;
+  if (ABSL_PREDICT_FALSE(is_fenced())) return;
   Settle(activation);
 }
 

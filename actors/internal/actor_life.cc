@@ -66,7 +66,7 @@ bool ActorCore::Construct() {
     birth->make = nullptr;
   });
   actor_ = std::move(made);
-  if (is_fenced_) return false;
+  if (is_fenced()) return false;
   if (actor_ == nullptr) {
     // What its mailboxes were is not known: all that came early is buried.
     SetExit(thrown != nullptr ? DescribeException(thrown)
@@ -100,9 +100,9 @@ void ActorCore::BeginStart() {
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     current_ = nullptr;
   }
-  if (is_fenced_) return;
+  if (is_fenced()) return;
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
-  if (has_exit_) return;
+  if (has_exit()) return;
   if (absl::holds_alternative<Task<Next>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
     RunStart(std::move(next));
   } else {
@@ -192,16 +192,16 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
     begun.emplace(actor_->Start());
   }
   Next next = *std::move(begun);
-  while (absl::holds_alternative<Task<Next>>(next.choice_) && !has_exit_) {
+  while (absl::holds_alternative<Task<Next>>(next.choice_) && !has_exit()) {
     Task<Next> later = std::move(absl::get<Task<Next>>(next.choice_));
     next = co_await later;
   }
-  if (has_exit_) co_return;
+  if (has_exit()) co_return;
   if (absl::holds_alternative<Task<void>>(next.choice_)) {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
     is_process_ = true;
     co_await body;
-    if (has_exit_) co_return;
+    if (has_exit()) co_return;
     const KernelCode kernel;
     if (kernel.is_fenced()) co_return;
     FinishStart();
@@ -225,6 +225,7 @@ void ActorCore::Decide(Next next) {
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
     stage_ = Stage::kRunning;
+    Set(kIsNotRunning, false);
     TellOutcome(SpawnReport::Kind::kStarted, {});
     if (rare_ == nullptr || rare_->become == nullptr) EnterBehavior(behavior->table());
   }
@@ -233,6 +234,7 @@ void ActorCore::Decide(Next next) {
 void ActorCore::FinishStart() {
   if (stage_ == Stage::kRunning) return;
   stage_ = Stage::kRunning;
+  Set(kIsNotRunning, false);
   TellOutcome(SpawnReport::Kind::kStarted, {});
 }
 

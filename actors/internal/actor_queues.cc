@@ -88,7 +88,7 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   envelope->set(Envelope::kWasInHand);
   if (waits_for_change) {
     envelope->set(Envelope::kIsPostponed);
-    has_postponed_ = true;
+    Set(kHasPostponed);
   }
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
@@ -107,8 +107,8 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
 }
 
 void ActorCore::ReturnPostponed() {
-  if (!has_postponed_) return;
-  has_postponed_ = false;
+  if (!has_postponed()) return;
+  Set(kHasPostponed, false);
   for (size_t i = 0; i < layout().size(); ++i) {
     Envelope* const newest = cell().queue(i).newest;
     if (newest == nullptr) continue;

@@ -97,9 +97,7 @@ inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
 // The oldest of what waits is next: one rank, no guards, no predicates, nothing
 // but messages.
 inline bool ActorCore::HandlesOldest() const {
-  // One test of one word.
-  const bool is_usual = is_simple_ & !has_exit_ & !is_fenced_ & !has_postponed_ & (stage_ == Stage::kRunning);
-  return is_usual && (ABSL_PREDICT_TRUE(rare_ == nullptr) || IsQuiet());
+  return obstacles_ == 0 && (ABSL_PREDICT_TRUE(rare_ == nullptr) || IsQuiet());
 }
 
 }  // namespace understudy::internal

@@ -35,10 +35,10 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
     bool takes = entry.predicate == nullptr;
     if (!takes) {
       const std::exception_ptr thrown = CaughtInUserCode([&] { takes = entry.predicate(event.payload.value()); });
-      if (is_fenced_) return nullptr;
+      if (is_fenced()) return nullptr;
       if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
     }
-    if (takes || has_exit_) return &entry;
+    if (takes || has_exit()) return &entry;
   }
   return nullptr;
 }
@@ -53,7 +53,7 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
       continue;
     }
     const EventEntry* clause = ClauseFor(table, *place);
-    if (has_exit_ || is_fenced_) return true;
+    if (ends()) return true;
     const bool ends_actor = place->handler == nullptr &&
                             (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
     if (clause == nullptr && place->handler == nullptr && !ends_actor) continue;
@@ -69,7 +69,7 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
 // What waits is taken in the order of arrival; a timeout when nothing is there.
 bool ActorCore::ReceiveOne(BehaviorTable& table) {
   const Choices candidates = Candidates(table);
-  if (has_exit_ || is_fenced_) return false;
+  if (ends()) return false;
   uint64_t earliest = UINT64_MAX;
   for (const Choice& candidate : candidates) earliest = std::min(earliest, candidate.envelope->stamp);
   bool has_timeout = false;

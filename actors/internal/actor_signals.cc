@@ -52,8 +52,8 @@ void ActorCore::Act(Signal signal) {
 
 // The first exit wins.
 void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
-  if (has_exit_) return;
-  has_exit_ = true;
+  if (has_exit()) return;
+  Set(kHasExit);
   is_killed_ = cause == ExitCause::kKill;
   if (!reason.is_normal()) rare().exit = std::move(reason);
   if (cause == ExitCause::kOwn && this->reason().is_abnormal()) NoteCrash();

@@ -84,8 +84,10 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   made->size_ = size_ + 1;
   made->briefs_ = std::make_unique<Brief[]>(made->size_);
   std::copy_n(briefs_.get(), size_, made->briefs_.get());
-  made->briefs_[size_] = {
-      .hash = added.hash, .room = added.room(), .mask = PublishingMask(added.room()), .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
+  made->briefs_[size_] = {.hash = added.hash,
+                          .room = added.room(),
+                          .mask = PublishingMask(added.room()),
+                          .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.

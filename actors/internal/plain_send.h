@@ -19,17 +19,15 @@
 namespace understudy::internal {
 
 // Past the gate: the limit is the owner's, and one lower while the message waits.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, const MailboxLayout& mailboxes,
-                                                         Gate* gates, size_t place, Envelope* envelope) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, size_t place, Envelope* envelope) {
   const uint64_t life = envelope->life;
-  // relaxed, all: the owner's words, and its is the caller.
-  const bool is_for_it = life_.load(std::memory_order_relaxed) == life &&
-                         layout_.load(std::memory_order_relaxed) == &mailboxes &&
-                         stage_.load(std::memory_order_relaxed) == Stage::kOpen &&
-                         (open_.load(std::memory_order_relaxed) >> place & 1U) != 0;
+  // relaxed, all: the owner's words, and its is the caller. An actor that is idle, and has the life that it had when
+  // its layout was read, takes messages, and has that layout.
+  const bool is_for_it =
+      life_.load(std::memory_order_relaxed) == life && (open_.load(std::memory_order_relaxed) >> place & 1U) != 0;
   bool is_handed = false;
   if (ABSL_PREDICT_TRUE(is_for_it)) {
-    Gate& gate = gates[place];
+    Gate& gate = this->gate(place);
     const uint32_t limit = gate.limit.load(std::memory_order_relaxed);
     if (ABSL_PREDICT_TRUE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) < 0)) {
       gate.limit.store(limit - 1, std::memory_order_relaxed);
@@ -65,7 +63,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(SystemCore& syst
     type.copy(envelope->value(), value);
   }
   if (inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & bit) != 0 && inbound_.TryClaim() &&
-      Hand(system, *mailboxes, gates, place, envelope)) {
+      Hand(system, place, envelope)) {
     return true;
   }
   Gate& gate = gates[place];

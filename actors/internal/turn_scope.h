@@ -8,7 +8,12 @@ namespace understudy::internal {
 
 class TurnScope {
  public:
-  explicit TurnScope(const CurrentTurn& turn) : turn_(turn), outer_(this_turn) { this_turn = &turn_; }
+  // Nobody's.
+  TurnScope() : outer_(this_turn) { this_turn = &turn_; }
+  TurnScope(SystemCore* system, ActorCore* actor, Worker* worker, Pid self)
+      : turn_{.system = system, .actor = actor, .worker = worker, .self = self}, outer_(this_turn) {
+    this_turn = &turn_;
+  }
   ~TurnScope() { this_turn = outer_; }
   CurrentTurn& turn() { return turn_; }
   TurnScope(const TurnScope&) = delete;
