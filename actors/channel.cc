@@ -69,11 +69,10 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, Pid to
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
   if (ABSL_PREDICT_FALSE(IsRefused(turn))) return RefusedError();
-  if (ABSL_PREDICT_TRUE(turn.system != nullptr && turn.system->IsLocal(to) && turn.system->call_watch() == nullptr)) {
-    ActorCell* const cell = turn.system->CellOf(to);
-    if (cell != nullptr && cell->AcceptPlain(*turn.system, turn.self, to, mailbox, type, value, handing)) {
-      return absl::OkStatus();
-    }
+  SystemCore* const system = turn.system;
+  if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to) && system->call_watch() == nullptr)) {
+    ActorCell* const cell = system->CellOf(to);
+    if (cell != nullptr && cell->AcceptPlain(turn, to, mailbox, type, value, handing)) return absl::OkStatus();
   }
   return SendAnyTell(turn, to, mailbox, type, value, handing);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
@@ -82,7 +83,7 @@ void ThreadPool::Schedule(Runnable* runnable) {
   if (Runnable* const displaced = worker.slot.Put(runnable)) Queue(worker, displaced);
 }
 
-void ThreadPool::ScheduleElsewhere(Runnable* runnable) {
+ABSL_ATTRIBUTE_NOINLINE void ThreadPool::ScheduleElsewhere(Runnable* runnable) {
   if (runnable->own_thread() != 0) {
     own_threads_.Schedule(runnable);
     return;
@@ -91,7 +92,7 @@ void ThreadPool::ScheduleElsewhere(Runnable* runnable) {
   parking_.Announce();
 }
 
-void ThreadPool::Queue(PoolWorker& worker, Runnable* runnable) {
+ABSL_ATTRIBUTE_NOINLINE void ThreadPool::Queue(PoolWorker& worker, Runnable* runnable) {
   if (ABSL_PREDICT_FALSE(worker.slot.is_taken_over())) {
     shared_.Push(runnable);
   } else if (ABSL_PREDICT_FALSE(!worker.queue.Push(runnable))) {
@@ -101,7 +102,7 @@ void ThreadPool::Queue(PoolWorker& worker, Runnable* runnable) {
 }
 
 // The older half of a full queue, and then `runnable`, go where all look.
-void ThreadPool::Overflow(PoolWorker& worker, Runnable* runnable) {
+ABSL_ATTRIBUTE_NOINLINE void ThreadPool::Overflow(PoolWorker& worker, Runnable* runnable) {
   decltype(worker.queue)::Batch batch;
   const size_t count = worker.queue.Steal(batch);
   shared_.Push(batch.data(), count);

@@ -44,6 +44,7 @@
 namespace understudy::internal {
 
 class SystemCore;
+struct CurrentTurn;
 
 // A child has started, declined or failed to start.
 struct SpawnReport {
@@ -124,7 +125,7 @@ class alignas(64) ActorCell {
                       WhenFull when_full = WhenFull::kRefuses);
   // Accept, for a tell in the common case (plain_send.h). False: nothing has
   // happened, and Accept says why, or does more.
-  bool AcceptPlain(SystemCore& system, Pid from, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
+  bool AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                    Handing handing);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was

@@ -40,7 +40,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, siz
   return is_handed;
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(SystemCore& system, Pid from, Pid to, uint32_t mailbox,
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox,
                                                                 const MessageType& type, const void* value,
                                                                 Handing handing) {
   // acquire: as in Accept.
@@ -49,23 +49,24 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(SystemCore& syst
   if (stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr) return false;
   const int found = mailboxes->FindPlainTell(mailbox, type);
   if (ABSL_PREDICT_FALSE(found < 0)) return false;
-  const auto place = static_cast<size_t>(found);
-  const uint64_t bit = uint64_t{1} << place;
-  Gate* const gates = gates_.load(std::memory_order_relaxed);
+  // Before what is read of the cell and the turn: the call would have it all kept.
   Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
-  envelope->life = to.life();
-  envelope->set_sender(from);
-  envelope->mailbox = static_cast<uint8_t>(place);
   envelope->SetMade();
   if (handing == Handing::kMove) {
     type.move(envelope->value(), const_cast<void*>(value));
   } else {
     type.copy(envelope->value(), value);
   }
+  const auto place = static_cast<size_t>(found);
+  const uint64_t bit = uint64_t{1} << place;
+  envelope->life = to.life();
+  envelope->set_sender(turn.self);
+  envelope->mailbox = static_cast<uint8_t>(place);
   if (inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & bit) != 0 && inbound_.TryClaim() &&
-      Hand(system, place, envelope)) {
+      Hand(*turn.system, place, envelope)) {
     return true;
   }
+  Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (ABSL_PREDICT_FALSE(static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) > 0)) {
@@ -75,7 +76,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(SystemCore& syst
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
   switch (inbound_.PushAndWake(envelope, open_, bit)) {
     case Pushed::kMustSchedule:
-      Schedule(system, to.life());
+      Schedule(*turn.system, to.life());
       return true;
     case Pushed::kClosed:
       TakeBack(gates, type, value, handing, envelope);
