@@ -77,7 +77,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   // relaxed: counts only; what is in the mailbox is handed over by the push.
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0)) {
+  if (ABSL_PREDICT_FALSE(!HasPlace(*layout, gates[place], place, accepted))) {
     Uncount(gates, place, 0);
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
     const MailboxDeclaration& declaration = (*layout)[place];
@@ -149,6 +149,14 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
   Uncount(gates, place, bytes);
   return FullError(declaration,
                    absl::StrCat(held - bytes, " bytes, and ", bytes, " more exceed its capacity of ", capacity));
+}
+
+// The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
+// looks what is counted; here the message is counted, then the limit looked at.
+bool ActorCell::HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted) {
+  if ((mailboxes.handed() >> place & 1U) == 0) return true;
+  StdAtomics::HeavyBarrier();  // pairs with Hand's light one
+  return static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) <= 0;
 }
 
 void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {

@@ -257,6 +257,13 @@ class alignas(64) ActorCell {
   // Counts `bytes`; `wakes` when the mailbox has something to drop.
   absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                            uint32_t accepted, bool& wakes);
+  // The message that was counted as the `accepted`th has a place.
+  static bool HasPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted) {
+    const auto beyond = static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed));
+    if (ABSL_PREDICT_TRUE(beyond < 0)) return true;
+    return beyond == 0 && HasLastPlace(mailboxes, gate, place, accepted);
+  }
+  static bool HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   // The actor died before the message could be pushed: gives its value back to

@@ -81,6 +81,9 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   made->overflowing_ = overflowing_ | (overflows ? bit : 0);
   const bool is_plain = !overflows && !added.has_bytes() && !added.has_time_to_live();
   made->plain_ = plain_ | (is_plain ? bit : 0);
+  constexpr uint32_t kHandedRoomMin = 8;
+  const bool is_handed = is_plain && !added.is_call() && added.room() >= kHandedRoomMin;
+  made->handed_ = handed_ | (is_handed ? bit : 0);
   made->size_ = size_ + 1;
   made->briefs_ = std::make_unique<Brief[]>(made->size_);
   std::copy_n(briefs_.get(), size_, made->briefs_.get());

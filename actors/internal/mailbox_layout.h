@@ -76,6 +76,9 @@ class MailboxLayout {
   // Mailboxes for which acceptance is counting: no bound in bytes, no time to
   // live, and a sender's overflow is only refused. Bit i is mailbox i.
   uint64_t plain() const { return plain_; }
+  // Those of them for tells to which an idle actor's senders hand messages past the gate (ActorCell::Hand): with room
+  // for several.
+  uint64_t handed() const { return handed_; }
   // Mailboxes that fail their actor, or drop their oldest, when they overflow.
   uint64_t overflowing() const { return overflowing_; }
   bool has_bytes() const { return has_bytes_; }
@@ -95,6 +98,7 @@ class MailboxLayout {
   uint32_t size_ = 0;
   std::vector<const MailboxDeclaration*> declarations_;
   uint64_t plain_ = 0;
+  uint64_t handed_ = 0;
   uint64_t overflowing_ = 0;
   bool has_bytes_ = false;
   uint32_t id_ = 0;

@@ -21,19 +21,20 @@ namespace understudy::internal {
 // Past the gate: the limit is the owner's, and one lower while the message waits.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, size_t place, Envelope* envelope) {
   const uint64_t life = envelope->life;
-  // relaxed, all: the owner's words, and its is the caller. An actor that is idle, and has the life that it had when
-  // its layout was read, takes messages, and has that layout.
-  const bool is_for_it =
-      life_.load(std::memory_order_relaxed) == life && (open_.load(std::memory_order_relaxed) >> place & 1U) != 0;
   bool is_handed = false;
-  if (ABSL_PREDICT_TRUE(is_for_it)) {
+  // relaxed, all: the owner's words, and its is the caller. An actor that is idle, and has the life that it had when
+  // its mailboxes were read, takes messages.
+  if (ABSL_PREDICT_TRUE(life_.load(std::memory_order_relaxed) == life)) {
     Gate& gate = this->gate(place);
-    const uint32_t limit = gate.limit.load(std::memory_order_relaxed);
-    if (ABSL_PREDICT_TRUE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) < 0)) {
-      gate.limit.store(limit - 1, std::memory_order_relaxed);
+    const uint32_t limit = gate.limit.load(std::memory_order_relaxed) - 1;
+    gate.limit.store(limit, std::memory_order_relaxed);
+    StdAtomics::LightBarrier();  // pairs with HasLastPlace's heavy one
+    is_handed = static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) <= 0;
+    if (ABSL_PREDICT_TRUE(is_handed)) {
       AddAsOwner(handed(place), 1U);
       static_cast<ActorCore*>(owner())->TakeHanded(place, envelope);
-      is_handed = true;
+    } else {
+      gate.limit.store(limit + 1, std::memory_order_relaxed);
     }
   }
   Schedule(system, life);
@@ -62,14 +63,15 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   envelope->life = to.life();
   envelope->set_sender(turn.self);
   envelope->mailbox = static_cast<uint8_t>(place);
-  if (inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & bit) != 0 && inbound_.TryClaim() &&
-      Hand(*turn.system, place, envelope)) {
+  // relaxed: an old mask has a turn run that handles nothing.
+  if (inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & mailboxes->handed() & bit) != 0 &&
+      inbound_.TryClaim() && Hand(*turn.system, place, envelope)) {
     return true;
   }
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) > 0)) {
+  if (ABSL_PREDICT_FALSE(!HasPlace(*mailboxes, gate, place, accepted))) {
     TakeBack(gates, type, value, handing, envelope);
     return false;
   }

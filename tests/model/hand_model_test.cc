@@ -1,0 +1,253 @@
+// A message handed to an idle actor past its gate and its inbound list
+// (actors/internal/plain_send.h): the sender that claims the actor is its owner
+// until it schedules it. No turn runs beside that, the message reaches the life
+// it was sent to, and the mailbox never holds more than it has room for.
+//
+// The steps are those of ActorCell::AcceptPlain, HasPlace and Hand, and of a turn
+// (actor_core.cc) that may end the life and begin the cell's next, over the
+// real Inbound.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/internal/inbound.h"
+#include "understudy/tests/model/expect_holds.h"
+#include "understudy/tests/model/model_atomics.h"
+#include "understudy/tests/model/schedules.h"
+#include "understudy/tests/model/weakened.h"
+
+namespace understudy::model {
+namespace {
+
+using internal::Inbound;
+using internal::Pushed;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr int kRoom = 1;  // of the mailbox
+constexpr uint64_t kBit = 1;
+
+enum class Fate { kNone, kRefused, kHandled, kDeadLetter };
+
+struct alignas(64) Node {
+  ModelPlain<Node*> next{nullptr};
+  ModelPlain<int> life{0};
+  bool kills = false;
+  Fate fate = Fate::kNone;  // its sender's, and once it is accepted the owner's
+};
+
+enum class Bug {
+  kNone,
+  kDoesNotLookAtLife,  // of the actor that it has claimed
+  kLimitStays,         // although a message waits that the gate has not counted
+  kNoLightBarrier,     // between the lower limit and the look at what is counted
+  kNoHeavyBarrier,     // of a sender that takes the last place
+  kForgetsToSchedule,  // what it has claimed and cannot hand over to
+};
+
+template <Bug kBug, class Atomics>
+struct Cell {
+  template <class T>
+  using Atomic = typename Atomics::template Atomic<T>;
+
+  Cell() { Open(1); }
+
+  void Send(Node& node, int to) {
+    node.fate = Fate::kRefused;
+    if (life.load(std::memory_order_acquire) != to) return;
+    node.life = to;
+    node.fate = Fate::kNone;
+    if (inbound.CanClaim() && (open.load(kRelaxed) & kBit) != 0 && inbound.TryClaim() && Hand(node)) return;
+    const int count = accepted.fetch_add(1, kRelaxed) + 1;
+    int beyond = count - limit.load(kRelaxed);
+    if (beyond == 0 && kBug != Bug::kNoHeavyBarrier) {
+      Atomics::HeavyBarrier();
+      beyond = count - limit.load(kRelaxed);
+    }
+    if (beyond > 0) {
+      accepted.fetch_sub(1, kRelaxed);
+      node.fate = Fate::kRefused;
+      return;
+    }
+    const Pushed pushed = inbound.PushAndWake(&node, open, kBit);
+    if (pushed == Pushed::kMustSchedule) Turn();
+    if (pushed != Pushed::kClosed) return;
+    node.fate = Fate::kRefused;
+    accepted.fetch_sub(1, kRelaxed);
+  }
+  bool Hand(Node& node) {
+    bool is_handed = false;
+    if (kBug == Bug::kDoesNotLookAtLife || life.load(kRelaxed) == node.life) {
+      const int lowered = limit.load(kRelaxed) - 1;
+      if (kBug != Bug::kLimitStays) limit.store(lowered, kRelaxed);
+      if (kBug != Bug::kNoLightBarrier) Atomics::LightBarrier();
+      is_handed = accepted.load(kRelaxed) - lowered <= 0;
+      if (is_handed) {
+        left = left - 1;
+        Enqueue(node);
+      } else {
+        limit.store(lowered + 1, kRelaxed);
+      }
+    }
+    if (is_handed || kBug != Bug::kForgetsToSchedule) Turn();
+    return is_handed;
+  }
+  void Kill(Node& node, int whom) {
+    if (life.load(std::memory_order_acquire) != whom) return;
+    node.life = whom;
+    node.kills = true;
+    if (inbound.Push(&node, true) == Pushed::kMustSchedule) Turn();
+  }
+
+  // Whoever must schedule it runs its turn at once.
+  void Turn() {
+    do {
+      Expect(running == 0, "one turn at a time");
+      running = 1;
+      bool is_killed = false;
+      for (Node* node = Inbound<Node, Atomics>::Reverse(inbound.TakeAll()); node != nullptr; node = node->next) {
+        if (node->kills) {
+          is_killed = is_killed || node->life == life.load(kRelaxed);
+        } else if (node->life == life.load(kRelaxed)) {
+          Enqueue(*node);
+        } else {
+          node->fate = Fate::kDeadLetter;
+          accepted.fetch_sub(1, kRelaxed);
+        }
+      }
+      if (is_killed) {
+        EndLife();
+        Open(2);
+      }
+      Empty(Fate::kHandled);
+      limit.store(left + kRoom, kRelaxed);
+      open.store(kBit, kRelaxed);
+      running = 0;
+    } while (!inbound.TryIdle());
+  }
+  void EndLife() {
+    Empty(Fate::kDeadLetter);
+    for (Node* node = inbound.Close(); node != nullptr; node = node->next) {
+      if (node->kills) continue;
+      left = left + 1;
+      node->fate = Fate::kDeadLetter;
+    }
+    limit.store(0, kRelaxed);
+    accepted.fetch_sub(left, kRelaxed);
+    left = 0;
+  }
+  void Open(int next) {
+    open.store(0, kRelaxed);
+    limit.store(kRoom, kRelaxed);
+    life.store(next, std::memory_order_release);
+    inbound.Open();
+  }
+  void Enqueue(Node& node) {
+    Expect(node.life == life.load(kRelaxed), "a message reaches the life it was sent to");
+    waiting.push_back(&node);
+    Expect(waiting.size() <= kRoom, "no more wait than there is room for");
+  }
+  void Empty(Fate fate) {
+    for (Node* node : waiting) {
+      Expect(node->fate == Fate::kNone, "a message has one fate");
+      node->fate = fate;
+      left = left + 1;
+    }
+    waiting.clear();
+  }
+  void Check() {
+    Expect(inbound.IsIdle(), "it is idle in the end");
+    Expect(accepted.load(kRelaxed) == left, "what is counted in is what has left");
+    for (const Sent& node : nodes) {
+      if (node.is_sent) Expect(node.fate != Fate::kNone, "each message has a fate");
+    }
+  }
+
+  Inbound<Node, Atomics> inbound;
+  Atomic<int> life{0};
+  Atomic<uint64_t> open{0};
+  Atomic<int> accepted{0}, limit{0};
+  // The owner's:
+  ModelPlain<int> running{0};
+  ModelPlain<int> left{0};
+  std::vector<Node*> waiting;
+  struct Sent : Node {
+    bool is_sent = false;
+  };
+  std::array<Sent, 4> nodes;
+  Node kill;
+};
+
+// Senders to lives 1 and `second`, and one that kills the first.
+template <Bug kBug = Bug::kNone, class Atomics = ModelAtomics>
+Outcome ExploreCell(const Bounds& bounds, size_t each, int second, bool kills) {
+  return Explore(bounds, [=](Program& program) {
+    auto cell = std::make_shared<Cell<kBug, Atomics>>();
+    program.Name(cell->inbound, "inbound");
+    program.Name(cell->life, "life");
+    program.Name(cell->open, "open");
+    program.Name(cell->accepted, "accepted");
+    program.Name(cell->limit, "limit");
+    program.Name(cell->running, "running");
+    program.Name(cell->left, "left");
+    program.Name(cell->nodes, "nodes");
+    program.Name(cell->kill, "kill");
+    program.Thread("first turn", [cell] { cell->Turn(); });
+    for (size_t sender = 0; sender < 2; ++sender) {
+      program.Thread(sender == 0 ? "sender" : "other sender", [cell, sender, each, second] {
+        for (size_t i = 0; i < each; ++i) {
+          auto& node = cell->nodes[sender * 2 + i];
+          node.is_sent = true;
+          cell->Send(node, sender == 0 ? 1 : second);
+        }
+      });
+    }
+    if (kills) program.Thread("killer", [cell] { cell->Kill(cell->kill, 1); });
+    program.AtEnd([cell] { cell->Check(); });
+  });
+}
+
+TEST(HandModelTest, WhoClaimsAnIdleActorIsItsOwnerAlone) { ExpectHolds(ExploreCell<>({}, 1, 1, false), 4'000'000); }
+
+TEST(HandModelTest, AlsoWithMoreMessagesAndAtMostThreePreemptions) {
+  ExpectHolds(ExploreCell<>({.preemptions_max = 3, .old_reads_max = 1}, 2, 1, false), 800'000);
+}
+
+TEST(HandModelTest, AMessageIsNotHandedToTheNextLife) {
+  ExpectHolds(ExploreCell<>({.preemptions_max = 3, .old_reads_max = 1}, 1, 2, true), 1'000'000);
+}
+
+TEST(HandModelTest, AClaimThatDoesNotLookWhoseActorItIsIsFound) {
+  EXPECT_THAT((ExploreCell<Bug::kDoesNotLookAtLife>({.preemptions_max = 3, .old_reads_max = 1}, 1, 2, true).failure),
+              HasSubstr("reaches the life it was sent to"));
+}
+
+TEST(HandModelTest, ALimitThatDoesNotCountWhatWasHandedIsFound) {
+  EXPECT_THAT(ExploreCell<Bug::kLimitStays>({}, 1, 1, false).failure, HasSubstr("no more wait than there is room for"));
+}
+
+TEST(HandModelTest, APlaceThatIsGivenAwayTwiceIsFound) {
+  EXPECT_THAT(ExploreCell<Bug::kNoLightBarrier>({}, 1, 1, false).failure,
+              HasSubstr("no more wait than there is room for"));
+  EXPECT_THAT(ExploreCell<Bug::kNoHeavyBarrier>({}, 1, 1, false).failure,
+              HasSubstr("no more wait than there is room for"));
+}
+
+TEST(HandModelTest, AClaimedActorThatNobodySchedulesIsFound) {
+  EXPECT_THAT((ExploreCell<Bug::kForgetsToSchedule>({.preemptions_max = 3, .old_reads_max = 1}, 1, 2, true).failure),
+              AnyOf(HasSubstr("idle in the end"), HasSubstr("has a fate")));
+}
+
+TEST(HandModelTest, RelaxedWhereReleaseOrAcquireIsNeededIsFound) {
+  EXPECT_THAT((ExploreCell<Bug::kNone, WithoutRelease>({}, 1, 1, false).failure), HasSubstr("race: "));
+  EXPECT_THAT((ExploreCell<Bug::kNone, WithoutAcquire>({}, 1, 1, false).failure), HasSubstr("race: "));
+}
+
+}  // namespace
+}  // namespace understudy::model
