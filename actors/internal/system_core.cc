@@ -135,12 +135,12 @@ void SystemCore::Post(Signal signal) {
   if (pushed == Pushed::kClosed) {
     AnswerForDead(*posted);
     Envelope::Delete(envelope);
-  } else if (is_kill && pushed != Pushed::kMustSchedule) {
+  } else if (is_kill) {
     FenceAfter(limits::kFenceAfterKill, cell, life);
   }
 }
 
-// It runs, or will: if its handler has not returned by then, it is fenced.
+// If its handler has not returned by then, or what it destroys at its end, it is fenced.
 void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
   (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
     if (!cell->IsAlive(life)) return;

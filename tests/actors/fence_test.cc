@@ -200,5 +200,56 @@ TEST(FenceTest, OnRealThreadsToo) {
   EXPECT_THAT(seen->notes, ::testing::IsSupersetOf(AfterItsDeath()));
 }
 
+// Waits for ever, with what does not let go in its frame.
+class Keeper final : public Actor {
+ public:
+  Mailbox<"wait", Ref<Hog>> wait{this};
+  explicit Keeper(std::function<void()> let_go) : let_go_(std::move(let_go)) {}
+  Next Start() override { return keeping_; }
+
+ private:
+  struct Kept {
+    ~Kept() { let_go(); }
+    const std::function<void()> let_go;
+  };
+  Task<> Wait(Ref<Hog> hog) {
+    const Kept kept{let_go_};
+    auto asked = hog[&Hog::work].Ask({}, absl::Hours(1));
+    (void)co_await asked;
+  }
+
+  const std::function<void()> let_go_;
+  Behavior keeping_{"keeping", On(wait, &Keeper::Wait)};
+};
+
+TEST(FenceTest, AnIdleActorThatIsKilledIsFencedWhenWhatItDestroysDoesNotEnd) {
+  auto seen = std::make_shared<Seen>();
+  absl::Notification asked;
+  absl::Notification let_hog_go;
+  absl::Notification let_keeper_go;
+  {
+    ActorSystem system;
+    const Ref<Client> client = system.Spawn<Client>(seen, nullptr);
+    const Ref<Hog> hog = system.Spawn<Hog>(
+        [&] {
+          asked.Notify();
+          let_hog_go.WaitForNotification();
+        },
+        client[&Client::from_hog], std::make_shared<Seen>());
+    const Ref<Keeper> keeper = system.Spawn<Keeper>([&] { let_keeper_go.WaitForNotification(); });
+    keeper[&Keeper::wait].Tell(hog);
+    asked.WaitForNotification();  // the keeper awaits the answer, or is about to
+    system.Kill(keeper.pid());
+    const absl::StatusOr<ExitReason> ended = system.AwaitEnd(keeper.pid(), absl::Minutes(1));
+    EXPECT_TRUE(ended.ok() && ended->handler_running()) << (ended.ok() ? ended->ToString() : ended.status().ToString());
+    EXPECT_EQ(system.fenced_actors(), 1);
+    let_keeper_go.Notify();
+    let_hog_go.Notify();
+    EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
+    EXPECT_EQ(system.fenced_actors(), 0);
+    EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
+  }
+}
+
 }  // namespace
 }  // namespace understudy
