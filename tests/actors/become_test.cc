@@ -145,6 +145,28 @@ TEST_F(BecomeTest, BeforeTheFirstBehaviourThereIsNothingToStackOn) {
             absl::FailedPreconditionError("BecomeStacked(early): the actor has no behavior yet for it to lie on"));
 }
 
+// Becomes one behaviour in Start, and returns another.
+class Fickle final : public Actor {
+ public:
+  Mailbox<"word", std::string> word{this};
+  explicit Fickle(Channel<std::string> out) : out_(out) {}
+  Next Start() override {
+    Become(become_);
+    return returned_;
+  }
+
+ private:
+  const Channel<std::string> out_;
+  Behavior become_{"become", On(word, [this](const std::string& w) { out_.Tell("become " + w); })};
+  Behavior returned_{"returned", On(word, [this](const std::string& w) { out_.Tell("returned " + w); })};
+};
+
+TEST_F(BecomeTest, WhatStartBecomesWinsOverWhatItReturns) {
+  Probe<std::string> out(system());
+  system().Spawn<Fickle>(out.channel())[&Fickle::word].Tell("x");
+  out.Expect("become x");
+}
+
 // Notes each hook. What "shut" does in its hooks comes with the word.
 class Door final : public Actor {
  public:
