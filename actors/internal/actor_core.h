@@ -258,7 +258,7 @@ class ActorCore final : public CellOwner {
   SentExits& SentExitsOf(const Event& event);
   void TakeSentExit(Event& event);
   void OnDownSignal(Signal signal);
-  std::shared_ptr<MessageHandler> TakeDownHandler(uint64_t monitor);
+  absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);
   void OnOutcome(SpawnReport report);
   bool EndsLink(Pid peer);

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
@@ -125,19 +126,22 @@ void ActorCore::TakeSentExit(Event& event) {
   if (--sent.waiting == 0) event.payload.As<ExitEvent>().merged = std::exchange(sent.merged, 0);
 }
 
-// Of a monitor that has fired; null when nobody is to be told.
-std::shared_ptr<MessageHandler> ActorCore::TakeDownHandler(uint64_t monitor) {
-  if (rare_ == nullptr) return nullptr;
+// Of a monitor that has fired; none when nobody is to be told. A null one: a
+// Receive is.
+absl::optional<std::shared_ptr<MessageHandler>> ActorCore::TakeDownHandler(uint64_t monitor) {
+  if (rare_ == nullptr) return absl::nullopt;
   if (const auto found = rare_->children.find(monitor); found != rare_->children.end()) {
     SpawnedChild& child = found->second;
     child.is_tied = false;
     std::shared_ptr<MessageHandler> handler = std::move(child.down);
     if (child.outcome == nullptr) rare_->children.erase(found);
+    if (handler == nullptr) return absl::nullopt;
     return handler;
   }
-  if (!links().OnDown(monitor)) return nullptr;
+  if (!links().OnDown(monitor)) return absl::nullopt;
   auto handler = rare_->monitor_handlers.extract(monitor);
-  return handler.empty() ? nullptr : std::move(handler.mapped());
+  if (handler.empty()) return absl::nullopt;
+  return std::move(handler.mapped());
 }
 
 void ActorCore::OnOutcome(SpawnReport report) {
@@ -161,15 +165,15 @@ void ActorCore::OnDemonitor(const Signal& signal) {
 }
 
 void ActorCore::OnDownSignal(Signal signal) {
-  std::shared_ptr<MessageHandler> handler = TakeDownHandler(signal.id);
-  if (handler == nullptr) return;
+  absl::optional<std::shared_ptr<MessageHandler>> handler = TakeDownHandler(signal.id);
+  if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
   if (signal.payload.is_typed()) down.estate = std::move(signal.payload.As<Estate>());
   AddEvent({.kind = Event::Kind::kDown,
             .id = signal.id,
             .peer = signal.from,
             .payload = Payload::Of(std::move(down)),
-            .handler = std::move(handler)});
+            .handler = *std::move(handler)});
 }
 
 void ActorCore::OnRequestStop(const Signal& signal) {
