@@ -25,8 +25,10 @@ namespace understudy {
 
 class Actor;
 
-// Whether the new actor and its parent die together.
-enum class SpawnLink { kLinked, kUnlinked };
+// Whether the new actor and its parent die together. With kOneWay it ends with its
+// parent as if linked, while of its own end the parent learns by OnDown alone,
+// which it must give; neither can take that back.
+enum class SpawnLink { kLinked, kUnlinked, kOneWay };
 
 // Where its turns run. With a thread of its own an actor may block in a handler
 // as long as it likes: it holds up nobody. The thread lives as long as the actor.

@@ -31,6 +31,23 @@ constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
 
 std::string Clip(absl::string_view text) { return std::string(text.substr(0, kTextBytesMax)); }
 
+// What fits of the payloads; they share the room of one text.
+absl::Status Clip(const absl::Status& status) {
+  size_t all_bytes = 0;
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { all_bytes += url.size() + payload.size(); });
+  if (all_bytes <= kTextBytesMax && status.message().size() <= kTextBytesMax) return status;
+  absl::Status clipped(status.code(), Clip(status.message()));
+  size_t payload_bytes = 0;
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    const size_t bytes = url.size() + payload.size();
+    if (bytes > kTextBytesMax - payload_bytes) return;
+    payload_bytes += bytes;
+    clipped.SetPayload(url, payload);
+  });
+  return clipped;
+}
+
 // ": first line | second line"; nothing of nothing.
 std::string InOneLine(absl::string_view note) {
   return note.empty() ? std::string() : absl::StrCat(": ", absl::StrReplaceAll(note, {{"\n", " | "}}));
@@ -93,15 +110,7 @@ ExitReason ExitReason::FromParts(const Parts& parts) {
   }
   auto rest = std::make_shared<Rest>();
   if (!parts.status.ok()) {
-    rest->status = absl::Status(parts.status.code(), Clip(parts.status.message()));
-    // What fits of the payloads; they share the room of one text.
-    size_t payload_bytes = 0;
-    parts.status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-      const size_t bytes = url.size() + payload.size();
-      if (bytes > kTextBytesMax - payload_bytes) return;
-      payload_bytes += bytes;
-      rest->status.SetPayload(url, payload);
-    });
+    rest->status = Clip(parts.status);
   }
   rest->exception_type = Clip(parts.exception_type);
   rest->detail = Clip(parts.detail);

@@ -86,6 +86,8 @@ Next PlanSupervisor::Start() {
   const Behavior supervising = Supervising();
   context().TrapExits(&PlanSupervisor::LinkedExit, &PlanSupervisor::ParentExit);
   context().TrapStops(&PlanSupervisor::StopRequested);
+  options_ =
+      SpawnOptions{.link = SpawnLink::kOneWay}.OnOutcome(&PlanSupervisor::Outcome).OnDown(&PlanSupervisor::ChildDown);
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
   plan_->set_reports(HasListeners());
   in_start_ = true;
@@ -209,22 +211,19 @@ absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& reques
 // ---- Events.
 
 void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
-  const auto found = lives_.find(outcome.pid);
-  if (found == lives_.end()) return;
-  const RestartPlan::LifeId life = found->second.id;
+  const LifeId life = plan_->LifeOf(outcome.pid);
+  if (life == 0) return;
   switch (outcome.kind) {
     case SpawnOutcome::Kind::kStarted:
       plan_->Started(life, context().Now());
       CarryOut();
       break;
     case SpawnOutcome::Kind::kIgnored: {
-      const std::string id = found->second.child->id;
-      lives_.erase(found);
-      pids_.erase(life);
+      const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
       plan_->Ignored(life, context().Now());
       CarryOut();
       tokens_.erase(life);
-      ForgetEstate(id);
+      ForgetEstate(child->id);
       break;
     }
     case SpawnOutcome::Kind::kFailed:
@@ -233,11 +232,10 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
 }
 
 void PlanSupervisor::ChildDown(Down down) {
-  auto ended = lives_.extract(down.pid);
-  if (ended.empty()) return;
-  const auto& [life, child] = ended.mapped();
+  const LifeId life = plan_->LifeOf(down.pid);
+  if (life == 0) return;
+  const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
   if (!down.estate.empty()) estates_[child->id].Append(std::move(down.estate));
-  pids_.erase(life);
   plan_->Down(life, down.reason, context().Now());
   CarryOut();
   tokens_.erase(life);
@@ -296,12 +294,11 @@ void PlanSupervisor::NameChanged(const NameChange& change) {
 // ---- Actions.
 
 void PlanSupervisor::CarryOut() {
-  // Its own while it runs: what it does may come back here.
-  std::vector<Action> actions = plan_->TakeActions(std::exchange(spare_actions_, {}));
-  for (; !actions.empty(); actions = plan_->TakeActions(std::move(actions))) {
+  for (;;) {
+    std::vector<Action> actions = plan_->TakeActions();
+    if (actions.empty()) return;
     for (Action& action : actions) CarryOut(action);
   }
-  spare_actions_ = std::move(actions);
 }
 
 void PlanSupervisor::CarryOut(Action& action) {
@@ -310,10 +307,10 @@ void PlanSupervisor::CarryOut(Action& action) {
       StartLife(action);
       break;
     case Action::Kind::kStop:
-      context().Exit(PidOf(action.life), ExitReason::Shutdown());
+      context().Exit(plan_->PidOf(action.life), ExitReason::Shutdown());
       break;
     case Action::Kind::kKill:
-      context().Kill(PidOf(action.life));
+      context().Kill(plan_->PidOf(action.life));
       break;
     case Action::Kind::kArmTimer: {
       const MonotonicTime deadline = context().Now() + action.wait;
@@ -339,7 +336,7 @@ void PlanSupervisor::CarryOut(Action& action) {
       LookLater();
       break;
     case Action::Kind::kReport:
-      Tell(std::move(action.event));
+      Tell(std::move(*action.event));
       break;
     case Action::Kind::kStartDone:
       is_started_ = true;
@@ -353,7 +350,7 @@ void PlanSupervisor::CarryOut(Action& action) {
 }
 
 void PlanSupervisor::StartLife(const Action& action) {
-  absl::StatusOr<MakeActor> make = MakerOf(*action.child);
+  absl::StatusOr<MakeActor> make = MakerOf(action.child);
   if (!make.ok()) {
     plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
     return;
@@ -363,25 +360,21 @@ void PlanSupervisor::StartLife(const Action& action) {
     options.held_until_gone = std::make_shared<char>();
     tokens_[action.life] = options.held_until_gone;
   }
-  Estate estate;
-  if (auto left = estates_.extract(action.child->id); !left.empty()) estate = std::move(left.mapped());
-  const Pid pid = context().SpawnMade(std::move(options)
-                                          .OnOutcome(&PlanSupervisor::Outcome)
-                                          .OnDown(&PlanSupervisor::ChildDown)
-                                          .WithEstate(std::move(estate)),
-                                      *std::move(make));
-  lives_[pid] = {action.life, action.child};
-  pids_[action.life] = pid;
-  plan_->Spawned(action.life, pid);
+  if (auto left = estates_.extract(action.child->id); !left.empty()) {
+    options = std::move(options).WithEstate(std::move(left.mapped()));
+  }
+  plan_->Spawned(action.life, context().SpawnMade(std::move(options), *std::move(make)));
 }
 
-absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpec& child) {
+absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec) {
+  const ChildSpec& child = *spec;
   if (child.subtree != nullptr) {
     SupervisorSpec subtree = *child.subtree;
     if (!subtree.on_event) subtree.on_event = spec_->on_event;
-    return child.start != nullptr ? child.start->MakerOf(std::move(subtree)) : MakeSupervisor(std::move(subtree)).make;
+    return MakeActor(child.start != nullptr ? child.start->MakerOf(std::move(subtree))
+                                            : MakeSupervisor(std::move(subtree)).make);
   }
-  if (child.start != nullptr) return child.start->make();
+  if (child.start != nullptr) return MakeActor([spec] { return spec->start->make()(); });
   if (!child.process.has_value()) {
     return absl::FailedPreconditionError(
         absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
@@ -403,20 +396,17 @@ absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpe
 }
 
 SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
-  SpawnOptions options;
-  options.registered_as = child.registered_as;
-  options.published_as = child.published_as;
+  SpawnOptions options = options_;
+  if (!child.registered_as.empty()) options.registered_as = child.registered_as;
+  if (!child.published_as.empty()) options.published_as = child.published_as;
   options.start_within = child.start_within;
   options.shutdown_within = ShutdownOf(child).LongestStop();
-  options.label = child.start != nullptr && !child.start->label().empty()
-                      ? absl::StrCat(child.id, " (", child.start->label(), ")")
-                      : child.id;
+  options.label = child.id;
+  if (child.start != nullptr && !child.start->label().empty()) {
+    options.label.reserve(child.id.size() + child.start->label().size() + 3);
+    options.label.append(" (").append(child.start->label()).push_back(')');
+  }
   return options;
-}
-
-Pid PlanSupervisor::PidOf(RestartPlan::LifeId life) const {
-  const auto found = pids_.find(life);
-  return found == pids_.end() ? Pid() : found->second;
 }
 
 void PlanSupervisor::ArmEarliest() {

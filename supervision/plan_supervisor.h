@@ -10,7 +10,6 @@
 #define UNDERSTUDY_SUPERVISION_PLAN_SUPERVISOR_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
@@ -85,11 +85,6 @@ class PlanSupervisor : public Supervisor {
   using Action = RestartPlan::Action;
   using LifeId = RestartPlan::LifeId;
   using RequestId = RestartPlan::RequestId;
-  using MakeActor = std::function<std::unique_ptr<Actor>()>;
-  struct Life {
-    LifeId id = 0;
-    std::shared_ptr<const ChildSpec> child;
-  };
 
   // Requests.
   Children List(const WhichChildren& query);
@@ -136,9 +131,8 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
-  absl::StatusOr<MakeActor> MakerOf(const ChildSpec& child);
+  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
-  Pid PidOf(LifeId life) const;
   // When the child is forgotten, nobody is to have what it left.
   void ForgetEstate(const std::string& child);
   void ArmEarliest();
@@ -151,9 +145,7 @@ class PlanSupervisor : public Supervisor {
   const int shard_count_;
 
   absl::optional<RestartPlan> plan_;
-  std::vector<Action> spare_actions_;  // empty; keeps its memory
-  std::map<Pid, Life> lives_;
-  std::map<LifeId, Pid> pids_;
+  SpawnOptions options_;  // that all children have
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
   // Of exclusive children, until they are down and gone.

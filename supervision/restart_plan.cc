@@ -42,11 +42,6 @@ RestartPlan::RestartPlan(const SupervisorSpec& spec, Random random)
   for (const ChildSpec& child : spec.children) Add(std::make_shared<const ChildSpec>(child));
 }
 
-std::vector<RestartPlan::Action> RestartPlan::TakeActions(std::vector<Action> spare) {
-  spare.clear();
-  return std::exchange(actions_, std::move(spare));
-}
-
 void RestartPlan::StartAll(MonotonicTime now) {
   UNDERSTUDY_CHECK(!plan_.has_value() && !start_done_, "StartAll is called once, first");
   now_ = now;
@@ -67,7 +62,7 @@ void RestartPlan::Spawned(LifeId life, Pid pid) {
   if (child == nullptr) return;
   pids_.erase(child->address);
   child->pid = child->address = pid;
-  pids_[pid] = child->key;
+  pids_[pid] = child;
 }
 
 void RestartPlan::Started(LifeId life, MonotonicTime now) {
@@ -121,9 +116,7 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   child.timer = 0;
   if (child.state == State::kStopping) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
-  } else if (is_stopping()) {
-    EndWait(child);
-  } else if (child.state == State::kBackoff || child.state == State::kParked) {
+  } else if (is_stopping() || child.state == State::kBackoff || child.state == State::kParked) {
     WaitIsOver(child);
   } else if (child.state == State::kHeld) {
     GiveUp(child,
@@ -137,9 +130,19 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
 
 // ---- Children and their lives.
 
-RestartPlan::Child* RestartPlan::FindLife(LifeId life) {
+RestartPlan::Child* RestartPlan::FindLife(LifeId life) const {
   const auto found = lives_.find(life);
-  return found == lives_.end() ? nullptr : &children_.at(found->second);
+  return found == lives_.end() ? nullptr : found->second;
+}
+
+RestartPlan::LifeId RestartPlan::LifeOf(Pid pid) const {
+  const auto found = pids_.find(pid);
+  return found == pids_.end() || found->second->pid != pid ? 0 : found->second->life;
+}
+
+Pid RestartPlan::PidOf(LifeId life) const {
+  const Child* child = FindLife(life);
+  return child == nullptr ? Pid() : child->pid;
 }
 
 RestartPlan::Child& RestartPlan::Add(std::shared_ptr<const ChildSpec> spec) {
@@ -209,7 +212,7 @@ void RestartPlan::EndLife(Child& child, const ExitReason& reason) {
 void RestartPlan::BeginStart(Child& child) {
   SetState(child, State::kStarting);
   child.life = ++last_life_;
-  lives_[child.life] = child.key;
+  lives_[child.life] = &child;
   child.started.reset();
   actions_.push_back({.kind = Action::Kind::kStart, .life = child.life, .child = child.spec});
 }
@@ -258,8 +261,8 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
     Reply(std::exchange(child.start_request, 0),
           absl::FailedPreconditionError(absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
-  } else if (is_stopping()) {  // nobody is started again
-    if (IsForgottenWhenDown(child)) Forget(child);
+  } else if (is_stopping()) {
+    return;  // nobody is started again
   } else if (!start_done_ && !child.has_started && !MayPark(child, reason)) {
     BeginStopAll(ExitReason::Failed(absl::FailedPreconditionError(what)).CausedBy(reason));
   } else {
@@ -405,9 +408,10 @@ void RestartPlan::BeginStopAll(const ExitReason& reason) {
   plan_->reason = reason;
   if (!has_reports_) return;
   Action action{.kind = Action::Kind::kReport};
-  action.event.kind = SupervisionEvent::Kind::kShutdown;
-  action.event.reason = reason;
-  action.event.time = now_;
+  action.event = std::make_unique<SupervisionEvent>();
+  action.event->kind = SupervisionEvent::Kind::kShutdown;
+  action.event->reason = reason;
+  action.event->time = now_;
   actions_.push_back(std::move(action));
 }
 

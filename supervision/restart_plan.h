@@ -42,8 +42,10 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -124,7 +126,7 @@ class RestartPlan {
     std::string name;
     ExitReason reason;
     std::shared_ptr<const ChildSpec> child;
-    SupervisionEvent event;
+    std::unique_ptr<SupervisionEvent> event;
   };
 
   // Requires a valid spec.
@@ -136,8 +138,7 @@ class RestartPlan {
   void set_reports(bool reports) { has_reports_ = reports; }
 
   // What is to be done, oldest first. Carrying it out may call any input.
-  // The memory of `spare` is used for the next ones.
-  std::vector<Action> TakeActions(std::vector<Action> spare = {});
+  std::vector<Action> TakeActions() { return std::exchange(actions_, {}); }
 
   // Inputs: the first start, and the end.
   void StartAll(MonotonicTime now);
@@ -185,6 +186,12 @@ class RestartPlan {
   ChildCounts CountChildren() const { return counts_; }
   bool HasChild(Pid pid) const { return pids_.contains(pid); }
   bool HasChild(absl::string_view id) const;
+  // The present life of the child with that pid; 0 when there is none.
+  LifeId LifeOf(Pid pid) const;
+  // Of a present life; null when it has none yet, and of other lives.
+  Pid PidOf(LifeId life) const;
+  // Requires a present life.
+  std::shared_ptr<const ChildSpec> SpecOf(LifeId life) const { return FindLife(life)->spec; }
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
   bool is_stopping() const { return plan_.has_value() && plan_->kind == PlanKind::kStopAll; }
@@ -247,7 +254,7 @@ class RestartPlan {
   };
 
   // Children and their lives.
-  Child* FindLife(LifeId life);
+  Child* FindLife(LifeId life) const;
   Child* FindId(absl::string_view id);
   const Child* FindId(absl::string_view id) const;
   Child& Add(std::shared_ptr<const ChildSpec> spec);
@@ -274,7 +281,6 @@ class RestartPlan {
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
   void WaitIsOver(Child& child);
-  void EndWait(Child& child);
   void StopForsaken();
   void StartOrHold(Child& child);
   void Hold(Child& child);
@@ -313,12 +319,12 @@ class RestartPlan {
 
   const SupervisorSpec flags_;  // without its children
   RestartDecider decider_;
-  std::map<Key, Child> children_;
+  std::map<Key, Child> children_;  // their places stay
   std::map<std::string, Key, std::less<>> ids_;
-  std::map<LifeId, Key> lives_;
+  absl::flat_hash_map<LifeId, Child*> lives_;
   std::map<TimerId, Key> timers_;
-  std::map<Pid, Key> pids_;             // by Child::address
-  std::map<LifeId, Key> predecessors_;  // by Child::predecessor
+  absl::flat_hash_map<Pid, Child*> pids_;  // by Child::address
+  std::map<LifeId, Key> predecessors_;     // by Child::predecessor
   Key last_key_ = 0;
   uint64_t last_member_ = 0;
   LifeId last_life_ = 0;

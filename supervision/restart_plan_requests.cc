@@ -65,7 +65,7 @@ void RestartPlan::TerminateChild(Pid pid, RequestId request, MonotonicTime now) 
     Reply(request, absl::NotFoundError(absl::StrCat(pid.ToString(), " is no child")));
     return;
   }
-  Request({.kind = Waiting::Kind::kTerminate, .id = children_.at(found->second).spec->id, .request = request}, now);
+  Request({.kind = Waiting::Kind::kTerminate, .id = found->second->spec->id, .request = request}, now);
 }
 
 void RestartPlan::RestartChild(absl::string_view id, RequestId request, MonotonicTime now) {
@@ -271,14 +271,14 @@ void RestartPlan::Report(SupervisionEvent::Kind kind, const Child& child, Pid pi
                          absl::Duration wait) {
   if (!has_reports_) return;
   Action action{.kind = Action::Kind::kReport};
-  action.event = {.kind = kind,
-                  .child = child.spec->id,
-                  .pid = pid,
-                  .reason = reason,
-                  .restarts = child.restarts,
-                  .wait = wait,
-                  .time = now_,
-                  .spec = child.spec};
+  action.event = std::make_unique<SupervisionEvent>(SupervisionEvent{.kind = kind,
+                                                                     .child = child.spec->id,
+                                                                     .pid = pid,
+                                                                     .reason = reason,
+                                                                     .restarts = child.restarts,
+                                                                     .wait = wait,
+                                                                     .time = now_,
+                                                                     .spec = child.spec});
   actions_.push_back(std::move(action));
 }
 

@@ -47,19 +47,14 @@ void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
 
 // A child's backoff has elapsed, its name may be free, or its predecessor is gone.
 void RestartPlan::WaitIsOver(Child& child) {
-  if (is_stopping()) return EndWait(child);
-  SetState(child, State::kDue);
+  // While everything stops, nobody is started: the child is down, as it was.
+  SetState(child, is_stopping() ? State::kStopped : State::kDue);
+  if (is_stopping()) return;
   if (is_serial()) {
     waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
   } else {
     StartOrHold(child);
   }
-}
-
-// While everything stops, nobody is started: the child is down, as it was.
-void RestartPlan::EndWait(Child& child) {
-  SetState(child, State::kStopped);
-  if (IsForgottenWhenDown(child)) Forget(child);
 }
 
 // A child that was to be started by a plan that was cancelled, or that a sibling's

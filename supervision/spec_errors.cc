@@ -104,7 +104,10 @@ class Finder {
 
 std::string ChildText(const ChildSpec& child, size_t index) {
   if (index == SpecError::kTemplate && child.id.empty()) return "the template";
-  return child.id.empty() ? absl::StrCat("child number ", index + 1) : absl::StrCat("child '", child.id, "'");
+  if (child.id.empty()) return absl::StrCat("child number ", index + 1);
+  constexpr size_t kShownMax = limits::kNameBytesMax + 1;  // of a name that is too long, enough
+  const absl::string_view id = child.id;
+  return absl::StrCat("child '", id.substr(0, kShownMax), id.size() > kShownMax ? "…" : "", "'");
 }
 
 Finder::Place Finder::Here() const {

@@ -40,7 +40,6 @@ SupervisorSpec FrontOf(const SupervisorSpec& pool) {
   SupervisorSpec front;
   front.intensity = 0;
   front.stops_together = true;
-  front.on_event = pool.on_event;
   for (int i = 0; i < shards; ++i) {
     front.children.push_back({.id = ShardId(i), .kind = ChildKind::kSupervisor, .subtree = shard});
   }

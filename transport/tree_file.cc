@@ -279,13 +279,57 @@ RestartBackoff Reader::Backoff(const proto::ChildBackoff& in) {
   return backoff;
 }
 
+// Bytes of the character that `text` begins with; 0 when that is none, or is not
+// to be printed.
+size_t CharacterBytes(absl::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const size_t bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool is_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool is_no_character = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+  const bool is_control = first == 0xc2 && second < 0xa0;
+  return is_long || is_no_character || is_control ? 0 : bytes;
+}
+
+// What the file says may be anything; what is said of it is one line of text. Of
+// a long one the ends remain: the place, and what is wrong.
+std::string InOneLine(absl::string_view text) {
+  constexpr size_t kEndMax = 500;
+  if (text.size() > 2 * kEndMax) {
+    return absl::StrCat(InOneLine(text.substr(0, kEndMax)), " … (cut) … ",
+                        InOneLine(text.substr(text.size() - kEndMax)));
+  }
+  std::string line;
+  while (!text.empty()) {
+    const size_t bytes = CharacterBytes(text);
+    if (bytes > 0) {
+      line.append(text.data(), bytes);
+    } else if (text[0] == '\n') {
+      line.append("\\n");
+    } else {
+      absl::StrAppend(&line, "\\x", absl::Hex(static_cast<unsigned char>(text[0]), absl::kZeroPad2));
+    }
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return line;
+}
+
 absl::Status StatusOf(absl::string_view file, const Faults& faults) {
+  constexpr size_t kToldMax = 1000;
   std::vector<std::string> lines;
-  lines.reserve(faults.size());
-  for (const auto& [line, text] : faults) lines.push_back(absl::StrCat(file, ":", std::max(line, 1), ": ", text));
-  if (lines.size() == 1) return absl::InvalidArgumentError(absl::StrCat("error in ", lines[0]));
-  return absl::InvalidArgumentError(
-      absl::StrCat(lines.size(), " errors in ", file, ":\n  ", absl::StrJoin(lines, "\n  ")));
+  for (const auto& [line, text] : faults) {
+    if (lines.size() == kToldMax) break;
+    lines.push_back(absl::StrCat(file, ":", std::max(line, 1), ": ", InOneLine(text)));
+  }
+  if (faults.size() == 1) return absl::InvalidArgumentError(absl::StrCat("error in ", lines[0]));
+  return absl::InvalidArgumentError(absl::StrCat(faults.size(), " errors in ", file,
+                                                 faults.size() > kToldMax ? ", of which the first are" : "", ":\n  ",
+                                                 absl::StrJoin(lines, "\n  ")));
 }
 
 }  // namespace

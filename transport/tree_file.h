@@ -26,7 +26,8 @@
 namespace understudy {
 
 // The tree in `text`; `file` is its name in errors. InvalidArgument with all of
-// them:
+// them (the first thousand), one a line, in which what no terminal should print
+// is escaped:
 //
 //   2 errors in house.textproto:
 //     house.textproto:3: child 'book': actor.factory: there is no factory 'bok'; registered: book, lot

@@ -347,36 +347,38 @@ CellArena::~CellArena() {
 }
 
 ActorCell* CellArena::Allocate() {
-  absl::MutexLock lock(&mu_);
-  if (free_.empty()) {
-    UNDERSTUDY_CHECK(chunk_count_ < kChunksMax, "a system has at most ", limits::kActorsPerSystemMax,
-                     " actors at once");
-    Pool& pool = GetPool();
-    Chunk* chunk = nullptr;
-    {
-      absl::MutexLock pool_lock(&pool.mu);
-      if (!pool.chunks.empty()) {
-        chunk = pool.chunks.back();
-        pool.chunks.pop_back();
-      }
-    }
-    if (chunk == nullptr) chunk = new Chunk;
-    const size_t first = chunk_count_ * kChunkCells;
-    for (size_t i = kChunkCells; i-- > 0;) {
-      chunk->cells[i].index_ = static_cast<uint32_t>(first + i);
-      free_.push_back(static_cast<uint32_t>(first + i));
-    }
-    // release: pairs with Find's acquire.
-    chunks_[chunk_count_++].store(chunk, std::memory_order_release);
+  const auto next_of = [this](uint32_t index) -> std::atomic<uint32_t>& { return NextFree(index); };
+  uint32_t index = free_.Pop(next_of);
+  if (ABSL_PREDICT_FALSE(index == FreeList<>::kNone)) {
+    absl::MutexLock lock(&mu_);
+    index = free_.Pop(next_of);  // another may have grown it meanwhile
+    if (index == FreeList<>::kNone) index = Grow();
   }
-  const uint32_t index = free_.back();
-  free_.pop_back();
   return Find(index);
 }
 
+uint32_t CellArena::Grow() {
+  UNDERSTUDY_CHECK(chunk_count_ < kChunksMax, "a system has at most ", limits::kActorsPerSystemMax, " actors at once");
+  Pool& pool = GetPool();
+  Chunk* chunk = nullptr;
+  {
+    absl::MutexLock pool_lock(&pool.mu);
+    if (!pool.chunks.empty()) {
+      chunk = pool.chunks.back();
+      pool.chunks.pop_back();
+    }
+  }
+  if (chunk == nullptr) chunk = new Chunk;
+  const size_t first = chunk_count_ * kChunkCells;
+  for (size_t i = 0; i < kChunkCells; ++i) chunk->cells[i].index_ = static_cast<uint32_t>(first + i);
+  // release: pairs with Find's acquire.
+  chunks_[chunk_count_++].store(chunk, std::memory_order_release);
+  for (size_t i = kChunkCells; i-- > 1;) Free(&chunk->cells[i]);
+  return chunk->cells[0].index_;
+}
+
 void CellArena::Free(ActorCell* cell) {
-  absl::MutexLock lock(&mu_);
-  free_.push_back(cell->index_);
+  free_.Push(cell->index_, [this](uint32_t index) -> std::atomic<uint32_t>& { return NextFree(index); });
 }
 
 std::vector<ActorCell*> CellArena::Used() const {

@@ -35,6 +35,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/internal/free_list.h"
 #include "understudy/actors/internal/inbound.h"
 #include "understudy/actors/internal/mailbox_layout.h"
 #include "understudy/actors/limits.h"
@@ -50,6 +51,7 @@ struct CurrentTurn;
 struct SpawnReport {
   enum class Kind { kStarted, kIgnored, kFailed };
   Pid child;
+  uint64_t id = 0;  // the parent's, of this child
   Kind kind = Kind::kStarted;
   ExitReason reason;
 };
@@ -342,14 +344,23 @@ class CellArena {
   static constexpr size_t kChunksMax = limits::kActorsPerSystemMax / kChunkCells;
   struct Chunk {
     std::array<ActorCell, kChunkCells> cells;
+    std::array<std::atomic<uint32_t>, kChunkCells> next_free;
   };
+  // For FreeList.
+  std::atomic<uint32_t>& NextFree(uint32_t index) const {
+    // relaxed: it was found in free_, whose order passes the chunk on.
+    Chunk* chunk = chunks_[index / kChunkCells].load(std::memory_order_relaxed);
+    return chunk->next_free[index % kChunkCells];
+  }
+  // Under mu_: the first cell of a new chunk.
+  uint32_t Grow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   struct Pool;
   static Pool& GetPool();
 
   const std::unique_ptr<std::atomic<Chunk*>[]> chunks_;
   mutable absl::Mutex mu_;
   size_t chunk_count_ ABSL_GUARDED_BY(mu_) = 0;
-  std::vector<uint32_t> free_ ABSL_GUARDED_BY(mu_);
+  FreeList<> free_;
 };
 
 }  // namespace understudy::internal

@@ -24,7 +24,7 @@ bool IsPlain(const SpawnOptions& options) {
   static const SpawnOptions* const plain = new SpawnOptions;
   return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
          options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
-         options.outcome_handler == nullptr && options.held_until_gone == nullptr && options.thread == plain->thread;
+         options.held_until_gone == nullptr && options.thread == plain->thread;
 }
 
 }  // namespace
@@ -33,15 +33,16 @@ ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(par
 
 ActorCore::~ActorCore() = default;
 
-Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor) {
+Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(parent);
   core->is_linked_to_parent_ = options.link == SpawnLink::kLinked && !parent.is_null();
+  core->is_tied_to_parent_ = options.link == SpawnLink::kOneWay && !parent.is_null();
   auto birth = std::make_unique<Birth>();
   birth->make = std::move(make);
-  birth->tells_outcome = !parent.is_null() && std::exchange(options.outcome_handler, nullptr) != nullptr;
-  birth->parents_monitor = parents_monitor;
+  birth->wish = wish;
+  options.outcome_handler = nullptr;
   options.down_handler = nullptr;
   if (const auto estate = std::exchange(options.estate, nullptr); estate != nullptr) {
     birth->estate = std::move(*estate);
@@ -209,19 +210,9 @@ void ActorCore::ActOn(Envelope* envelope) {
         ExpireWaitingCalls(envelope->mailbox);
       }
       break;
-    case EnvelopeKind::kOutcome: {
-      auto& report = *static_cast<SpawnReport*>(envelope->value());
-      const auto handler = rare().outcome_handlers.find(report.child);
-      if (handler == rare().outcome_handlers.end()) break;
-      AddEvent(
-          {.kind = Event::Kind::kOutcome,
-           .peer = report.child,
-           .payload = Payload::Of(SpawnOutcome{
-               .pid = report.child, .kind = static_cast<SpawnOutcome::Kind>(report.kind), .reason = report.reason}),
-           .handler = std::move(handler->second)});
-      rare().outcome_handlers.erase(handler);
+    case EnvelopeKind::kOutcome:
+      OnOutcome(std::move(*static_cast<SpawnReport*>(envelope->value())));
       break;
-    }
     case EnvelopeKind::kNameChange: {
       auto& name = *static_cast<NameReport*>(envelope->value());
       const auto watch = rare().name_watches.find(name.watch);

@@ -49,8 +49,7 @@ absl::Status UnansweredError(Pid callee);
 class ActorCore final : public CellOwner {
  public:
   // Begins a life in `system`. Any thread; the actor runs on its own turns.
-  // `parents_monitor`: the id of one that the parent has of it from the beginning, or 0.
-  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions options, MakeActor make, uint64_t parents_monitor = 0);
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish = {});
 
   // Runnable.
   void Run() override;
@@ -80,9 +79,7 @@ class ActorCore final : public CellOwner {
   void Stop(ExitReason reason);
   void FinishStart();
 
-  Pid SpawnChild(SpawnOptions options, MakeActor make);
-  // Names the handler of the parent's monitor `id` of `target`.
-  void AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
+  Pid SpawnChild(SpawnOptions&& options, MakeActor&& make);
   void Link(Pid peer);
   void Unlink(Pid peer);
   uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
@@ -287,6 +284,10 @@ class ActorCore final : public CellOwner {
   SentExits& SentExitsOf(const Event& event);
   void TakeSentExit(Event& event);
   void OnDownSignal(Signal signal);
+  absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
+  void OnDemonitor(const Signal& signal);
+  void OnOutcome(SpawnReport report);
+  bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
   // What ends an actor: what it did, what it was told, or a Kill.
@@ -365,6 +366,7 @@ class ActorCore final : public CellOwner {
   bool is_ignored_ : 1 = false;           // Start declined
   bool is_process_ : 1 = false;           // Start gave a body
   bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
+  bool is_tied_to_parent_ : 1 = false;    // SpawnLink::kOneWay
   bool has_names_ : 1 = false;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);

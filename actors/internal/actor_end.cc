@@ -103,7 +103,7 @@ void ActorCore::DropHandlers() {
   (void)std::exchange(rare_->events, {});
   (void)std::exchange(rare_->timers, {});
   (void)std::exchange(rare_->monitor_handlers, {});
-  (void)std::exchange(rare_->outcome_handlers, {});
+  for (auto& [id, child] : rare_->children) child.outcome = child.down = nullptr;
   for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
   if (asks() != nullptr) asks()->DropAnswers();
 }
@@ -177,10 +177,10 @@ void ActorCore::BuryEnded(Signal signal) {
       Act(std::move(signal));
       break;
     case SignalKind::kExit:
-      if (signal.is_link) links().OnLinkExit(signal.from);
+      if (signal.is_link) (void)EndsLink(signal.from);
       break;
     case SignalKind::kDown:
-      links().OnDown(signal.id);
+      (void)TakeDownHandler(signal.id);
       break;
     default:
       break;
@@ -196,6 +196,15 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
     for (const Pid peer : rare_->links.Links()) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
+    for (const auto& [id, child] : rare_->children) {
+      Signal signal{.kind = SignalKind::kDemonitor, .from = self(), .to = child.pid, .id = id};
+      if (child.is_tied) {
+        signal.kind = SignalKind::kExit;
+        signal.is_link = true;
+        signal.reason = reason;
+      }
+      system().Post(std::move(signal));
+    }
     for (const auto& [watcher, id] : rare_->links.watchers()) {
       Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
       if (watcher == parent() && id == heirs_monitor && !estate.empty()) {
@@ -206,6 +215,11 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
   }
   if (is_linked_to_parent_) {
     system().Post({.kind = SignalKind::kExit, .from = self(), .to = parent(), .is_link = true, .reason = reason});
+  }
+  if (rare_ != nullptr && rare_->wish.tells_down) {
+    Signal down{.kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->wish.id, .reason = reason};
+    if (!estate.empty()) down.payload = Payload::Of(std::move(estate));
+    system().Post(std::move(down));
   }
 }
 

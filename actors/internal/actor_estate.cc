@@ -30,11 +30,11 @@ Envelope* WithCallPart(Envelope* envelope, MonotonicTime now) {
 
 // The first monitor that the parent has of it; 0 when it leaves nothing to anybody.
 uint64_t ActorCore::HeirsMonitor() const {
-  if (rare_ == nullptr || parent().is_null()) return 0;
+  if (rare_ == nullptr || parent().is_null() || !SystemCore::OfLife(life())->IsLocal(parent())) return 0;
+  if (rare_->wish.tells_down) return rare_->wish.id;
   const auto& watchers = rare_->links.watchers();
   const auto first = watchers.lower_bound({parent(), 0});
-  const bool is_here = SystemCore::OfLife(life())->IsLocal(parent());
-  return is_here && first != watchers.end() && first->first == parent() ? first->second : 0;
+  return first != watchers.end() && first->first == parent() ? first->second : 0;
 }
 
 bool ActorCore::IsKept(const Envelope& envelope) {

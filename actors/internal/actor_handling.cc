@@ -107,7 +107,7 @@ bool ActorCore::IsStale(const Event& event) const {
 void ActorCore::HandleEvent() {
   Event event = std::move(rare_->events.front());
   rare_->events.pop_front();
-  std::shared_ptr<MessageHandler> handler = event.handler;
+  std::shared_ptr<MessageHandler> handler = std::move(event.handler);
   RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
 }
 

@@ -47,11 +47,10 @@ class Construction final : public MailboxHost {
 bool ActorCore::Construct() {
   const std::unique_ptr<Birth> birth(std::exchange(birth_, nullptr));
   last_stamp_ = 0;
-  if (birth->options != nullptr || birth->tells_outcome) {
+  if (birth->options != nullptr || birth->wish.id != 0) {
     rare().options = std::move(birth->options);
-    rare().tells_outcome = birth->tells_outcome;
+    rare().wish = birth->wish;
   }
-  if (birth->parents_monitor != 0) links().OnMonitor(parent(), birth->parents_monitor);
   if (!birth->estate.empty()) rare().inherited = std::move(birth->estate);
   if (birth->has_failed.has_value()) {
     SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
@@ -239,11 +238,12 @@ void ActorCore::FinishStart() {
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (rare_ == nullptr || !std::exchange(rare_->tells_outcome, false)) return;
+  if (rare_ == nullptr || !std::exchange(rare_->wish.tells_outcome, false)) return;
   ActorCell* to = system().CellOf(parent());
   if (to == nullptr) return;
   PostOrDrop(*to, system(), parent_life_,
-             MakeEnvelope(EnvelopeKind::kOutcome, SpawnReport{.child = self(), .kind = kind, .reason = reason}));
+             MakeEnvelope(EnvelopeKind::kOutcome,
+                          SpawnReport{.child = self(), .id = rare_->wish.id, .kind = kind, .reason = reason}));
 }
 
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }

@@ -80,19 +80,34 @@ struct NameWatch {
   std::shared_ptr<MessageHandler> handler;
 };
 
+// One whose outcome or end the actor asked to be told of when it spawned it.
+struct SpawnedChild {
+  Pid pid;
+  bool is_tied = false;                     // SpawnLink::kOneWay: it ends with this actor
+  std::shared_ptr<MessageHandler> outcome;  // null once it was told
+  std::shared_ptr<MessageHandler> down;
+};
+
+// What an actor is to tell its parent, because that asked when it spawned it. The
+// handlers are the parent's.
+struct ParentsWish {
+  uint64_t id = 0;             // the parent's, of this child; also of its monitor
+  bool tells_outcome = false;  // and has not yet
+  bool tells_down = false;
+};
+
 // What a spawn leaves for the first turn.
 struct Birth {
   MakeActor make;
   std::unique_ptr<SpawnOptions> options;  // null for the plainest
-  bool tells_outcome = false;             // the handler itself is the parent's
-  uint64_t parents_monitor = 0;           // and so is this one's
+  ParentsWish wish;
   Estate estate;
   absl::optional<ExitReason> has_failed;  // before anything ran
 };
 
 struct Rare {
   std::unique_ptr<SpawnOptions> options;
-  bool tells_outcome = false;  // and has not yet
+  ParentsWish wish;
 
   absl::optional<ExitReason> exit;  // Normal without one
   bool has_crashed = false;         // it ends abnormally by its own doing; `exit` says what it was at
@@ -118,7 +133,7 @@ struct Rare {
 
   LinkTable links;
   std::map<uint64_t, std::shared_ptr<MessageHandler>> monitor_handlers;
-  std::map<Pid, std::shared_ptr<MessageHandler>> outcome_handlers;
+  std::map<uint64_t, SpawnedChild> children;  // by the id in their wish
   std::map<uint64_t, NameWatch> name_watches;
   uint64_t last_name_watch = 0;
   bool traps_exits = false;

@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/limits.h"
@@ -33,7 +35,7 @@ void ActorCore::Act(Signal signal) {
       links().OnMonitor(signal.from, signal.id);
       return;
     case SignalKind::kDemonitor:
-      links().OnDemonitor(signal.from, signal.id);
+      OnDemonitor(signal);
       return;
     case SignalKind::kDown:
       OnDownSignal(std::move(signal));
@@ -72,8 +74,19 @@ void ActorCore::AddEvent(Event event) {
   rare().events.push_back(std::move(event));
 }
 
+// A peer's exit came along a link. False when there is none any more.
+bool ActorCore::EndsLink(Pid peer) {
+  if (is_tied_to_parent_ && peer == parent()) {
+    is_tied_to_parent_ = false;
+    rare().wish.tells_down = false;  // nobody is there to be told
+    (void)links().OnLinkExit(peer);
+    return true;
+  }
+  return links().OnLinkExit(peer);
+}
+
 void ActorCore::OnExitSignal(const Signal& signal) {
-  if (signal.is_link && !links().OnLinkExit(signal.from)) return;
+  if (signal.is_link && !EndsLink(signal.from)) return;
   const bool from_parent = !parent().is_null() ? signal.from == parent() : signal.from.is_null();
   if (rare_ == nullptr || !rare_->traps_exits) {
     // Normal ends nobody but its sender.
@@ -113,18 +126,54 @@ void ActorCore::TakeSentExit(Event& event) {
   if (--sent.waiting == 0) event.payload.As<ExitEvent>().merged = std::exchange(sent.merged, 0);
 }
 
+// Of a monitor that has fired; none when nobody is to be told. A null one: a
+// Receive is.
+absl::optional<std::shared_ptr<MessageHandler>> ActorCore::TakeDownHandler(uint64_t monitor) {
+  if (rare_ == nullptr) return absl::nullopt;
+  if (const auto found = rare_->children.find(monitor); found != rare_->children.end()) {
+    SpawnedChild& child = found->second;
+    child.is_tied = false;
+    std::shared_ptr<MessageHandler> handler = std::move(child.down);
+    if (child.outcome == nullptr) rare_->children.erase(found);
+    if (handler == nullptr) return absl::nullopt;
+    return handler;
+  }
+  if (!links().OnDown(monitor)) return absl::nullopt;
+  auto handler = rare_->monitor_handlers.extract(monitor);
+  if (handler.empty()) return absl::nullopt;
+  return std::move(handler.mapped());
+}
+
+void ActorCore::OnOutcome(SpawnReport report) {
+  const auto found = rare().children.find(report.id);
+  if (found == rare().children.end() || found->second.outcome == nullptr) return;
+  AddEvent({.kind = Event::Kind::kOutcome,
+            .peer = report.child,
+            .payload = Payload::Of(SpawnOutcome{.pid = report.child,
+                                                .kind = static_cast<SpawnOutcome::Kind>(report.kind),
+                                                .reason = std::move(report.reason)}),
+            .handler = std::move(found->second.outcome)});
+  if (found->second.down == nullptr) rare().children.erase(found);
+}
+
+void ActorCore::OnDemonitor(const Signal& signal) {
+  if (rare_ != nullptr && signal.from == parent() && signal.id == rare_->wish.id) {
+    rare_->wish.tells_down = false;
+  } else {
+    links().OnDemonitor(signal.from, signal.id);
+  }
+}
+
 void ActorCore::OnDownSignal(Signal signal) {
-  if (!links().OnDown(signal.id)) return;
-  const auto handler = rare().monitor_handlers.find(signal.id);
-  if (handler == rare().monitor_handlers.end()) return;
+  absl::optional<std::shared_ptr<MessageHandler>> handler = TakeDownHandler(signal.id);
+  if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
   if (signal.payload.is_typed()) down.estate = std::move(signal.payload.As<Estate>());
   AddEvent({.kind = Event::Kind::kDown,
             .id = signal.id,
             .peer = signal.from,
             .payload = Payload::Of(std::move(down)),
-            .handler = std::move(handler->second)});
-  rare().monitor_handlers.erase(handler);
+            .handler = *std::move(handler)});
 }
 
 void ActorCore::OnRequestStop(const Signal& signal) {
@@ -135,16 +184,20 @@ void ActorCore::OnRequestStop(const Signal& signal) {
             .handler = rare().stop_handler});
 }
 
-Pid ActorCore::SpawnChild(SpawnOptions options, MakeActor make) {
-  const bool is_linked = options.link == SpawnLink::kLinked;
-  std::shared_ptr<MessageHandler> outcome = options.outcome_handler;
-  std::shared_ptr<MessageHandler> down = options.down_handler;
-  const uint64_t monitor = down == nullptr ? 0 : links().NewId();
-  const Pid child = Spawn(system(), self(), std::move(options), std::move(make), monitor);
-  if (is_linked) links().OnLink(child);
-  if (down != nullptr) AddMonitor(monitor, child, std::move(down));
-  if (outcome != nullptr) rare().outcome_handlers.emplace(child, std::move(outcome));
-  return child;
+Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
+  const SpawnLink link = options.link;
+  SpawnedChild child{.is_tied = link == SpawnLink::kOneWay,
+                     .outcome = std::move(options.outcome_handler),
+                     .down = std::move(options.down_handler)};
+  UNDERSTUDY_CHECK(!child.is_tied || child.down != nullptr,
+                   "SpawnLink::kOneWay without OnDown: nobody would be told of the actor's end");
+  ParentsWish wish{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
+  if (wish.tells_outcome || wish.tells_down) wish.id = links().NewId();
+  child.pid = Spawn(system(), self(), std::move(options), std::move(make), wish);
+  const Pid pid = child.pid;
+  if (link == SpawnLink::kLinked) links().OnLink(pid);
+  if (wish.id != 0) rare().children.emplace(wish.id, std::move(child));
+  return pid;
 }
 
 void ActorCore::Link(Pid peer) {
@@ -181,23 +234,20 @@ void ActorCore::Unlink(Pid peer) {
 
 uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler) {
   const uint64_t id = links().NewId();
-  AddMonitor(id, target, std::move(handler));
-  if (is_ending_ || links().monitor_count() > limits::kMonitorsPerActorMax) return id;
-  system().Post({.kind = SignalKind::kMonitor, .from = self(), .to = target, .id = id});
-  return id;
-}
-
-void ActorCore::AddMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
   links().Monitor(id, target);
   rare().monitor_handlers.emplace(id, std::move(handler));
-  if (links().monitor_count() <= limits::kMonitorsPerActorMax) return;
-  system().Post(
-      Signal{.kind = SignalKind::kDown,
-             .from = target,
-             .to = self(),
-             .id = id,
-             .reason = ExitReason::Failed(MakeError(
-                 ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
+  if (links().monitor_count() > limits::kMonitorsPerActorMax) {
+    system().Post(Signal{
+        .kind = SignalKind::kDown,
+        .from = target,
+        .to = self(),
+        .id = id,
+        .reason = ExitReason::Failed(MakeError(
+            ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kMonitorsPerActorMax, " monitors")))});
+  } else if (!is_ending_) {
+    system().Post({.kind = SignalKind::kMonitor, .from = self(), .to = target, .id = id});
+  }
+  return id;
 }
 
 void ActorCore::Demonitor(uint64_t id) {

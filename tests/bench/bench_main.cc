@@ -2,10 +2,12 @@
 //
 //   understudy_bench --workload=ping_pong --operations=1200000 [--threads=2]
 //
-// It prints one line of name=value, as the peers' programs do, for compare.
+// It prints one line of name=value, as the peers' programs do, for compare; of a
+// workload that does one thing at a time also how long that takes.
 // `--build` prints how it was built. `--reclaim` with `--operations` prints the
 // resident memory after each of three rounds in which so many actors live and
 // end. Exit status 2: called wrongly.
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -15,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/tests/bench/build_info.h"
 #include "understudy/tests/bench/workload.h"
@@ -64,6 +67,7 @@ int Run(const Workload& workload, const Flags& flags) {
   ActorSystemOptions options;
   options.threads.threads = flags.threads;
   options.log = &LogSink::Null();  // a crash that is the work is not reported
+  options.crash_reports = CrashReports::kNo;
   Measurement measured;
   MessageLedger ledger;
   {
@@ -79,8 +83,15 @@ int Run(const Workload& workload, const Flags& flags) {
               << ledger.refused << " messages refused\n";
     return 1;
   }
-  std::cout << absl::StrFormat("workload=%s count=%d seconds=%.6f bytes=%d capacity=%d\n", workload.name,
-                               measured.count, measured.seconds, measured.bytes, workload.capacity_messages);
+  std::cout << absl::StrFormat("workload=%s count=%d seconds=%.6f bytes=%d capacity=%d", workload.name, measured.count,
+                               measured.seconds, measured.bytes, workload.capacity_messages);
+  if (std::vector<absl::Duration>& latencies = measured.latencies; !latencies.empty()) {
+    std::sort(latencies.begin(), latencies.end());
+    std::cout << absl::StrFormat(" median_us=%.3f p99_us=%.3f",
+                                 absl::ToDoubleMicroseconds(latencies[latencies.size() / 2]),
+                                 absl::ToDoubleMicroseconds(latencies[latencies.size() * 99 / 100]));
+  }
+  std::cout << "\n";
   return 0;
 }
 

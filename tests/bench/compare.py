@@ -117,7 +117,7 @@ def is_optimised(program):
 def report(options, runs, failures, threads):
     rows = [row for workload in options.workloads for row in results.rows_of(workload, runs[workload.name])]
     print(f"{options.repeats} runs each, {threads} scheduler threads in each system; {peers.versions()}")
-    print("\n".join(results.table(rows)))
+    print("\n".join(results.table(rows) + results.latencies(rows)))
     print("Rates are better when larger, bytes when smaller; /erlang and /caf divide by that system's median.")
     if options.csv is not None:
         path = os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", "."), options.csv)

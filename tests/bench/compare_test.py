@@ -33,6 +33,14 @@ class ResultsTest(unittest.TestCase):
     def test_memory_is_bytes_per_operation(self):
         self.assertEqual(results.parse_run(line(IDLE, size=6000), IDLE).value, 10)
 
+    def test_latencies_are_told_where_a_workload_measures_them(self):
+        text = line(PING) + " median_us=1.5 p99_us=40.25"
+        self.assertEqual(results.parse_run(text, PING).latency, (1.5, 40.25))
+        done = [results.Run(1, "1000", latency) for latency in ((1, 10), (3, 50), (2, 90))]
+        rows = results.rows_of(PING, {"understudy": done, "erlang": runs(2)})
+        self.assertEqual(results.latencies(rows),
+                         ["ping_pong in understudy: median 2.00 us, 99th percentile 50.00 us"])
+
     def test_a_wrong_count_is_no_run(self):
         with self.assertRaisesRegex(results.WrongRun, "wrong count: 599 of ping_pong, should be 600"):
             results.parse_run(line(PING, count=599), PING)

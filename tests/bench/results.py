@@ -7,8 +7,10 @@ import statistics
 CSV_COLUMNS = ["workload", "system", "median", "min", "max", "ratio_to_erlang"]
 
 # One program's measured run: value is operations per second, or bytes per operation.
-Run = collections.namedtuple("Run", "value capacity")
-Row = collections.namedtuple("Row", "workload system median min max ratio_to_erlang ratio_to_caf capacity")
+# latency: of workloads that do one operation at a time, the median and the 99th percentile in microseconds; else None.
+Run = collections.namedtuple("Run", "value capacity latency", defaults=(None,))
+Row = collections.namedtuple("Row", "workload system median min max ratio_to_erlang ratio_to_caf capacity latency",
+                             defaults=(None,))
 
 
 class WrongRun(Exception):
@@ -21,6 +23,7 @@ def parse_run(line, workload):
     try:
         name, capacity = fields["workload"], fields["capacity"]
         count, seconds, size = int(fields["count"]), float(fields["seconds"]), int(fields["bytes"])
+        latency = (float(fields["median_us"]), float(fields["p99_us"])) if "median_us" in fields else None
     except (KeyError, ValueError):
         raise WrongRun(f"its output is not a measurement: {line.strip()!r}") from None
     if name != workload.name or count != workload.operations:
@@ -28,7 +31,7 @@ def parse_run(line, workload):
     measured = size if workload.by_bytes else seconds
     if measured <= 0:
         raise WrongRun(f"it measured nothing: {line.strip()!r}")
-    return Run(size / count if workload.by_bytes else count / seconds, capacity)
+    return Run(size / count if workload.by_bytes else count / seconds, capacity, latency)
 
 
 def rows_of(workload, runs):
@@ -42,8 +45,14 @@ def rows_of(workload, runs):
     for system in medians:
         values = [run.value for run in runs[system]]
         rows.append(Row(workload, system, medians[system], min(values), max(values), ratio(system, "erlang"),
-                        ratio(system, "caf"), runs[system][0].capacity))
+                        ratio(system, "caf"), runs[system][0].capacity, _latency(runs[system])))
     return rows
+
+
+def _latency(runs):
+    """The medians of the runs' medians and 99th percentiles."""
+    latencies = [run.latency for run in runs if run.latency is not None]
+    return tuple(statistics.median(figures) for figures in zip(*latencies)) or None
 
 
 def _value(workload, value):
@@ -69,6 +78,12 @@ def table(rows):
         lines.append("  ".join(text.ljust(width) if column in left else text.rjust(width)
                                for column, (text, width) in enumerate(zip(line, widths))).rstrip())
     return lines
+
+
+def latencies(rows):
+    """Lines for people: of each row that has them, how long an operation took."""
+    return [f"{row.workload.name} in {row.system}: median {row.latency[0]:.2f} us, 99th percentile "
+            f"{row.latency[1]:.2f} us" for row in rows if row.latency is not None]
 
 
 def write_csv(rows, file):

@@ -44,6 +44,8 @@ struct Measurement {
   double seconds = 0;
   // Resident memory that was added; only of workloads that measure it.
   int64_t bytes = 0;
+  // How long each operation took; only of workloads that do one at a time.
+  std::vector<absl::Duration> latencies;
 };
 
 struct Workload {
@@ -142,6 +144,7 @@ Measurement RunAsk(ActorSystem& system, int64_t operations);
 Measurement RunBecome(ActorSystem& system, int64_t operations);
 Measurement RunGuardMiss(ActorSystem& system, int64_t operations);
 Measurement RunRestart(ActorSystem& system, int64_t operations);
+Measurement RunRestartLatency(ActorSystem& system, int64_t operations);
 // Ends by shutting the system down.
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
 

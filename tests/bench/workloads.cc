@@ -18,6 +18,7 @@ const std::vector<Workload>& Workloads() {
       {"become", "message", kLargeCapacity, &RunBecome},
       {"guard_miss", "message", kLargeCapacity, &RunGuardMiss},
       {"restart", "restart", kLargeCapacity, &RunRestart},
+      {"restart_latency", "restart", kLargeCapacity, &RunRestartLatency},
       {"idle_memory", "actor", limits::kMailboxCapacityMessages, &RunIdleMemory},
   };
   return *workloads;

@@ -212,7 +212,7 @@ class PlanDriver {
         stuck_[id_of_.at(action.life)] = {action.life, place_of_.at(action.life)};
         break;
       case Action::Kind::kReport:
-        events_.push_back(action.event);
+        events_.push_back(*action.event);
         break;
       case Action::Kind::kStartDone:
         log_.push_back("done");

@@ -286,6 +286,49 @@ TEST_P(PoolTest, AShardThatEndsEndsThePool) {
   EXPECT_EQ(system_.live_actors(), 0);
 }
 
+TEST_P(PoolTest, EveryShardHasItsPartOfTheChildrenWithAndWithoutIds) {
+  std::set<Pid> supervisors;
+  const Workers::Ref pool = SpawnPool({}, [&supervisors](const SupervisionEvent& event) {
+    if (event.kind == SupervisionEvent::Kind::kStarted && event.child != "pool") supervisors.insert(event.supervisor);
+  });
+  supervisors.clear();  // of the shards themselves
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(system_.Ask(pool.start(), JobOf("x"), kSoon).ok());
+  EXPECT_EQ(std::exchange(supervisors, {}).size(), static_cast<size_t>(GetParam().shards));
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Begin(pool, absl::StrCat("named-", i)).ok());
+  EXPECT_EQ(supervisors.size(), static_cast<size_t>(GetParam().shards));
+  std::set<std::string> ids;
+  uint64_t place = 0;
+  for (const ChildInfo& child : AllOf(pool, 7)) {
+    EXPECT_TRUE(ids.insert(child.id).second) << child.id;
+    EXPECT_GT(child.place, std::exchange(place, child.place));
+  }
+  EXPECT_EQ(ids.size(), 80U);
+}
+
+TEST_P(PoolTest, TheMostChildrenAreCountedInEachShard) {
+  const Workers::Ref pool = SpawnPool({.children_max = 8});
+  int started = 0;
+  for (int i = 0; i < 100; ++i) {
+    const absl::Status status = Begin(pool, absl::StrCat("c", i)).status();
+    started += status.ok() ? 1 : 0;
+    EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+  }
+  EXPECT_EQ(started, 8);
+  EXPECT_EQ(CountOf(pool).specs, 8);
+}
+
+TEST_P(PoolTest, APageAfterNoChildIsEmptyOrAnError) {
+  const Workers::Ref pool = SpawnPool({});
+  ASSERT_TRUE(Begin(pool, "a").ok());
+  const auto page = system_.Ask(pool.which_children(), {.after = UINT64_MAX}, kSoon);
+  if (GetParam().shards == 1) {
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_TRUE(page->children.empty());
+  } else {
+    EXPECT_TRUE(absl::IsInvalidArgument(page.status())) << page.status();
+  }
+}
+
 TEST_P(PoolTest, ItsOwnEventHandlerHearsInsteadOfItsParents) {
   auto own = std::make_shared<Journal>();
   auto parents = std::make_shared<Journal>();
@@ -342,6 +385,10 @@ TEST_P(PoolTest, ASubscriberHearsOfEveryChild) {
   ASSERT_TRUE(system_.Ask(pool.terminate_child(), {.id = "a"}, kSoon).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(heard->Take(), "a started, a was stopped");
+  // What the shards' own supervisor has to say too.
+  system_.RequestStop(pool.pid());
+  system_.RunUntilIdle();
+  EXPECT_THAT(heard->Take(), HasSubstr(GetParam().shards == 1 ? " stops its children" : "shard-0 was stopped"));
 }
 
 TEST(PoolForms, NoArgumentAndSeveralAreATupleAndTheTreeIsChecked) {

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/supervision/child_spec.h"
@@ -12,9 +11,6 @@
 
 namespace understudy {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // a, b and c; c takes its time to stop.
 SupervisorSpec WithSlowEnd(RestartStrategy strategy) { return Patient(Spec(strategy, {"a", "b", "c"})); }
@@ -100,16 +96,51 @@ TEST(RestartPlanEnd, ARequestedStartThatFailsIsAnsweredAndItsSpecForgotten) {
   EXPECT_EQ(plan.States(), "a running, b running, c running, e stopping");
 }
 
-TEST(RestartPlanEnd, ATemporaryChildWhoseStartFailsIsForgotten) {
-  SupervisorSpec spec = WithSlowEnd(kOneForOne);
-  PlanDriver plan(spec);
-  plan.slow_stop = {"c"};
-  plan.slow_start = {"a"};
-  plan.StartAll();  // still in its first start
+TEST(RestartPlanEnd, AChildInItsFirstStartIsStoppedAndThoseAfterItAreNotStarted) {
+  PlanDriver plan(WithSlowEnd(kOneForOne));
+  plan.slow_start = {"b"};
+  plan.StartAll();
+  EXPECT_EQ(plan.Log(), "start a, start b");
   plan.Shutdown();
-  plan.Log();
-  EXPECT_THAT(plan.States(), Not(HasSubstr("running")));
-  EXPECT_TRUE(plan.plan().is_finished());
+  EXPECT_EQ(plan.Log(), "stop b, stop a, finish Shutdown");
+}
+
+TEST(RestartPlanEnd, ASecondShutdownChangesNothing) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(WithSlowEnd(strategy));
+    plan.slow_stop = {"b"};
+    plan.StartAll();
+    plan.Log();
+    plan.Shutdown();
+    EXPECT_EQ(plan.Log(), "stop c, stop b");
+    plan.Events();
+    plan.plan().Shutdown(ExitReason::Killed(), plan.now());
+    plan.Shutdown();
+    EXPECT_EQ(plan.Log(), "");
+    EXPECT_TRUE(plan.Events().empty());
+    plan.Exit("b", ExitReason::Shutdown());
+    EXPECT_EQ(plan.Log(), "stop a, finish Shutdown");
+  }
+}
+
+TEST(RestartPlanEnd, AStuckPredecessorIsNoReasonToGiveUpAnyMore) {
+  SupervisorSpec spec = Spec(kOneForOne, {"a", "b", "c"});
+  spec.children[0].exclusive = true;
+  spec.children[2].shutdown = ChildShutdown::Infinity();
+  for (const bool is_gone_in_time : {true, false}) {
+    PlanDriver plan(spec);
+    plan.slow_stop = {"c"};
+    plan.StartAll();
+    plan.KillStuck("a");
+    plan.Shutdown();
+    plan.Events();
+    if (is_gone_in_time) plan.Gone("a");
+    plan.Pass(absl::Minutes(1));
+    EXPECT_EQ(plan.States(), "a stopped, b running, c stopping");
+    EXPECT_TRUE(plan.Events().empty());
+    plan.Exit("c", ExitReason::Shutdown());
+    EXPECT_EQ(plan.finish_reason(), ExitReason::Shutdown());
+  }
 }
 
 TEST(RestartPlanEnd, OneThatEndsByItselfMeanwhileIsNotRestarted) {

@@ -2,6 +2,7 @@
 // it runs.
 #include "understudy/transport/tree_file.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/wrappers.pb.h"
@@ -249,6 +252,26 @@ TEST(TreeFile, ASyntaxErrorIsToldWithItsPlace) {
       ErrorOf("\nstrategy: ONE_FOR_TWO"),
       HasSubstr("error in t:2: column 22: Unknown enumeration value of \"ONE_FOR_TWO\" for field \"strategy\""));
   EXPECT_THAT(ErrorOf("intensity: 99999999999"), HasSubstr("error in t:1: column 12: Integer out of range"));
+}
+
+TEST(TreeFile, WhatTheFileSaysStaysOnOneLineThatCanBePrinted) {
+  EXPECT_EQ(ErrorOf(R"(child { id: "a" actor { factory: "plain" } shutdown: "1\n\033[2J\377\302\205\303\251" })"),
+            "error in t:1: child 'a': shutdown: '1\\n\\x1b[2J\\xff\\xc2\\x85é' is no way to stop; write a time (5s), "
+            "brutal_kill or infinity");
+  const std::string long_id(5000, 'i');
+  const std::string error =
+      ErrorOf(absl::StrCat("period: \"", std::string(5000, 'p'), "\" child { id: \"", long_id, "\" }"));
+  for (const absl::string_view line : absl::StrSplit(error, '\n')) EXPECT_LT(line.size(), 1100U) << line;
+  EXPECT_THAT(error, HasSubstr("… (cut)"));
+  EXPECT_THAT(error, HasSubstr("iii…': actor: is missing"));
+}
+
+TEST(TreeFile, OfVeryManyErrorsTheFirstAreTold) {
+  std::string text;
+  for (int i = 0; i < 1500; ++i) absl::StrAppend(&text, "odd: 1\n");
+  const std::string error = ErrorOf(text);
+  EXPECT_THAT(error, testing::StartsWith("1500 errors in t, of which the first are:\n  t:1: "));
+  EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1000);
 }
 
 TEST(TreeFile, ATreeTooDeepIsRefusedAndDoesNotOverflowTheStack) {

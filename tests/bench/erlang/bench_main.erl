@@ -11,10 +11,24 @@ main([Workload, OperationsText]) ->
         true -> Module:run(WarmUp);
         false -> ok
     end,
-    {Count, Seconds, Bytes} = Module:run(Operations),
+    {Count, Seconds, Bytes, Latencies} =
+        case Module:run(Operations) of
+            {C, S, B} -> {C, S, B, []};
+            WithLatencies -> WithLatencies
+        end,
     Count = Operations,
-    io:format("workload=~s count=~b seconds=~.6f bytes=~b capacity=unbounded~n", [Workload, Count, Seconds, Bytes]),
+    io:format("workload=~s count=~b seconds=~.6f bytes=~b capacity=unbounded", [Workload, Count, Seconds, Bytes]),
+    io:format("~s~n", [latencies(lists:sort(Latencies))]),
     halt(0).
+
+latencies([]) ->
+    "";
+latencies(Sorted) ->
+    At = fun(Part) -> microseconds(lists:nth(trunc(length(Sorted) * Part) + 1, Sorted)) end,
+    io_lib:format(" median_us=~.3f p99_us=~.3f", [At(0.5), At(0.99)]).
+
+microseconds(Native) ->
+    erlang:convert_time_unit(Native, native, nanosecond) / 1.0e3.
 
 %% Since Began, of erlang:monotonic_time().
 seconds(Began) ->

@@ -2,22 +2,29 @@
 %% of its last period for each one, so each of many supervisors has few of them.
 -module(bench_restart).
 -behaviour(supervisor).
--export([run/1, init/1, start_child/1]).
+-export([run/1, init/1, start_child/1, start_supervisors/0, stop/1]).
 
 -define(SUPERVISORS, 600).
 
 run(N) ->
-    ok = logger:set_primary_config(level, none),
-    process_flag(trap_exit, true),
-    Supervisors = [start_supervisor() || _ <- lists:seq(1, ?SUPERVISORS)],
-    Children = [bench_main:await(up) || _ <- Supervisors],
+    {Supervisors, Children} = start_supervisors(),
     Began = erlang:monotonic_time(),
     [Child ! crash || Child <- Children],
     Count = crash(N - ?SUPERVISORS, 0),
     Seconds = bench_main:seconds(Began),
+    stop(Supervisors),
+    {Count, Seconds, 0}.
+
+start_supervisors() ->
+    ok = logger:set_primary_config(level, none),
+    process_flag(trap_exit, true),
+    Supervisors = [start_supervisor() || _ <- lists:seq(1, ?SUPERVISORS)],
+    {Supervisors, [bench_main:await(up) || _ <- Supervisors]}.
+
+stop(Supervisors) ->
     [exit(Supervisor, shutdown) || Supervisor <- Supervisors],
     [receive {'EXIT', Supervisor, shutdown} -> ok end || Supervisor <- Supervisors],
-    {Count, Seconds, 0}.
+    ok.
 
 start_supervisor() ->
     {ok, Supervisor} = supervisor:start_link(?MODULE, self()),

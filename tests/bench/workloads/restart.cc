@@ -1,4 +1,6 @@
-// Supervisors restart children that crash, again and again.
+// Supervisors restart children that crash, again and again: all at once, or one
+// at a time.
+#include <deque>
 #include <vector>
 
 #include "understudy/supervision/builders.h"
@@ -33,52 +35,63 @@ class Child final : public Actor {
   Behavior living_{"living", On(crash, &Child::DoCrash)};
 };
 
-// Crashes each child that comes up, until so many restarts have been seen.
+// Crashes `at_once` children, and the next of those that are up for each that
+// comes up, until so many restarts have been seen. With `latencies` it writes
+// down how long each takes, of one at a time.
 class Breaker final : public Actor {
  public:
   Mailbox<"up", Channel<Crash>> up{this, {.capacity_messages = kLargeCapacity}};
   Mailbox<"start", int64_t> start{this};
 
-  explicit Breaker(Finish* all_up, Finish* finish) : all_up_(all_up), finish_(finish) {}
+  Breaker(Finish* all_up, Finish* finish, int64_t at_once, std::vector<absl::Duration>* latencies)
+      : all_up_(all_up), finish_(finish), at_once_(at_once), latencies_(latencies) {}
 
   Next Start() override { return breaking_; }
 
  private:
   void Begin(int64_t restarts) {
     to_crash_ = to_see_ = restarts;
-    for (const Channel<Crash>& child : first_) CrashOne(child);
+    for (int64_t i = 0; i < at_once_; ++i) CrashOne();
   }
   void Up(const Channel<Crash>& child) {
-    if (static_cast<int64_t>(first_.size()) < kSupervisors) {
-      first_.push_back(child);
-      if (static_cast<int64_t>(first_.size()) == kSupervisors) all_up_->Report(kSupervisors);
+    children_.push_back(child);
+    if (to_see_ == 0) {
+      if (static_cast<int64_t>(children_.size()) == kSupervisors) all_up_->Report(kSupervisors);
       return;
     }
+    if (latencies_ != nullptr) latencies_->push_back(Clock::Real().Now() - crashed_);
     ++seen_;
-    CrashOne(child);
+    CrashOne();
     if (seen_ == to_see_) finish_->Report(seen_);
   }
-  void CrashOne(const Channel<Crash>& child) {
+  // The one that has been up longest.
+  void CrashOne() {
     if (to_crash_ == 0) return;
     --to_crash_;
-    SendOrDie(child, Crash());
+    if (latencies_ != nullptr) crashed_ = Clock::Real().Now();
+    SendOrDie(children_.front(), Crash());
+    children_.pop_front();
   }
 
   Finish* const all_up_;
   Finish* const finish_;
-  std::vector<Channel<Crash>> first_;
+  const int64_t at_once_;
+  std::vector<absl::Duration>* const latencies_;
+  std::deque<Channel<Crash>> children_;  // that are up, as they came
+  MonotonicTime crashed_;
   int64_t to_crash_ = 0;
   int64_t to_see_ = 0;
   int64_t seen_ = 0;
   Behavior breaking_{"breaking", On(up, &Breaker::Up), On(start, &Breaker::Begin)};
 };
 
-}  // namespace
-
-Measurement RunRestart(ActorSystem& system, int64_t operations) {
+Measurement RunRestarts(ActorSystem& system, int64_t operations, int64_t at_once, bool has_latencies) {
   Finish all_up(system);
   Finish finish(system);
-  const Ref<Breaker> breaker = system.Spawn<Breaker>(&all_up, &finish);
+  Measurement measured;
+  if (has_latencies) measured.latencies.reserve(static_cast<size_t>(operations));
+  const Ref<Breaker> breaker =
+      system.Spawn<Breaker>(&all_up, &finish, at_once, has_latencies ? &measured.latencies : nullptr);
   // As many restarts as there are within a second are allowed.
   const auto tree = OneForOne()
                         .Intensity(limits::kRestartIntensityMax, absl::Seconds(1))
@@ -88,12 +101,21 @@ Measurement RunRestart(ActorSystem& system, int64_t operations) {
   (void)all_up.Await();
   const Stopwatch stopwatch;
   SendOrDie(breaker[&Breaker::start], operations);
-  Measurement measured{.count = finish.Await()};
+  measured.count = finish.Await();
   measured.seconds = stopwatch.Seconds();
   for (const Pid supervisor : actors) system.RequestStop(supervisor);
   AwaitActorsLeft(system, 1);
   EndActors(system, {breaker.pid()});
   return measured;
+}
+
+}  // namespace
+
+Measurement RunRestart(ActorSystem& system, int64_t operations) {
+  return RunRestarts(system, operations, kSupervisors, /*has_latencies=*/false);
+}
+Measurement RunRestartLatency(ActorSystem& system, int64_t operations) {
+  return RunRestarts(system, operations, /*at_once=*/1, /*has_latencies=*/true);
 }
 
 }  // namespace understudy::bench

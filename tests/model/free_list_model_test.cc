@@ -1,0 +1,112 @@
+// FreeList (actors/internal/free_list.h): nobody is given an item that another
+// has, none is lost, and who takes one sees what was done to it before.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/internal/free_list.h"
+#include "understudy/tests/model/expect_holds.h"
+#include "understudy/tests/model/model_atomics.h"
+#include "understudy/tests/model/schedules.h"
+#include "understudy/tests/model/weakened.h"
+
+namespace understudy::model {
+namespace {
+
+using internal::FreeList;
+using ::testing::HasSubstr;
+
+constexpr size_t kItems = 2;
+
+// The bug: a head that has come back is taken for the one that was seen.
+class WithoutCount {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  template <class NextOf>
+  void Push(uint32_t item, NextOf next_of) {
+    uint64_t head = head_.load(std::memory_order_relaxed);
+    do {
+      next_of(item).store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+    } while (!head_.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
+  }
+  template <class NextOf>
+  uint32_t Pop(NextOf next_of) {
+    uint64_t head = head_.load(std::memory_order_acquire);
+    while (head != kNone) {
+      const uint32_t next = next_of(static_cast<uint32_t>(head)).load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire)) {
+        return static_cast<uint32_t>(head);
+      }
+    }
+    return kNone;
+  }
+
+ private:
+  ModelAtomic<uint64_t> head_{kNone};
+};
+
+template <class List>
+struct Arena {
+  List list;
+  std::array<ModelAtomic<uint32_t>, kItems> next;
+  std::array<ModelPlain<int>, kItems> used{};  // two at a time are a race
+
+  Arena() {
+    for (uint32_t item = kItems; item-- > 0;) Free(item);
+  }
+  uint32_t Take() {
+    const uint32_t item = list.Pop([this](uint32_t i) -> auto& { return next[i]; });
+    if (item != List::kNone) used[item] = used[item] + 1;
+    return item;
+  }
+  void Free(uint32_t item) {
+    list.Push(item, [this](uint32_t i) -> auto& { return next[i]; });
+  }
+};
+
+// One takes two; the other takes two, gives the first back, and goes on with the
+// second.
+template <class List>
+Outcome ExploreList(const Bounds& bounds) {
+  return Explore(bounds, [](Program& program) {
+    auto arena = std::make_shared<Arena<List>>();
+    program.Name(arena->list, "list");
+    program.Name(arena->next, "next");
+    program.Thread("taker", [arena] {
+      const uint32_t first = arena->Take();
+      const uint32_t second = arena->Take();
+      if (first != List::kNone) arena->Free(first);
+      if (second != List::kNone) arena->Free(second);
+    });
+    program.Thread("turner", [arena] {
+      const uint32_t first = arena->Take();
+      const uint32_t second = arena->Take();
+      if (first != List::kNone) arena->Free(first);
+      if (second == List::kNone) return;
+      arena->used[second] = arena->used[second] + 1;
+      arena->Free(second);
+    });
+  });
+}
+
+TEST(FreeListModelTest, NobodyIsGivenWhatAnotherHas) {
+  ExpectHolds(ExploreList<FreeList<ModelAtomics>>({.preemptions_max = 4}), 100);
+}
+
+constexpr Bounds kFew = {.preemptions_max = 4};
+
+TEST(FreeListModelTest, AHeadThatComesBackIsFoundWithoutTheCount) {
+  EXPECT_THAT(ExploreList<WithoutCount>(kFew).failure, HasSubstr("race"));
+}
+
+TEST(FreeListModelTest, ReleaseAndAcquireAreNeeded) {
+  EXPECT_THAT(ExploreList<FreeList<WithoutRelease>>(kFew).failure, HasSubstr("race"));
+  EXPECT_THAT(ExploreList<FreeList<WithoutAcquire>>(kFew).failure, HasSubstr("race"));
+}
+
+}  // namespace
+}  // namespace understudy::model
