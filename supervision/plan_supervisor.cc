@@ -30,6 +30,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/remote_child.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"
@@ -214,6 +215,9 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   const RestartPlan::LifeId life = found->second.id;
   switch (outcome.kind) {
     case SpawnOutcome::Kind::kStarted:
+      if (auto where = elsewhere_.extract(life); !where.empty() && !where.mapped()->is_null()) {
+        plan_->Spawned(life, *where.mapped());  // others know the child, not its stand-in
+      }
       plan_->Started(life, context().Now());
       CarryOut();
       break;
@@ -221,6 +225,7 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
       const std::string id = found->second.child->id;
       lives_.erase(found);
       pids_.erase(life);
+      elsewhere_.erase(life);
       plan_->Ignored(life, context().Now());
       CarryOut();
       tokens_.erase(life);
@@ -238,6 +243,7 @@ void PlanSupervisor::ChildDown(Down down) {
   const auto& [life, child] = ended.mapped();
   if (!down.estate.empty()) estates_[child->id].Append(std::move(down.estate));
   pids_.erase(life);
+  elsewhere_.erase(life);
   plan_->Down(life, down.reason, context().Now());
   CarryOut();
   tokens_.erase(life);
@@ -353,11 +359,13 @@ void PlanSupervisor::CarryOut(Action& action) {
 }
 
 void PlanSupervisor::StartLife(const Action& action) {
-  absl::StatusOr<MakeActor> make = MakerOf(*action.child);
+  const std::shared_ptr<Pid> elsewhere = action.child->placement.has_value() ? std::make_shared<Pid>() : nullptr;
+  absl::StatusOr<MakeActor> make = MakerOf(*action.child, elsewhere);
   if (!make.ok()) {
     plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
     return;
   }
+  if (elsewhere != nullptr) elsewhere_[action.life] = elsewhere;
   SpawnOptions options = OptionsOf(*action.child);
   if (action.child->exclusive) {
     options.held_until_gone = std::make_shared<char>();
@@ -375,7 +383,9 @@ void PlanSupervisor::StartLife(const Action& action) {
   plan_->Spawned(action.life, pid);
 }
 
-absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpec& child) {
+absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpec& child,
+                                                                     const std::shared_ptr<Pid>& elsewhere) {
+  if (child.placement.has_value()) return MakerElsewhere(child, context().Spawner(), elsewhere);
   if (child.subtree != nullptr) {
     SupervisorSpec subtree = *child.subtree;
     if (!subtree.on_event) subtree.on_event = spec_->on_event;
@@ -405,7 +415,7 @@ absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpe
 SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
   SpawnOptions options;
   options.registered_as = child.registered_as;
-  options.published_as = child.published_as;
+  if (!child.placement.has_value()) options.published_as = child.published_as;  // else there
   options.start_within = child.start_within;
   options.shutdown_within = ShutdownOf(child).LongestStop();
   options.label = child.start != nullptr && !child.start->label().empty()

@@ -136,7 +136,7 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
-  absl::StatusOr<MakeActor> MakerOf(const ChildSpec& child);
+  absl::StatusOr<MakeActor> MakerOf(const ChildSpec& child, const std::shared_ptr<Pid>& elsewhere);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   Pid PidOf(LifeId life) const;
   // When the child is forgotten, nobody is to have what it left.
@@ -154,6 +154,8 @@ class PlanSupervisor : public Supervisor {
   std::vector<Action> spare_actions_;  // empty; keeps its memory
   std::map<Pid, Life> lives_;
   std::map<LifeId, Pid> pids_;
+  // Of children on other nodes, while they start: who they are, once they know.
+  std::map<LifeId, std::shared_ptr<const Pid>> elsewhere_;
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
   // Of exclusive children, until they are down and gone.

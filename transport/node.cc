@@ -32,12 +32,14 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/spawner.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/end_report.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_spawner.h"
 #include "understudy/transport/process_child.h"
 #include "understudy/transport/process_spawner.h"
 #include "understudy/transport/stop_signals.h"
@@ -113,7 +115,8 @@ class Node::Parts {
   internal::Ticker ticker_;
   std::unique_ptr<Dialer> dialer_;
   std::unique_ptr<NodeCore> core_;
-  std::unique_ptr<internal::ProcessSpawner> spawner_;
+  std::unique_ptr<internal::ProcessSpawner> processes_;
+  std::unique_ptr<internal::NodeSpawner> spawner_;
   std::unique_ptr<GrpcListener> listener_;
   std::unique_ptr<internal::ParentWatch> parent_watch_;
 
@@ -137,8 +140,10 @@ absl::Status Node::Parts::Start() {
     dialer = std::make_unique<internal::ParentDialer>(invitation_->descriptor, std::move(dialer));
   }
   dialer_ = std::move(dialer);
-  spawner_ = std::make_unique<internal::ProcessSpawner>(
+  processes_ = std::make_unique<internal::ProcessSpawner>(
       name(), [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
+  spawner_ = std::make_unique<internal::NodeSpawner>(
+      [this](const ProcessChild& child) { return processes_->ForProcess(child); }, options_.insecure_loopback_grants);
   core_ = std::make_unique<NodeCore>(CoreOptions());
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
@@ -180,7 +185,7 @@ NodeCoreOptions Node::Parts::CoreOptions() {
 SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
   SessionTimes times = options_.times;
   const bool is_parent = invitation_.has_value() && invitation_->parent == peer;
-  if (!is_parent && !spawner_->IsChild(peer)) return times;
+  if (!is_parent && !processes_->IsChild(peer)) return times;
   times.grace_period = absl::ZeroDuration();
   times.handshake_timeout = limits::kParentAnswersWithin;
   times.silence_timeout = limits::kProcessChildSilence;
