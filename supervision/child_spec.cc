@@ -29,7 +29,9 @@ std::string ShutdownText(const ChildShutdown& shutdown) {
 }
 
 std::string PlacementText(const NodePlacement& placement) {
-  const absl::string_view how = placement.spread ? " spread over " : placement.nodes.size() == 1 ? " on " : " on any of ";
+  const absl::string_view how = placement.spread              ? " spread over "
+                                : placement.nodes.size() == 1 ? " on "
+                                                              : " on any of ";
   return absl::StrCat(how, absl::StrJoin(placement.nodes, ", "));
 }
 
@@ -81,7 +83,9 @@ std::vector<std::string> NodesInTurn(const NodePlacement& placement, absl::strin
   if (!placement.spread || nodes.empty()) return nodes;
   uint64_t hash = 14695981039346656037U;  // FNV-1a
   for (const char c : child_id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  const size_t first = (hash >> 32) % nodes.size();  // its low bits are the worse ones
+  hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;  // SplitMix64's end: ids are short and alike
+  hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
+  const size_t first = (hash ^ hash >> 31) % nodes.size();
   std::rotate(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end());
   return nodes;
 }

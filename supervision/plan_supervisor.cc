@@ -384,7 +384,7 @@ void PlanSupervisor::StartLife(const Action& action) {
 }
 
 absl::StatusOr<PlanSupervisor::MakeActor> PlanSupervisor::MakerOf(const ChildSpec& child,
-                                                                     const std::shared_ptr<Pid>& elsewhere) {
+                                                                  const std::shared_ptr<Pid>& elsewhere) {
   if (child.placement.has_value()) return MakerElsewhere(child, context().Spawner(), elsewhere);
   if (child.subtree != nullptr) {
     SupervisorSpec subtree = *child.subtree;

@@ -103,8 +103,8 @@ class ChildHost final : public ChildHostActor {
   const std::shared_ptr<const ActorFactories> factories_;
   std::string node_;
   Children children_;
-  std::map<Pid, Pid> stand_ins_;           // by child
-  absl::optional<ExitReason> stopping_;    // with this, when no child is left
+  std::map<Pid, Pid> stand_ins_;         // by child
+  absl::optional<ExitReason> stopping_;  // with this, when no child is left
   Behavior hosting_{"hosting", On(start, &ChildHost::StartChild), On(wait, &ChildHost::AwaitChild),
                     On(stop, &ChildHost::StopChild)};
 };
@@ -156,15 +156,15 @@ void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier 
   }
   Hosted& hosted = children_[stand_in];
   hosted.label = request.label();
-  hosted.stop_within = request.has_stop_within_nanos() ? absl::Nanoseconds(request.stop_within_nanos())
-                                                       : absl::InfiniteDuration();
+  hosted.stop_within =
+      request.has_stop_within_nanos() ? absl::Nanoseconds(request.stop_within_nanos()) : absl::InfiniteDuration();
   hosted.starting = std::move(replier);
   SpawnOptions options;
   options.published_as = request.published_as();
   options.shutdown_within = hosted.stop_within;
   options.label = absl::StrCat(request.label(), " (", request.factory(), " for ", stand_in.ToString(), ")");
-  hosted.child = context().SpawnMade(
-      std::move(options).OnOutcome(&ChildHost::Outcome).OnDown(&ChildHost::ChildDown), (*start)->make());
+  hosted.child = context().SpawnMade(std::move(options).OnOutcome(&ChildHost::Outcome).OnDown(&ChildHost::ChildDown),
+                                     (*start)->make());
   stand_ins_[hosted.child] = stand_in;
   hosted.stand_in = context().Monitor(stand_in, &ChildHost::StandInDown);
 }
@@ -272,6 +272,8 @@ void ChildHost::EndChild(const Hosted& hosted, const ExitReason& reason) {
 void ChildHost::StopAll(const ExitReason& reason) {
   if (stopping_.has_value()) return;
   stopping_ = reason;
+  // Before a supervisor hears of an end, and looks for a node to start the child on.
+  context().Unregister(internal::ChildHostName(node_));
   for (const auto& [stand_in, hosted] : children_) {
     if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
@@ -54,6 +55,10 @@ class NodeStandIn final : public Actor {
   void StopRequested(const StopRequest& request) { PassOnExit(request.reason); }
   void PassOnExit(const ExitReason& reason);
 
+  // With its children.
+  static bool HostHasEnded(const absl::Status& status) {
+    return IsCalleeExited(status) || IsNoProcess(status) || IsStopping(status) || IsUnanswered(status);
+  }
   // What an answer of the host that is none says of the child.
   ExitReason ReasonOf(const absl::Status& status) const;
   Next Fails(ExitReason reason) {
@@ -64,6 +69,8 @@ class NodeStandIn final : public Actor {
   const NodeChild child_;
   std::string node_;  // that has it
   ChildHostRef host_;
+  ExitReason lost_;
+  MonitorHandle watch_;
   Mailbox<"Await", Go> await_{this};
   Behavior standing_{"standing in", On(await_, &NodeStandIn::Await).Interleaved()};
 };
@@ -151,7 +158,11 @@ Task<> NodeStandIn::Await(const Go&) {
     const auto waiting = host_.wait().Ask(proto::AwaitHostedChild(), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildEnd> end = co_await waiting;
     if (IsExpired(end.status())) continue;  // it has lived for a day
-    if (!end.ok()) {
+    if (HostHasEnded(end.status())) {
+      // Its Down comes when its name has gone: the next life does not find it again.
+      lost_ = ReasonOf(end.status());
+      watch_ = context().Monitor(host_, [this](const Down&) { context().Stop(lost_); });
+    } else if (!end.ok()) {
       context().Stop(ReasonOf(end.status()));
     } else {
       const absl::StatusOr<ExitReason> reason = FromProto(end->reason());
@@ -171,10 +182,8 @@ void NodeStandIn::PassOnExit(const ExitReason& reason) {
 ExitReason NodeStandIn::ReasonOf(const absl::Status& status) const {
   if (IsNotPermitted(status)) return ExitReason::NotPermitted(status.message());
   if (IsNoConnection(status)) return ExitReason::NoConnection(absl::StrCat("node ", node_, ": ", status.message()));
-  // The host has ended, and its children with it.
-  if (IsCalleeExited(status) || IsNoProcess(status) || IsStopping(status) || IsUnanswered(status)) {
-    return ExitReason::NoConnection(
-        absl::StrCat("node ", node_, " hosts no children any more: ", status.message()));
+  if (HostHasEnded(status)) {
+    return ExitReason::NoConnection(absl::StrCat("node ", node_, " hosts no children any more: ", status.message()));
   }
   return ExitReason::Failed(status);
 }

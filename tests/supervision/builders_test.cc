@@ -169,17 +169,11 @@ class FakeSpawner final : public Spawner {
     asked.push_back(child);
     return [journal = journal_, name = child.node_name] { return std::make_unique<Worker>(name, journal); };
   }
-  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild& child) override {
-    if (child.factory == "missing") return absl::NotFoundError("no such thing");
-    asked_elsewhere.push_back(child);
-    return [journal = journal_, child]() -> std::unique_ptr<Actor> {
-      child.on_started(Pid(4711, 1, 7));
-      return std::make_unique<Worker>(child.label, journal);
-    };
+  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild&) override {
+    return absl::UnimplementedError("no other nodes");
   }
   bool Grants(Pid) override { return false; }
   std::vector<ProcessChild> asked;
-  std::vector<NodeChild> asked_elsewhere;
 
  private:
   const std::shared_ptr<Journal> journal_;
