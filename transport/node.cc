@@ -33,6 +33,7 @@
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
+#include "understudy/transport/child_host_actors.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/end_report.h"
 #include "understudy/transport/frame_codec.h"
@@ -89,6 +90,7 @@ class Node::Parts {
   void ReportEnd(const ExitReason& tree, bool in_order);
   NodeCoreOptions CoreOptions();
   SessionTimes TimesFor(absl::string_view peer);
+  bool MayStartActors(Pid asker);
   absl::Status Listen();
   absl::Status JoinParent();
   void OnPeer(const PeerEvent& event);
@@ -143,7 +145,8 @@ absl::Status Node::Parts::Start() {
   processes_ = std::make_unique<internal::ProcessSpawner>(
       name(), [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
   spawner_ = std::make_unique<internal::NodeSpawner>(
-      [this](const ProcessChild& child) { return processes_->ForProcess(child); }, options_.insecure_loopback_grants);
+      [this](const ProcessChild& child) { return processes_->ForProcess(child); },
+      [this](Pid asker) { return MayStartActors(asker); });
   core_ = std::make_unique<NodeCore>(CoreOptions());
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
@@ -178,6 +181,13 @@ NodeCoreOptions Node::Parts::CoreOptions() {
   core.insecure_loopback_grants = options_.insecure_loopback_grants;
   core.on_peer = [this](const PeerEvent& event) { OnPeer(event); };
   return core;
+}
+
+// A parent has started all of this process, over a connection that is nobody
+// else's.
+bool Node::Parts::MayStartActors(Pid asker) {
+  const bool is_parent = invitation_.has_value() && invitation_->parent == internal::NodeNameOf(asker);
+  return is_parent || options_.insecure_loopback_grants;
 }
 
 // A session with a parent or a process child has one stream, ever: there is

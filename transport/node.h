@@ -55,7 +55,8 @@ struct NodeOptions {
   std::map<std::string, std::string> peers;
   Credentials credentials;
   // Peers may exit, kill, stop and link actors here, and start those that a
-  // ChildHost (child_host.h) of this node has factories for. On loopback without TLS a
+  // child host (child_host.h) of this node has factories for; a parent's actors
+  // may start those in any case. On loopback without TLS a
   // peer's name is self-declared, so this trusts every process of the machine.
   bool insecure_loopback_grants = false;
   SessionTimes times;

@@ -20,17 +20,18 @@ class NodeSpawner final : public Spawner {
   using MakeActor = std::function<std::unique_ptr<Actor>()>;
   using ForProcesses = std::function<absl::StatusOr<MakeActor>(const ProcessChild&)>;
 
-  // `processes` is null where there are none. `grants`: peers may start actors
-  // here.
-  NodeSpawner(ForProcesses processes, bool grants) : processes_(std::move(processes)), grants_(grants) {}
+  // `processes` is null where there are none. `grants`: whether that actor of
+  // another node may start actors here.
+  NodeSpawner(ForProcesses processes, std::function<bool(Pid)> grants)
+      : processes_(std::move(processes)), grants_(std::move(grants)) {}
 
   absl::StatusOr<MakeActor> ForProcess(const ProcessChild& child) override;
   absl::StatusOr<MakeActor> ForNode(const NodeChild& child) override;
-  bool Grants(Pid /*asker*/) override { return grants_; }
+  bool Grants(Pid asker) override { return grants_(asker); }
 
  private:
   const ForProcesses processes_;
-  const bool grants_;
+  const std::function<bool(Pid)> grants_;
 };
 
 }  // namespace understudy::internal

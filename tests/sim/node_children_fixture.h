@@ -27,6 +27,7 @@
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/workers.h"
+#include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/child_host.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
@@ -50,7 +51,7 @@ class RemoteHouse {
     return cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(30));
   }
   // That node hosts children from now on: workers named "NODE/ARGUMENT", as
-  // ManOf the argument says; "plain" takes no argument.
+  // ManOf the argument says; "plain" takes no argument, "echo" makes an Echo.
   Ref<Actor> Host(const std::string& node) {
     ActorFactories factories;
     factories.Add<StringValue>("worker", [this, node](const StringValue& name) -> std::unique_ptr<Actor> {
@@ -59,6 +60,7 @@ class RemoteHouse {
     factories.Add("plain", [this, node]() -> std::unique_ptr<Actor> {
       return std::make_unique<Worker>(absl::StrCat(node, "/plain"), journal_, ManOf("plain"));
     });
+    factories.Add("echo", [node]() -> std::unique_ptr<Actor> { return std::make_unique<Echo>(node); });
     return cluster_.system(node).Spawn(HostChildren(factories));
   }
   // Joined, both workers host, and all of it is known.

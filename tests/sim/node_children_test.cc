@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/test_system.h"
@@ -19,6 +20,7 @@
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/sim/node_children_fixture.h"
 #include "understudy/tests/supervision/workers.h"
+#include "understudy/tests/transport/echo_actor.h"
 
 namespace understudy {
 namespace {
@@ -108,8 +110,8 @@ TEST_P(NodeChildrenTest, AStartThatThrowsIsAFailedStart) {
 TEST_P(NodeChildrenTest, AnUnknownFactoryIsNamedWithItsNode) {
   EXPECT_THAT(
       WhyNotStarted(PermanentRemote(OnNode("worker-2"), "wroker")),
-      HasSubstr("because of Failed(NOT_FOUND: on node worker-2: there is no factory 'wroker'; registered: plain, "
-                "worker"));
+      HasSubstr("because of Failed(NOT_FOUND: on node worker-2: there is no factory 'wroker'; registered: echo, "
+                "plain, worker"));
 }
 
 TEST_P(NodeChildrenTest, ABadArgumentIsToldWithItsNode) {
@@ -142,21 +144,38 @@ TEST_P(NodeChildrenTest, StartWithinBoundsItAndNothingIsLeftOver) {
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
 }
 
-TEST_P(NodeChildrenTest, TheNameIsTakenThereAndItsConflictParksTheChild) {
+TEST_P(NodeChildrenTest, ItIsReachedByItsPidAndByItsNameInTheCluster) {
   const SupervisorRef root =
-      house_.Spawn(OneForOne()
-                       .Child("a", PermanentRemote(OnNode("worker-1"), "plain").PublishedAs("clerk"))
-                       .Child("b", PermanentRemote(OnNode("worker-2"), "plain").PublishedAs("clerk-2")));
-  const auto owner = house_.cluster().system("worker-2").registry().Find("clerk");
-  ASSERT_TRUE(owner.has_value());
-  EXPECT_EQ(RemoteHouse::NodeOf(owner->pid), "worker-1");
-  EXPECT_EQ(house_.StatesOf(root), "a running on worker-1, b running on worker-2");
-  house_.TakeLines();
-  const auto taken = house_.cluster().system("house").Ask(
-      root.start_child(), StartChild{PermanentRemote(OnNode("worker-2"), "plain").PublishedAs("clerk").Spec("c")},
-      absl::Seconds(1));
-  EXPECT_FALSE(taken.ok());
-  EXPECT_THAT(std::string(taken.status().message()), HasSubstr("clerk"));
+      house_.Spawn(OneForOne().Child("e", PermanentRemote(OnNode("worker-2"), "echo").PublishedAs("echo")));
+  TestSystem& system = house_.cluster().system("house");
+  const Pid pid = house_.PidOf(root, "e");
+  const auto answer = system.Ask(EchoRef(pid).say(), Text("hello"), absl::Seconds(1));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->value(), "worker-2 hello");
+  EXPECT_EQ(system.WhereIs("echo"), pid);
+  const auto at_home = house_.cluster().system("worker-2").WhereIs("echo");
+  ASSERT_TRUE(at_home.has_value());
+  EXPECT_EQ(at_home->serial(), pid.serial());
+  ASSERT_TRUE(EchoRef(pid).fail().Send(Text("enough")).ok());
+  house_.Run();
+  EXPECT_NE(house_.PidOf(root, "e"), pid);
+  EXPECT_EQ(system.WhereIs("echo"), house_.PidOf(root, "e"));
+  EXPECT_THAT(house_.events()[1].reason.ToString(), HasSubstr("DATA_LOSS: enough"));
+}
+
+TEST_P(NodeChildrenTest, OneThatFindsItsNameTakenIsParkedUntilItIsFree) {
+  SpawnOptions first;
+  first.published_as = "clerk";
+  const auto owner = house_.cluster().system("house").Spawn<Worker>(first, "owner", std::make_shared<Journal>());
+  house_.Run();
+  const SupervisorRef root =
+      house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("worker-1"), "plain").PublishedAs("clerk")));
+  EXPECT_TRUE(house_.life().has_started());
+  EXPECT_EQ(house_.TakeLines(), "a waits for its name");
+  EXPECT_EQ(house_.LivingOn("worker-1"), 0);
+  owner[&Worker::end].Tell(End{ExitReason::Normal()});
+  house_.Run(absl::Seconds(15));
+  EXPECT_EQ(house_.StatesOf(root), "a running on worker-1");
 }
 
 // ---- Ends and stops.

@@ -87,7 +87,8 @@ void SimulatedCluster::Start(absl::string_view name) {
   node.core = std::make_unique<NodeCore>(std::move(options));
   system->InstallRouter(node.core.get());
   system->InstallPublisher(node.core.get());
-  node.spawner = std::make_unique<internal::NodeSpawner>(nullptr, options_.insecure_loopback_grants);
+  node.spawner = std::make_unique<internal::NodeSpawner>(
+      nullptr, [grants = options_.insecure_loopback_grants](Pid) { return grants; });
   system->InstallSpawner(node.spawner.get());
   network_->Listen(
       name, [core = node.core.get()](std::unique_ptr<FrameStream> stream) { return core->Accept(std::move(stream)); });
