@@ -41,7 +41,8 @@ using internal::NodeNameOf;
 
 class ChildHost final : public ChildHostActor {
  public:
-  explicit ChildHost(std::shared_ptr<const ActorFactories> factories) : factories_(std::move(factories)) {}
+  ChildHost(std::shared_ptr<const ActorFactories> factories, ChildHostOptions options)
+      : factories_(std::move(factories)), options_(options) {}
 
   Next Start() override {
     context().TrapExits([](const ExitEvent&) {}, &ChildHost::ParentExit);
@@ -101,6 +102,7 @@ class ChildHost final : public ChildHostActor {
   void Log(LogSeverity severity, const Hosted& hosted, Pid stand_in, absl::string_view what);
 
   const std::shared_ptr<const ActorFactories> factories_;
+  const ChildHostOptions options_;
   std::string node_;
   Children children_;
   std::map<Pid, Pid> stand_ins_;         // by child
@@ -126,8 +128,8 @@ absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto
   if (children_.contains(stand_in)) {
     return absl::FailedPreconditionError(absl::StrCat(stand_in.ToString(), " has a child here already"));
   }
-  if (children_.size() >= limits::kHostedChildrenMax) {
-    return MakeError(ErrorKind::kFull, absl::StrCat("node ", node_, " hosts ", children_.size(), " children already"));
+  if (children_.size() >= options_.children_max) {
+    return absl::ResourceExhaustedError(absl::StrCat("node ", node_, " hosts ", children_.size(), " children already"));
   }
   if (request.label().size() > limits::kNameBytesMax || request.stop_within_nanos() < 0) {
     return absl::InvalidArgumentError("a label that is too long, or a time below 0");
@@ -288,11 +290,10 @@ void ChildHost::Log(LogSeverity severity, const Hosted& hosted, Pid stand_in, ab
 
 }  // namespace
 
-ActorSpec<Ref<Actor>> HostChildren(ActorFactories factories) {
+ActorSpec<Ref<Actor>> HostChildren(ActorFactories factories, ChildHostOptions options) {
   ActorSpec<Ref<Actor>> spec;
-  spec.make = [held = std::make_shared<const ActorFactories>(std::move(factories))]() -> std::unique_ptr<Actor> {
-    return std::make_unique<ChildHost>(held);
-  };
+  spec.make = [held = std::make_shared<const ActorFactories>(std::move(factories)),
+               options]() -> std::unique_ptr<Actor> { return std::make_unique<ChildHost>(held, options); };
   spec.options.label = "child host";
   spec.options.shutdown_within = absl::InfiniteDuration();  // each child has its own time
   return spec;

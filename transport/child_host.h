@@ -26,16 +26,24 @@
 #ifndef UNDERSTUDY_TRANSPORT_CHILD_HOST_H_
 #define UNDERSTUDY_TRANSPORT_CHILD_HOST_H_
 
+#include <cstddef>
+
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/ref.h"
 #include "understudy/supervision/actor_factories.h"
 
 namespace understudy {
 
+struct ChildHostOptions {
+  // Children at once; a start beyond it fails with ResourceExhausted.
+  size_t children_max = limits::kHostedChildrenMax;
+};
+
 // The host as an actor to be spawned, best as a child of the node's own tree.
 // It publishes its name; without a node it serves nobody.
-ActorSpec<Ref<Actor>> HostChildren(ActorFactories factories);
+ActorSpec<Ref<Actor>> HostChildren(ActorFactories factories, ChildHostOptions options = {});
 
 }  // namespace understudy
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
@@ -33,6 +34,8 @@
 namespace understudy::internal {
 namespace {
 
+constexpr absl::Duration kRoomLook = absl::Milliseconds(20);
+
 class NodeStandIn final : public Actor {
  public:
   explicit NodeStandIn(NodeChild child) : child_(std::move(child)) {}
@@ -41,6 +44,9 @@ class NodeStandIn final : public Actor {
 
  private:
   struct Go {};
+  struct Ending {
+    ExitReason reason;
+  };
 
   // Until the child has started nothing is trapped: an exit ends this actor, and
   // the host, which watches it, the child.
@@ -53,7 +59,13 @@ class NodeStandIn final : public Actor {
   }
   void ParentExit(const ExitEvent& exit) { PassOnExit(exit.reason); }
   void StopRequested(const StopRequest& request) { PassOnExit(request.reason); }
-  void PassOnExit(const ExitReason& reason);
+  void PassOnExit(const ExitReason& reason) {
+    understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::ending_].Tell(Ending{reason});
+  }
+  Task<> AskToStop(Ending ending);
+  // For a window of the host's that is full, when thousands ask at once: nobody
+  // has that name.
+  PendingLookup<ChildHostRef> Pause() { return context().Lookup<ChildHostRef>(ChildHostName(""), kRoomLook); }
 
   // With its children.
   static bool HostHasEnded(const absl::Status& status) {
@@ -72,7 +84,9 @@ class NodeStandIn final : public Actor {
   ExitReason lost_;
   MonitorHandle watch_;
   Mailbox<"Await", Go> await_{this};
-  Behavior standing_{"standing in", On(await_, &NodeStandIn::Await).Interleaved()};
+  Mailbox<"Ending", Ending> ending_{this};
+  Behavior standing_{"standing in", On(await_, &NodeStandIn::Await).Interleaved(),
+                     On(ending_, &NodeStandIn::AskToStop).Interleaved()};
 };
 
 proto::StartHostedChild RequestFor(const NodeChild& child) {
@@ -123,9 +137,13 @@ Task<Next> NodeStandIn::Begin() {
         absl::StrCat("node ", NodeNameOf(found.pid()), " says that it hosts the children of node ", node_)));
   }
   host_ = found;
-  const auto asking = host_.start().Ask(RequestFor(child_), absl::InfiniteDuration());
-  const absl::StatusOr<proto::HostedChildStart> answer = co_await asking;
-  co_return Started(answer);
+  while (true) {
+    const auto asking = host_.start().Ask(RequestFor(child_), limits::kAskTimeoutMax);
+    const absl::StatusOr<proto::HostedChildStart> answer = co_await asking;
+    if (!IsFull(answer.status())) co_return Started(answer);
+    const auto pause = Pause();
+    (void)co_await pause;
+  }
 }
 
 Next NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
@@ -158,6 +176,11 @@ Task<> NodeStandIn::Await(const Go&) {
     const auto waiting = host_.wait().Ask(proto::AwaitHostedChild(), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildEnd> end = co_await waiting;
     if (IsExpired(end.status())) continue;  // it has lived for a day
+    if (IsFull(end.status())) {
+      const auto pause = Pause();
+      (void)co_await pause;
+      continue;
+    }
     if (HostHasEnded(end.status())) {
       // Its Down comes when its name has gone: the next life does not find it again.
       lost_ = ReasonOf(end.status());
@@ -172,11 +195,16 @@ Task<> NodeStandIn::Await(const Go&) {
   }
 }
 
-void NodeStandIn::PassOnExit(const ExitReason& reason) {
+Task<> NodeStandIn::AskToStop(Ending ending) {
   proto::StopHostedChild request;
-  *request.mutable_reason() = ToProto(reason);
-  // The end itself is awaited, and a host that is gone is noticed there.
-  (void)host_.stop().Ask(request, limits::kAskTimeoutMax);
+  *request.mutable_reason() = ToProto(ending.reason);
+  while (true) {
+    const auto asking = host_.stop().Ask(request, limits::kAskTimeoutMax);
+    const absl::StatusOr<google::protobuf::Empty> answer = co_await asking;
+    if (!IsFull(answer.status())) co_return;  // the end itself is awaited, and a host that is gone noticed there
+    const auto pause = Pause();
+    (void)co_await pause;
+  }
 }
 
 ExitReason NodeStandIn::ReasonOf(const absl::Status& status) const {

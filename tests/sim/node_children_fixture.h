@@ -52,7 +52,7 @@ class RemoteHouse {
   }
   // That node hosts children from now on: workers named "NODE/ARGUMENT", as
   // ManOf the argument says; "plain" takes no argument, "echo" makes an Echo.
-  Ref<Actor> Host(const std::string& node) {
+  Ref<Actor> Host(const std::string& node, ChildHostOptions options = {}) {
     ActorFactories factories;
     factories.Add<StringValue>("worker", [this, node](const StringValue& name) -> std::unique_ptr<Actor> {
       return std::make_unique<Worker>(absl::StrCat(node, "/", name.value()), journal_, ManOf(name.value()));
@@ -61,7 +61,7 @@ class RemoteHouse {
       return std::make_unique<Worker>(absl::StrCat(node, "/plain"), journal_, ManOf("plain"));
     });
     factories.Add("echo", [node]() -> std::unique_ptr<Actor> { return std::make_unique<Echo>(node); });
-    return cluster_.system(node).Spawn(HostChildren(factories));
+    return cluster_.system(node).Spawn(HostChildren(factories, options));
   }
   // Joined, both workers host, and all of it is known.
   bool Open() {

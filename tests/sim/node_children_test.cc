@@ -136,6 +136,15 @@ TEST_P(NodeChildrenTest, ANodeThatIsNotConnectedIsWaitedForAndThenNoConnection) 
               HasSubstr("NoConnection(node house is not connected and hosts children; waited for 5s)"));
 }
 
+TEST_P(NodeChildrenTest, ANodeThatPosesAsAnotherIsNotBelieved) {
+  SpawnOptions posing;
+  posing.published_as = "understudy/children/worker-3";
+  house_.cluster().system("worker-2").Spawn<Worker>(posing, "imposter", std::make_shared<Journal>());
+  house_.Run();
+  EXPECT_THAT(WhyNotStarted(PermanentRemote(OnNode("worker-3"), "plain")),
+              HasSubstr("NotPermitted(node worker-2 says that it hosts the children of node worker-3"));
+}
+
 TEST_P(NodeChildrenTest, StartWithinBoundsItAndNothingIsLeftOver) {
   house_.ManOf("a")->start_hangs = true;
   EXPECT_THAT(WhyNotStarted(RemoteHouse::OnBoth("a").StartWithin(absl::Seconds(2))),
@@ -171,7 +180,7 @@ TEST_P(NodeChildrenTest, OneThatFindsItsNameTakenIsParkedUntilItIsFree) {
   const SupervisorRef root =
       house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("worker-1"), "plain").PublishedAs("clerk")));
   EXPECT_TRUE(house_.life().has_started());
-  EXPECT_EQ(house_.TakeLines(), "a waits for its name");
+  EXPECT_EQ(house_.TakeLines(), "a failed to start, a waits for its name");
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
   owner[&Worker::end].Tell(End{ExitReason::Normal()});
   house_.Run(absl::Seconds(15));
@@ -281,6 +290,19 @@ TEST_P(NodeChildrenTest, ItIsTerminatedByItsPidAndByTheLastOneToo) {
   const auto again =
       house_.cluster().system("house").Ask(root.terminate_child(), TerminateChild{.pid = pid}, absl::Seconds(9));
   EXPECT_TRUE(again.ok()) << again.status();
+}
+
+TEST_P(NodeChildrenTest, AHostHasRoomForSoManyAndRefusesOneMore) {
+  house_.Host("house", {.children_max = 2});
+  house_.Run();
+  const auto on_house = [] { return PermanentRemote(OnNode("house"), "plain"); };
+  const SupervisorRef root = house_.Spawn(OneForOne().Child("a", on_house()).Child("b", on_house()));
+  TestSystem& system = house_.cluster().system("house");
+  const auto refused = system.Ask(root.start_child(), StartChild{on_house().Spec("c")}, absl::Seconds(9));
+  EXPECT_THAT(refused.status().ToString(), HasSubstr("RESOURCE_EXHAUSTED: node house hosts 2 children already"));
+  EXPECT_TRUE(system.Ask(root.terminate_child(), TerminateChild{.id = "a"}, absl::Seconds(9)).ok());
+  const auto started = system.Ask(root.start_child(), StartChild{on_house().Spec("c")}, absl::Seconds(9));
+  EXPECT_TRUE(started.ok()) << started.status();
 }
 
 // ---- Grants.

@@ -1,5 +1,6 @@
 // Children on other nodes when nodes are lost: of the children, of the
 // supervisor, and everything at once.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -8,10 +9,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/ref.h"
@@ -212,6 +215,31 @@ TEST_P(NodeLossTest, SpreadChildrenShareTheNodesAndMoveTogether) {
   house_.cluster().Crash("worker-1");
   house_.Run(kLost);
   EXPECT_EQ(house_.LivingOn("worker-2"), 20);
+}
+
+// More than a channel's window at once.
+TEST(NodeLossMany, ThousandsMoveAndStopAtOnce) {
+  constexpr int kMany = static_cast<int>(limits::kChannelWindowMessages) + 200;
+  RemoteHouse house(7);
+  ASSERT_TRUE(house.Open());
+  SupervisorBuilder tree = OneForOne().Intensity(100000, absl::Seconds(1)).StopsTogether();
+  for (int i = 0; i < kMany; ++i) {
+    tree.Child(absl::StrCat("c", i), PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "plain"));
+  }
+  house.Spawn(tree);
+  ASSERT_TRUE(house.cluster().RunUntil([&] { return house.life().has_started(); }, absl::Hours(1)));
+  EXPECT_EQ(house.LivingOn("worker-1"), kMany);
+  house.cluster().Crash("worker-1");
+  house.Run(kLost);
+  EXPECT_EQ(house.LivingOn("worker-2"), kMany);
+  EXPECT_FALSE(house.life().has_ended());
+  house.journal().Take();
+  house.ExitRoot();
+  house.Run(absl::Seconds(4));  // less than what they have before they are killed
+  EXPECT_TRUE(house.life().has_ended());
+  EXPECT_EQ(house.LivingOn("worker-2"), 0);
+  const std::vector<std::string> ends = absl::StrSplit(house.journal().Take(), ", ");
+  EXPECT_EQ(std::count(ends.begin(), ends.end(), "end worker-2/plain Shutdown"), kMany);
 }
 
 // ---- Everything at once.
