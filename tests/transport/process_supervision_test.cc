@@ -184,12 +184,13 @@ TEST_F(ProcessSupervisionTest, LimitsThatCannotBeSetFailTheStartAndSayWhy) {
 }
 
 TEST_F(ProcessSupervisionTest, AChildHasItsLimits) {
-  Launch(Crasher(1).OpenFilesLimit(100).MemoryLimit(int64_t{4} << 30));
+  // More memory than the sanitizers reserve for themselves.
+  Launch(Crasher(1).OpenFilesLimit(100).MemoryLimit(int64_t{1} << 47));
   events_->Await(SupervisionEvent::Kind::kStarted, 1);
   std::ofstream(folder_ + "/limits") << "write them\n";
   std::ofstream(folder_ + "/go") << "go\n";
   EXPECT_THAT(events_->Await(SupervisionEvent::Kind::kExited, 1).reason.ToString(),
-              HasSubstr("about to crash | with 100 open files and 4294967296 bytes"));
+              HasSubstr("about to crash | with 100 open files and 140737488355328 bytes"));
 }
 
 // A FIFO that a process holds open: end of file is the end of the process.
