@@ -111,6 +111,15 @@ class ChildHost final : public ChildHostActor {
                     On(stop, &ChildHost::StopChild)};
 };
 
+// Normal would end nobody.
+ExitReason AsParentsExit(const ExitReason& reason) { return reason.is_normal() ? ExitReason::Shutdown() : reason; }
+
+// The end of a stand-in that had no time to pass anything on.
+bool IsSudden(const ExitReason& reason) {
+  return reason.kind() == ExitReason::Kind::kKilled || reason.kind() == ExitReason::Kind::kStartTimeout ||
+         reason.kind() == ExitReason::Kind::kNoProcess;
+}
+
 std::string KillTimer(Pid child) { return absl::StrCat("kill ", child.ToString()); }
 
 absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto::StartHostedChild& request,
@@ -184,7 +193,7 @@ void ChildHost::AwaitChild(const proto::AwaitHostedChild&, WaitReplier replier) 
 void ChildHost::StopChild(const proto::StopHostedChild& request, Replier<google::protobuf::Empty> replier) {
   const absl::StatusOr<ExitReason> reason = FromProto(request.reason());
   const auto hosted = children_.find(replier.asker());
-  if (hosted != children_.end() && reason.ok()) context().Exit(hosted->second.child, *reason);
+  if (hosted != children_.end() && reason.ok()) context().Exit(hosted->second.child, AsParentsExit(*reason));
   replier.Reply(reason.ok() ? absl::StatusOr<google::protobuf::Empty>(google::protobuf::Empty()) : reason.status());
 }
 
@@ -254,8 +263,10 @@ void ChildHost::StandInDown(const Down& down) {
   } else if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
     EndChild(hosted->second,
              ExitReason::NoConnection(absl::StrCat("the node of its supervisor is lost: ", down.reason.detail())));
-  } else {
+  } else if (IsSudden(down.reason)) {
     context().Kill(hosted->second.child);
+  } else {
+    EndChild(hosted->second, AsParentsExit(down.reason));  // it was told to stop while the child started
   }
 }
 

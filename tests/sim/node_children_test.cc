@@ -267,6 +267,18 @@ TEST_P(NodeChildrenTest, ATreeThatStopsWhileItStartsEndsIt) {
   house_.ExitRoot();
   house_.Run(absl::Seconds(1));
   EXPECT_TRUE(house_.life().has_ended());
+  EXPECT_EQ(house_.journal().Take(), "start worker-1/a, end worker-1/a Shutdown");
+  EXPECT_EQ(house_.LivingOn("worker-1"), 0);
+}
+
+TEST_P(NodeChildrenTest, AShutdownOfItsSystemStopsTheTreeInOrder) {
+  house_.ManOf("b")->stop_takes = absl::Seconds(2);
+  TestSystem& system = house_.cluster().system("house");
+  system.Spawn(OneForOne().Child("a", RemoteHouse::OnBoth("a")).Child("b", RemoteHouse::OnBoth("b")));
+  house_.Run();
+  EXPECT_EQ(house_.journal().Take(), "start worker-1/a, start worker-1/b");
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(10)));
+  EXPECT_EQ(house_.journal().Take(), "asked worker-1/b, end worker-1/b Shutdown, end worker-1/a Shutdown");
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
 }
 
