@@ -114,6 +114,9 @@ class [[nodiscard]] PendingLookup {
     return Awaiter(id_);
   }
 
+  // For groups of them (pending_group.h), as Pending<NameRecord>(lookup.id()).
+  internal::PendingId id() const { return id_; }
+
  private:
   internal::PendingId id_;
 };

@@ -106,6 +106,9 @@ inline constexpr size_t kSessionUnacknowledgedBytesMax = size_t{64} << 20;
 inline constexpr size_t kSessionSignalReserveBytes = size_t{8} << 20;
 // Unreleased messages of one remote sender node to one mailbox.
 inline constexpr int64_t kChannelWindowMessages = 1000;
+// Actors that a node runs for supervisors of other nodes: as many as a
+// supervisor may well have, and no peer's way to fill the node.
+inline constexpr size_t kHostedChildrenMax = 10000;
 // Names that one node owns in the embedded name table.
 inline constexpr size_t kNamesPerNodeMax = 1000000;
 // A process child whose parent is gone has so long to stop in order: two seconds

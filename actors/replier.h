@@ -59,6 +59,9 @@ class ReplierBase {
 
   // It can still answer.
   bool is_open() const { return system_ != nullptr; }
+  // Who waits for it; of another node's actors the session vouches for the node.
+  // Null for a plain thread.
+  Pid asker() const { return asker_; }
 
   // For Context::PassOn: gives the right up, unanswered. CHECKs that it is open.
   CallInHand Release();

@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/process_limits.h"
 
 namespace understudy {
@@ -41,6 +42,29 @@ struct ProcessChild {
   ProcessLimits limits;
 };
 
+// An actor on another node, made there by a factory that the node has registered
+// for others.
+struct NodeChild {
+  // Tried in this order: the first that is connected has it.
+  std::vector<std::string> nodes;
+  // Waits so long for one of them to be connected.
+  absl::Duration connect_within = absl::Seconds(5);
+  std::string factory;
+  // A protobuf message for the factory: its full name and its bytes. Both empty
+  // for none.
+  std::string argument_type;
+  std::string argument;
+  // Its name in the cluster, and what people call it; may be empty.
+  std::string published_as;
+  std::string label;
+  // What it has to end in when its parent's node is lost: infinite is no limit,
+  // 0 a kill.
+  absl::Duration stop_within = absl::Seconds(5);
+  // Told who the actor is, in the stand-in's turn, just before that has started;
+  // may be null.
+  std::function<void(Pid)> on_started;
+};
+
 // Any thread.
 class Spawner {
  public:
@@ -50,6 +74,13 @@ class Spawner {
   // supervisor can start it again. FailedPrecondition or InvalidArgument when
   // this could never start.
   virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) = 0;
+
+  // The same for an actor on another node. Its node's loss ends the stand-in
+  // with NoConnection.
+  virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild& child) = 0;
+
+  // Whether that actor, of another node, may start actors here.
+  virtual bool Grants(Pid asker) = 0;
 };
 
 }  // namespace understudy

@@ -9,6 +9,8 @@
 // child. It may take one argument, a protobuf message, which a file gives as a
 // google.protobuf.Any; protobuf itself is not seen here (WireMessage).
 //
+// The same registry says what a node starts for others (transport/child_host.h).
+//
 // Names are unique: a second Add of one CHECKs. Copies are independent.
 // Threads: a value; what Start gives may be used by any.
 #ifndef UNDERSTUDY_SUPERVISION_ACTOR_FACTORIES_H_
@@ -25,11 +27,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/message.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 
 namespace understudy {
+
+// The call of that factory with that message. CHECKs that it serialises.
+template <WireMessage M>
+FactoryCall CallWith(std::string factory, const M& argument) {
+  FactoryCall call{std::move(factory), internal::TypeName<M>(), ""};
+  UNDERSTUDY_CHECK(argument.SerializeToString(&call.argument), "a ", call.argument_type, " does not serialise");
+  return call;
+}
 
 class ActorFactories {
  public:

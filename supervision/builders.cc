@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
@@ -36,6 +37,12 @@ ChildBuilder& ChildBuilder::OpenFilesLimit(int64_t files) {
   return *this;
 }
 
+ChildBuilder& ChildBuilder::ConnectWithin(absl::Duration time) {
+  if (!spec_.placement.has_value()) spec_.placement.emplace();  // the validation says that it has no nodes
+  spec_.placement->connect_within = time;
+  return *this;
+}
+
 namespace internal {
 
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options) {
@@ -61,6 +68,14 @@ ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std:
   spec.kind = ChildKind::kProcess;
   spec.restart = restart;
   spec.process = ProcessSpec{.binary = std::move(binary), .arguments = std::move(arguments)};
+  return ChildBuilder(std::move(spec));
+}
+
+ChildBuilder RemoteOf(RestartType restart, NodePlacement placement, FactoryCall factory) {
+  ChildSpec spec;
+  spec.restart = restart;
+  spec.placement = std::move(placement);
+  spec.factory = std::move(factory);
   return ChildBuilder(std::move(spec));
 }
 

@@ -8,6 +8,12 @@
 //                               .Backoff({.min = absl::Milliseconds(50)}))));
 //   SupervisorRef root = system.Spawn(house);
 //
+// A child may also run on another node of the cluster, which has registered a
+// factory for it:
+//
+//   .Child("encoder", PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "encoder", config)
+//                         .Backoff({.min = absl::Milliseconds(50)}))
+//
 // A supervisor's builder is an ActorSpec<SupervisorRef> like any other. Errors
 // of the tree are told by Validate(), all at once, and fail the start.
 //
@@ -33,6 +39,8 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/message.h"
+#include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/pool.h"
@@ -80,6 +88,9 @@ class ChildBuilder {
   ChildBuilder& OpenFilesLimit(int64_t files);
   // Of a process: added to the environment of this one.
   ChildBuilder& Environment(std::string variable, std::string value);
+
+  // Of a child on another node: how long a start waits for one to be connected.
+  ChildBuilder& ConnectWithin(absl::Duration time);
 
   // The data, for a StartChild request.
   ChildSpec Spec(std::string id) const {
@@ -161,6 +172,7 @@ concept ChildSource = ActorFactory<S> || Spawnable<S>;
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options);
 ChildBuilder SupervisorOf(RestartType restart, const SupervisorBuilder& builder);
 ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments);
+ChildBuilder RemoteOf(RestartType restart, NodePlacement placement, FactoryCall factory);
 ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& options);
 
 template <class T>
@@ -225,6 +237,31 @@ ChildBuilder Transient(const S& source) {
 template <internal::ChildSource S>
 ChildBuilder Temporary(const S& source) {
   return internal::SourceChild(RestartType::kTemporary, source);
+}
+
+// The same on another node, one of `placement`, by the factory that it has
+// registered under that name (transport/child_host.h), without an argument or
+// with a protobuf message. Needs a Node, and that node's grant.
+inline ChildBuilder PermanentRemote(NodePlacement placement, std::string factory) {
+  return internal::RemoteOf(RestartType::kPermanent, std::move(placement), FactoryCall{std::move(factory), "", ""});
+}
+template <WireMessage M>
+ChildBuilder PermanentRemote(NodePlacement placement, std::string factory, const M& argument) {
+  return internal::RemoteOf(RestartType::kPermanent, std::move(placement), CallWith(std::move(factory), argument));
+}
+inline ChildBuilder TransientRemote(NodePlacement placement, std::string factory) {
+  return internal::RemoteOf(RestartType::kTransient, std::move(placement), FactoryCall{std::move(factory), "", ""});
+}
+template <WireMessage M>
+ChildBuilder TransientRemote(NodePlacement placement, std::string factory, const M& argument) {
+  return internal::RemoteOf(RestartType::kTransient, std::move(placement), CallWith(std::move(factory), argument));
+}
+inline ChildBuilder TemporaryRemote(NodePlacement placement, std::string factory) {
+  return internal::RemoteOf(RestartType::kTemporary, std::move(placement), FactoryCall{std::move(factory), "", ""});
+}
+template <WireMessage M>
+ChildBuilder TemporaryRemote(NodePlacement placement, std::string factory, const M& argument) {
+  return internal::RemoteOf(RestartType::kTemporary, std::move(placement), CallWith(std::move(factory), argument));
 }
 
 // The same for a binary; see ProcessSpec. Needs a Node.

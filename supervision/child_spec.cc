@@ -1,9 +1,14 @@
 #include "understudy/supervision/child_spec.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/supervision/limits.h"
@@ -21,6 +26,13 @@ std::string ShutdownText(const ChildShutdown& shutdown) {
       return "stopped without limit";
   }
   return "?";
+}
+
+std::string PlacementText(const NodePlacement& placement) {
+  const absl::string_view how = placement.spread              ? " spread over "
+                                : placement.nodes.size() == 1 ? " on "
+                                                              : " on any of ";
+  return absl::StrCat(how, absl::StrJoin(placement.nodes, ", "));
 }
 
 std::string RestartsText(int intensity, absl::Duration period) {
@@ -60,6 +72,22 @@ absl::Duration ChildShutdown::LongestStop() const {
       return absl::InfiniteDuration();
   }
   return absl::InfiniteDuration();
+}
+
+NodePlacement OnNode(std::string node) { return OnAnyOf({std::move(node)}); }
+NodePlacement OnAnyOf(std::vector<std::string> nodes) { return {.nodes = std::move(nodes)}; }
+NodePlacement SpreadOver(std::vector<std::string> nodes) { return {.nodes = std::move(nodes), .spread = true}; }
+
+std::vector<std::string> NodesInTurn(const NodePlacement& placement, absl::string_view child_id) {
+  std::vector<std::string> nodes = placement.nodes;
+  if (!placement.spread || nodes.empty()) return nodes;
+  uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const char c : child_id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;  // SplitMix64's end: ids are short and alike
+  hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
+  const size_t first = (hash ^ hash >> 31) % nodes.size();
+  std::rotate(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end());
+  return nodes;
 }
 
 ChildShutdown ShutdownOf(const ChildSpec& child) {
@@ -117,6 +145,7 @@ std::string DescribeChild(const ChildSpec& child) {
   std::string text = absl::StrCat(child.id, ": ", RestartTypeName(child.restart), " ", ChildKindName(child.kind));
   if (child.process.has_value()) absl::StrAppend(&text, " ", child.process->binary);
   if (child.factory.has_value()) absl::StrAppend(&text, " ", child.factory->name);
+  if (child.placement.has_value()) absl::StrAppend(&text, PlacementText(*child.placement));
   absl::StrAppend(&text, ", ", ShutdownText(ShutdownOf(child)));
   if (child.significant) absl::StrAppend(&text, ", significant");
   if (child.backoff.has_value()) {

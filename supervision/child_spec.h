@@ -121,6 +121,32 @@ struct FactoryCall {
   friend bool operator==(const FactoryCall&, const FactoryCall&) = default;
 };
 
+// Which nodes of the cluster a child may run on. It is started on the first of
+// them that is connected, also when it is started again; so it leaves a node that
+// is lost, and stays on one where it merely crashed.
+struct NodePlacement {
+  // DNS labels; this node's own name may be among them.
+  std::vector<std::string> nodes;
+  // The list is begun at a place that depends on the child's id, so that many
+  // children share the nodes.
+  bool spread = false;
+  // A start waits so long for one of them to be connected, then it has failed
+  // with NoConnection.
+  absl::Duration connect_within = absl::Seconds(5);
+  friend bool operator==(const NodePlacement&, const NodePlacement&) = default;
+};
+
+// On that node, and nowhere else.
+NodePlacement OnNode(std::string node);
+// On the first of them that is connected.
+NodePlacement OnAnyOf(std::vector<std::string> nodes);
+// The same, each child beginning the list elsewhere.
+NodePlacement SpreadOver(std::vector<std::string> nodes);
+
+// In which order the nodes are tried for the child of that id; the same in every
+// run of every program.
+std::vector<std::string> NodesInTurn(const NodePlacement& placement, absl::string_view child_id);
+
 struct SupervisionEvent;
 struct SupervisorSpec;
 class ChildStart;  // how to start a worker: see child_start.h
@@ -150,6 +176,9 @@ struct ChildSpec {
   absl::optional<ProcessSpec> process;
   // Of a worker, where a registered factory makes it; `start` is then its.
   absl::optional<FactoryCall> factory;
+  // Of a worker on another node: where. Its factory is one of that node, and
+  // `start` is not used.
+  absl::optional<NodePlacement> placement;
   std::shared_ptr<const ChildStart> start;
 };
 

@@ -30,6 +30,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/remote_child.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"
@@ -211,15 +212,19 @@ absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& reques
 // ---- Events.
 
 void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
-  const LifeId life = plan_->LifeOf(outcome.pid);
+  const LifeId life = LifeOf(outcome.pid);
   if (life == 0) return;
   switch (outcome.kind) {
     case SpawnOutcome::Kind::kStarted:
+      if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && !found->second.child->is_null()) {
+        plan_->Spawned(life, *found->second.child);  // others know the child, not its stand-in
+      }
       plan_->Started(life, context().Now());
       CarryOut();
       break;
     case SpawnOutcome::Kind::kIgnored: {
       const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
+      ForgetStandIn(life);
       plan_->Ignored(life, context().Now());
       CarryOut();
       tokens_.erase(life);
@@ -232,10 +237,11 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
 }
 
 void PlanSupervisor::ChildDown(Down down) {
-  const LifeId life = plan_->LifeOf(down.pid);
+  const LifeId life = LifeOf(down.pid);
   if (life == 0) return;
   const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
   if (!down.estate.empty()) estates_[child->id].Append(std::move(down.estate));
+  ForgetStandIn(life);
   plan_->Down(life, down.reason, context().Now());
   CarryOut();
   tokens_.erase(life);
@@ -307,10 +313,10 @@ void PlanSupervisor::CarryOut(Action& action) {
       StartLife(action);
       break;
     case Action::Kind::kStop:
-      context().Exit(plan_->PidOf(action.life), ExitReason::Shutdown());
+      context().Exit(ActorOf(action.life), ExitReason::Shutdown());
       break;
     case Action::Kind::kKill:
-      context().Kill(plan_->PidOf(action.life));
+      context().Kill(ActorOf(action.life));
       break;
     case Action::Kind::kArmTimer: {
       const MonotonicTime deadline = context().Now() + action.wait;
@@ -350,7 +356,8 @@ void PlanSupervisor::CarryOut(Action& action) {
 }
 
 void PlanSupervisor::StartLife(const Action& action) {
-  absl::StatusOr<MakeActor> make = MakerOf(action.child);
+  const std::shared_ptr<Pid> elsewhere = action.child->placement.has_value() ? std::make_shared<Pid>() : nullptr;
+  absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
   if (!make.ok()) {
     plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
     return;
@@ -363,11 +370,31 @@ void PlanSupervisor::StartLife(const Action& action) {
   if (auto left = estates_.extract(action.child->id); !left.empty()) {
     options = std::move(options).WithEstate(std::move(left.mapped()));
   }
-  plan_->Spawned(action.life, context().SpawnMade(std::move(options), *std::move(make)));
+  const Pid spawned = context().SpawnMade(std::move(options), *std::move(make));
+  plan_->Spawned(action.life, spawned);
+  if (elsewhere == nullptr) return;
+  elsewhere_[action.life] = {.stand_in = spawned, .child = elsewhere};
+  stand_ins_[spawned] = action.life;
 }
 
-absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec) {
+Pid PlanSupervisor::ActorOf(LifeId life) const {
+  const auto found = elsewhere_.find(life);
+  return found == elsewhere_.end() ? plan_->PidOf(life) : found->second.stand_in;
+}
+
+PlanSupervisor::LifeId PlanSupervisor::LifeOf(Pid actor) const {
+  const auto found = stand_ins_.find(actor);
+  return found == stand_ins_.end() ? plan_->LifeOf(actor) : found->second;
+}
+
+void PlanSupervisor::ForgetStandIn(LifeId life) {
+  if (const auto found = elsewhere_.extract(life); !found.empty()) stand_ins_.erase(found.mapped().stand_in);
+}
+
+absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
+                                                  const std::shared_ptr<Pid>& elsewhere) {
   const ChildSpec& child = *spec;
+  if (child.placement.has_value()) return MakerElsewhere(child, context().Spawner(), elsewhere);
   if (child.subtree != nullptr) {
     SupervisorSpec subtree = *child.subtree;
     if (!subtree.on_event) subtree.on_event = spec_->on_event;
@@ -398,7 +425,8 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
 SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
   SpawnOptions options = options_;
   if (!child.registered_as.empty()) options.registered_as = child.registered_as;
-  if (!child.published_as.empty()) options.published_as = child.published_as;
+  if (!child.published_as.empty() && !child.placement.has_value())
+    options.published_as = child.published_as;  // else there
   options.start_within = child.start_within;
   options.shutdown_within = ShutdownOf(child).LongestStop();
   options.label = child.id;

@@ -131,7 +131,12 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
-  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec);
+  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
+                                    const std::shared_ptr<Pid>& elsewhere);
+  // The actor here that is the child, or stands in for it, and back.
+  Pid ActorOf(LifeId life) const;
+  LifeId LifeOf(Pid actor) const;
+  void ForgetStandIn(LifeId life);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   // When the child is forgotten, nobody is to have what it left.
   void ForgetEstate(const std::string& child);
@@ -146,6 +151,14 @@ class PlanSupervisor : public Supervisor {
 
   absl::optional<RestartPlan> plan_;
   SpawnOptions options_;  // that all children have
+  // Of children on other nodes: who stands in for them here, and who they are
+  // there, once that is known.
+  struct Elsewhere {
+    Pid stand_in;
+    std::shared_ptr<const Pid> child;
+  };
+  std::map<LifeId, Elsewhere> elsewhere_;
+  std::map<Pid, LifeId> stand_ins_;
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
   // Of exclusive children, until they are down and gone.

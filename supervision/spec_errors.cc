@@ -15,6 +15,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/placement_errors.h"
 #include "understudy/supervision/pool_errors.h"
 
 namespace understudy {
@@ -33,15 +34,6 @@ std::string NameProblem(absl::string_view name) {
     return "has a control character; names are read by people";
   }
   return "";
-}
-
-// A DNS label: letters, digits and inner hyphens (RFC 1035, with RFC 1123's
-// leading digit).
-bool IsDnsLabel(absl::string_view name) {
-  if (name.empty() || name.size() > limits::kNodeNameBytesMax || name.front() == '-' || name.back() == '-')
-    return false;
-  return std::all_of(name.begin(), name.end(),
-                     [](unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
 }
 
 // The waits before the last of the attempts are, with the shortest jitter, not
@@ -179,6 +171,9 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   FindInNames(child);
   FindInFactory(child);
   FindInProcess(child);
+  for (FieldProblem& problem : FindPlacementProblems(child, index == SpecError::kTemplate)) {
+    Add(problem.field, std::move(problem.what));
+  }
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
     Add("subtree", absl::StrCat("a ", ChildKindName(child.kind), " has no children of its own"));
   }

@@ -32,12 +32,15 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/transport/child_host_actors.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/end_report.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_spawner.h"
 #include "understudy/transport/process_child.h"
 #include "understudy/transport/process_spawner.h"
 #include "understudy/transport/stop_signals.h"
@@ -87,6 +90,7 @@ class Node::Parts {
   void ReportEnd(const ExitReason& tree, bool in_order);
   NodeCoreOptions CoreOptions();
   SessionTimes TimesFor(absl::string_view peer);
+  bool MayStartActors(Pid asker);
   absl::Status Listen();
   absl::Status JoinParent();
   void OnPeer(const PeerEvent& event);
@@ -113,7 +117,8 @@ class Node::Parts {
   internal::Ticker ticker_;
   std::unique_ptr<Dialer> dialer_;
   std::unique_ptr<NodeCore> core_;
-  std::unique_ptr<internal::ProcessSpawner> spawner_;
+  std::unique_ptr<internal::ProcessSpawner> processes_;
+  std::unique_ptr<internal::NodeSpawner> spawner_;
   std::unique_ptr<GrpcListener> listener_;
   std::unique_ptr<internal::ParentWatch> parent_watch_;
 
@@ -137,8 +142,11 @@ absl::Status Node::Parts::Start() {
     dialer = std::make_unique<internal::ParentDialer>(invitation_->descriptor, std::move(dialer));
   }
   dialer_ = std::move(dialer);
-  spawner_ = std::make_unique<internal::ProcessSpawner>(
+  processes_ = std::make_unique<internal::ProcessSpawner>(
       name(), [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
+  spawner_ = std::make_unique<internal::NodeSpawner>(
+      [this](const ProcessChild& child) { return processes_->ForProcess(child); },
+      [this](Pid asker) { return MayStartActors(asker); });
   core_ = std::make_unique<NodeCore>(CoreOptions());
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
@@ -175,12 +183,19 @@ NodeCoreOptions Node::Parts::CoreOptions() {
   return core;
 }
 
+// A parent has started all of this process, over a connection that is nobody
+// else's.
+bool Node::Parts::MayStartActors(Pid asker) {
+  const bool is_parent = invitation_.has_value() && invitation_->parent == internal::NodeNameOf(asker);
+  return is_parent || options_.insecure_loopback_grants;
+}
+
 // A session with a parent or a process child has one stream, ever: there is
 // nothing to wait for when it has ended, and all the more while it begins.
 SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
   SessionTimes times = options_.times;
   const bool is_parent = invitation_.has_value() && invitation_->parent == peer;
-  if (!is_parent && !spawner_->IsChild(peer)) return times;
+  if (!is_parent && !processes_->IsChild(peer)) return times;
   times.grace_period = absl::ZeroDuration();
   times.handshake_timeout = limits::kParentAnswersWithin;
   times.silence_timeout = limits::kProcessChildSilence;

@@ -54,7 +54,9 @@ struct NodeOptions {
   // Nodes to be dialled, and where: node name to address.
   std::map<std::string, std::string> peers;
   Credentials credentials;
-  // Peers may exit, kill, stop and link actors here. On loopback without TLS a
+  // Peers may exit, kill, stop and link actors here, and start those that a
+  // child host (child_host.h) of this node has factories for; a parent's actors
+  // may start those in any case. On loopback without TLS a
   // peer's name is self-declared, so this trusts every process of the machine.
   bool insecure_loopback_grants = false;
   SessionTimes times;

@@ -97,7 +97,8 @@ struct NodeCoreOptions {
   Sequence::Bounds bounds;
   // A credit waits so long for others to travel with it.
   absl::Duration credit_delay = absl::Milliseconds(5);
-  // Peers may exit, kill, stop and link actors here. Only for tests and
+  // Peers may exit, kill, stop and link actors here (who may start some is the
+  // Spawner's to say). Only for tests and
   // loopback without TLS, where a peer's name is self-declared.
   bool insecure_loopback_grants = false;
   // On a thread of the transport, in order, without locks; may be null.

@@ -58,7 +58,7 @@ class ProcessDirectory {
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
 };
 
-class ProcessSpawner final : public Spawner {
+class ProcessSpawner {
  public:
   // `node` is the parent's name; `accept` takes the children's streams.
   ProcessSpawner(std::string node, AcceptStream accept)
@@ -66,7 +66,7 @@ class ProcessSpawner final : public Spawner {
 
   // InvalidArgument: the node's name is no DNS label, or this node's own.
   // FailedPrecondition: there is no such binary, or it is not executable.
-  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) override;
+  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child);
 
   // Whether ForProcess was ever called for a node of that name.
   bool IsChild(absl::string_view node);

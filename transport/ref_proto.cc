@@ -27,6 +27,13 @@ struct Learned {
   std::map<NodeKey, uint16_t> indices ABSL_GUARDED_BY(mu);
 };
 
+// Whether the index still means that; it may be another's since its system has
+// ended.
+bool Means(uint16_t index, const NodeKey& key) {
+  const internal::NodeEntry* entry = internal::NodeTable::Find(index);
+  return entry != nullptr && NodeKey(entry->system, entry->name, entry->incarnation.bits) == key;
+}
+
 Learned& GetLearned() {
   static Learned* const learned = new Learned;
   return *learned;
@@ -62,6 +69,11 @@ absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local) {
   absl::MutexLock lock(&learned.mu);
   const NodeKey key(own->system, ref.node(), ref.incarnation());
   auto known = learned.indices.find(key);
+  const bool is_stale = known != learned.indices.end() && !Means(known->second, key);
+  if (is_stale || learned.indices.size() >= limits::kNodesLearnedFromRefsMax) {
+    std::erase_if(learned.indices, [](const auto& entry) { return !Means(entry.second, entry.first); });
+    known = learned.indices.find(key);
+  }
   if (known == learned.indices.end()) {
     if (learned.indices.size() >= limits::kNodesLearnedFromRefsMax) {
       return absl::ResourceExhaustedError(absl::StrCat("refs have named ", limits::kNodesLearnedFromRefsMax,

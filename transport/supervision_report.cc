@@ -64,6 +64,9 @@ void ToProto(const ChildSpec& spec, proto::Offender& out) {
   out.set_significant(spec.significant);
   out.set_registered_as(spec.registered_as);
   out.set_published_as(spec.published_as);
+  if (!spec.placement.has_value()) return;
+  for (const std::string& node : spec.placement->nodes) out.add_nodes(node);
+  out.set_spread(spec.placement->spread);
 }
 
 absl::StatusOr<std::shared_ptr<const ChildSpec>> SpecOf(const proto::SupervisionReport& report) {
@@ -91,6 +94,11 @@ absl::StatusOr<std::shared_ptr<const ChildSpec>> SpecOf(const proto::Supervision
   spec->significant = in.significant();
   spec->registered_as = in.registered_as();
   spec->published_as = in.published_as();
+  if (in.nodes_size() > static_cast<int>(limits::kPeersMax)) return Bad("too many nodes");
+  if (in.nodes_size() > 0) {
+    spec->placement.emplace().nodes.assign(in.nodes().begin(), in.nodes().end());
+    spec->placement->spread = in.spread();
+  }
   return spec;
 }
 

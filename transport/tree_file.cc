@@ -77,7 +77,7 @@ class Lines {
     }
     for (const absl::string_view part : absl::StrSplit(field, '.')) {
       if (tree == nullptr) break;
-      const std::string name = part == "children" ? "child" : std::string(part);
+      const std::string name = part == "children" ? "child" : part == "nodes" ? "node" : std::string(part);
       if (!path.empty() && type->FindFieldByName(name) == nullptr) {
         const FieldDescriptor* pool = type->FindFieldByName("pool");
         const bool is_pool = pool != nullptr && tree->GetTreeForNested(pool, -1) != nullptr;
@@ -159,6 +159,13 @@ SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
 
 ChildSpec Reader::Child(const proto::SupervisedChild& in, bool is_template) {
   ChildSpec child{.id = in.id(), .restart = tree_words::RestartOf(in.restart()), .significant = in.significant()};
+  if (in.has_placement()) {
+    child.placement.emplace().nodes.assign(in.placement().node().begin(), in.placement().node().end());
+    child.placement->spread = in.placement().spread();
+    if (in.placement().has_connect_within()) {
+      Time(in.placement().connect_within(), "placement.connect_within", child.placement->connect_within);
+    }
+  }
   if (!is_template) {
     What(in, child);
   } else {
@@ -247,7 +254,8 @@ void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
     call.argument_type = url.substr(url.rfind('/') + 1);
     call.argument = in.argument().value();
   }
-  if (call.name.empty()) return;  // the validation says so
+  if (call.name.empty()) return;            // the validation says so
+  if (child.placement.has_value()) return;  // what is registered there only that node knows
   absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.StartOf(call);
   if (start.ok()) {
     child.start = *std::move(start);

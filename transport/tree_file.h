@@ -7,7 +7,7 @@
 //
 // The format is proto/supervision_tree.proto. What is read has been checked:
 // besides what FindSpecErrors finds, each factory must be registered and take
-// the argument that it is given. A syntax error, a word that an enum does not
+// the argument that it is given, but for those of other nodes. A syntax error, a word that an enum does not
 // have or a number that is too large ends the reading, as everywhere in text
 // protos: then it is the last error in the list. `on_event` is a program's
 // affair, and never in a file.

@@ -90,6 +90,14 @@ void Writer::Child(const ChildSpec& child, proto::SupervisedChild& out) {
   if (child.start_within != ChildSpec().start_within) {
     out.set_start_within(absl::FormatDuration(child.start_within));
   }
+  if (child.placement.has_value()) {
+    proto::ChildPlacement& placement = *out.mutable_placement();
+    for (const std::string& node : child.placement->nodes) placement.add_node(node);
+    placement.set_spread(child.placement->spread);
+    if (child.placement->connect_within != NodePlacement().connect_within) {
+      placement.set_connect_within(absl::FormatDuration(child.placement->connect_within));
+    }
+  }
   out.set_registered_as(child.registered_as);
   out.set_published_as(child.published_as);
 }

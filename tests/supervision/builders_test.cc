@@ -169,6 +169,10 @@ class FakeSpawner final : public Spawner {
     asked.push_back(child);
     return [journal = journal_, name = child.node_name] { return std::make_unique<Worker>(name, journal); };
   }
+  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild&) override {
+    return absl::UnimplementedError("no other nodes");
+  }
+  bool Grants(Pid) override { return false; }
   std::vector<ProcessChild> asked;
 
  private:

@@ -317,6 +317,8 @@ TEST(ValueTest, ACutChainIsStillMarkedCut) {
 
 class RefProtoTest : public ::testing::Test {
  protected:
+  ~RefProtoTest() override { internal::NodeTable::Retire(&system_); }
+
   int system_ = 0;
   const uint16_t local_ = internal::NodeTable::Intern({&system_, "here", {101}, true});
   const uint16_t peer_ = internal::NodeTable::Intern({&system_, "there", {202}, false});
@@ -358,6 +360,25 @@ TEST_F(RefProtoTest, AFloodOfRefsToStrangersCannotFillTheTableOfNodes) {
     last = PidFromProto(ref, Pid(local_, 1, 1)).status();
   }
   EXPECT_TRUE(absl::IsResourceExhausted(last)) << last;
+}
+
+TEST_F(RefProtoTest, WhatWasLearnedForASystemEndsWithIt) {
+  char system = 0;
+  const proto::Ref ref = ToProto(Pid(peer_, 3, 4));
+  for (int life = 0; life < 3; ++life) {  // systems one after another at one address
+    const internal::NodeEntry own = {.system = &system, .name = "later", .incarnation = {99}, .is_local = true};
+    const Pid local(internal::NodeTable::Intern(own), 1, 1);
+    const absl::StatusOr<Pid> pid = PidFromProto(ref, local);
+    ASSERT_TRUE(pid.ok()) << pid.status();
+    EXPECT_EQ(internal::NodeTable::Find(pid->node())->system, &system);
+    EXPECT_EQ(internal::NodeTable::Find(pid->node())->name, ref.node());
+    proto::Ref other = ref;
+    for (uint64_t i = 1; i < limits::kNodesLearnedFromRefsMax / 2; ++i) {
+      other.set_incarnation(500000 + i);
+      EXPECT_TRUE(PidFromProto(other, local).ok());
+    }
+    internal::NodeTable::Retire(&system);
+  }
 }
 
 }  // namespace

@@ -106,6 +106,9 @@ class RandomEvent {
     spec.registered_as = Word();
     spec.published_as = Word();
     if (spec.kind == ChildKind::kWorker && random_.Below(2) == 0) spec.factory = FactoryCall{.name = "f"};
+    if (spec.factory.has_value() && random_.Below(2) == 0) {
+      spec.placement = random_.Below(2) == 0 ? OnNode("n") : SpreadOver({"n", Word()});
+    }
     if (spec.kind == ChildKind::kProcess) spec.process = ProcessSpec{.binary = Word()};
     return spec;
   }

@@ -2,6 +2,7 @@
 //
 //   test_node standalone NAME   a node; writes its address to descriptor 3
 //   test_node child             a process child with an Echo
+//   test_node host              a process child that hosts children: an "echo", greeting as its argument says
 //   test_node relay NAME        a process child whose Echo asks another first
 //   test_node holder FIFO       a process child that keeps a FIFO open
 //   test_node launcher FIFO     a node whose process child is a holder
@@ -32,9 +33,11 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/spawner.h"
+#include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/echo_actor.h"
+#include "understudy/transport/child_host.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
@@ -68,6 +71,17 @@ int RunChild() {
   ActorSpec<EchoRef> echo = MakeActorSpec<Echo>(name);
   echo.options.published_as = absl::StrCat("echo/", name);
   return (*node)->RunTree(echo);
+}
+
+int RunHost() {
+  ActorSystem system({.name = Node::GivenName("nobody")});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  if (!node.ok()) return Complain(node.status());
+  ActorFactories factories;
+  factories.Add<EchoActor::Text>("echo", [name = system.name()](const EchoActor::Text& greeting) {
+    return std::make_unique<Echo>(absl::StrCat(name, " ", greeting.value()));
+  });
+  return (*node)->RunTree(OneForOne().Child("host", Permanent(HostChildren(factories)).ShutdownWithoutLimit()));
 }
 
 // Asks the Echo of that name, and answers with what it says.
@@ -220,6 +234,7 @@ int Run(int argc, char** argv) {
   const absl::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "standalone" && argc == 3) return RunStandalone(argv[2]);
   if (mode == "child") return RunChild();
+  if (mode == "host") return RunHost();
   if (mode == "relay" && argc == 3) return RunRelay(argv[2]);
   if (mode == "holder" && argc == 3) return RunHolder(argv[2]);
   if (mode == "launcher" && argc == 3) return RunLauncher(argv[2]);

@@ -91,13 +91,17 @@ TEST(TreeFile, EveryFieldIsRead) {
         child { id: "each" restart: TRANSIENT exclusive: true budget { intensity: 2 period: "1m" } shutdown: "1s" }
       }
     }
-    child { id: "t" supervisor { stops_together: true } })");
+    child { id: "t" supervisor { stops_together: true } }
+    child {
+      id: "e" actor { factory: "theirs" } placement { node: "n2" node: "n1" spread: true connect_within: "8s" }
+    }
+    child { id: "f" actor { factory: "theirs" } placement { node: "n1" } })");
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(tree->strategy, RestartStrategy::kRestForOne);
   EXPECT_EQ(tree->intensity, 7);
   EXPECT_EQ(tree->period, absl::Seconds(90));
   EXPECT_EQ(tree->auto_shutdown, AutoShutdown::kAnySignificant);
-  ASSERT_EQ(tree->children.size(), 5u);
+  ASSERT_EQ(tree->children.size(), 7u);
   const ChildSpec& a = tree->children[0];
   EXPECT_EQ(a.id, "a");
   EXPECT_EQ(a.kind, ChildKind::kWorker);
@@ -128,6 +132,11 @@ TEST(TreeFile, EveryFieldIsRead) {
                                     .environment = {{"A", "1"}, {"B", ""}},
                                     .node_name = "n",
                                     .limits = {.memory_bytes = 1000000, .open_files = 50}}));
+  const ChildSpec& e = tree->children[5];
+  EXPECT_EQ(e.kind, ChildKind::kWorker);
+  EXPECT_EQ(e.factory, FactoryCall{.name = "theirs"});  // not registered here
+  EXPECT_EQ(e.placement, (NodePlacement{.nodes = {"n2", "n1"}, .spread = true, .connect_within = absl::Seconds(8)}));
+  EXPECT_EQ(tree->children[6].placement, OnNode("n1"));
   const ChildSpec& s = tree->children[2];
   EXPECT_EQ(s.kind, ChildKind::kSupervisor);
   EXPECT_EQ(s.shutdown, ChildShutdown::Infinity());
@@ -208,6 +217,30 @@ child {
             "  t:21: child 'lots' / child 'p': process.node_name: 'P!' cannot be a node's name: at most 63 small "
             "letters, digits and inner hyphens\n"
             "  t:21: child 'lots' / child 'p': process.limits.open_files: -1 is negative; 0 is no limit");
+}
+
+TEST(TreeFile, ErrorsOfAPlacementHaveTheirLines) {
+  EXPECT_EQ(
+      ErrorOf(R"(child {
+  id: "a"
+  actor { factory: "theirs" }
+  placement {
+    node: "N!"
+    connect_within: "soon"
+  }
+}
+child {
+  id: "b"
+  process { binary: "b" }
+  placement { node: "n" }
+}
+)"),
+      "3 errors in t:\n"
+      "  t:5: child 'a': placement.nodes: 'N!' cannot be a node's name: at most 63 small letters, digits and inner "
+      "hyphens\n"
+      "  t:6: child 'a': placement.connect_within: 'soon' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+      "  t:12: child 'b': placement: given for a process; only a worker is started on another node (its factory "
+      "may make a supervisor)");
 }
 
 TEST(TreeFile, OfTwoChildrenWithOneIdEachHasItsOwnLine) {

@@ -96,6 +96,15 @@ class RandomTree {
     return backoff;
   }
 
+  NodePlacement Placement() {
+    NodePlacement placement;
+    for (uint64_t i = 1 + random_.Below(3); i > 0; --i) placement.nodes.push_back(Name());
+    if (Sometimes(60)) placement.nodes.push_back(placement.nodes[0]);
+    placement.spread = Sometimes(2);
+    if (Sometimes(2)) placement.connect_within = Time();
+    return placement;
+  }
+
   SupervisorSpec APool() {
     PoolOptions options;
     if (Sometimes(2)) options.id = Sometimes(30) ? "" : Name();
@@ -154,6 +163,12 @@ class RandomTree {
         child.factory = {"speaker", "google.protobuf.StringValue", argument.SerializeAsString()};
       }
     }
+    if (child.kind == ChildKind::kWorker ? Sometimes(3) : Sometimes(60)) {
+      child.placement = Placement();
+      child.exclusive = false;
+      if (Sometimes(3)) child.published_as = Name();
+      return child;
+    }
     if (Sometimes(3)) child.registered_as = Name();
     if (Sometimes(3)) child.published_as = Name();
     return child;
@@ -180,6 +195,7 @@ std::string Difference(const ChildSpec& a, const ChildSpec& b) {
   if (a.published_as != b.published_as) return "published_as";
   if (a.process != b.process) return "process";
   if (a.factory != b.factory) return "factory";
+  if (a.placement != b.placement) return "placement";
   if ((a.subtree == nullptr) != (b.subtree == nullptr)) return "subtree";
   if (a.subtree == nullptr) return "";
   const std::string below = Difference(*a.subtree, *b.subtree);

@@ -17,6 +17,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_spawner.h"
 #include "understudy/transport/testing/simulated_network.h"
 
 namespace understudy {
@@ -86,6 +87,9 @@ void SimulatedCluster::Start(absl::string_view name) {
   node.core = std::make_unique<NodeCore>(std::move(options));
   system->InstallRouter(node.core.get());
   system->InstallPublisher(node.core.get());
+  node.spawner = std::make_unique<internal::NodeSpawner>(
+      nullptr, [grants = options_.insecure_loopback_grants](Pid) { return grants; });
+  system->InstallSpawner(node.spawner.get());
   network_->Listen(
       name, [core = node.core.get()](std::unique_ptr<FrameStream> stream) { return core->Accept(std::move(stream)); });
   for (const std::string& peer : options_.nodes) {
@@ -102,6 +106,7 @@ void SimulatedCluster::Crash(absl::string_view name) {
   network_->Silence(name);
   node.system->InstallRouter(nullptr);
   node.system->InstallPublisher(nullptr);
+  node.system->InstallSpawner(nullptr);
   node.core.reset();
   node.system.reset();
 }

@@ -27,6 +27,7 @@
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_spawner.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/testing/simulated_network.h"
 
@@ -74,6 +75,7 @@ class SimulatedCluster {
   struct Node {
     std::unique_ptr<TestSystem> system;
     std::unique_ptr<NodeCore> core;
+    std::unique_ptr<internal::NodeSpawner> spawner;  // of children on other nodes; there are no processes
   };
 
   void Trace(absl::string_view line);

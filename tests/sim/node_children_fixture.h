@@ -1,0 +1,156 @@
+// A supervisor on node "house" with children on "worker-1" and "worker-2", on
+// the simulated network and virtual time.
+#ifndef UNDERSTUDY_TESTS_SIM_NODE_CHILDREN_FIXTURE_H_
+#define UNDERSTUDY_TESTS_SIM_NODE_CHILDREN_FIXTURE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "google/protobuf/wrappers.pb.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/supervision/actor_factories.h"
+#include "understudy/supervision/builders.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervision_event.h"
+#include "understudy/supervision/supervisor.h"
+#include "understudy/tests/supervision/workers.h"
+#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/transport/child_host.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+
+namespace understudy {
+
+using google::protobuf::StringValue;
+
+inline StringValue Text(const std::string& name) {
+  StringValue value;
+  value.set_value(name);
+  return value;
+}
+
+class RemoteHouse {
+ public:
+  explicit RemoteHouse(uint64_t seed, bool grants = true)
+      : cluster_({.seed = seed, .nodes = {"house", "worker-1", "worker-2"}, .insecure_loopback_grants = grants}) {}
+
+  // Until all nodes are connected.
+  bool Join() {
+    return cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(30));
+  }
+  // That node hosts children from now on: workers named "NODE/ARGUMENT", as
+  // ManOf the argument says; "plain" takes no argument, "echo" makes an Echo.
+  Ref<Actor> Host(const std::string& node, ChildHostOptions options = {}) {
+    ActorFactories factories;
+    factories.Add<StringValue>("worker", [this, node](const StringValue& name) -> std::unique_ptr<Actor> {
+      return std::make_unique<Worker>(absl::StrCat(node, "/", name.value()), journal_, ManOf(name.value()));
+    });
+    factories.Add("plain", [this, node]() -> std::unique_ptr<Actor> {
+      return std::make_unique<Worker>(absl::StrCat(node, "/plain"), journal_, ManOf("plain"));
+    });
+    factories.Add("echo", [node]() -> std::unique_ptr<Actor> { return std::make_unique<Echo>(node); });
+    return cluster_.system(node).Spawn(HostChildren(factories, options));
+  }
+  // Joined, both workers host, and all of it is known.
+  bool Open() {
+    if (!Join()) return false;
+    Host("worker-1");
+    Host("worker-2");
+    Run();
+    return true;
+  }
+  std::shared_ptr<Manner> ManOf(const std::string& name) {
+    std::shared_ptr<Manner>& manner = manners_[name];
+    if (manner == nullptr) manner = std::make_shared<Manner>();
+    return manner;
+  }
+  // A permanent child on the first of both that is there.
+  static ChildBuilder OnBoth(const std::string& name) {
+    return PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(name));
+  }
+
+  SupervisorRef Spawn(SupervisorBuilder tree) {
+    tree.OnEvent([this](const SupervisionEvent& event) {
+      events_.push_back(event);
+      lines_.push_back(absl::StrCat(event.child, event.child.empty() ? "" : " ", SupervisionEventName(event.kind)));
+    });
+    life_ = std::make_shared<RootLife>();
+    launcher_ = cluster_.system("house").Spawn<Launcher>(tree, life_);
+    Run();
+    return SupervisorRef(life_->pid());
+  }
+  std::vector<ChildInfo> ChildrenOf(SupervisorRef supervisor) {
+    absl::StatusOr<Children> children =
+        cluster_.system("house").Ask(supervisor.which_children(), WhichChildren(), absl::Seconds(1));
+    EXPECT_TRUE(children.ok()) << children.status();
+    return children.ok() ? children->children : std::vector<ChildInfo>();
+  }
+  Pid PidOf(SupervisorRef supervisor, const std::string& id) {
+    for (const ChildInfo& child : ChildrenOf(supervisor)) {
+      if (child.id == id) return child.pid;
+    }
+    return Pid();
+  }
+  // "a running on worker-1, b stopped"
+  std::string StatesOf(SupervisorRef supervisor) {
+    std::vector<std::string> states;
+    for (const ChildInfo& child : ChildrenOf(supervisor)) {
+      states.push_back(absl::StrCat(child.id, " ", ChildStateName(child.state),
+                                    child.pid.is_null() ? "" : absl::StrCat(" on ", NodeOf(child.pid))));
+    }
+    return absl::StrJoin(states, ", ");
+  }
+  static std::string NodeOf(Pid pid) { return internal::NodeTable::Find(pid.node())->name; }
+  // The worker as its own node knows it.
+  Ref<Worker> AtHome(Pid pid) {
+    return Ref<Worker>(Pid(cluster_.system(NodeOf(pid)).node(), pid.cell(), pid.serial()));
+  }
+  void CrashChild(SupervisorRef supervisor, const std::string& id) {
+    AtHome(PidOf(supervisor, id))[&Worker::crash].Tell(Crash());
+    Run();
+  }
+  void EndChild(SupervisorRef supervisor, const std::string& id, const ExitReason& reason) {
+    AtHome(PidOf(supervisor, id))[&Worker::end].Tell(End{reason});
+    Run();
+  }
+  void ExitRoot(const ExitReason& reason = ExitReason::Shutdown()) {
+    launcher_[&Launcher::exit].Tell(End{reason});
+    Run();
+  }
+  // Workers that live there, of whomever.
+  int LivingOn(const std::string& node) { return static_cast<int>(cluster_.system(node).live_actors()) - 1; }
+
+  void Run(absl::Duration duration = absl::Milliseconds(100)) { cluster_.RunFor(duration); }
+  SimulatedCluster& cluster() { return cluster_; }
+  SimulatedNetwork& network() { return cluster_.network(); }
+  Journal& journal() { return *journal_; }
+  RootLife& life() { return *life_; }
+  std::vector<SupervisionEvent>& events() { return events_; }
+  // What the supervisor told since the last call.
+  std::string TakeLines() { return absl::StrJoin(std::exchange(lines_, {}), ", "); }
+
+ private:
+  const std::shared_ptr<Journal> journal_ = std::make_shared<Journal>();
+  std::map<std::string, std::shared_ptr<Manner>> manners_;
+  std::shared_ptr<RootLife> life_;
+  Ref<Launcher> launcher_;
+  std::vector<SupervisionEvent> events_;
+  std::vector<std::string> lines_;
+  SimulatedCluster cluster_;  // its actors use what is above
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_SIM_NODE_CHILDREN_FIXTURE_H_

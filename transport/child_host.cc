@@ -1,0 +1,313 @@
+#include "understudy/transport/child_host.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "google/protobuf/empty.pb.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/actors/task.h"
+#include "understudy/proto/child_host.pb.h"
+#include "understudy/supervision/actor_factories.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
+#include "understudy/transport/child_host_actors.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/ref_proto.h"
+
+namespace understudy {
+namespace {
+
+using internal::ChildHostActor;
+using internal::NodeNameOf;
+
+class ChildHost final : public ChildHostActor {
+ public:
+  ChildHost(std::shared_ptr<const ActorFactories> factories, ChildHostOptions options)
+      : factories_(std::move(factories)), options_(options) {}
+
+  Next Start() override {
+    context().TrapExits([](const ExitEvent&) {}, &ChildHost::ParentExit);
+    context().TrapStops(&ChildHost::StopRequested);
+    return Publish();
+  }
+
+ private:
+  using StartReplier = Replier<proto::HostedChildStart>;
+  using WaitReplier = Replier<proto::HostedChildEnd>;
+  struct Hosted {
+    Pid child;
+    std::string label;
+    absl::Duration stop_within;
+    MonitorHandle stand_in;
+    absl::optional<StartReplier> starting;
+    absl::optional<WaitReplier> waiting;
+    absl::optional<ExitReason> ended;  // and nobody has asked yet
+    bool is_orphan = false;            // its stand-in has ended
+  };
+  using Children = std::map<Pid, Hosted>;  // by stand-in
+
+  Task<Next> Publish() {
+    node_ = std::string(NodeNameOf(context().Self()));
+    const auto publishing = context().Publish(internal::ChildHostName(node_));
+    absl::Status published = co_await publishing;
+    if (!published.ok()) co_return Next(std::move(published));
+    co_return Next(hosting_);
+  }
+
+  // Calls of stand-ins.
+  void StartChild(const proto::StartHostedChild& request, StartReplier replier);
+  absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const proto::StartHostedChild& request, Pid stand_in);
+  void AwaitChild(const proto::AwaitHostedChild& request, WaitReplier replier);
+  void StopChild(const proto::StopHostedChild& request, Replier<google::protobuf::Empty> replier);
+
+  // Of children and stand-ins.
+  void Outcome(const SpawnOutcome& outcome);
+  void ChildDown(const Down& down);
+  void StandInDown(const Down& down);
+  // Ends it as its parent, and kills it when its time is over.
+  void EndChild(const Hosted& hosted, const ExitReason& reason);
+  Children::iterator FindChild(Pid child);
+  void Forget(Children::iterator hosted);
+
+  void ParentExit(const ExitEvent& exit) { StopAll(exit.reason); }
+  void StopRequested(const StopRequest& request) { StopAll(request.reason); }
+  void StopAll(const ExitReason& reason);
+  void StopWhenAllHaveEnded() {
+    if (stopping_.has_value() && stand_ins_.empty()) context().Stop(*stopping_);
+  }
+  // For a supervisor the node is then as good as lost.
+  absl::Status StoppingError() const {
+    return MakeError(ErrorKind::kNoConnection,
+                     absl::StrCat("node ", node_, " stops the children that it hosts: ", stopping_->ToString()));
+  }
+  void Log(LogSeverity severity, const Hosted& hosted, Pid stand_in, absl::string_view what);
+
+  const std::shared_ptr<const ActorFactories> factories_;
+  const ChildHostOptions options_;
+  std::string node_;
+  Children children_;
+  std::map<Pid, Pid> stand_ins_;         // by child
+  absl::optional<ExitReason> stopping_;  // with this, when no child is left
+  Behavior hosting_{"hosting", On(start, &ChildHost::StartChild), On(wait, &ChildHost::AwaitChild),
+                    On(stop, &ChildHost::StopChild)};
+};
+
+// Normal would end nobody.
+ExitReason AsParentsExit(const ExitReason& reason) { return reason.is_normal() ? ExitReason::Shutdown() : reason; }
+
+// The end of a stand-in that had no time to pass anything on.
+bool IsSudden(const ExitReason& reason) {
+  return reason.kind() == ExitReason::Kind::kKilled || reason.kind() == ExitReason::Kind::kStartTimeout ||
+         reason.kind() == ExitReason::Kind::kNoProcess;
+}
+
+std::string KillTimer(Pid child) { return absl::StrCat("kill ", child.ToString()); }
+
+absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto::StartHostedChild& request,
+                                                                     Pid stand_in) {
+  const absl::string_view from = NodeNameOf(stand_in);
+  if (stand_in.is_null()) return absl::InvalidArgumentError("only an actor has children");
+  if (stand_in.node() != context().Self().node()) {
+    Spawner* const spawner = context().Spawner();
+    if (spawner == nullptr || !spawner->Grants(stand_in)) {
+      return MakeError(ErrorKind::kNotPermitted,
+                       absl::StrCat("node ", node_, " does not let node ", from, " start actors; it needs a grant"));
+    }
+  }
+  if (stopping_.has_value()) return StoppingError();
+  if (children_.contains(stand_in)) {
+    return absl::FailedPreconditionError(absl::StrCat(stand_in.ToString(), " has a child here already"));
+  }
+  if (children_.size() >= options_.children_max) {
+    return absl::ResourceExhaustedError(absl::StrCat("node ", node_, " hosts ", children_.size(), " children already"));
+  }
+  if (request.label().size() > limits::kNameBytesMax || request.stop_within_nanos() < 0) {
+    return absl::InvalidArgumentError("a label that is too long, or a time below 0");
+  }
+  FactoryCall call{.name = request.factory()};
+  if (request.has_argument()) {
+    const std::string& url = request.argument().type_url();
+    call.argument_type = url.substr(url.rfind('/') + 1);
+    call.argument = request.argument().value();
+  }
+  absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_->StartOf(call);
+  if (!start.ok()) {
+    return absl::Status(start.status().code(), absl::StrCat("on node ", node_, ": ", start.status().message()));
+  }
+  return start;
+}
+
+void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier replier) {
+  const Pid stand_in = replier.asker();
+  const absl::StatusOr<std::shared_ptr<const ChildStart>> start = StartOf(request, stand_in);
+  if (!start.ok()) {
+    context().Log().Write(LogSeverity::kWarning, absl::StrCat("does not start a child '", request.label(), "' for ",
+                                                              stand_in.ToString(), ": ", start.status().message()));
+    replier.Reply(start.status());
+    return;
+  }
+  Hosted& hosted = children_[stand_in];
+  hosted.label = request.label();
+  hosted.stop_within =
+      request.has_stop_within_nanos() ? absl::Nanoseconds(request.stop_within_nanos()) : absl::InfiniteDuration();
+  hosted.starting = std::move(replier);
+  SpawnOptions options;
+  options.published_as = request.published_as();
+  options.shutdown_within = hosted.stop_within;
+  options.label = absl::StrCat(request.label(), " (", request.factory(), " for ", stand_in.ToString(), ")");
+  hosted.child = context().SpawnMade(std::move(options).OnOutcome(&ChildHost::Outcome).OnDown(&ChildHost::ChildDown),
+                                     (*start)->make());
+  stand_ins_[hosted.child] = stand_in;
+  hosted.stand_in = context().Monitor(stand_in, &ChildHost::StandInDown);
+}
+
+void ChildHost::AwaitChild(const proto::AwaitHostedChild&, WaitReplier replier) {
+  const auto hosted = children_.find(replier.asker());
+  if (hosted == children_.end()) {
+    replier.Reply(MakeError(ErrorKind::kNoProcess, "that actor has no child here"));
+    return;
+  }
+  hosted->second.waiting = std::move(replier);
+  if (hosted->second.ended.has_value()) Forget(hosted);
+}
+
+void ChildHost::StopChild(const proto::StopHostedChild& request, Replier<google::protobuf::Empty> replier) {
+  const absl::StatusOr<ExitReason> reason = FromProto(request.reason());
+  const auto hosted = children_.find(replier.asker());
+  if (hosted != children_.end() && reason.ok()) context().Exit(hosted->second.child, AsParentsExit(*reason));
+  replier.Reply(reason.ok() ? absl::StatusOr<google::protobuf::Empty>(google::protobuf::Empty()) : reason.status());
+}
+
+ChildHost::Children::iterator ChildHost::FindChild(Pid child) {
+  const auto stand_in = stand_ins_.find(child);
+  return stand_in == stand_ins_.end() ? children_.end() : children_.find(stand_in->second);
+}
+
+void ChildHost::Outcome(const SpawnOutcome& outcome) {
+  const auto hosted = FindChild(outcome.pid);
+  // Of one that failed the Down is next, with the same reason.
+  if (hosted == children_.end() || outcome.kind == SpawnOutcome::Kind::kFailed) return;
+  absl::optional<StartReplier> replier = std::exchange(hosted->second.starting, absl::nullopt);
+  proto::HostedChildStart answer;
+  if (outcome.kind == SpawnOutcome::Kind::kStarted) {
+    *answer.mutable_started() = ToProto(outcome.pid);
+    Log(LogSeverity::kInfo, hosted->second, hosted->first, "started");
+  } else {
+    answer.set_declined(true);
+    stand_ins_.erase(outcome.pid);
+    children_.erase(hosted);
+  }
+  if (replier.has_value()) replier->Reply(std::move(answer));
+  StopWhenAllHaveEnded();
+}
+
+void ChildHost::ChildDown(const Down& down) {
+  const auto hosted = FindChild(down.pid);
+  if (hosted == children_.end()) return;
+  context().CancelTimer(KillTimer(down.pid));
+  Log(down.reason.is_abnormal() ? LogSeverity::kWarning : LogSeverity::kInfo, hosted->second, hosted->first,
+      absl::StrCat("ended: ", down.reason.ToString()));
+  stand_ins_.erase(down.pid);
+  hosted->second.ended = down.reason;
+  if (hosted->second.waiting.has_value() || hosted->second.starting.has_value() || hosted->second.is_orphan) {
+    Forget(hosted);
+  }
+  StopWhenAllHaveEnded();
+}
+
+// Tells who asked; a child that was stopped with its host is one that its node
+// has lost.
+void ChildHost::Forget(Children::iterator hosted) {
+  Hosted gone = std::move(hosted->second);
+  children_.erase(hosted);
+  if (gone.is_orphan) return;
+  const absl::Status stopped = stopping_.has_value() ? StoppingError() : absl::OkStatus();
+  if (gone.starting.has_value()) {
+    proto::HostedChildStart answer;
+    *answer.mutable_failed() = ToProto(*gone.ended);
+    gone.starting->Reply(stopped.ok() ? absl::StatusOr<proto::HostedChildStart>(std::move(answer)) : stopped);
+  } else if (gone.waiting.has_value()) {
+    proto::HostedChildEnd end;
+    *end.mutable_reason() = ToProto(*gone.ended);
+    gone.waiting->Reply(stopped.ok() ? absl::StatusOr<proto::HostedChildEnd>(std::move(end)) : stopped);
+  }
+}
+
+void ChildHost::StandInDown(const Down& down) {
+  const auto hosted = children_.find(down.pid);
+  if (hosted == children_.end()) return;
+  hosted->second.is_orphan = true;
+  hosted->second.starting.reset();
+  hosted->second.waiting.reset();
+  if (hosted->second.ended.has_value()) {
+    children_.erase(hosted);
+  } else if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
+    EndChild(hosted->second,
+             ExitReason::NoConnection(absl::StrCat("the node of its supervisor is lost: ", down.reason.detail())));
+  } else if (IsSudden(down.reason)) {
+    context().Kill(hosted->second.child);
+  } else {
+    EndChild(hosted->second, AsParentsExit(down.reason));  // it was told to stop while the child started
+  }
+}
+
+void ChildHost::EndChild(const Hosted& hosted, const ExitReason& reason) {
+  if (hosted.stop_within <= absl::ZeroDuration()) {
+    context().Kill(hosted.child);
+    return;
+  }
+  context().Exit(hosted.child, reason);
+  if (hosted.stop_within == absl::InfiniteDuration()) return;
+  const absl::Status armed = context().StartTimer(KillTimer(hosted.child), hosted.stop_within,
+                                                  [this, child = hosted.child] { context().Kill(child); });
+  if (!armed.ok()) context().Kill(hosted.child);
+}
+
+void ChildHost::StopAll(const ExitReason& reason) {
+  if (stopping_.has_value()) return;
+  stopping_ = reason;
+  // Before a supervisor hears of an end, and looks for a node to start the child on.
+  context().Unregister(internal::ChildHostName(node_));
+  for (const auto& [stand_in, hosted] : children_) {
+    if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());
+  }
+  StopWhenAllHaveEnded();
+}
+
+void ChildHost::Log(LogSeverity severity, const Hosted& hosted, Pid stand_in, absl::string_view what) {
+  if (!context().Log().Wants(severity)) return;
+  context().Log().Write(severity, absl::StrCat("hosted child '", hosted.label, "' ", hosted.child.ToString(), " of ",
+                                               stand_in.ToString(), " ", what));
+}
+
+}  // namespace
+
+ActorSpec<Ref<Actor>> HostChildren(ActorFactories factories, ChildHostOptions options) {
+  ActorSpec<Ref<Actor>> spec;
+  spec.make = [held = std::make_shared<const ActorFactories>(std::move(factories)),
+               options]() -> std::unique_ptr<Actor> { return std::make_unique<ChildHost>(held, options); };
+  spec.options.label = "child host";
+  spec.options.shutdown_within = absl::InfiniteDuration();  // each child has its own time
+  return spec;
+}
+
+}  // namespace understudy

@@ -1,0 +1,229 @@
+#include "understudy/transport/node_stand_in.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "google/protobuf/empty.pb.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/pending.h"
+#include "understudy/actors/pending_group.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/spawner.h"
+#include "understudy/actors/task.h"
+#include "understudy/proto/child_host.pb.h"
+#include "understudy/transport/child_host_actors.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/ref_proto.h"
+
+namespace understudy::internal {
+namespace {
+
+constexpr absl::Duration kRoomLook = absl::Milliseconds(20);
+
+class NodeStandIn final : public Actor {
+ public:
+  explicit NodeStandIn(NodeChild child) : child_(std::move(child)) {}
+
+  Next Start() override { return Begin(); }
+
+ private:
+  struct Go {};
+  struct Ending {
+    ExitReason reason;
+  };
+
+  // Until the child has started nothing is trapped: an exit ends this actor, and
+  // the host, which watches it, the child.
+  Task<Next> Begin();
+  Next Started(const absl::StatusOr<proto::HostedChildStart>& answer);
+  Task<> Await(const Go&);
+
+  void LinkedExit(const ExitEvent& exit) {
+    if (!exit.reason.is_normal()) PassOnExit(exit.reason);
+  }
+  void ParentExit(const ExitEvent& exit) { PassOnExit(exit.reason); }
+  void StopRequested(const StopRequest& request) { PassOnExit(request.reason); }
+  void PassOnExit(const ExitReason& reason) {
+    understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::ending_].Tell(Ending{reason});
+  }
+  Task<> AskToStop(Ending ending);
+  // For a window of the host's that is full, when thousands ask at once: nobody
+  // has that name.
+  PendingLookup<ChildHostRef> Pause() { return context().Lookup<ChildHostRef>(ChildHostName(""), kRoomLook); }
+
+  // With its children.
+  static bool HostHasEnded(const absl::Status& status) {
+    return IsCalleeExited(status) || IsNoProcess(status) || IsStopping(status) || IsUnanswered(status);
+  }
+  // What an answer of the host that is none says of the child.
+  ExitReason ReasonOf(const absl::Status& status) const;
+  Next Fails(ExitReason reason) {
+    context().Stop(std::move(reason));
+    return standing_;
+  }
+
+  const NodeChild child_;
+  std::string node_;  // that has it
+  ChildHostRef host_;
+  ExitReason lost_;
+  MonitorHandle watch_;
+  Mailbox<"Await", Go> await_{this};
+  Mailbox<"Ending", Ending> ending_{this};
+  Behavior standing_{"standing in", On(await_, &NodeStandIn::Await).Interleaved(),
+                     On(ending_, &NodeStandIn::AskToStop).Interleaved()};
+};
+
+proto::StartHostedChild RequestFor(const NodeChild& child) {
+  proto::StartHostedChild request;
+  request.set_factory(child.factory);
+  if (!child.argument_type.empty()) {
+    request.mutable_argument()->set_type_url(absl::StrCat("type.googleapis.com/", child.argument_type));
+    request.mutable_argument()->set_value(child.argument);
+  }
+  request.set_published_as(child.published_as);
+  request.set_label(child.label);
+  if (child.stop_within != absl::InfiniteDuration()) {
+    request.set_stop_within_nanos(absl::ToInt64Nanoseconds(child.stop_within));
+  }
+  return request;
+}
+
+Task<Next> NodeStandIn::Begin() {
+  // What is there already, in the order of the nodes; then what comes first.
+  ChildHostRef found;
+  for (const std::string& node : child_.nodes) {
+    const auto looking = context().Lookup<ChildHostRef>(ChildHostName(node), absl::ZeroDuration());
+    const absl::StatusOr<ChildHostRef> host = co_await looking;
+    if (!host.ok()) continue;
+    found = *host;
+    node_ = node;
+    break;
+  }
+  if (node_.empty()) {
+    std::vector<Pending<NameRecord>> looking;
+    looking.reserve(child_.nodes.size());
+    for (const std::string& node : child_.nodes) {
+      looking.emplace_back(context().Lookup<ChildHostRef>(ChildHostName(node), child_.connect_within).id());
+    }
+    auto first = FirstGood(looking);
+    const absl::StatusOr<NameRecord> host = co_await first;
+    if (!host.ok()) {
+      co_return Fails(ExitReason::NoConnection(
+          absl::StrCat(child_.nodes.size() == 1 ? "node " : "none of the nodes ", absl::StrJoin(child_.nodes, ", "),
+                       child_.nodes.size() == 1 ? " is not" : " is", " connected and hosts children; waited for ",
+                       absl::FormatDuration(child_.connect_within))));
+    }
+    found = ChildHostRef(host->pid);
+    node_ = host->name.substr(ChildHostName("").size());
+  }
+  if (NodeNameOf(found.pid()) != node_) {
+    co_return Fails(ExitReason::NotPermitted(
+        absl::StrCat("node ", NodeNameOf(found.pid()), " says that it hosts the children of node ", node_)));
+  }
+  host_ = found;
+  while (true) {
+    const auto asking = host_.start().Ask(RequestFor(child_), limits::kAskTimeoutMax);
+    const absl::StatusOr<proto::HostedChildStart> answer = co_await asking;
+    if (!IsFull(answer.status())) co_return Started(answer);
+    const auto pause = Pause();
+    (void)co_await pause;
+  }
+}
+
+Next NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
+  if (!answer.ok()) return Fails(ReasonOf(answer.status()));
+  switch (answer->result_case()) {
+    case proto::HostedChildStart::kStarted: {
+      const absl::StatusOr<Pid> pid = PidFromProto(answer->started(), context().Self());
+      if (!pid.ok()) return Fails(ExitReason::Failed(pid.status()));
+      context().TrapExits(&NodeStandIn::LinkedExit, &NodeStandIn::ParentExit);
+      context().TrapStops(&NodeStandIn::StopRequested);
+      if (child_.on_started != nullptr) child_.on_started(*pid);
+      understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::await_].Tell(Go());
+      return standing_;
+    }
+    case proto::HostedChildStart::kDeclined:
+      return Next::Ignore();
+    case proto::HostedChildStart::kFailed: {
+      const absl::StatusOr<ExitReason> reason = FromProto(answer->failed());
+      return Fails(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
+    }
+    case proto::HostedChildStart::RESULT_NOT_SET:
+      break;
+  }
+  return Fails(ExitReason::Failed(absl::InternalError(
+      absl::StrCat("node ", node_, " does not say what became of the start; it speaks another version"))));
+}
+
+Task<> NodeStandIn::Await(const Go&) {
+  while (true) {
+    const auto waiting = host_.wait().Ask(proto::AwaitHostedChild(), limits::kAskTimeoutMax);
+    const absl::StatusOr<proto::HostedChildEnd> end = co_await waiting;
+    if (IsExpired(end.status())) continue;  // it has lived for a day
+    if (IsFull(end.status())) {
+      const auto pause = Pause();
+      (void)co_await pause;
+      continue;
+    }
+    if (HostHasEnded(end.status())) {
+      // Its Down comes when its name has gone: the next life does not find it again.
+      lost_ = ReasonOf(end.status());
+      watch_ = context().Monitor(host_, [this](const Down&) { context().Stop(lost_); });
+    } else if (!end.ok()) {
+      context().Stop(ReasonOf(end.status()));
+    } else {
+      const absl::StatusOr<ExitReason> reason = FromProto(end->reason());
+      context().Stop(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
+    }
+    co_return;
+  }
+}
+
+Task<> NodeStandIn::AskToStop(Ending ending) {
+  proto::StopHostedChild request;
+  *request.mutable_reason() = ToProto(ending.reason);
+  while (true) {
+    const auto asking = host_.stop().Ask(request, limits::kAskTimeoutMax);
+    const absl::StatusOr<google::protobuf::Empty> answer = co_await asking;
+    if (!IsFull(answer.status())) co_return;  // the end itself is awaited, and a host that is gone noticed there
+    const auto pause = Pause();
+    (void)co_await pause;
+  }
+}
+
+ExitReason NodeStandIn::ReasonOf(const absl::Status& status) const {
+  if (IsNotPermitted(status)) return ExitReason::NotPermitted(status.message());
+  if (IsNoConnection(status)) return ExitReason::NoConnection(absl::StrCat("node ", node_, ": ", status.message()));
+  if (HostHasEnded(status)) {
+    return ExitReason::NoConnection(absl::StrCat("node ", node_, " hosts no children any more: ", status.message()));
+  }
+  return ExitReason::Failed(status);
+}
+
+}  // namespace
+
+absl::StatusOr<std::function<std::unique_ptr<Actor>()>> NodeStandInMaker(const NodeChild& child) {
+  if (child.nodes.empty()) return absl::InvalidArgumentError("a child on another node needs the name of one");
+  for (const std::string& node : child.nodes) {
+    if (absl::Status valid = ValidateNodeName(node); !valid.ok()) return valid;
+  }
+  return [child]() -> std::unique_ptr<Actor> { return std::make_unique<NodeStandIn>(child); };
+}
+
+}  // namespace understudy::internal
