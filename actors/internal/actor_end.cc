@@ -208,7 +208,7 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
     for (const auto& [watcher, id] : rare_->links.watchers()) {
       Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
       if (watcher == parent() && id == heirs_monitor && !estate.empty()) {
-        down.payload = Payload::Of(std::move(estate));
+        down.payload = Payload::Of(std::exchange(estate, Estate()));
       }
       system().Post(std::move(down));
     }
