@@ -30,7 +30,7 @@ std::exception_ptr Caught(F&& code) {
 
 // Runs `code`, then `on_thrown` with the exception that left it, if one has.
 template <class F, class G>
-ABSL_ATTRIBUTE_ALWAYS_INLINE void Guarded(F&& code, G&& on_thrown) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Guarded(F&& code, [[maybe_unused]] G&& on_thrown) {
 #if defined(__cpp_exceptions)
   try {
     std::forward<F>(code)();
