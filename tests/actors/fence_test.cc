@@ -2,6 +2,7 @@
 // seeded executor, and on real threads, where it waits for its test.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -200,10 +201,28 @@ TEST(FenceTest, OnRealThreadsToo) {
   EXPECT_THAT(seen->notes, ::testing::IsSupersetOf(AfterItsDeath()));
 }
 
+// Has not answered yet.
+class Silent final : public Actor {
+ public:
+  Mailbox<"work", Call<Work, int>> work{this};
+  explicit Silent(absl::Notification* asked) : asked_(asked) {}
+  Next Start() override { return keeping_silent_; }
+
+ private:
+  void DoWork(const Work& /*work*/, Replier<int> replier) {
+    replier_ = std::move(replier);
+    asked_->Notify();
+  }
+
+  absl::Notification* const asked_;
+  std::optional<Replier<int>> replier_;
+  Behavior keeping_silent_{"keeping silent", On(work, &Silent::DoWork)};
+};
+
 // Waits for ever, with what does not let go in its frame.
 class Keeper final : public Actor {
  public:
-  Mailbox<"wait", Ref<Hog>> wait{this};
+  Mailbox<"wait", Ref<Silent>> wait{this};
   explicit Keeper(std::function<void()> let_go) : let_go_(std::move(let_go)) {}
   Next Start() override { return keeping_; }
 
@@ -212,9 +231,9 @@ class Keeper final : public Actor {
     ~Kept() { let_go(); }
     const std::function<void()> let_go;
   };
-  Task<> Wait(Ref<Hog> hog) {
+  Task<> Wait(Ref<Silent> silent) {
     const Kept kept{let_go_};
-    auto asked = hog[&Hog::work].Ask({}, absl::Hours(1));
+    auto asked = silent[&Silent::work].Ask({}, absl::Hours(1));
     (void)co_await asked;
   }
 
@@ -223,28 +242,19 @@ class Keeper final : public Actor {
 };
 
 TEST(FenceTest, AnIdleActorThatIsKilledIsFencedWhenWhatItDestroysDoesNotEnd) {
-  auto seen = std::make_shared<Seen>();
   absl::Notification asked;
-  absl::Notification let_hog_go;
   absl::Notification let_keeper_go;
   {
     ActorSystem system;
-    const Ref<Client> client = system.Spawn<Client>(seen, nullptr);
-    const Ref<Hog> hog = system.Spawn<Hog>(
-        [&] {
-          asked.Notify();
-          let_hog_go.WaitForNotification();
-        },
-        client[&Client::from_hog], std::make_shared<Seen>());
+    const Ref<Silent> silent = system.Spawn<Silent>(&asked);
     const Ref<Keeper> keeper = system.Spawn<Keeper>([&] { let_keeper_go.WaitForNotification(); });
-    keeper[&Keeper::wait].Tell(hog);
+    keeper[&Keeper::wait].Tell(silent);
     asked.WaitForNotification();  // the keeper awaits the answer, or is about to
     system.Kill(keeper.pid());
     const absl::StatusOr<ExitReason> ended = system.AwaitEnd(keeper.pid(), absl::Minutes(1));
     EXPECT_TRUE(ended.ok() && ended->handler_running()) << (ended.ok() ? ended->ToString() : ended.status().ToString());
     EXPECT_EQ(system.fenced_actors(), 1);
     let_keeper_go.Notify();
-    let_hog_go.Notify();
     EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
     EXPECT_EQ(system.fenced_actors(), 0);
     EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
