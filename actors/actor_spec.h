@@ -137,13 +137,13 @@ class SpawnsActors {
   }
   template <Spawnable S>
   typename S::RefType Spawn(const S& spec) {
-    const ActorSpec<typename S::RefType> made = spec;
+    const ActorSpec<typename S::RefType>& made = spec;
     return typename S::RefType(self().SpawnMade(made.options, made.make));
   }
   // The same recipe with other options.
   template <Spawnable S>
   typename S::RefType Spawn(SpawnOptions options, const S& spec) {
-    const ActorSpec<typename S::RefType> made = spec;
+    const ActorSpec<typename S::RefType>& made = spec;
     return typename S::RefType(self().SpawnMade(std::move(options), made.make));
   }
 

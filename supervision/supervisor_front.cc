@@ -61,7 +61,7 @@ void PlanSupervisor::HandStart(std::string id, std::shared_ptr<const ChildStart>
   const understudy::Ref<PlanSupervisor> shard(ShardOf(id).pid());
   HandedStart handed{std::move(id), std::move(start), std::move(answer)};
   const absl::Status sent = shard[&PlanSupervisor::handed_start].Send(std::move(handed));
-  if (!sent.ok()) std::move(handed.answer)(sent);  // refused: it is still ours
+  if (!sent.ok()) std::move(handed.answer)(sent);  // NOLINT(bugprone-use-after-move): refused, it is still ours
 }
 
 // The shards one after another, so that no answer is of more than one.
@@ -85,10 +85,11 @@ Task<absl::StatusOr<Children>> PlanSupervisor::ListShards(WhichChildren query) {
 
 Task<absl::StatusOr<ChildCounts>> PlanSupervisor::TallyShards(CountChildren query) {
   std::vector<Pending<ChildCounts>> asked;
+  asked.reserve(shards_.size());
   for (const SupervisorRef& shard : shards_) {
     asked.push_back(shard.count_children().Ask(query, limits::kAskTimeoutMax));
   }
-  auto all = All(std::move(asked));
+  auto all = All(asked);
   const std::vector<absl::StatusOr<ChildCounts>> answers = co_await all;
   ChildCounts sum;
   for (const absl::StatusOr<ChildCounts>& part : answers) {
@@ -113,6 +114,7 @@ Task<absl::StatusOr<ChildDone>> PlanSupervisor::TerminateInShards(TerminateChild
   if (request.id.empty()) {
     const HandedTermination handed{request.pid};
     std::vector<Pending<ChildDone>> asked;
+    asked.reserve(shards_.size());
     for (const SupervisorRef& shard : shards_) {
       const understudy::Ref<PlanSupervisor> plan(shard.pid());
       asked.push_back(plan[&PlanSupervisor::handed_termination].Ask(handed, limits::kAskTimeoutMax));
@@ -133,10 +135,11 @@ Task<absl::StatusOr<Subscribed>> PlanSupervisor::SubscribeToShards(Subscribe req
   absl::StatusOr<Subscribed> here = AddSubscriber(request);
   if (!here.ok()) co_return here;
   std::vector<Pending<Subscribed>> asked;
+  asked.reserve(shards_.size());
   for (const SupervisorRef& shard : shards_) {
     asked.push_back(shard.subscribe().Ask(request, limits::kAskTimeoutMax));
   }
-  auto all = All(std::move(asked));
+  auto all = All(asked);
   const std::vector<absl::StatusOr<Subscribed>> answers = co_await all;
   for (const absl::StatusOr<Subscribed>& answer : answers) {
     if (!answer.ok()) co_return answer;
