@@ -21,11 +21,13 @@ Actor::Actor() : context_(internal::MailboxHost::Constructing().core()) {}
 
 void Actor::Become(const Behavior& behavior) {
   UNDERSTUDY_CHECK(behavior.table() != nullptr, "Become of a behavior that was never built");
+  context_.core().CheckTurn();
   const internal::KernelCode kernel;
   if (!kernel.is_fenced()) context_.core().Become(behavior.table());
 }
 
 Failure Actor::Fail(absl::Status status) {
+  context_.core().CheckTurn();
   const internal::KernelCode kernel;
   if (!kernel.is_fenced()) context_.core().Fail(status);
   return Failure(std::move(status));

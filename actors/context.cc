@@ -16,15 +16,11 @@
 namespace understudy {
 namespace {
 
-// A call of the actor's own code into the kernel. Debug builds CHECK that this
-// thread runs the actor's turn. After it was fenced nothing has an effect, nor
-// while its suspended handlers are destroyed.
+// A call of the actor's own code into the kernel, in its turn. After it was
+// fenced nothing has an effect, nor while its suspended handlers are destroyed.
 class OwnersCall : public internal::KernelCode {
  public:
-  explicit OwnersCall(const internal::ActorCore& core) {
-    UNDERSTUDY_DCHECK(internal::ThisTurn().actor == &core, "context() of ", core.self().ToString(),
-                      " is used outside its turn");
-  }
+  explicit OwnersCall(const internal::ActorCore& core) { core.CheckTurn(); }
 };
 
 }  // namespace
@@ -49,17 +45,32 @@ void Lease::End() {
 
 Pid Context::Self() const { return core_.self(); }
 Pid Context::Parent() const { return core_.parent(); }
-MonotonicTime Context::Now() const { return core_.system().clock().Now(); }
-absl::Time Context::WallNow() const { return core_.system().clock().WallNow(); }
-Random& Context::Random() { return core_.random(); }
-LogSink& Context::Log() { return core_.system().log(); }
+MonotonicTime Context::Now() const {
+  core_.CheckTurn();
+  return core_.system().clock().Now();
+}
+absl::Time Context::WallNow() const {
+  core_.CheckTurn();
+  return core_.system().clock().WallNow();
+}
+Random& Context::Random() {
+  const OwnersCall call(core_);
+  return core_.random();
+}
+LogSink& Context::Log() {
+  core_.CheckTurn();
+  return core_.system().log();
+}
 
 Pid Context::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   const OwnersCall call(core_);
   if (call.is_refused()) return Pid();
   return core_.SpawnChild(std::move(options), std::move(make));
 }
-Spawner* Context::Spawner() { return core_.system().spawner(); }
+Spawner* Context::Spawner() {
+  core_.CheckTurn();
+  return core_.system().spawner();
+}
 
 void Context::LinkPid(Pid pid) {
   const OwnersCall call(core_);
@@ -181,6 +192,9 @@ void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::M
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.WatchName(name, std::move(handler));
 }
-std::vector<MailboxSignature> Context::Mailboxes() const { return core_.Signatures(); }
+std::vector<MailboxSignature> Context::Mailboxes() const {
+  core_.CheckTurn();
+  return core_.Signatures();
+}
 
 }  // namespace understudy

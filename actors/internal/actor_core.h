@@ -64,6 +64,10 @@ class ActorCore final : public CellOwner {
   static ActorCore& OfThisTurn();
   // Null when `pid` is not the actor of this turn.
   static ActorCore* OfThisTurn(Pid pid);
+  // In debug builds CHECKs that this thread runs its turn.
+  void CheckTurn() const {
+    UNDERSTUDY_DCHECK(ThisTurn().actor == this, "context() of ", self().ToString(), " is used outside its turn");
+  }
 
   // Of the turn that runs on this thread: its own.
   SystemCore& system() { return *ThisTurn().system; }

@@ -42,6 +42,7 @@ struct Event {
   uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
   MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
   bool is_sent_exit = false;                                   // kExit, kParentExit: by Exit, for which no room is kept
+  bool is_tied_exit = false;                                   // kParentExit: of SpawnLink::kOneWay
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
   Payload payload;

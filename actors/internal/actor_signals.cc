@@ -86,6 +86,7 @@ bool ActorCore::EndsLink(Pid peer) {
 }
 
 void ActorCore::OnExitSignal(const Signal& signal) {
+  const bool was_tied = is_tied_to_parent_;
   if (signal.is_link && !EndsLink(signal.from)) return;
   const bool from_parent = !parent().is_null() ? signal.from == parent() : signal.from.is_null();
   if (rare_ == nullptr || !rare_->traps_exits) {
@@ -97,6 +98,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
       .is_sent_exit = !signal.is_link,
+      .is_tied_exit = was_tied && !is_tied_to_parent_,
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
@@ -215,19 +217,22 @@ void ActorCore::Link(Pid peer) {
 }
 
 void ActorCore::Unlink(Pid peer) {
-  const bool takes_back = std::any_of(rare().events.begin(), rare().events.end(), [&](const Event& event) {
-    return event.kind == Event::Kind::kParentExit && event.peer == peer;
-  });
-  if (takes_back) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
+  bool takes_back = false;
+  bool stays = false;
   rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
                                      [&](Event& event) {
-                                       const bool is_exit =
-                                           event.kind == Event::Kind::kExit || event.kind == Event::Kind::kParentExit;
-                                       if (!is_exit || event.peer != peer) return false;
+                                       const bool is_parents = event.kind == Event::Kind::kParentExit;
+                                       if (!(is_parents || event.kind == Event::Kind::kExit)) return false;
+                                       if (event.peer != peer || event.is_tied_exit) {
+                                         stays = stays || is_parents;
+                                         return false;
+                                       }
                                        if (event.is_sent_exit) TakeSentExit(event);
+                                       takes_back = takes_back || is_parents;
                                        return true;
                                      }),
                       rare().events.end());
+  if (takes_back && !stays) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }

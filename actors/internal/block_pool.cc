@@ -39,14 +39,9 @@ struct Returner {
   bool is_made = true;
 };
 
-void ReturnAtExit() {
-  static thread_local Returner returner;
-  (void)returner.is_made;
-}
-
 // A batch from the shared list, or new memory.
 BlockBatch TakeBatch(size_t units) {
-  ReturnAtExit();
+  ReturnBlocksAtExit();
   SharedLists& shared = Shared();
   {
     absl::MutexLock lock(&shared.mu);
@@ -68,13 +63,18 @@ BlockBatch TakeBatch(size_t units) {
 }
 
 void GiveBatch(size_t units, BlockBatch batch) {
-  ReturnAtExit();
+  ReturnBlocksAtExit();
   SharedLists& shared = Shared();
   absl::MutexLock lock(&shared.mu);
   shared.batches[units].push_back(batch);
 }
 
 }  // namespace
+
+void ReturnBlocksAtExit() {
+  static thread_local Returner returner;
+  (void)returner.is_made;
+}
 
 void FillBlocks(size_t units) {
   BlockBatch& spare = thread_blocks.spare[units];

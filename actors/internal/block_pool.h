@@ -52,6 +52,10 @@ struct ThreadBlocks {
 };
 inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_model("initial-exec"))) = {};
 
+// This thread's blocks go to the others when it ends. A thread that only frees
+// a few must be told; one that allocates, or fills a list, is anyway.
+void ReturnBlocksAtExit();
+
 // The slow parts: this thread's list is empty, or full.
 void FillBlocks(size_t units);
 void SpareBlocks(size_t units);

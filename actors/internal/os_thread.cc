@@ -6,10 +6,12 @@
 
 #include "absl/functional/any_invocable.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/block_pool.h"
 
 namespace understudy::internal {
 
 void* OsThread::Main(void* thread) {
+  ReturnBlocksAtExit();
   static_cast<OsThread*>(thread)->body_();
   return nullptr;
 }

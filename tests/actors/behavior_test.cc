@@ -294,6 +294,43 @@ TEST_F(BehaviorTest, EachRankIsServedWithinTheBound) {
   EXPECT_EQ(place + 1, 2 * Ranked::kQuota + 1);
 }
 
+// Becomes its other behaviour with each high message.
+class Turning final : public Actor {
+ public:
+  Mailbox<"high", int> high{this};
+  Mailbox<"low", int> low{this};
+  Mailbox<"open", int> open{this};
+  explicit Turning(Channel<std::string> out) : out_(out) {}
+  Next Start() override {
+    return Behavior("closed", On(open, [this](int) { return left_; }));
+  }
+
+ private:
+  Behavior left_{"left", On(high, &Turning::GoRight).Rank(1).Quota(1), On(low, &Turning::Low).Quota(1)};
+  Behavior right_{"right", On(high, &Turning::GoLeft).Rank(1).Quota(1), On(low, &Turning::Low).Quota(1)};
+  void GoRight(int n) {
+    out_.Tell(absl::StrCat("h", n));
+    Become(right_);
+  }
+  void GoLeft(int n) {
+    out_.Tell(absl::StrCat("h", n));
+    Become(left_);
+  }
+  void Low(int n) { out_.Tell(absl::StrCat("l", n)); }
+
+  Channel<std::string> out_;
+};
+
+TEST_F(BehaviorTest, NoRankStarvesWhereEachMessageChangesTheBehaviour) {
+  // semantics 2.8
+  Probe<std::string> out(system());
+  Ref<Turning> turning = system().Spawn<Turning>(out.channel());
+  for (int n = 1; n <= 4; ++n) turning[&Turning::high].Tell(n);
+  for (int n = 1; n <= 2; ++n) turning[&Turning::low].Tell(n);
+  turning[&Turning::open].Tell(1);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("h1", "l1", "h2", "l2", "h3", "h4"));
+}
+
 TEST_F(BehaviorTest, WithinARankTheOrderOfArrivalHoldsAcrossMailboxes) {
   // semantics 1.3
   Probe<std::string> out(system());

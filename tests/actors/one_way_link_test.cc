@@ -121,6 +121,21 @@ TEST_F(OneWayLinkTest, UnlinkDoesNotUndoIt) {
   EXPECT_THAT(notes_, IsEmpty());
 }
 
+TEST_F(OneWayLinkTest, UnlinkDoesNotTakeTheExitBackThatWaits) {
+  Start(TrapAll);
+  RunTask(child_, [this](Script& self) -> Task<> {
+    auto looking = self.context().Lookup<Ref<Script>>("nobody", absl::Seconds(1));
+    (void)co_await looking;
+    self.context().Unlink(parent_);
+  });
+  Exit(parent_, kFailed);
+  EXPECT_THAT(childs_notes_, IsEmpty()) << "it waits for the handler";
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(childs_notes_, ElementsAre(absl::StrCat("parent ", kFailed.ToString())));
+  system().Advance(absl::Minutes(1));
+  EXPECT_FALSE(IsAlive(child_)) << "its time to stop has passed";
+}
+
 TEST(OneWayLinkSeedsTest, WhoeverEndsFirstNobodyIsLeftAndEachEndIsToldOnce) {
   ForEachSeed(100, [](uint64_t seed) {
     TestSystem system(seed);
