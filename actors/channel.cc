@@ -50,6 +50,13 @@ ActorCore& OwnerOf(PendingId pending) {
   return *core;
 }
 
+// Where calls are watched: a Replier in the message goes to `to`.
+ABSL_ATTRIBUTE_NOINLINE bool AcceptWatched(const CurrentTurn& turn, ActorCell& cell, Pid to, uint32_t mailbox,
+                                           const MessageType& type, const void* value, Handing handing) {
+  const CallWatch::Handing goes_to(to);
+  return cell.AcceptPlain(turn, to, mailbox, type, value, handing);
+}
+
 // Whatever SendTell does not do at once.
 ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, Pid to, uint32_t mailbox,
                                                  const MessageType& type, const void* value, Handing handing) {
@@ -70,9 +77,14 @@ absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const v
   const CurrentTurn& turn = ThisTurn();
   if (ABSL_PREDICT_FALSE(IsRefused(turn))) return RefusedError();
   SystemCore* const system = turn.system;
-  if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to) && system->call_watch() == nullptr)) {
+  if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to))) {
     ActorCell* const cell = system->CellOf(to);
-    if (cell != nullptr && cell->AcceptPlain(turn, to, mailbox, type, value, handing)) return absl::OkStatus();
+    if (ABSL_PREDICT_FALSE(cell == nullptr)) return SendAnyTell(turn, to, mailbox, type, value, handing);
+    if (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)) {
+      if (AcceptWatched(turn, *cell, to, mailbox, type, value, handing)) return absl::OkStatus();
+    } else if (cell->AcceptPlain(turn, to, mailbox, type, value, handing)) {
+      return absl::OkStatus();
+    }
   }
   return SendAnyTell(turn, to, mailbox, type, value, handing);
 }
