@@ -20,7 +20,8 @@
 // A child is a class and its arguments, which are copied at each start; or a
 // factory, which is called in each new child's turn; or an ActorSpec, another
 // builder included; or a pool (pool.h) and its PoolOptions; or a binary to run
-// as a process of its own.
+// as a process of its own, "ledger_node" beside this program or a `data` binary
+// as Bazel names it, "app/ledger_node".
 //
 // Builders are copyable values; each call changes and gives the builder.
 // Any thread.

@@ -97,7 +97,8 @@ struct RestartBudget {
 
 // A child that is an operating-system process, and a node, of its own.
 struct ProcessSpec {
-  // A path; a name without a slash is searched beside this program's binary.
+  // A path; one that begins with neither / nor . is looked for beside this
+  // program, and in its runfiles (FindBinary of actors/os_process.h).
   std::string binary;
   std::vector<std::string> arguments;
   // Added to the environment of this process.
