@@ -38,7 +38,8 @@ struct ProcessChild {
   std::vector<std::pair<std::string, std::string>> environment;
   // The name of its node: a DNS label.
   std::string node_name;
-  // From asking it to stop to SIGTERM, and from there to SIGKILL.
+  // From asking it to stop to SIGTERM, and from there to SIGKILL; infinite:
+  // neither.
   absl::Duration stop_within = absl::Seconds(5);
   ProcessLimits limits;
 };

@@ -196,6 +196,20 @@ TEST_F(BuildersTest, AProcessChildIsStartedThroughTheSpawnerAndRestartedByItsSta
   EXPECT_THAT(told_, ElementsAre("ledger: started", "ledger: exited", "ledger: is restarted", "ledger: started"));
 }
 
+TEST_F(BuildersTest, AProcessIsSignalledByTheTimeThatItHasToStop) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  system_.Spawn(OneForOne()
+                    .Child("a", PermanentProcess("b").ShutdownWithin(absl::Seconds(8)))
+                    .Child("b", PermanentProcess("b").ShutdownWithoutLimit())
+                    .Child("c", PermanentProcess("b")));
+  system_.RunUntilIdle();
+  ASSERT_EQ(spawner.asked.size(), 3u);
+  EXPECT_EQ(spawner.asked[0].stop_within, absl::Seconds(4));
+  EXPECT_EQ(spawner.asked[1].stop_within, absl::InfiniteDuration());
+  EXPECT_EQ(spawner.asked[2].stop_within, absl::Seconds(2.5));
+}
+
 TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
