@@ -430,6 +430,7 @@ SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
   options.start_within = child.start_within;
   options.shutdown_within = ShutdownOf(child).LongestStop();
   options.label = child.id;
+  if (child.start != nullptr) options.thread = child.start->thread();
   if (child.start != nullptr && !child.start->label().empty()) {
     options.label.reserve(child.id.size() + child.start->label().size() + 3);
     options.label.append(" (").append(child.start->label()).push_back(')');

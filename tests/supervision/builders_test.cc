@@ -24,6 +24,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -105,17 +106,52 @@ TEST_F(BuildersTest, AClassAFactoryASpecAndATreeAreStartedAlike) {
                     .Child("factory", Permanent(factory))
                     .Child("spec", Permanent(MakeActorSpec<Worker>(std::string("spec"), journal_)))
                     .Child("tree", Permanent(RestForOne().Child("leaf", A("leaf"))))
-                    .Child("type", Permanent(MakeSupervisor(OneForOne().Child("deep", A("deep")).spec()))));
+                    .Child("data", Permanent(OneForOne().Child("deep", A("deep")).spec())));
   system_.RunUntilIdle();
   EXPECT_EQ(journal_->Take(), "start class, start made, start spec, start leaf, start deep");
 }
 
-TEST_F(BuildersTest, TheNamesOfASpecAreKept) {
+TEST_F(BuildersTest, TheOptionsOfASpecAreKept) {
   auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
+  EXPECT_FALSE(Permanent(spec).Spec("a").shutdown.has_value());
   spec.options.registered_as = "book";
+  spec.options.published_as = "books";
   spec.options.start_within = kSoon;
-  EXPECT_EQ(Permanent(spec).Spec("a").registered_as, "book");
-  EXPECT_EQ(Permanent(spec).Spec("a").start_within, kSoon);
+  spec.options.shutdown_within = absl::Seconds(60);
+  spec.options.thread = SpawnThread::kOwn;
+  const ChildSpec child = Permanent(spec).Spec("a");
+  EXPECT_EQ(child.registered_as, "book");
+  EXPECT_EQ(child.published_as, "books");
+  EXPECT_EQ(child.start_within, kSoon);
+  EXPECT_EQ(child.shutdown, ChildShutdown::Within(absl::Seconds(60)));
+  EXPECT_EQ(child.start->thread(), SpawnThread::kOwn);
+  EXPECT_EQ(child.start->label(), spec.options.label);
+  spec.options.shutdown_within = absl::InfiniteDuration();
+  EXPECT_EQ(Permanent(spec).Spec("a").shutdown, ChildShutdown::Infinity());
+}
+
+TEST_F(BuildersTest, WhatIsASupervisorsOwnIsNotASpecs) {
+  auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
+  spec.options.link = SpawnLink::kUnlinked;
+  EXPECT_DEATH((void)Permanent(spec), "an ActorSpec that is a child has no link, handlers or estate of its own");
+}
+
+TEST_F(BuildersTest, ASupervisorSpecIsASupervisorLikeItsBuilder) {
+  auto slow = std::make_shared<Manner>();
+  slow->stop_takes = absl::Seconds(8);
+  const SupervisorSpec inner =
+      OneForOne().Child("a", Permanent<Worker>("a", journal_, slow).ShutdownWithin(absl::Seconds(20))).spec();
+  const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child("inner", Transient(inner)));
+  system_.RunUntilIdle();
+  EXPECT_EQ(system_.Ask(root.count_children(), CountChildren(), kSoon)->supervisors, 1);
+  EXPECT_THAT(told_, ElementsAre("a: started", "inner: started"));
+  journal_->Take();
+  system_.RequestStop(root.pid(), ExitReason::Shutdown());
+  system_.Advance(absl::Seconds(30));
+  EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "it has 20 s";
+  const SupervisorSpec bad{.children = {{.id = ""}}};
+  EXPECT_THAT(std::string(OneForOne().Child("inner", Temporary(bad)).Validate().message()),
+              HasSubstr("child 'inner' / child number 1: id: is empty"));
 }
 
 TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
