@@ -178,13 +178,14 @@ TEST_F(BuildersTest, NodeNamedOnAWorkerIsAnError) {
             "error in the supervision tree: child 'a': process: given for a worker; only a process has one");
 }
 
-TEST_F(BuildersTest, AWorkerOfDataAloneCannotStart) {
+TEST_F(BuildersTest, AWorkerOfDataAloneIsToldBeforeAnythingStarts) {
   auto life = std::make_shared<RootLife>();
-  system_.Spawn<Launcher>(MakeSupervisor({.children = {{.id = "a"}}}), life);
+  SupervisorSpec spec = OneForOne().Child("a", A()).spec();
+  spec.children.push_back({.id = "b"});
+  system_.Spawn<Launcher>(MakeSupervisor(spec), life);
   system_.RunUntilIdle();
-  EXPECT_EQ(life->end().ToString(),
-            "Failed(FAILED_PRECONDITION: child 'a' could not start); because of Failed(FAILED_PRECONDITION: child 'a' "
-            "has nothing to start: no ChildSpec::start)");
+  EXPECT_EQ(journal_->Take(), "");
+  EXPECT_THAT(life->end().ToString(), HasSubstr("child 'b': start: is missing: what makes the actor?"));
 }
 
 // ---- Process children.
@@ -244,6 +245,22 @@ TEST_F(BuildersTest, AProcessIsSignalledByTheTimeThatItHasToStop) {
   EXPECT_EQ(spawner.asked[0].stop_within, absl::Seconds(4));
   EXPECT_EQ(spawner.asked[1].stop_within, absl::InfiniteDuration());
   EXPECT_EQ(spawner.asked[2].stop_within, absl::Seconds(2.5));
+}
+
+TEST_F(BuildersTest, APoolsProcessesHaveTheirIdsAsNodeNames) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  auto pool = std::make_shared<PoolSpec>();
+  pool->child = TemporaryProcess("b").Spec("job");
+  const SupervisorSpec spec{.pool = pool};
+  const SupervisorRef root = system_.Spawn(MakeSupervisor(spec));
+  for (const char* id : {"", "", "mine"}) {
+    const auto started = system_.Ask(root.start_member(), StartMember{id}, kSoon);
+    EXPECT_TRUE(started.ok()) << started.status();
+  }
+  EXPECT_EQ(journal_->Take(), "start job-1, start job-2, start mine");
+  EXPECT_THAT(system_.Ask(root.start_member(), StartMember{"no node"}, kSoon).status().message(),
+              HasSubstr("'no node' cannot be a node's name"));
 }
 
 TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {

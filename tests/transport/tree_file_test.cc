@@ -444,6 +444,19 @@ TEST(TreeText, IsWhatPeopleWrite) {
             "}\n");
 }
 
+TEST(TreeText, ATemplateThatNoClassOfAPoolMakesCannotBeWritten) {
+  auto pool = std::make_shared<PoolSpec>();
+  pool->child = {.id = "job", .kind = ChildKind::kProcess, .process = ProcessSpec{.binary = "b"}};
+  const SupervisorSpec inner{.pool = pool};
+  const SupervisorSpec tree{.children = {{.id = "jobs",
+                                          .kind = ChildKind::kSupervisor,
+                                          .subtree = std::make_shared<const SupervisorSpec>(inner),
+                                          .factory = FactoryCall{.name = "speakers"}}}};
+  EXPECT_EQ(TreeText(tree).status(),
+            absl::InvalidArgumentError("child 'jobs' / child 'job': a pool in a file has a class that makes its "
+                                       "children, so that its template cannot be written"));
+}
+
 TEST(TreeText, NamesTheChildrenThatNoFactoryMakes) {
   SupervisorSpec inner{.children = {{.id = "x"}}};
   const SupervisorSpec tree{
