@@ -356,25 +356,6 @@ class OsProcess::Watcher {
   std::map<int, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
 };
 
-absl::StatusOr<std::string> FindBinary(absl::string_view binary) {
-  if (binary.empty() || absl::StrContains(binary, '\0')) {
-    return absl::InvalidArgumentError("a process needs the path of its binary; it is empty or contains a NUL");
-  }
-  if (absl::StrContains(binary, '/')) return std::string(binary);
-  std::array<char, PATH_MAX> self;
-  const ssize_t bytes = readlink("/proc/self/exe", self.data(), self.size());
-  if (bytes <= 0 || bytes == static_cast<ssize_t>(self.size())) {
-    return absl::NotFoundError(absl::StrCat("cannot start '", binary, "': this program's own path is not known"));
-  }
-  const absl::string_view own_path(self.data(), static_cast<size_t>(bytes));
-  const absl::string_view folder = own_path.substr(0, own_path.rfind('/') + 1);
-  std::string path = absl::StrCat(folder, binary);
-  if (access(path.c_str(), F_OK) != 0) {
-    return absl::NotFoundError(absl::StrCat("cannot start '", binary, "': it is not beside this program, in ", folder));
-  }
-  return path;
-}
-
 ExitReason ExitReasonOfWaitStatus(int wait_status, absl::string_view note) {
   if (WIFSIGNALED(wait_status)) return ExitReason::OsSignal(WTERMSIG(wait_status), note);
   const int code = WEXITSTATUS(wait_status);

@@ -40,7 +40,7 @@
 namespace understudy {
 
 struct OsProcessSpec {
-  // A path; a name without a slash is searched beside this program's binary.
+  // See FindBinary.
   std::string binary;
   // Without the program's own name.
   std::vector<std::string> arguments;
@@ -52,7 +52,15 @@ struct OsProcessSpec {
   ProcessLimits limits;
 };
 
-// The path that `binary` means in a spec. NotFound says where it was looked for.
+// The path that `binary` means in a spec: itself, when it begins with /, ./ or
+// ../. Any other is a path as Bazel writes it ("app/ledger_node"), and the first
+// of these that is a file:
+//   1. beside this program's own file;
+//   2. in the runfiles $RUNFILES_DIR, then $TEST_SRCDIR, then those beside this
+//      program, PROGRAM.runfiles; in each in the folder of $TEST_WORKSPACE, then
+//      in every folder there, by name: a workspace each.
+// NotFound says where it was looked for. Reads the environment, which nobody may
+// change meanwhile.
 [[nodiscard]] absl::StatusOr<std::string> FindBinary(absl::string_view binary);
 
 // What a wait status is as an exit reason: exit code 0 is Normal, another code

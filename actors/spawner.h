@@ -30,14 +30,16 @@ class Actor;
 // An operating-system process with a node of its own (its main calls
 // Node::FromParent).
 struct ProcessChild {
-  // A path; a name without a slash is searched beside this program's binary.
+  // A path; one that begins with neither / nor . is looked for beside this
+  // program, and in its runfiles (FindBinary of actors/os_process.h).
   std::string binary;
   std::vector<std::string> arguments;
   // Added to the environment of this process.
   std::vector<std::pair<std::string, std::string>> environment;
   // The name of its node: a DNS label.
   std::string node_name;
-  // From asking it to stop to SIGTERM, and from there to SIGKILL.
+  // From asking it to stop to SIGTERM, and from there to SIGKILL; infinite:
+  // neither.
   absl::Duration stop_within = absl::Seconds(5);
   ProcessLimits limits;
 };

@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/check.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/pool.h"
@@ -46,20 +47,27 @@ ChildBuilder& ChildBuilder::ConnectWithin(absl::Duration time) {
 namespace internal {
 
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options) {
+  UNDERSTUDY_CHECK(
+      options.link == SpawnLink::kLinked && options.held_until_gone == nullptr && options.outcome_handler == nullptr &&
+          options.down_handler == nullptr && options.estate == nullptr,
+      "an ActorSpec that is a child has no link, handlers or estate of its own: these are its supervisor's");
   ChildSpec spec;
   spec.restart = restart;
   spec.registered_as = options.registered_as;
   spec.published_as = options.published_as;
   spec.start_within = options.start_within;
-  spec.start = std::make_shared<const ChildStart>(std::move(make), options.label);
+  if (options.shutdown_within != SpawnOptions().shutdown_within) {
+    spec.shutdown = ChildShutdown::Within(options.shutdown_within);
+  }
+  spec.start = std::make_shared<const ChildStart>(std::move(make), options.label, options.thread);
   return ChildBuilder(std::move(spec));
 }
 
-ChildBuilder SupervisorOf(RestartType restart, const SupervisorBuilder& builder) {
+ChildBuilder SupervisorOf(RestartType restart, SupervisorSpec tree) {
   ChildSpec spec;
   spec.kind = ChildKind::kSupervisor;
   spec.restart = restart;
-  spec.subtree = std::make_shared<const SupervisorSpec>(builder.spec());
+  spec.subtree = std::make_shared<const SupervisorSpec>(std::move(tree));
   return ChildBuilder(std::move(spec));
 }
 

@@ -18,9 +18,10 @@
 // of the tree are told by Validate(), all at once, and fail the start.
 //
 // A child is a class and its arguments, which are copied at each start; or a
-// factory, which is called in each new child's turn; or an ActorSpec, another
-// builder included; or a pool (pool.h) and its PoolOptions; or a binary to run
-// as a process of its own.
+// factory, which is called in each new child's turn; or an ActorSpec; or a tree,
+// a builder or a SupervisorSpec; or a pool (pool.h) and its PoolOptions; or a binary to run
+// as a process of its own, "ledger_node" beside this program or a `data` binary
+// as Bazel names it, "app/ledger_node".
 //
 // Builders are copyable values; each call changes and gives the builder.
 // Any thread.
@@ -167,10 +168,10 @@ concept ActorFactory = requires(const F& factory) {
   { factory() } -> std::convertible_to<std::unique_ptr<Actor>>;
 };
 template <class S>
-concept ChildSource = ActorFactory<S> || Spawnable<S>;
+concept ChildSource = ActorFactory<S> || Spawnable<S> || std::same_as<S, SupervisorSpec>;
 
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options);
-ChildBuilder SupervisorOf(RestartType restart, const SupervisorBuilder& builder);
+ChildBuilder SupervisorOf(RestartType restart, SupervisorSpec tree);
 ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments);
 ChildBuilder RemoteOf(RestartType restart, NodePlacement placement, FactoryCall factory);
 ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& options);
@@ -195,8 +196,13 @@ ChildBuilder ClassChild(RestartType restart, Args&&... args) {
 template <ChildSource S>
 ChildBuilder SourceChild(RestartType restart, const S& source) {
   if constexpr (std::is_same_v<S, SupervisorBuilder>) {
+    return SupervisorOf(restart, source.spec());
+  } else if constexpr (std::is_same_v<S, SupervisorSpec>) {
     return SupervisorOf(restart, source);
   } else if constexpr (Spawnable<S>) {
+    static_assert(!std::derived_from<typename S::RefType, SupervisorRef>,
+                  "an ActorSpec hides the tree of its supervisor: give the SupervisorSpec or the builder itself, as in "
+                  "Permanent(spec), and a pool as Permanent<Workers>(PoolOptions())");
     const ActorSpec<typename S::RefType> spec = source;
     return WorkerOf(restart, spec.make, spec.options);
   } else {
@@ -225,7 +231,10 @@ ChildBuilder Temporary(Args&&... args) {
   return internal::ClassChild<T>(RestartType::kTemporary, std::forward<Args>(args)...);
 }
 
-// The same for a factory, an ActorSpec or another builder.
+// The same for a factory, an ActorSpec, or a supervisor: another builder, or the
+// SupervisorSpec of a tree, from a file for one. Of an ActorSpec's options its
+// names, times, label and thread are kept; what is a parent's (link, handlers,
+// estate) it may not have (CHECK).
 template <internal::ChildSource S>
 ChildBuilder Permanent(const S& source) {
   return internal::SourceChild(RestartType::kPermanent, source);

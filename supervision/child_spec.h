@@ -97,7 +97,8 @@ struct RestartBudget {
 
 // A child that is an operating-system process, and a node, of its own.
 struct ProcessSpec {
-  // A path; a name without a slash is searched beside this program's binary.
+  // A path; one that begins with neither / nor . is looked for beside this
+  // program, and in its runfiles (FindBinary of actors/os_process.h).
   std::string binary;
   std::vector<std::string> arguments;
   // Added to the environment of this process.
@@ -185,7 +186,8 @@ struct ChildSpec {
 // What makes a supervisor a pool: a dynamic one, whose children are started by
 // request, all of one template, and stop side by side. OTP's simple_one_for_one.
 struct PoolSpec {
-  // The template. Its id begins the ids of children that were given none.
+  // The template. Its id begins the ids of children that were given none:
+  // "job#17". Of a process each child's node has its id as its name: "job-17".
   ChildSpec child;
   int children_max = 100000;
   // Above 1: that many supervisors share the children, by their ids; intensity

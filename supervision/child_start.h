@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/supervision/child_spec.h"
 
 namespace understudy {
@@ -17,7 +18,8 @@ class ChildStart {
   using MakeActor = std::function<std::unique_ptr<Actor>()>;
 
   // `make` is called in each new child's turn. `label` is for people.
-  ChildStart(MakeActor make, std::string label) : make_(std::move(make)), label_(std::move(label)) {}
+  ChildStart(MakeActor make, std::string label, SpawnThread thread = SpawnThread::kShared)
+      : make_(std::move(make)), label_(std::move(label)), thread_(thread) {}
 
   // For a supervisor of a class of its own: makes one of that tree.
   ChildStart(std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_supervisor, std::string label)
@@ -30,11 +32,13 @@ class ChildStart {
     return [make = make_supervisor_, tree = std::move(tree)] { return make(tree); };
   }
   const std::string& label() const { return label_; }
+  SpawnThread thread() const { return thread_; }
 
  private:
   const MakeActor make_;
   const std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_supervisor_;
   const std::string label_;
+  const SpawnThread thread_ = SpawnThread::kShared;
 };
 
 }  // namespace understudy

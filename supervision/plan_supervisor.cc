@@ -416,9 +416,9 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
                        .environment = child.process->environment,
                        .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
                        .limits = child.process->limits};
-  // SIGTERM in the middle of the time it has; SIGKILL by us at its end.
+  // SIGTERM in the middle of the time it has; SIGKILL by us at its end. Neither without a limit.
   const ChildShutdown shutdown = ShutdownOf(child);
-  if (shutdown.kind == ChildShutdown::Kind::kWithin) process.stop_within = shutdown.timeout / 2;
+  if (shutdown.kind != ChildShutdown::Kind::kBrutalKill) process.stop_within = shutdown.LongestStop() / 2;
   return spawner->ForProcess(process);
 }
 
@@ -430,6 +430,7 @@ SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
   options.start_within = child.start_within;
   options.shutdown_within = ShutdownOf(child).LongestStop();
   options.label = child.id;
+  if (child.start != nullptr) options.thread = child.start->thread();
   if (child.start != nullptr && !child.start->label().empty()) {
     options.label.reserve(child.id.size() + child.start->label().size() + 3);
     options.label.append(" (").append(child.start->label()).push_back(')');

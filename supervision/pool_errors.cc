@@ -1,15 +1,23 @@
 #include "understudy/supervision/pool_errors.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
 
 namespace understudy {
+namespace {
+
+// "job-17" is a node's name for each number.
+constexpr size_t kProcessIdBytesMax = limits::kNodeNameBytesMax - 1 - 20;
+
+}  // namespace
 
 std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   std::vector<FieldProblem> found;
@@ -39,6 +47,15 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   }
   if (!pool.child.registered_as.empty() || !pool.child.published_as.empty()) {
     found.push_back({"pool.child", "has a name, which only one of its children could have; let each take its own"});
+  }
+  if (pool.child.process.has_value() && !pool.child.process->node_name.empty()) {
+    found.push_back({"pool.child", absl::StrCat("has the node name '", pool.child.process->node_name,
+                                                "', which only one of its children could have; leave it out, and each "
+                                                "is named by its id")});
+  }
+  if (pool.child.process.has_value() && pool.child.id.size() > kProcessIdBytesMax) {
+    found.push_back({"pool.child", absl::StrCat("the id has ", pool.child.id.size(), " bytes; at most ",
+                                                kProcessIdBytesMax, " leave room for a number in a node's name")});
   }
   if (absl::StrContains(pool.child.id, '#')) {
     found.push_back({"pool.child", absl::StrCat("the id '", pool.child.id, "' has a '#', which begins the numbers")});

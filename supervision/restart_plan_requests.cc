@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
@@ -51,6 +52,8 @@ void RestartPlan::StartMember(std::string id, std::shared_ptr<const ChildStart> 
   auto spec = std::make_shared<ChildSpec>(flags_.pool->child);
   spec->id = waiting.id;
   if (start != nullptr) spec->start = std::move(start);
+  // A made-up id, job#17, is no node's name.
+  if (spec->process.has_value()) spec->process->node_name = absl::StrReplaceAll(spec->id, {{"#", "-"}});
   waiting.spec = std::move(spec);
   Request(std::move(waiting), now);
 }

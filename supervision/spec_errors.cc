@@ -84,6 +84,7 @@ class Finder {
   void FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent);
   void FindInNames(const ChildSpec& child);
   void FindInFactory(const ChildSpec& child);
+  void FindInStart(const ChildSpec& child);
   void FindInProcess(const ChildSpec& child);
 
   std::vector<std::pair<size_t, const ChildSpec*>> path_;  // to the child that is looked at
@@ -170,6 +171,7 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   for (FieldProblem& problem : FindBudgetProblems(child, parent)) Add(problem.field, std::move(problem.what));
   FindInNames(child);
   FindInFactory(child);
+  if (index != SpecError::kTemplate) FindInStart(child);  // the class of a pool makes its children
   FindInProcess(child);
   for (FieldProblem& problem : FindPlacementProblems(child, index == SpecError::kTemplate)) {
     Add(problem.field, std::move(problem.what));
@@ -211,6 +213,8 @@ void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent)
   } else if (parent.intensity == 0) {
     Add("backoff",
         "never begins: the first restart is immediate and counted, and with intensity 0 the supervisor gives up there");
+  } else if (child.budget.has_value() && child.budget->intensity == 0) {
+    Add("backoff", "never begins: the first restart is immediate and counted, and the child's own budget allows none");
   }
   if (!IsPositiveAndFinite(backoff.min)) {
     Add("backoff.min", absl::StrCat(Text(backoff.min), " is no wait; it must be above 0 and finite"));
@@ -264,6 +268,15 @@ void Finder::FindInFactory(const ChildSpec& child) {
     Add("factory", absl::StrCat("given for a ", ChildKindName(child.kind), "; only a worker and a pool have one"));
   } else if (child.factory->name.empty()) {
     Add("factory", "has no name; which registered factory makes the child?");
+  }
+}
+
+void Finder::FindInStart(const ChildSpec& child) {
+  if (child.start != nullptr || child.factory.has_value() || child.placement.has_value()) return;
+  if (child.kind == ChildKind::kWorker) {
+    Add("start", "is missing: what makes the actor? Give a start function or a registered factory");
+  } else if (child.kind == ChildKind::kSupervisor && child.subtree == nullptr) {
+    Add("start", "is missing: what makes the supervisor? Give its subtree");
   }
 }
 

@@ -5,7 +5,8 @@
 // would be right. Besides bad values it finds what cannot work: ids and names
 // given twice, a supervisor that has less time to stop than its children need
 // one after another, a significant permanent child, a backoff that the
-// intensity never lets begin.
+// intensity or the child's own budget never lets begin, a child with nothing to
+// start.
 //
 //   absl::Status status = ValidateSpec(spec);
 //   // INVALID_ARGUMENT: 2 errors in the supervision tree:

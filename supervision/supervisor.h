@@ -132,7 +132,7 @@ class SupervisorRef : public Ref<Supervisor> {
 };
 
 // A supervisor of that tree. A tree with errors fails at its start, with all of
-// them (see ValidateSpec). A worker without ChildSpec::start fails to start.
+// them (see ValidateSpec).
 ActorSpec<SupervisorRef> MakeSupervisor(SupervisorSpec spec);
 
 }  // namespace understudy

@@ -268,6 +268,7 @@ void ProcessStandIn::BeginStop() {
 }
 
 void ProcessStandIn::StartTerminateTimer() {
+  if (child_.stop_within == absl::InfiniteDuration()) return;
   if (!context().StartTimer("terminate", child_.stop_within, &ProcessStandIn::Terminate).ok()) process_->Kill();
 }
 

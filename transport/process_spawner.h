@@ -5,7 +5,7 @@
 // RunUntilSignal implies); dies with the wait status as its reason, told once
 // (exit code 0 is Normal); asked to stop, or when its parent exits, it asks the
 // child over their session, after stop_within sends SIGTERM, after another
-// SIGKILL; killed itself, it SIGKILLs the child's process group. A child that
+// SIGKILL, and without a limit waits; killed itself, it SIGKILLs the child's process group. A child that
 // lives while its stream is gone is killed. A child whose parent is gone, even
 // by SIGKILL, ends itself at the end of file of the socketpair.
 //

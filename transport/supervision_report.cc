@@ -46,10 +46,10 @@ void ToProto(const CrashReport& crash, proto::CrashNote& out) {
 }
 
 void ToProto(const ChildSpec& spec, proto::Offender& out) {
+  if (spec.factory.has_value()) out.set_made_by(spec.factory->name);
   switch (spec.kind) {
     case ChildKind::kWorker:
       out.set_kind(proto::Offender::WORKER);
-      if (spec.factory.has_value()) out.set_made_by(spec.factory->name);
       break;
     case ChildKind::kSupervisor:
       out.set_kind(proto::Offender::SUPERVISOR);
@@ -75,7 +75,6 @@ absl::StatusOr<std::shared_ptr<const ChildSpec>> SpecOf(const proto::Supervision
   spec->id = report.child();
   switch (in.kind()) {
     case proto::Offender::WORKER:
-      if (!in.made_by().empty()) spec->factory.emplace().name = in.made_by();
       break;
     case proto::Offender::SUPERVISOR:
       spec->kind = ChildKind::kSupervisor;
@@ -87,6 +86,7 @@ absl::StatusOr<std::shared_ptr<const ChildSpec>> SpecOf(const proto::Supervision
     default:
       return Bad("an unknown kind of child");
   }
+  if (spec->kind != ChildKind::kProcess && !in.made_by().empty()) spec->factory.emplace().name = in.made_by();
   if (!proto::SupervisedChild::Restart_IsValid(in.restart())) return Bad("an unknown restart type");
   spec->restart = tree_words::RestartOf(in.restart());
   spec->shutdown = tree_words::ShutdownOf(in.shutdown());
@@ -167,9 +167,11 @@ proto::SupervisionReport ToProto(const SupervisionEvent& event) {
     ToProto(*r->crash(), note);
   }
   out.set_restarts(event.restarts);
-  out.mutable_wait()->set_seconds(absl::ToInt64Seconds(event.wait));
-  out.mutable_wait()->set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(event.wait - absl::Seconds(absl::ToInt64Seconds(event.wait)))));
+  if (event.wait != absl::InfiniteDuration()) {
+    out.mutable_wait()->set_seconds(absl::ToInt64Seconds(event.wait));
+    out.mutable_wait()->set_nanos(
+        static_cast<int32_t>(absl::ToInt64Nanoseconds(event.wait - absl::Seconds(absl::ToInt64Seconds(event.wait)))));
+  }
   out.set_time_nanos(event.time.nanos());
   if (event.spec != nullptr) ToProto(*event.spec, *out.mutable_offender());
   return out;
@@ -192,7 +194,8 @@ absl::StatusOr<SupervisionEvent> EventFromProto(const proto::SupervisionReport& 
   if (!whole.ok()) return whole.status();
   event.reason = *std::move(whole);
   event.restarts = report.restarts();
-  event.wait = absl::Seconds(report.wait().seconds()) + absl::Nanoseconds(report.wait().nanos());
+  event.wait = report.has_wait() ? absl::Seconds(report.wait().seconds()) + absl::Nanoseconds(report.wait().nanos())
+                                 : absl::InfiniteDuration();
   event.time = MonotonicTime::FromNanos(report.time_nanos());
   if (report.has_offender()) {
     absl::StatusOr<std::shared_ptr<const ChildSpec>> spec = SpecOf(report);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,10 @@ using Path = std::vector<size_t>;  // a child, by indices from the root
 
 // Two messages a level, and what lies in a child.
 constexpr int kNestingMax = 2 * limits::kTreeDepthMax + 10;
+
+// In the place of a time that cannot be read, once each.
+constexpr absl::Duration kShortTime = absl::Nanoseconds(1);
+constexpr absl::Duration kLongTime = absl::Hours(1000000);
 
 // What is wrong, by line (from 1; 0 when there is none); of one line in the
 // order in which it was found.
@@ -111,7 +116,8 @@ class Lines {
 // Makes a spec of what the parser has read, and says what is wrong with it.
 class Reader {
  public:
-  explicit Reader(const ActorFactories& factories) : factories_(factories) {}
+  // `in_place` is what stands in the spec for a time that cannot be read.
+  Reader(const ActorFactories& factories, absl::Duration in_place) : factories_(factories), in_place_(in_place) {}
 
   SupervisorSpec Supervisor(const proto::SupervisionTree& in);
   // Of the fields that could not be read: their path, name, and what is wrong.
@@ -122,7 +128,7 @@ class Reader {
   void Pool(const proto::ChildPool& in, ChildSpec& child);
   void What(const proto::SupervisedChild& in, ChildSpec& child);
   void Actor(const proto::FactoryActor& in, ChildSpec& child);
-  ChildShutdown Shutdown(const std::string& text, bool is_supervisor);
+  ChildShutdown Shutdown(const std::string& text);
   RestartBackoff Backoff(const proto::ChildBackoff& in);
   void Time(const std::string& text, absl::string_view field, absl::Duration& out);
   void Add(absl::string_view field, std::string what) {
@@ -130,15 +136,14 @@ class Reader {
   }
 
   const ActorFactories& factories_;
+  const absl::Duration in_place_;
   Path path_;
   std::vector<SpecError> errors_;
 };
 
 void Reader::Time(const std::string& text, absl::string_view field, absl::Duration& out) {
-  absl::Duration parsed;
-  if (absl::ParseDuration(text, &parsed)) {
-    out = parsed;
-  } else {
+  if (!absl::ParseDuration(text, &out)) {
+    out = in_place_;
     Add(field, absl::StrCat("'", text, "' is no time; write it as 1h30m, 10s, 250ms or inf"));
   }
 }
@@ -176,7 +181,7 @@ ChildSpec Reader::Child(const proto::SupervisedChild& in, bool is_template) {
       Add("actor", "given for a template; the class of its pool makes its children");
     }
   }
-  if (in.has_shutdown()) child.shutdown = Shutdown(in.shutdown(), child.kind == ChildKind::kSupervisor);
+  if (in.has_shutdown()) child.shutdown = Shutdown(in.shutdown());
   if (in.has_backoff()) child.backoff = Backoff(in.backoff());
   if (in.has_budget()) {
     child.budget.emplace();
@@ -215,6 +220,7 @@ void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
       return Pool(in.pool(), child);
     case proto::SupervisedChild::WHAT_NOT_SET:
       Add("actor", "is missing: a child is an actor, a supervisor, a pool or a process");
+      child.factory.emplace().name = "?";  // told once
       return;
   }
 }
@@ -266,13 +272,12 @@ void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
   }
 }
 
-ChildShutdown Reader::Shutdown(const std::string& text, bool is_supervisor) {
+ChildShutdown Reader::Shutdown(const std::string& text) {
   if (const absl::optional<ChildShutdown> shutdown = tree_words::ShutdownOf(text); shutdown.has_value()) {
     return *shutdown;
   }
   Add("shutdown", absl::StrCat("'", text, "' is no way to stop; write a time (5s), brutal_kill or infinity"));
-  // What gives no further error, here or above.
-  return is_supervisor ? ChildShutdown::Infinity() : ChildShutdown::BrutalKill();
+  return ChildShutdown::Within(in_place_);
 }
 
 RestartBackoff Reader::Backoff(const proto::ChildBackoff& in) {
@@ -285,6 +290,16 @@ RestartBackoff Reader::Backoff(const proto::ChildBackoff& in) {
   if (in.has_give_up_after_attempts()) backoff.give_up_after_attempts = in.give_up_after_attempts();
   if (in.has_give_up_after()) Time(in.give_up_after(), "backoff.give_up_after", backoff.give_up_after);
   return backoff;
+}
+
+// Drops the errors that are not also those of `other`, which has other times in
+// the place of those that could not be read: these show in the text of every
+// error that depends on them.
+void KeepCommon(std::vector<SpecError>& errors, const SupervisorSpec& other) {
+  std::set<std::pair<Path, std::string>> others;
+  for (const SpecError& error : FindSpecErrors(other)) others.emplace(error.path, error.ToString());
+  const auto is_odd = [&](const SpecError& error) { return !others.contains({error.path, error.ToString()}); };
+  errors.erase(std::remove_if(errors.begin(), errors.end(), is_odd), errors.end());
 }
 
 // Bytes of the character that `text` begins with; 0 when that is none, or is not
@@ -361,11 +376,13 @@ absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_vi
     if (faults.empty()) faults.emplace(0, "the text cannot be parsed");
     return StatusOf(file, faults);
   }
-  Reader reader(factories);
+  Reader reader(factories, kShortTime);
   SupervisorSpec spec = reader.Supervisor(tree);
   std::vector<SpecError> errors = reader.TakeErrors();
   for (SpecError& error : errors) error.where = PlaceOf(spec, error.path);
-  for (SpecError& error : FindSpecErrors(spec)) errors.push_back(std::move(error));
+  std::vector<SpecError> found = FindSpecErrors(spec);
+  if (!errors.empty()) KeepCommon(found, Reader(factories, kLongTime).Supervisor(tree));
+  for (SpecError& error : found) errors.push_back(std::move(error));
   const Lines lines(places);
   for (const SpecError& error : errors) faults.emplace(lines.Of(error.path, error.field), error.ToString());
   if (!faults.empty()) return StatusOf(file, faults);

@@ -78,7 +78,11 @@ void Writer::Child(const ChildSpec& child, proto::SupervisedChild& out) {
   if (!is_template || child.id != pool.id) out.set_id(child.id);
   const RestartType usual = is_template ? pool.restart : RestartType::kPermanent;
   if (child.restart != usual) out.set_restart(tree_words::RestartOf(child.restart));
-  if (!is_template) What(child, out);
+  if (!is_template) {
+    What(child, out);
+  } else if (child.kind != ChildKind::kWorker || child.factory.has_value()) {
+    Problem("a pool in a file has a class that makes its children, so that its template cannot be written");
+  }
   if (child.shutdown.has_value()) out.set_shutdown(tree_words::TextOf(*child.shutdown));
   out.set_significant(child.significant);
   if (child.backoff.has_value()) ToProto(*child.backoff, *out.mutable_backoff());

@@ -86,7 +86,8 @@ int Main() {
     return Run(*tree, std::cin, /*is_echoed=*/!is_terminal);
   }
   std::ifstream file(script);
-  if (!file) {
+  file.peek();  // a folder can be opened, and not be read
+  if (!file.is_open() || file.bad()) {
     std::cerr << "crash_lab: cannot read " << script << "\n";
     return kExitRefused;
   }

@@ -107,7 +107,7 @@ TEST_P(SupTest, AMissingIdAndAMissingStartAreDifferentErrors) {
   Play([](SupScene& s) {
     const SupervisorRef root = s.Launch(OneForOne());
     EXPECT_THAT(s.Add(root, s.Perm("a").Spec("")), HasSubstr("id: is empty"));
-    EXPECT_THAT(s.Add(root, ChildSpec{.id = "a"}), HasSubstr("has nothing to start"));
+    EXPECT_THAT(s.Add(root, ChildSpec{.id = "a"}), HasSubstr("start: is missing"));
     EXPECT_EQ(s.States(root), "");
   });
 }

@@ -23,6 +23,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/supervision/plan_driver.h"
+#include "understudy/tests/supervision/startable.h"
 
 namespace understudy {
 namespace {
@@ -52,7 +53,7 @@ SupervisorSpec RandomSpec(Random& random) {
   spec.auto_shutdown = static_cast<AutoShutdown>(random.Below(3));
   if (random.Below(4) == 0 && !spec.children.empty()) {  // a pool of the first
     auto pool = std::make_shared<PoolSpec>();
-    pool->child = spec.children[0];
+    pool->child = Startable(spec.children[0]);
     pool->child.registered_as = "";
     spec.pool = std::move(pool);
     spec.children.clear();

@@ -24,6 +24,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/child_start.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -105,17 +106,52 @@ TEST_F(BuildersTest, AClassAFactoryASpecAndATreeAreStartedAlike) {
                     .Child("factory", Permanent(factory))
                     .Child("spec", Permanent(MakeActorSpec<Worker>(std::string("spec"), journal_)))
                     .Child("tree", Permanent(RestForOne().Child("leaf", A("leaf"))))
-                    .Child("type", Permanent(MakeSupervisor(OneForOne().Child("deep", A("deep")).spec()))));
+                    .Child("data", Permanent(OneForOne().Child("deep", A("deep")).spec())));
   system_.RunUntilIdle();
   EXPECT_EQ(journal_->Take(), "start class, start made, start spec, start leaf, start deep");
 }
 
-TEST_F(BuildersTest, TheNamesOfASpecAreKept) {
+TEST_F(BuildersTest, TheOptionsOfASpecAreKept) {
   auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
+  EXPECT_FALSE(Permanent(spec).Spec("a").shutdown.has_value());
   spec.options.registered_as = "book";
+  spec.options.published_as = "books";
   spec.options.start_within = kSoon;
-  EXPECT_EQ(Permanent(spec).Spec("a").registered_as, "book");
-  EXPECT_EQ(Permanent(spec).Spec("a").start_within, kSoon);
+  spec.options.shutdown_within = absl::Seconds(60);
+  spec.options.thread = SpawnThread::kOwn;
+  const ChildSpec child = Permanent(spec).Spec("a");
+  EXPECT_EQ(child.registered_as, "book");
+  EXPECT_EQ(child.published_as, "books");
+  EXPECT_EQ(child.start_within, kSoon);
+  EXPECT_EQ(child.shutdown, ChildShutdown::Within(absl::Seconds(60)));
+  EXPECT_EQ(child.start->thread(), SpawnThread::kOwn);
+  EXPECT_EQ(child.start->label(), spec.options.label);
+  spec.options.shutdown_within = absl::InfiniteDuration();
+  EXPECT_EQ(Permanent(spec).Spec("a").shutdown, ChildShutdown::Infinity());
+}
+
+TEST_F(BuildersTest, WhatIsASupervisorsOwnIsNotASpecs) {
+  auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
+  spec.options.link = SpawnLink::kUnlinked;
+  EXPECT_DEATH((void)Permanent(spec), "an ActorSpec that is a child has no link, handlers or estate of its own");
+}
+
+TEST_F(BuildersTest, ASupervisorSpecIsASupervisorLikeItsBuilder) {
+  auto slow = std::make_shared<Manner>();
+  slow->stop_takes = absl::Seconds(8);
+  const SupervisorSpec inner =
+      OneForOne().Child("a", Permanent<Worker>("a", journal_, slow).ShutdownWithin(absl::Seconds(20))).spec();
+  const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child("inner", Transient(inner)));
+  system_.RunUntilIdle();
+  EXPECT_EQ(system_.Ask(root.count_children(), CountChildren(), kSoon)->supervisors, 1);
+  EXPECT_THAT(told_, ElementsAre("a: started", "inner: started"));
+  journal_->Take();
+  system_.RequestStop(root.pid(), ExitReason::Shutdown());
+  system_.Advance(absl::Seconds(30));
+  EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "it has 20 s";
+  const SupervisorSpec bad{.children = {{.id = ""}}};
+  EXPECT_THAT(std::string(OneForOne().Child("inner", Temporary(bad)).Validate().message()),
+              HasSubstr("child 'inner' / child number 1: id: is empty"));
 }
 
 TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
@@ -142,13 +178,14 @@ TEST_F(BuildersTest, NodeNamedOnAWorkerIsAnError) {
             "error in the supervision tree: child 'a': process: given for a worker; only a process has one");
 }
 
-TEST_F(BuildersTest, AWorkerOfDataAloneCannotStart) {
+TEST_F(BuildersTest, AWorkerOfDataAloneIsToldBeforeAnythingStarts) {
   auto life = std::make_shared<RootLife>();
-  system_.Spawn<Launcher>(MakeSupervisor({.children = {{.id = "a"}}}), life);
+  SupervisorSpec spec = OneForOne().Child("a", A()).spec();
+  spec.children.push_back({.id = "b"});
+  system_.Spawn<Launcher>(MakeSupervisor(spec), life);
   system_.RunUntilIdle();
-  EXPECT_EQ(life->end().ToString(),
-            "Failed(FAILED_PRECONDITION: child 'a' could not start); because of Failed(FAILED_PRECONDITION: child 'a' "
-            "has nothing to start: no ChildSpec::start)");
+  EXPECT_EQ(journal_->Take(), "");
+  EXPECT_THAT(life->end().ToString(), HasSubstr("child 'b': start: is missing: what makes the actor?"));
 }
 
 // ---- Process children.
@@ -194,6 +231,36 @@ TEST_F(BuildersTest, AProcessChildIsStartedThroughTheSpawnerAndRestartedByItsSta
   system_.RunUntilIdle();
   EXPECT_EQ(journal_->Take(), "start ledger, end ledger OsSignal, start ledger");
   EXPECT_THAT(told_, ElementsAre("ledger: started", "ledger: exited", "ledger: is restarted", "ledger: started"));
+}
+
+TEST_F(BuildersTest, AProcessIsSignalledByTheTimeThatItHasToStop) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  system_.Spawn(OneForOne()
+                    .Child("a", PermanentProcess("b").ShutdownWithin(absl::Seconds(8)))
+                    .Child("b", PermanentProcess("b").ShutdownWithoutLimit())
+                    .Child("c", PermanentProcess("b")));
+  system_.RunUntilIdle();
+  ASSERT_EQ(spawner.asked.size(), 3u);
+  EXPECT_EQ(spawner.asked[0].stop_within, absl::Seconds(4));
+  EXPECT_EQ(spawner.asked[1].stop_within, absl::InfiniteDuration());
+  EXPECT_EQ(spawner.asked[2].stop_within, absl::Seconds(2.5));
+}
+
+TEST_F(BuildersTest, APoolsProcessesHaveTheirIdsAsNodeNames) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  auto pool = std::make_shared<PoolSpec>();
+  pool->child = TemporaryProcess("b").Spec("job");
+  const SupervisorSpec spec{.pool = pool};
+  const SupervisorRef root = system_.Spawn(MakeSupervisor(spec));
+  for (const char* id : {"", "", "mine"}) {
+    const auto started = system_.Ask(root.start_member(), StartMember{id}, kSoon);
+    EXPECT_TRUE(started.ok()) << started.status();
+  }
+  EXPECT_EQ(journal_->Take(), "start job-1, start job-2, start mine");
+  EXPECT_THAT(system_.Ask(root.start_member(), StartMember{"no node"}, kSoon).status().message(),
+              HasSubstr("'no node' cannot be a node's name"));
 }
 
 TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {

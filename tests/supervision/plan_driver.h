@@ -29,6 +29,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
+#include "understudy/tests/supervision/startable.h"
 
 namespace understudy {
 
@@ -91,7 +92,7 @@ class PlanDriver {
     Carry();
   }
   RestartPlan::RequestId StartChild(ChildSpec spec) {
-    plan_.StartChild(std::move(spec), ++requests_, now_);
+    plan_.StartChild(Startable(std::move(spec)), ++requests_, now_);
     return Carry();
   }
   RestartPlan::RequestId Terminate(const std::string& id) {

@@ -10,6 +10,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/spec_errors.h"
+#include "understudy/tests/supervision/startable.h"
 
 namespace understudy {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> ErrorsOf(const SupervisorSpec& spec) {
   std::vector<std::string> texts;
-  for (const SpecError& error : FindSpecErrors(spec)) texts.push_back(error.ToString());
+  for (const SpecError& error : FindSpecErrors(Startable(spec))) texts.push_back(error.ToString());
   return texts;
 }
 
@@ -62,6 +63,16 @@ TEST(PoolErrors, EachBadFieldHasItsOwn) {
   pool = GoodPool();
   pool.child.id = "w#";
   EXPECT_THAT(ErrorsOf(PoolTree(pool)), ElementsAre("pool.child: the id 'w#' has a '#', which begins the numbers"));
+  pool = GoodPool();
+  pool.child = {.id = "job", .kind = ChildKind::kProcess, .process = ProcessSpec{.binary = "b", .node_name = "n"}};
+  EXPECT_THAT(ErrorsOf(PoolTree(pool)),
+              ElementsAre("pool.child: has the node name 'n', which only one of its children could have; leave it out, "
+                          "and each is named by its id"));
+  pool.child.process->node_name = "";
+  EXPECT_THAT(ErrorsOf(PoolTree(pool)), IsEmpty());
+  pool.child.id = std::string(43, 'j');
+  EXPECT_THAT(ErrorsOf(PoolTree(pool)),
+              ElementsAre("pool.child: the id has 43 bytes; at most 42 leave room for a number in a node's name"));
   SupervisorSpec significant = PoolTree(GoodPool());
   significant.auto_shutdown = AutoShutdown::kAnySignificant;
   EXPECT_THAT(ErrorsOf(significant), IsEmpty());

@@ -20,6 +20,7 @@
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/supervision/plan_driver.h"
+#include "understudy/tests/supervision/startable.h"
 
 namespace understudy {
 namespace {
@@ -29,7 +30,7 @@ using ::testing::HasSubstr;
 // Permanent children that may take any time to stop, with room for 3 restarts in 10 s.
 SupervisorSpec PoolOf(RestartType restart) {
   auto pool = std::make_shared<PoolSpec>();
-  pool->child = {.id = "w", .restart = restart, .shutdown = ChildShutdown::Infinity()};
+  pool->child = Startable(ChildSpec{.id = "w", .restart = restart, .shutdown = ChildShutdown::Infinity()});
   SupervisorSpec spec{.intensity = 3, .period = absl::Seconds(10)};
   spec.pool = pool;
   return spec;

@@ -53,19 +53,21 @@ std::vector<Stop> Stops() {
 
 struct What {
   ChildSpec child;
-  bool is_right = true;  // what it runs fits its kind
+  int errors = 0;  // what it runs is missing, or does not fit its kind
 };
 std::vector<What> Kinds() {
   const ProcessSpec process{.binary = "b", .node_name = "n"};
-  const auto tree = std::make_shared<const SupervisorSpec>(SupervisorSpec{.children = {{.id = "x"}}});
-  return {{{.kind = ChildKind::kWorker}},
-          {{.kind = ChildKind::kWorker, .factory = FactoryCall{.name = "f"}}},
-          {{.kind = ChildKind::kWorker, .process = process}, false},
-          {{.kind = ChildKind::kWorker, .factory = FactoryCall{}}, false},
+  const FactoryCall factory{.name = "f"};
+  const auto tree =
+      std::make_shared<const SupervisorSpec>(SupervisorSpec{.children = {{.id = "x", .factory = factory}}});
+  return {{{.kind = ChildKind::kWorker}, 1},
+          {{.kind = ChildKind::kWorker, .factory = factory}},
+          {{.kind = ChildKind::kWorker, .process = process}, 2},
+          {{.kind = ChildKind::kWorker, .factory = FactoryCall{}}, 1},
           {{.kind = ChildKind::kSupervisor, .subtree = tree}},
-          {{.kind = ChildKind::kSupervisor, .process = process}, false},
+          {{.kind = ChildKind::kSupervisor, .process = process}, 2},
           {{.kind = ChildKind::kProcess, .process = process}},
-          {{.kind = ChildKind::kProcess}, false}};
+          {{.kind = ChildKind::kProcess}, 1}};
 }
 
 struct Names {
@@ -88,13 +90,16 @@ std::vector<absl::optional<RestartBudget>> Budgets() {
           RestartBudget{5, absl::Seconds(2)}};
 }
 
-// Without a backoff.
-int BudgetErrors(const RestartBudget& budget, RestartType restart, int intensity, absl::Duration period) {
+int BudgetErrors(const RestartBudget& budget, const absl::optional<RestartBackoff>& backoff, RestartType restart,
+                 int intensity, absl::Duration period) {
   int errors = restart == RestartType::kTemporary ? 1 : 0;
   const bool is_bad = budget.intensity < 0 || budget.period == absl::ZeroDuration();
   // Its supervisor gives up first.
   const bool is_never_spent = budget.intensity > intensity && budget.period <= period;
   if (is_bad || is_never_spent) ++errors;
+  // After the first restart of a healthy time, of 30 s, none is counted.
+  const bool is_healthy_ever = backoff.has_value() && backoff->reset_after > absl::ZeroDuration();
+  if (!is_bad && is_healthy_ever && budget.intensity > 0) ++errors;
   return errors;
 }
 
@@ -119,14 +124,19 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
           if (intensity < 0 || intensity > 100000) ++errors;
           if (period == absl::ZeroDuration()) ++errors;
           if (child.significant && (child.restart == RestartType::kPermanent || mode == AutoShutdown::kNever)) ++errors;
-          if (child.backoff.has_value() && (child.restart == RestartType::kTemporary || intensity == 0)) ++errors;
+          const bool is_refused =
+              intensity == 0 || (child.budget.has_value() && child.budget->intensity == 0);  // its first restart
+          if (child.backoff.has_value() && (child.restart == RestartType::kTemporary || is_refused)) ++errors;
           if (child.exclusive && child.restart == RestartType::kTemporary) ++errors;
-          if (child.budget.has_value()) errors += BudgetErrors(*child.budget, child.restart, intensity, period);
-          check({.intensity = intensity,
-                 .period = period,
-                 .auto_shutdown = mode,
-                 .children = {{.id = "sibling", .registered_as = "sibling"}, child}},
-                errors);
+          if (child.budget.has_value()) {
+            errors += BudgetErrors(*child.budget, child.backoff, child.restart, intensity, period);
+          }
+          check(
+              {.intensity = intensity,
+               .period = period,
+               .auto_shutdown = mode,
+               .children = {{.id = "sibling", .registered_as = "sibling", .factory = FactoryCall{.name = "f"}}, child}},
+              errors);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
@@ -154,8 +164,7 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
         child.id = "a";
         child.shutdown = stop.shutdown;
         child.backoff = backoff.value;
-        with_flags(child, (what.is_right ? 0 : 1) + (is_supervisor ? stop.errors_of_supervisor : stop.errors) +
-                              backoff.errors);
+        with_flags(child, what.errors + (is_supervisor ? stop.errors_of_supervisor : stop.errors) + backoff.errors);
         ASSERT_FALSE(HasFatalFailure());
       }
     }
@@ -165,7 +174,7 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
         child.id = "a";
         child.budget = budget;
         child.exclusive = is_exclusive;
-        with_flags(child, what.is_right ? 0 : 1);
+        with_flags(child, what.errors);
         ASSERT_FALSE(HasFatalFailure());
       }
     }
@@ -176,13 +185,23 @@ TEST(SpecCrossProduct, TheErrorsAreExactlyThoseOfTheRule) {
         child.registered_as = names.registered;
         child.published_as = names.published;
         const bool is_named = !names.registered.empty() || !names.published.empty();
-        const bool must_be_nameless = what.child.kind == ChildKind::kProcess && what.is_right;
-        with_flags(child, (what.is_right ? 0 : 1) + id.errors + names.errors + (is_named && must_be_nameless ? 1 : 0));
+        const bool must_be_nameless = what.child.kind == ChildKind::kProcess && what.errors == 0;
+        with_flags(child, what.errors + id.errors + names.errors + (is_named && must_be_nameless ? 1 : 0));
         ASSERT_FALSE(HasFatalFailure());
       }
     }
   }
-  EXPECT_EQ(specs, (8 * 7 * 9 + 8 * 6 * 2 + 8 * 4 * 5) * 12 * 30);
+  // Of one that is right, each budget with each backoff too.
+  for (const absl::optional<RestartBudget>& budget : Budgets()) {
+    for (const auto& backoff : Backoffs()) {
+      ChildSpec child{.id = "a", .factory = FactoryCall{.name = "f"}};
+      child.budget = budget;
+      child.backoff = backoff.value;
+      with_flags(child, backoff.errors);
+      ASSERT_FALSE(HasFatalFailure());
+    }
+  }
+  EXPECT_EQ(specs, (8 * 7 * 9 + 8 * 6 * 2 + 8 * 4 * 5 + 6 * 9) * 12 * 30);
   EXPECT_GT(good, 1000);
 }
 

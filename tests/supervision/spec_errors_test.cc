@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/tests/supervision/startable.h"
 
 namespace understudy {
 namespace {
@@ -21,7 +22,7 @@ using testing::IsEmpty;
 
 std::vector<std::string> ErrorsOf(const SupervisorSpec& spec) {
   std::vector<std::string> errors;
-  for (const SpecError& error : FindSpecErrors(spec)) errors.push_back(error.ToString());
+  for (const SpecError& error : FindSpecErrors(Startable(spec))) errors.push_back(error.ToString());
   return errors;
 }
 
@@ -177,6 +178,9 @@ TEST(SpecErrors, BackoffThatNeverBegins) {
                           "intensity 0 the supervisor gives up there"));
   EXPECT_THAT(ErrorsOf(With({.restart = RestartType::kTemporary, .backoff = RestartBackoff{}})),
               ElementsAre("child 'a': backoff: a temporary child is never restarted"));
+  EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{}, .budget = RestartBudget{0, absl::Seconds(5)}})),
+              ElementsAre("child 'a': backoff: never begins: the first restart is immediate and counted, and the "
+                          "child's own budget allows none"));
 }
 
 TEST(SpecErrors, NamesGivenTwiceAnywhereInTheTree) {
@@ -239,12 +243,27 @@ TEST(SpecErrors, AnErrorHasThePathOfIndicesToo) {
   auto lots = std::make_shared<SupervisorSpec>(SupervisorSpec{.children = {{.id = "x"}, {.id = ""}}});
   const SupervisorSpec spec{.intensity = -1,
                             .children = {{.id = "a"}, {.id = "lots", .kind = ChildKind::kSupervisor, .subtree = lots}}};
-  const std::vector<SpecError> errors = FindSpecErrors(spec);
+  const std::vector<SpecError> errors = FindSpecErrors(Startable(spec));
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_THAT(errors[0].path, IsEmpty());
   EXPECT_THAT(errors[1].path, ElementsAre(1, 1));
   EXPECT_EQ(errors[1].where, "child 'lots' / child number 2");
   EXPECT_EQ(PlaceOf(spec, errors[1].path), errors[1].where);
+}
+
+TEST(SpecErrors, AChildWithNothingToStart) {
+  auto errors = [](const ChildSpec& child) {
+    std::vector<std::string> texts;
+    for (const SpecError& error : FindSpecErrors(With(child))) texts.push_back(error.ToString());
+    return texts;
+  };
+  EXPECT_THAT(errors({.kind = ChildKind::kWorker}),
+              ElementsAre("child 'a': start: is missing: what makes the actor? Give a start function or a registered "
+                          "factory"));
+  EXPECT_THAT(errors({.kind = ChildKind::kSupervisor}),
+              ElementsAre("child 'a': start: is missing: what makes the supervisor? Give its subtree"));
+  EXPECT_THAT(errors({.factory = FactoryCall{.name = "f"}}), IsEmpty());
+  EXPECT_THAT(errors({.kind = ChildKind::kSupervisor, .subtree = std::make_shared<SupervisorSpec>()}), IsEmpty());
 }
 
 TEST(SpecErrors, AWorkerHasNoChildren) {
@@ -297,7 +316,7 @@ TEST(SpecErrors, TheCrossProductOfFieldsIsAcceptedExactlyByTheRule) {
                   const bool is_backoff_good = !has_backoff || (restart != RestartType::kTemporary && intensity != 0);
                   const bool is_good = has_id && seconds > 0 && is_significance_good && is_backoff_good &&
                                        intensity >= 0 && start_seconds > 0;
-                  ASSERT_EQ(ValidateSpec(spec).ok(), is_good) << ValidateSpec(spec);
+                  ASSERT_EQ(ValidateSpec(Startable(spec)).ok(), is_good) << ValidateSpec(Startable(spec));
                   ++specs;
                 }
               }

@@ -66,6 +66,7 @@ class RandomEvent {
     for (uint64_t i = random_.Below(4); i > 0; --i) event.reason = Reason().CausedBy(event.reason);
     event.restarts = static_cast<int>(random_.Below(1000));
     event.wait = absl::Nanoseconds(static_cast<int64_t>(random_.Below(100'000'000'000)));
+    if (random_.Below(8) == 0) event.wait = absl::InfiniteDuration();
     event.time = MonotonicTime::FromNanos(static_cast<int64_t>(random_.Below(INT64_MAX)));
     if (random_.Below(4) != 0) event.spec = std::make_shared<const ChildSpec>(Spec(event.child));
     return event;
@@ -105,8 +106,8 @@ class RandomEvent {
     spec.significant = random_.Below(2) == 0;
     spec.registered_as = Word();
     spec.published_as = Word();
-    if (spec.kind == ChildKind::kWorker && random_.Below(2) == 0) spec.factory = FactoryCall{.name = "f"};
-    if (spec.factory.has_value() && random_.Below(2) == 0) {
+    if (spec.kind != ChildKind::kProcess && random_.Below(2) == 0) spec.factory = FactoryCall{.name = "f"};
+    if (spec.kind == ChildKind::kWorker && spec.factory.has_value() && random_.Below(2) == 0) {
       spec.placement = random_.Below(2) == 0 ? OnNode("n") : SpreadOver({"n", Word()});
     }
     if (spec.kind == ChildKind::kProcess) spec.process = ProcessSpec{.binary = Word()};
@@ -140,6 +141,24 @@ TEST(SupervisionReport, AnEventThatWasSentIsTheSame) {
     EXPECT_EQ(Text(*back), Text(event));
     EXPECT_EQ(back->reason, event.reason);
   });
+}
+
+TEST(SupervisionReport, AWaitWithoutLimitAndAPoolsFactoryAreKept) {
+  TestSystem system(1);
+  const Pid pid = system.Spawn<Sitter>().pid();
+  const ChildSpec spec{.id = "jobs", .kind = ChildKind::kSupervisor, .factory = FactoryCall{.name = "pool"}};
+  const SupervisionEvent event{.kind = SupervisionEvent::Kind::kHeld,
+                               .supervisor = pid,
+                               .child = "jobs",
+                               .reason = ExitReason::KilledHandlerRunning(),
+                               .wait = absl::InfiniteDuration(),
+                               .spec = std::make_shared<const ChildSpec>(spec)};
+  const proto::SupervisionReport wire = ToProto(event);
+  EXPECT_FALSE(wire.has_wait());
+  const absl::StatusOr<SupervisionEvent> back = EventFromProto(wire, pid);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->wait, absl::InfiniteDuration());
+  EXPECT_EQ(back->ToReport(), event.ToReport());
 }
 
 TEST(SupervisionReport, ACrashInATreeTravelsWithItsMessagesAndItsOffender) {

@@ -269,6 +269,31 @@ TEST(TreeFile, ATimeThatCannotBeReadMakesNoErrorElsewhere) {
 })"),
             "error in t:3: child 's' / child 'a': shutdown: 'x' is no way to stop; write a time (5s), brutal_kill or "
             "infinity");
+  const auto lines_of = [](absl::string_view fields, absl::string_view flags = "") {
+    const std::string error =
+        ErrorOf(absl::StrCat(flags, " child { id: 'a' actor { factory: 'plain' } ", fields, " }"));
+    return std::count(error.begin(), error.end(), '\n') + 1;
+  };
+  EXPECT_EQ(lines_of("backoff { min: '5x' max: '50ms' }"), 1);
+  EXPECT_EQ(lines_of("backoff { min: '5x' give_up_after: '10ms' }"), 1);
+  EXPECT_EQ(lines_of("backoff { max: '5x' min: '1h' }"), 1);
+  EXPECT_EQ(lines_of("backoff { min: '1s' give_up_after: 'x' give_up_after_attempts: 500 }"), 1);
+  EXPECT_EQ(lines_of("budget { intensity: 3 period: '4s' }", "period: 'x'"), 1);
+  EXPECT_EQ(lines_of("budget { intensity: 3 period: 'x' }"), 1);
+  EXPECT_EQ(lines_of("start_within: 'x'"), 1);
+  EXPECT_EQ(ErrorOf(R"(child {
+  id: "s" shutdown: "2s"
+  supervisor { child { id: "t" shutdown: "x" supervisor { child { id: "a" actor { factory: "plain" } } } } }
+})"),
+            "error in t:3: child 's' / child 't': shutdown: 'x' is no way to stop; write a time (5s), brutal_kill or "
+            "infinity");
+}
+
+TEST(TreeFile, WhatIsWrongWhateverWasMeantIsToldWithIt) {
+  EXPECT_EQ(ErrorOf("child { id: 'a' actor { factory: 'plain' }\n backoff { min: 'x'\n factor: 0 } }"),
+            "2 errors in t:\n"
+            "  t:2: child 'a': backoff.min: 'x' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+            "  t:3: child 'a': backoff.factor: 0 is not in [1, 1000]");
 }
 
 TEST(TreeFile, UnknownFieldsAreAllTold) {
@@ -442,6 +467,19 @@ TEST(TreeText, IsWhatPeopleWrite) {
             "  }\n"
             "  shutdown: \"1.5s\"\n"
             "}\n");
+}
+
+TEST(TreeText, ATemplateThatNoClassOfAPoolMakesCannotBeWritten) {
+  auto pool = std::make_shared<PoolSpec>();
+  pool->child = {.id = "job", .kind = ChildKind::kProcess, .process = ProcessSpec{.binary = "b"}};
+  const SupervisorSpec inner{.pool = pool};
+  const SupervisorSpec tree{.children = {{.id = "jobs",
+                                          .kind = ChildKind::kSupervisor,
+                                          .subtree = std::make_shared<const SupervisorSpec>(inner),
+                                          .factory = FactoryCall{.name = "speakers"}}}};
+  EXPECT_EQ(TreeText(tree).status(),
+            absl::InvalidArgumentError("child 'jobs' / child 'job': a pool in a file has a class that makes its "
+                                       "children, so that its template cannot be written"));
 }
 
 TEST(TreeText, NamesTheChildrenThatNoFactoryMakes) {

@@ -38,6 +38,17 @@ if [ "$status" != 2 ] || ! grep -q "bad.textproto:1: intensity: -1 is negative" 
   failed=1
 fi
 
+# A script that cannot be read is refused.
+for script in "$TEST_TMPDIR" "$TEST_TMPDIR/none"; do
+  "$lab" --script="$script" >"$out" 2>&1
+  status=$?
+  if [ "$status" != 2 ] || ! grep -q "crash_lab: cannot read $script" "$out"; then
+    echo "the script $script: it ended with $status and printed"
+    cat "$out"
+    failed=1
+  fi
+done
+
 # Its process children have ended with it.
 if grep -slz "^CRASH_LAB_TOKEN=$$\$" /proc/[0-9]*/environ | xargs -r -n1 dirname | while read -r process; do
   tr '\0' ' ' <"$process/cmdline"; done | grep -q lab_process; then

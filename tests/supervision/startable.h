@@ -1,0 +1,28 @@
+// Startable: what a test of rules leaves out, so that its trees could start.
+#ifndef UNDERSTUDY_TESTS_SUPERVISION_STARTABLE_H_
+#define UNDERSTUDY_TESTS_SUPERVISION_STARTABLE_H_
+
+#include <memory>
+#include <utility>
+
+#include "understudy/supervision/child_spec.h"
+
+namespace understudy {
+
+// The same child or tree, in which a factory makes each worker.
+inline ChildSpec Startable(ChildSpec child);
+inline SupervisorSpec Startable(SupervisorSpec tree) {
+  for (ChildSpec& child : tree.children) child = Startable(std::move(child));
+  return tree;
+}
+inline ChildSpec Startable(ChildSpec child) {
+  if (child.kind == ChildKind::kWorker && !child.factory.has_value() && !child.placement.has_value()) {
+    child.factory.emplace().name = "worker";
+  }
+  if (child.subtree != nullptr) child.subtree = std::make_shared<const SupervisorSpec>(Startable(*child.subtree));
+  return child;
+}
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_SUPERVISION_STARTABLE_H_
