@@ -138,8 +138,6 @@ class PlanSupervisor : public Supervisor {
   LifeId LifeOf(Pid actor) const;
   void ForgetStandIn(LifeId life);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
-  // When the child is forgotten, nobody is to have what it left.
-  void ForgetEstate(const std::string& child);
   void ArmEarliest();
   void Answer(Action& action);
   bool HasListeners();

@@ -164,6 +164,7 @@ void RestartPlan::Forget(Child& child) {
   ids_.erase(child.spec->id);
   pids_.erase(child.address);
   predecessors_.erase(child.predecessor);
+  actions_.push_back({.kind = Action::Kind::kForget, .child = child.spec});
   children_.erase(child.key);
 }
 

@@ -112,6 +112,7 @@ class RestartPlan {
       kReply,        // answer `request` with `status`, and `pid` where there is one
       kWatchName,    // call NameFreed(name) whenever `name` becomes free
       kAwaitGone,    // call Gone(life) when the handler of `life`, which was killed, has returned
+      kForget,       // `child` is no child any more: nobody is to have what it left
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
       kFinish,       // every child has ended; end with `reason`. The last action
@@ -185,7 +186,6 @@ class RestartPlan {
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
   ChildCounts CountChildren() const { return counts_; }
   bool HasChild(Pid pid) const { return pids_.contains(pid); }
-  bool HasChild(absl::string_view id) const;
   // The present life of the child with that pid; 0 when there is none.
   LifeId LifeOf(Pid pid) const;
   // Of a present life; null when it has none yet, and of other lives.

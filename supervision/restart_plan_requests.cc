@@ -252,8 +252,6 @@ std::vector<ChildInfo> RestartPlan::WhichChildren(uint64_t after, size_t at_most
   return result;
 }
 
-bool RestartPlan::HasChild(absl::string_view id) const { return FindId(id) != nullptr; }
-
 absl::StatusOr<ChildSpec> RestartPlan::GetChildSpec(absl::string_view id) const {
   const Child* child = FindId(id);
   if (child == nullptr) return absl::NotFoundError(absl::StrCat("there is no child '", id, "'"));

@@ -211,6 +211,8 @@ class PlanDriver {
         log_.push_back(absl::StrCat("await gone ", id_of_.at(action.life)));
         stuck_[id_of_.at(action.life)] = {action.life, place_of_.at(action.life)};
         break;
+      case Action::Kind::kForget:
+        break;
       case Action::Kind::kReport:
         events_.push_back(*action.event);
         break;
