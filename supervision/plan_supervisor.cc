@@ -219,15 +219,11 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
       plan_->Started(life, context().Now());
       CarryOut();
       break;
-    case SpawnOutcome::Kind::kIgnored: {
-      ForgetStandIn(life);
-      plan_->Ignored(life, context().Now());
-      CarryOut();
-      tokens_.erase(life);
-      break;
-    }
+    case SpawnOutcome::Kind::kIgnored:
+      declined_.insert(life);
+      break;  // its Down is next, with what it leaves
     case SpawnOutcome::Kind::kFailed:
-      break;  // its Down is next, with the same reason and what it leaves
+      break;  // so it is, with the same reason
   }
 }
 
@@ -236,7 +232,11 @@ void PlanSupervisor::ChildDown(Down down) {
   if (life == 0) return;
   if (!down.estate.empty()) estates_[plan_->SpecOf(life)->id].Append(std::move(down.estate));
   ForgetStandIn(life);
-  plan_->Down(life, down.reason, context().Now());
+  if (declined_.erase(life) > 0) {
+    plan_->Ignored(life, context().Now());
+  } else {
+    plan_->Down(life, down.reason, context().Now());
+  }
   CarryOut();
   tokens_.erase(life);
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -157,6 +158,7 @@ class PlanSupervisor : public Supervisor {
   };
   std::map<LifeId, Elsewhere> elsewhere_;
   std::map<Pid, LifeId> stand_ins_;
+  std::set<LifeId> declined_;  // to start; their Downs are yet to come
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
   // Of exclusive children, until they are down and gone.
