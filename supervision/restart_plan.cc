@@ -150,6 +150,7 @@ RestartPlan::Child& RestartPlan::Add(std::shared_ptr<const ChildSpec> spec) {
   ids_.emplace(spec->id, key);
   Child& child = children_[key];
   child.key = key;
+  child.since = now_;
   child.spec = std::move(spec);
   ++counts_.specs;
   ++(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
@@ -171,7 +172,9 @@ void RestartPlan::Forget(Child& child) {
 void RestartPlan::SetState(Child& child, State state) {
   Count(child, -1);
   const bool was_busy = IsBusy(child.state);
+  if (IsExcused(child.state)) child.history.first_attempt = child.history.first_attempt + (now_ - child.since);
   child.state = state;
+  child.since = now_;
   Count(child, 1);
   if (!was_busy || IsBusy(state)) return;
   const auto deferred = deferred_.find(child.key);

@@ -204,10 +204,15 @@ class RestartPlan {
   // exit waits to be judged.
   enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kHeld, kParked, kDown };
   static bool IsBusy(State state) { return state == State::kStarting || state == State::kStopping; }
+  // Down for another reason than that it failed.
+  static bool IsExcused(State state) {
+    return state == State::kStopped || state == State::kDue || state == State::kHeld || state == State::kParked;
+  }
   struct Child {
     Key key = 0;
     std::shared_ptr<const ChildSpec> spec;
     State state = State::kStopped;
+    MonotonicTime since;  // when it came to be so
     LifeId life = 0;  // the present one, or the last
     Pid pid;
     Pid address;                            // the last that was not null

@@ -180,6 +180,7 @@ void RestartPlan::DoRestart(const Waiting& request, Child& child) {
     return;
   }
   if (child.state == State::kStopped) {
+    child.history.attempts = 0;  // who asks for it has seen to what was wrong
     child.start_request = request.request;
     BeginStart(child);
     return;
