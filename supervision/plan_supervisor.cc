@@ -281,7 +281,10 @@ void PlanSupervisor::LookLater() {
 }
 
 void PlanSupervisor::NameChanged(const NameChange& change) {
-  if (!change.pid.is_null()) return;
+  if (!change.pid.is_null()) {
+    plan_->NameTaken(change.name);
+    return;
+  }
   plan_->NameFreed(change.name, context().Now());
   CarryOut();
 }

@@ -20,6 +20,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
 #include "understudy/supervision/restart_decision.h"
 #include "understudy/supervision/supervision_event.h"
 
@@ -116,6 +117,8 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   child.timer = 0;
   if (child.state == State::kStopping) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
+  } else if (!is_stopping() && child.state == State::kParked && IsNameTaken(child)) {
+    ArmTimer(child, limits::kParkedRetryAfter);
   } else if (is_stopping() || child.state == State::kBackoff || child.state == State::kParked) {
     WaitIsOver(child);
   } else if (child.state == State::kHeld) {

@@ -110,7 +110,8 @@ class RestartPlan {
       kArmTimer,     // call TimerElapsed(timer) after `wait`
       kCancelTimer,  // …no longer
       kReply,        // answer `request` with `status`, and `pid` where there is one
-      kWatchName,    // call NameFreed(name) whenever `name` becomes free
+      kWatchName,    // call NameTaken(name) if `name` has an owner and whenever it gets one, NameFreed(name) when it is
+                     // free again
       kAwaitGone,    // call Gone(life) when the handler of `life`, which was killed, has returned
       kForget,       // `child` is no child any more: nobody is to have what it left
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
@@ -155,6 +156,7 @@ class RestartPlan {
   void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
   void TimerElapsed(TimerId timer, MonotonicTime now);
+  void NameTaken(absl::string_view name) { taken_names_.emplace(name); }
   void NameFreed(absl::string_view name, MonotonicTime now);
   void Gone(LifeId life, MonotonicTime now);
 
@@ -213,7 +215,7 @@ class RestartPlan {
     std::shared_ptr<const ChildSpec> spec;
     State state = State::kStopped;
     MonotonicTime since;  // when it came to be so
-    LifeId life = 0;  // the present one, or the last
+    LifeId life = 0;      // the present one, or the last
     Pid pid;
     Pid address;                            // the last that was not null
     LifeId predecessor = 0;                 // an earlier life, whose handler runs on
@@ -285,6 +287,7 @@ class RestartPlan {
   void RestartGroup(const Child& child);
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
+  bool IsNameTaken(const Child& child) const;
   void WaitIsOver(Child& child);
   void StopForsaken();
   void StartOrHold(Child& child);
@@ -341,6 +344,7 @@ class RestartPlan {
   ChildCounts counts_;
   std::set<Key> parked_;  // children that wait for their name
   std::set<std::string> watched_names_;
+  std::set<std::string, std::less<>> taken_names_;  // of these
 
   MonotonicTime now_;  // of the present input
   absl::optional<Plan> plan_;

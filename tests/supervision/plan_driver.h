@@ -123,6 +123,10 @@ class PlanDriver {
     Carry();
   }
   bool IsStuck(const std::string& id) const { return stuck_.contains(id); }
+  void TakeName(const std::string& name) {
+    plan_.NameTaken(name);
+    Carry();
+  }
   void FreeName(const std::string& name) {
     plan_.NameFreed(name, now_);
     Carry();

@@ -54,6 +54,36 @@ TEST(RestartPlanNames, AParkedChildIsTriedAgainNowAndThenAndReportedOnce) {
   EXPECT_EQ(plan.States(), "a running");
 }
 
+TEST(RestartPlanNames, NobodyIsTriedWhileTheNameIsKnownToBeTaken) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(WithName(strategy, {"a", "b"}, "b"));
+    plan.slow_start = {"b"};
+    plan.StartAll();
+    plan.Failed("b", ExitReason::NameConflict("auction/b"));
+    plan.TakeName("auction/b");
+    plan.Log();
+    plan.Pass(absl::Seconds(35));
+    EXPECT_EQ(plan.Log(), "timer 10s, timer 10s, timer 10s");
+    plan.FreeName("auction/b");
+    EXPECT_EQ(plan.Log(), strategy == kOneForAll ? "cancel timer, start a, start b" : "cancel timer, start b");
+  }
+}
+
+TEST(RestartPlanNames, AChildWithTwoNamesWaitsForBoth) {
+  SupervisorSpec spec = WithName(kOneForOne, {"a"}, "a");
+  spec.children[0].registered_as = "here";
+  PlanDriver plan(spec);
+  plan.StartAll();
+  plan.TakeName("auction/a");
+  plan.TakeName("here");
+  plan.Exit("a", ExitReason::NameLost("auction/a"));
+  plan.Log();
+  plan.FreeName("auction/a");
+  EXPECT_EQ(plan.Log(), "");
+  plan.FreeName("here");
+  EXPECT_EQ(plan.Log(), "cancel timer, start a");
+}
+
 TEST(RestartPlanNames, AFirstStartThatFindsTheNameTakenIsComplete) {
   for (const RestartStrategy strategy : kStrategies) {
     PlanDriver plan(WithName(strategy, {"a", "b", "c"}, "b"));
