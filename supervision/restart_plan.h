@@ -219,10 +219,11 @@ class RestartPlan {
     Pid pid;
     Pid address;                            // the last that was not null
     LifeId predecessor = 0;                 // an earlier life, whose handler runs on
-    TimerId timer = 0;                      // of the stop or the wait
+    TimerId timer = 0;                      // of the start, the stop or the wait
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
     bool was_parked = false;                // and has not started since
+    bool is_overdue = false;                // its start was killed for that
     bool is_new = false;                    // by a StartChild that is not answered yet
     bool delete_on_stop = false;            // a DeleteChild waits for its stop
     RequestId start_request = 0;
@@ -274,7 +275,7 @@ class RestartPlan {
   void BeginStop(Child& child);
   void HandleStarted(Child& child);
   void HandleIgnored(Child& child);
-  void HandleStartFailed(Child& child, const ExitReason& reason);
+  void HandleStartFailed(Child& child, const ExitReason& end);
   void HandleExited(Child& child, const ExitReason& reason);
   void HandleStopped(Child& child, const ExitReason& reason);
   void StartSettled(const Child& child);

@@ -127,6 +127,40 @@ TEST(RestartPlanNames, AParkedChildCanBeTerminatedAndEndsWithItsSupervisor) {
   EXPECT_EQ(plan.Log(), "stop b, cancel timer, finish Shutdown");
 }
 
+// ---- Starts.
+
+TEST(RestartPlanStartWithin, AStartThatIsOverdueIsKilledAndHasFailed) {
+  SupervisorSpec spec = Patient(Spec(kOneForOne, {"a"}));
+  spec.children[0].start_within = absl::Seconds(2);
+  PlanDriver plan(spec);
+  plan.StartAll();
+  EXPECT_EQ(plan.Log(), "start a, timer 2.1s, cancel timer, done");
+  plan.slow_start = {"a"};
+  plan.Exit("a");
+  plan.Log();
+  plan.Events();
+  plan.Pass(absl::Seconds(2));
+  EXPECT_EQ(plan.Log(), "") << "it has still some time to end by itself";
+  plan.slow_start.clear();
+  plan.Pass(absl::Seconds(1));
+  EXPECT_EQ(plan.Log(), "kill a, start a, timer 2.1s, cancel timer");
+  EXPECT_EQ(plan.Events()[0].reason.ToString(), "StartTimeout; because of Killed");
+}
+
+TEST(RestartPlanStartWithin, AStartThatIsStoppedHasTheTimeOfAStop) {
+  SupervisorSpec spec = Spec(kOneForOne, {"a"});
+  spec.children[0].start_within = absl::Seconds(2);
+  PlanDriver plan(spec);
+  plan.slow_start = plan.slow_stop = {"a"};
+  plan.StartAll();
+  plan.Pass(absl::Seconds(1));
+  plan.Log();
+  plan.Terminate("a");
+  EXPECT_EQ(plan.Log(), "cancel timer, stop a, timer 5s");
+  plan.Pass(absl::Seconds(5));
+  EXPECT_EQ(plan.Log(), "kill a, reply 1 OK, done");
+}
+
 // ---- What is no time of failing.
 
 // One that gives up when it has failed for a minute.
