@@ -18,9 +18,12 @@ inline constexpr int kRestartIntensityMax = 100000;
 inline constexpr size_t kWaitingRequestsMax = 10000;
 // A tree is drawn and read by people, and validated by recursion.
 inline constexpr int kTreeDepthMax = 100;
-// A child that waits for its name is tried again this often even when nobody
-// said that the name is free: it may have become so while the child failed.
+// A child that waits for its name is tried again this often unless the name is
+// known to be taken: it may have become free while the child failed.
 inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
+// A start that awaits is ended by the actor itself when its time is over, one
+// that does not return by its supervisor, so long after that.
+inline constexpr absl::Duration kStartOverdueAfter = absl::Milliseconds(100);
 // Who is told of what a supervisor does.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
 

@@ -116,7 +116,6 @@ Children PlanSupervisor::List(const WhichChildren& query) {
 }
 
 void PlanSupervisor::Add(StartChild request, Replier<ChildStarted> replier) {
-  ForgetEstate(request.spec.id);  // of another child that had its id
   plan_->StartChild(std::move(request.spec), Remember(With(std::move(replier))), context().Now());
   CarryOut();
 }
@@ -139,7 +138,6 @@ void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const Chi
 }
 
 void PlanSupervisor::AddHanded(HandedStart request) {
-  ForgetEstate(request.id);  // of another child that had its id
   plan_->StartMember(std::move(request.id), std::move(request.start), Remember(std::move(request.answer)),
                      context().Now());
   CarryOut();
@@ -195,7 +193,6 @@ void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> 
 void PlanSupervisor::Delete(const DeleteChild& request, Replier<ChildDone> replier) {
   plan_->DeleteChild(request.id, Remember(With(std::move(replier))), context().Now());
   CarryOut();
-  ForgetEstate(request.id);
 }
 
 absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& request) {
@@ -222,34 +219,26 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
       plan_->Started(life, context().Now());
       CarryOut();
       break;
-    case SpawnOutcome::Kind::kIgnored: {
-      const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
-      ForgetStandIn(life);
-      plan_->Ignored(life, context().Now());
-      CarryOut();
-      tokens_.erase(life);
-      ForgetEstate(child->id);
-      break;
-    }
+    case SpawnOutcome::Kind::kIgnored:
+      declined_.insert(life);
+      break;  // its Down is next, with what it leaves
     case SpawnOutcome::Kind::kFailed:
-      break;  // its Down is next, with the same reason and what it leaves
+      break;  // so it is, with the same reason
   }
 }
 
 void PlanSupervisor::ChildDown(Down down) {
   const LifeId life = LifeOf(down.pid);
   if (life == 0) return;
-  const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
-  if (!down.estate.empty()) estates_[child->id].Append(std::move(down.estate));
+  if (!down.estate.empty()) estates_[plan_->SpecOf(life)->id].Append(std::move(down.estate));
   ForgetStandIn(life);
-  plan_->Down(life, down.reason, context().Now());
+  if (declined_.erase(life) > 0) {
+    plan_->Ignored(life, context().Now());
+  } else {
+    plan_->Down(life, down.reason, context().Now());
+  }
   CarryOut();
   tokens_.erase(life);
-  ForgetEstate(child->id);
-}
-
-void PlanSupervisor::ForgetEstate(const std::string& child) {
-  if (!estates_.empty() && !plan_->HasChild(child)) estates_.erase(child);
 }
 
 void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
@@ -292,7 +281,10 @@ void PlanSupervisor::LookLater() {
 }
 
 void PlanSupervisor::NameChanged(const NameChange& change) {
-  if (!change.pid.is_null()) return;
+  if (!change.pid.is_null()) {
+    plan_->NameTaken(change.name);
+    return;
+  }
   plan_->NameFreed(change.name, context().Now());
   CarryOut();
 }
@@ -340,6 +332,9 @@ void PlanSupervisor::CarryOut(Action& action) {
     case Action::Kind::kAwaitGone:
       if (auto token = tokens_.extract(action.life); !token.empty()) predecessors_.insert(std::move(token));
       LookLater();
+      break;
+    case Action::Kind::kForget:
+      estates_.erase(action.child->id);
       break;
     case Action::Kind::kReport:
       Tell(std::move(*action.event));

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,8 +139,6 @@ class PlanSupervisor : public Supervisor {
   LifeId LifeOf(Pid actor) const;
   void ForgetStandIn(LifeId life);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
-  // When the child is forgotten, nobody is to have what it left.
-  void ForgetEstate(const std::string& child);
   void ArmEarliest();
   void Answer(Action& action);
   bool HasListeners();
@@ -159,6 +158,7 @@ class PlanSupervisor : public Supervisor {
   };
   std::map<LifeId, Elsewhere> elsewhere_;
   std::map<Pid, LifeId> stand_ins_;
+  std::set<LifeId> declined_;  // to start; their Downs are yet to come
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
   // Of exclusive children, until they are down and gone.

@@ -32,8 +32,10 @@ struct RestartDecision {
 
 // What is remembered of one child between its restarts.
 struct RestartHistory {
-  int attempts = 0;                      // since it was last healthy; the owner sets it to 0 after a healthy run
-  MonotonicTime first_attempt;           // of these
+  // Since it was last healthy; the owner sets it to 0 after a healthy run, and at a start by request.
+  int attempts = 0;
+  // Of these; the owner moves it on by the time that the child was down for another reason than to fail.
+  MonotonicTime first_attempt;
   absl::optional<RestartWindow> budget;  // of a child that has one, from its first restart on
 };
 

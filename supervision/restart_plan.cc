@@ -20,6 +20,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/limits.h"
 #include "understudy/supervision/restart_decision.h"
 #include "understudy/supervision/supervision_event.h"
 
@@ -114,8 +115,11 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   Child& child = children_.at(found->second);
   timers_.erase(found);
   child.timer = 0;
-  if (child.state == State::kStopping) {
+  if (child.state == State::kStopping || child.state == State::kStarting) {
+    child.is_overdue = child.state == State::kStarting;
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
+  } else if (!is_stopping() && child.state == State::kParked && IsNameTaken(child)) {
+    ArmTimer(child, limits::kParkedRetryAfter);
   } else if (is_stopping() || child.state == State::kBackoff || child.state == State::kParked) {
     WaitIsOver(child);
   } else if (child.state == State::kHeld) {
@@ -150,6 +154,7 @@ RestartPlan::Child& RestartPlan::Add(std::shared_ptr<const ChildSpec> spec) {
   ids_.emplace(spec->id, key);
   Child& child = children_[key];
   child.key = key;
+  child.since = now_;
   child.spec = std::move(spec);
   ++counts_.specs;
   ++(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
@@ -164,13 +169,16 @@ void RestartPlan::Forget(Child& child) {
   ids_.erase(child.spec->id);
   pids_.erase(child.address);
   predecessors_.erase(child.predecessor);
+  actions_.push_back({.kind = Action::Kind::kForget, .child = child.spec});
   children_.erase(child.key);
 }
 
 void RestartPlan::SetState(Child& child, State state) {
   Count(child, -1);
   const bool was_busy = IsBusy(child.state);
+  if (IsExcused(child.state)) child.history.first_attempt = child.history.first_attempt + (now_ - child.since);
   child.state = state;
+  child.since = now_;
   Count(child, 1);
   if (!was_busy || IsBusy(state)) return;
   const auto deferred = deferred_.find(child.key);
@@ -214,11 +222,16 @@ void RestartPlan::BeginStart(Child& child) {
   child.life = ++last_life_;
   lives_[child.life] = &child;
   child.started.reset();
+  child.is_overdue = false;
   actions_.push_back({.kind = Action::Kind::kStart, .life = child.life, .child = child.spec});
+  if (child.spec->start_within < absl::InfiniteDuration()) {
+    ArmTimer(child, child.spec->start_within + limits::kStartOverdueAfter);
+  }
 }
 
 void RestartPlan::BeginStop(Child& child) {
   SetState(child, State::kStopping);
+  CancelTimer(child);  // of its start
   const ChildShutdown shutdown = ShutdownOf(*child.spec);
   if (shutdown.kind == ChildShutdown::Kind::kBrutalKill) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
@@ -229,6 +242,7 @@ void RestartPlan::BeginStop(Child& child) {
 }
 
 void RestartPlan::HandleStarted(Child& child) {
+  CancelTimer(child);
   SetState(child, State::kRunning);
   child.started = now_;
   child.has_started = true;
@@ -240,6 +254,7 @@ void RestartPlan::HandleStarted(Child& child) {
 }
 
 void RestartPlan::HandleIgnored(Child& child) {
+  CancelTimer(child);
   Report(SupervisionEvent::Kind::kIgnored, child, child.pid, ExitReason());
   EndLife(child, ExitReason::Normal());
   Reply(std::exchange(child.start_request, 0), absl::OkStatus());
@@ -249,11 +264,14 @@ void RestartPlan::HandleIgnored(Child& child) {
   if (IsForgottenWhenDown(child)) Forget(child);
 }
 
-void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
+void RestartPlan::HandleStartFailed(Child& child, const ExitReason& end) {
+  CancelTimer(child);
+  const bool is_killed_as_overdue = child.is_overdue && end.kind() == ExitReason::Kind::kKilled;
+  const ExitReason reason = is_killed_as_overdue ? ExitReason::StartTimeout().CausedBy(end) : end;
   if (!child.was_parked || !MayPark(child, reason)) {
     Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
   }
-  EndLife(child, reason);
+  EndLife(child, end);
   SetState(child, State::kStopped);
   StartSettled(child);
   const std::string what = absl::StrCat("child '", child.spec->id, "' could not start");

@@ -110,8 +110,10 @@ class RestartPlan {
       kArmTimer,     // call TimerElapsed(timer) after `wait`
       kCancelTimer,  // …no longer
       kReply,        // answer `request` with `status`, and `pid` where there is one
-      kWatchName,    // call NameFreed(name) whenever `name` becomes free
+      kWatchName,    // call NameTaken(name) if `name` has an owner and whenever it gets one, NameFreed(name) when it is
+                     // free again
       kAwaitGone,    // call Gone(life) when the handler of `life`, which was killed, has returned
+      kForget,       // `child` is no child any more: nobody is to have what it left
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
       kFinish,       // every child has ended; end with `reason`. The last action
@@ -154,6 +156,7 @@ class RestartPlan {
   void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
   void TimerElapsed(TimerId timer, MonotonicTime now);
+  void NameTaken(absl::string_view name) { taken_names_.emplace(name); }
   void NameFreed(absl::string_view name, MonotonicTime now);
   void Gone(LifeId life, MonotonicTime now);
 
@@ -185,7 +188,6 @@ class RestartPlan {
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
   ChildCounts CountChildren() const { return counts_; }
   bool HasChild(Pid pid) const { return pids_.contains(pid); }
-  bool HasChild(absl::string_view id) const;
   // The present life of the child with that pid; 0 when there is none.
   LifeId LifeOf(Pid pid) const;
   // Of a present life; null when it has none yet, and of other lives.
@@ -204,18 +206,24 @@ class RestartPlan {
   // exit waits to be judged.
   enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kHeld, kParked, kDown };
   static bool IsBusy(State state) { return state == State::kStarting || state == State::kStopping; }
+  // Down for another reason than that it failed.
+  static bool IsExcused(State state) {
+    return state == State::kStopped || state == State::kDue || state == State::kHeld || state == State::kParked;
+  }
   struct Child {
     Key key = 0;
     std::shared_ptr<const ChildSpec> spec;
     State state = State::kStopped;
-    LifeId life = 0;  // the present one, or the last
+    MonotonicTime since;  // when it came to be so
+    LifeId life = 0;      // the present one, or the last
     Pid pid;
     Pid address;                            // the last that was not null
     LifeId predecessor = 0;                 // an earlier life, whose handler runs on
-    TimerId timer = 0;                      // of the stop or the wait
+    TimerId timer = 0;                      // of the start, the stop or the wait
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
     bool was_parked = false;                // and has not started since
+    bool is_overdue = false;                // its start was killed for that
     bool is_new = false;                    // by a StartChild that is not answered yet
     bool delete_on_stop = false;            // a DeleteChild waits for its stop
     RequestId start_request = 0;
@@ -267,7 +275,7 @@ class RestartPlan {
   void BeginStop(Child& child);
   void HandleStarted(Child& child);
   void HandleIgnored(Child& child);
-  void HandleStartFailed(Child& child, const ExitReason& reason);
+  void HandleStartFailed(Child& child, const ExitReason& end);
   void HandleExited(Child& child, const ExitReason& reason);
   void HandleStopped(Child& child, const ExitReason& reason);
   void StartSettled(const Child& child);
@@ -280,6 +288,7 @@ class RestartPlan {
   void RestartGroup(const Child& child);
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
+  bool IsNameTaken(const Child& child) const;
   void WaitIsOver(Child& child);
   void StopForsaken();
   void StartOrHold(Child& child);
@@ -336,6 +345,7 @@ class RestartPlan {
   ChildCounts counts_;
   std::set<Key> parked_;  // children that wait for their name
   std::set<std::string> watched_names_;
+  std::set<std::string, std::less<>> taken_names_;  // of these
 
   MonotonicTime now_;  // of the present input
   absl::optional<Plan> plan_;

@@ -183,6 +183,7 @@ void RestartPlan::DoRestart(const Waiting& request, Child& child) {
     return;
   }
   if (child.state == State::kStopped) {
+    child.history.attempts = 0;  // who asks for it has seen to what was wrong
     child.start_request = request.request;
     BeginStart(child);
     return;
@@ -254,8 +255,6 @@ std::vector<ChildInfo> RestartPlan::WhichChildren(uint64_t after, size_t at_most
   }
   return result;
 }
-
-bool RestartPlan::HasChild(absl::string_view id) const { return FindId(id) != nullptr; }
 
 absl::StatusOr<ChildSpec> RestartPlan::GetChildSpec(absl::string_view id) const {
   const Child* child = FindId(id);

@@ -34,11 +34,17 @@ void RestartPlan::Park(Child& child, const ExitReason& reason) {
   if (is_serial()) RestartGroup(child);
 }
 
+bool RestartPlan::IsNameTaken(const Child& child) const {
+  return taken_names_.contains(child.spec->registered_as) || taken_names_.contains(child.spec->published_as);
+}
+
 void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
   now_ = now;
+  if (const auto taken = taken_names_.find(name); taken != taken_names_.end()) taken_names_.erase(taken);
   for (const Key key : std::set<Key>(parked_)) {
     Child& child = children_.at(key);
     if (child.spec->registered_as != name && child.spec->published_as != name) continue;
+    if (IsNameTaken(child)) continue;  // its other one
     CancelTimer(child);
     WaitIsOver(child);
   }

@@ -129,7 +129,11 @@ class RandomRun {
         plan_.Delete(id);
         break;
       case 8:
-        plan_.FreeName(id);
+        if (random_.Below(2) == 0) {
+          plan_.TakeName(id);
+        } else {
+          plan_.FreeName(id);
+        }
         break;
       case 9:
         if (plan_.IsStuck(id)) plan_.Gone(id);

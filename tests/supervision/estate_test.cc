@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -22,6 +23,8 @@
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/supervision/builders.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {
@@ -34,6 +37,7 @@ using ::testing::IsEmpty;
 struct Lives {
   std::vector<std::string> notes;
   bool is_open = false;
+  bool declines = false;
   int starts_that_fail = 0;
   int starts = 0;
 };
@@ -45,6 +49,7 @@ class Clerk final : public Actor {
   explicit Clerk(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
   Next Start() override {
     ++lives_->starts;
+    if (lives_->declines) return Next::Ignore();
     if (lives_->starts_that_fail > 0) {
       --lives_->starts_that_fail;
       return absl::UnavailableError("not yet");
@@ -159,6 +164,20 @@ TEST_F(EstateOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
   EXPECT_THAT(lives_->notes, ElementsAre("101", "1"));
 }
 
+TEST_F(EstateOfChildTest, AChildThatDeclinesToStartLeavesItToTheNextLife) {
+  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)));
+  Order(root, {1, 2});
+  lives_->declines = true;
+  Fail(ClerkOf(root));
+  EXPECT_TRUE(ClerkOf(root).pid().is_null()) << "it is stopped";
+  EXPECT_EQ(OfEnded().waiting, 2);
+  lives_->declines = false;
+  lives_->is_open = true;
+  ASSERT_TRUE(system_.Ask(root.restart_child(), RestartChild{"clerk"}, absl::Seconds(1)).ok());
+  system_.RunUntilIdle();
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "102", "1", "2"));
+}
+
 TEST_F(EstateOfChildTest, AForgottenChildHasNoSuccessor) {
   const SupervisorRef root =
       Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)).Child("temporary", Temporary<Clerk>(lives_)));
@@ -177,6 +196,23 @@ TEST_F(EstateOfChildTest, AForgottenChildHasNoSuccessor) {
       system_.Ask(root.start_child(), StartChild{Permanent<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_THAT(lives_->notes, ElementsAre("101", "102"));
+}
+
+TEST_F(EstateOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSuccessor) {
+  using Clerks = Pool<Clerk(std::shared_ptr<Lives>)>;
+  const SupervisorRef root = Spawn(
+      OneForOne().Child("clerks", Permanent<Clerks>(PoolOptions{.restart = RestartType::kPermanent,
+                                                                .backoff = RestartBackoff{.min = absl::Seconds(10)}})));
+  const Clerks::Ref pool(ClerkOf(root, "clerks").pid());
+  ASSERT_TRUE(system_.Ask(pool.start_as(), {"x", lives_}, absl::Seconds(1)).ok());
+  Fail(ClerkOf(pool, "x"));
+  Order(pool, {1}, "x");
+  Fail(ClerkOf(pool, "x"));
+  EXPECT_EQ(OfEnded().waiting, 1) << "it waits for its backoff";
+  ASSERT_TRUE(system_.Ask(pool.terminate_child(), TerminateChild{"x"}, absl::Seconds(1)).ok());
+  system_.RunUntilIdle();
+  EXPECT_EQ(OfEnded().waiting, 0);
+  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 1);
 }
 
 TEST_F(EstateOfChildTest, AtTheEndOfTheSupervisorItIsDeadLetters) {

@@ -124,6 +124,10 @@ class PlanDriver {
     Carry();
   }
   bool IsStuck(const std::string& id) const { return stuck_.contains(id); }
+  void TakeName(const std::string& name) {
+    plan_.NameTaken(name);
+    Carry();
+  }
   void FreeName(const std::string& name) {
     plan_.NameFreed(name, now_);
     Carry();
@@ -211,6 +215,8 @@ class PlanDriver {
       case Action::Kind::kAwaitGone:
         log_.push_back(absl::StrCat("await gone ", id_of_.at(action.life)));
         stuck_[id_of_.at(action.life)] = {action.life, place_of_.at(action.life)};
+        break;
+      case Action::Kind::kForget:
         break;
       case Action::Kind::kReport:
         events_.push_back(*action.event);

@@ -340,6 +340,18 @@ TEST_P(SupervisorTest, AChildThatFindsItsNameTakenWaitsForItAndIsNoFailure) {
   EXPECT_EQ(system_.WhereIs("book"), PidOf(root, "a"));
 }
 
+TEST_P(SupervisorTest, OfOneForAllAParkedChildKeepsItsSiblingsDownUntilItsNameIsFree) {
+  const Ref<Worker> rival = system_.Spawn<Worker>(SpawnOptions{.registered_as = "book"}, "rival", journal_);
+  system_.RunUntilIdle();
+  const SupervisorRef root = Spawn(OneForAll().Child("a", Perm("a")).Child("b", Perm("b").RegisteredAs("book")));
+  journal_->Take();
+  system_.Advance(absl::Seconds(35));
+  EXPECT_EQ(journal_->Take(), "") << "nobody was started, to be stopped again";
+  rival[&Worker::end].Tell(End());
+  system_.RunUntilIdle();
+  EXPECT_EQ(StatesOf(root), "a running, b running");
+}
+
 TEST_P(SupervisorTest, AStartThatTakesTooLongFails) {
   ManOf("a")->start_hangs = true;
   Spawn(OneForOne().Child("a", Perm("a").StartWithin(absl::Seconds(2))));

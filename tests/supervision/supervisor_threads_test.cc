@@ -3,17 +3,22 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/log_sink.h"
+#include "understudy/actors/mailbox.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/builders.h"
@@ -107,6 +112,38 @@ TEST_F(SupervisorThreadsTest, SpentIntensityEndsTheTree) {
   }
   ASSERT_TRUE(system_.AwaitEnd(launcher.pid(), kDeadline).ok());
   EXPECT_EQ(life->end().kind(), ExitReason::Kind::kRestartsExhausted) << life->end();
+}
+
+// Waits in its constructor or in its Start until the gate opens, heeding nobody.
+class Blocker final : public Actor {
+ public:
+  Blocker(std::shared_ptr<absl::Notification> gate, bool in_constructor)
+      : gate_(std::move(gate)), waits_in_start_(!in_constructor) {
+    if (in_constructor) gate_->WaitForNotification();
+  }
+  Mailbox<"nothing", int> nothing{this};
+  Next Start() override {
+    if (waits_in_start_) gate_->WaitForNotification();
+    return blocking_;
+  }
+
+ private:
+  const std::shared_ptr<absl::Notification> gate_;
+  const bool waits_in_start_;
+  Behavior blocking_{"blocking", On(nothing, [](int) {})};
+};
+
+TEST_F(SupervisorThreadsTest, AStartOrConstructorThatDoesNotReturnIsBoundedByStartWithin) {
+  for (const bool in_constructor : {false, true}) {
+    auto gate = std::make_shared<absl::Notification>();
+    auto life = std::make_shared<RootLife>();
+    const Ref<Launcher> launcher = system_.Spawn<Launcher>(
+        OneForOne().Child("a", Permanent<Blocker>(gate, in_constructor).StartWithin(absl::Milliseconds(50))), life);
+    EXPECT_TRUE(system_.AwaitEnd(launcher.pid(), kDeadline).ok());
+    EXPECT_THAT(life->end().ToString(), testing::HasSubstr("child 'a' could not start); because of StartTimeout"));
+    gate->Notify();
+  }
+  EXPECT_TRUE(system_.Shutdown(kDeadline));
 }
 
 TEST_F(SupervisorThreadsTest, ShutdownOfTheSystemStopsATreeInOrder) {
