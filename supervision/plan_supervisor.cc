@@ -43,6 +43,8 @@ namespace {
 constexpr absl::string_view kTimerName = "supervisor";
 constexpr absl::string_view kLookTimerName = "supervisor: predecessors";
 
+std::string StrangerTimer(uint64_t monitor) { return absl::StrCat("supervisor: stranger ", monitor); }
+
 AnswerRequest With(Replier<ChildStarted> replier) {
   return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
     if (pid.ok()) {
@@ -164,17 +166,26 @@ void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<C
 }
 
 // Who has ended is terminated already; who lives is no child. A monitor of an
-// actor that has ended tells so before what is sent to oneself after it.
+// actor that has ended tells so before what is sent to oneself after it; on
+// another node, when that has answered.
 void PlanSupervisor::TerminateStranger(Pid pid, Replier<ChildDone> replier) {
   MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::StrangerDown);
   const uint64_t id = monitor.id();
   strangers_.emplace(id, Stranger{std::move(replier), std::move(monitor)});
+  const bool is_elsewhere = pid.node() != context().Self().node();
+  if (is_elsewhere && context()
+                          .StartTimer(StrangerTimer(id), limits::kStrangerAnswersWithin,
+                                      [this, id](const TimerEvent&) { StrangerSettled({id}); })
+                          .ok()) {
+    return;
+  }
   understudy::Ref<PlanSupervisor>(context().Self())[&PlanSupervisor::settle].Tell(Settle{id});
 }
 
 void PlanSupervisor::StrangerDown(const Down& down) {
   auto stranger = strangers_.extract(down.monitor);
   if (stranger.empty()) return;
+  context().CancelTimer(StrangerTimer(down.monitor));
   if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
     stranger.mapped().replier.Reply(absl::NotFoundError(absl::StrCat(down.pid.ToString(), " is no child")));
   } else {

@@ -347,6 +347,27 @@ TEST_P(NodeChildrenTest, ItIsTerminatedByItsPidAndByTheLastOneToo) {
   EXPECT_TRUE(again.ok()) << again.status();
 }
 
+TEST_P(NodeChildrenTest, OneThatHasEndedIsTerminatedAlreadyAndAStrangerIsNoChild) {
+  const SupervisorRef root = house_.Spawn(OneForOne()
+                                              .Child("a", TemporaryRemote(OnNode("worker-1"), "worker", Text("a")))
+                                              .Child("b", PermanentRemote(OnNode("worker-1"), "worker", Text("b"))));
+  TestSystem& system = house_.cluster().system("house");
+  const Pid a = house_.PidOf(root, "a");
+  const Pid b = house_.PidOf(root, "b");
+  house_.EndChild(root, "a", ExitReason::Normal());
+  house_.CrashChild(root, "b");
+  for (const Pid ended : {a, b}) {
+    const auto done = system.Ask(root.terminate_child(), TerminateChild{.pid = ended}, absl::Seconds(1));
+    EXPECT_TRUE(done.ok()) << done.status();
+  }
+  EXPECT_EQ(house_.StatesOf(root), "b running on worker-1");
+  const SupervisorRef other = house_.Spawn(OneForOne().Child("c", RemoteHouse::OnBoth("c")));
+  const auto stranger =
+      system.Ask(root.terminate_child(), TerminateChild{.pid = house_.PidOf(other, "c")}, absl::Seconds(9));
+  EXPECT_TRUE(absl::IsNotFound(stranger.status())) << stranger.status();
+  EXPECT_EQ(house_.StatesOf(other), "c running on worker-1");
+}
+
 TEST_P(NodeChildrenTest, AHostHasRoomForSoManyAndRefusesOneMore) {
   house_.Host("house", {.children_max = 2});
   house_.Run();
