@@ -29,6 +29,7 @@
 #include "understudy/actors/spawner.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
+#include "understudy/supervision/exclusive_lives.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/remote_child.h"
 #include "understudy/supervision/restart_plan.h"
@@ -41,7 +42,6 @@ namespace understudy::internal {
 namespace {
 
 constexpr absl::string_view kTimerName = "supervisor";
-constexpr absl::string_view kLookTimerName = "supervisor: predecessors";
 
 std::string StrangerTimer(uint64_t monitor) { return absl::StrCat("supervisor: stranger ", monitor); }
 
@@ -82,7 +82,9 @@ LogSeverity SeverityOf(const SupervisionEvent& event) {
 }  // namespace
 
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
-    : spec_(std::move(spec)), shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
+    : spec_(std::move(spec)),
+      lives_(spec_->lives == nullptr ? std::make_shared<ExclusiveLives>() : spec_->lives),
+      shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
 
 Next PlanSupervisor::Start() {
   if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
@@ -94,6 +96,7 @@ Next PlanSupervisor::Start() {
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
   plan_->set_reports(HasListeners());
   in_start_ = true;
+  AwaitInherited();
   plan_->StartAll(context().Now());
   CarryOut();
   in_start_ = false;
@@ -260,7 +263,10 @@ void PlanSupervisor::ChildDown(Down down) {
 }
 
 void PlanSupervisor::ForgetEstate(const std::string& child) {
-  if (!estates_.empty() && !plan_->HasChild(child)) estates_.erase(child);
+  if (estates_.empty() && spec_->pool != nullptr) return;  // the many children of a pool leave little
+  if (plan_->HasChild(child)) return;
+  estates_.erase(child);
+  lives_->Forget(child);
 }
 
 void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
@@ -278,28 +284,6 @@ void PlanSupervisor::TimerCame() {
     CarryOut();
   }
   ArmEarliest();
-}
-
-// A kernel that told this would spare the looking; it is rare.
-void PlanSupervisor::LookForPredecessors() {
-  is_looking_ = false;
-  std::vector<LifeId> gone;
-  for (const auto& [life, token] : predecessors_) {
-    if (token.expired()) gone.push_back(life);
-  }
-  for (const LifeId life : gone) {
-    predecessors_.erase(life);
-    plan_->Gone(life, context().Now());
-    CarryOut();
-  }
-  LookLater();
-}
-
-void PlanSupervisor::LookLater() {
-  if (predecessors_.empty() || std::exchange(is_looking_, true)) return;
-  const absl::Status armed =
-      context().StartTimer(kLookTimerName, limits::kPredecessorLook, &PlanSupervisor::LookForPredecessors);
-  if (!armed.ok()) Fail(armed);  // two timers are always within the limit
 }
 
 void PlanSupervisor::NameChanged(const NameChange& change) {
@@ -383,6 +367,9 @@ void PlanSupervisor::StartLife(const Action& action) {
   }
   const Pid spawned = context().SpawnMade(std::move(options), *std::move(make));
   plan_->Spawned(action.life, spawned);
+  if (action.child->exclusive && spec_->pool == nullptr && !spawned.is_null()) {
+    lives_->SetLast(action.child->id, tokens_[action.life]);
+  }
   if (elsewhere == nullptr) return;
   elsewhere_[action.life] = {.stand_in = spawned, .child = elsewhere};
   stand_ins_[spawned] = action.life;
@@ -409,6 +396,7 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
   if (child.subtree != nullptr) {
     SupervisorSpec subtree = *child.subtree;
     if (!subtree.on_event) subtree.on_event = spec_->on_event;
+    subtree.lives = lives_->Below(child.id);
     return MakeActor(child.start != nullptr ? child.start->MakerOf(std::move(subtree))
                                             : MakeSupervisor(std::move(subtree)).make);
   }
