@@ -241,7 +241,8 @@ class Next {
   static Next Ignore() { return Next(Ignored()); }
   // Start goes on under `behavior`: its mailboxes are open and events are
   // handled, but the actor is started only when it calls
-  // context().FinishStart(). Exits before that are failures of the start.
+  // context().FinishStart(). Exits before that are failures of the start, unless
+  // it calls context().DeclineStart().
   static Next Starting(Behavior behavior) { return Next(StartsLater{std::move(behavior)}); }
 
  private:

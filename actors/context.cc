@@ -112,6 +112,10 @@ void Context::FinishStart() {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.FinishStart();
 }
+void Context::DeclineStart() {
+  const OwnersCall call(core_);
+  if (!call.is_refused()) core_.DeclineStart();
+}
 void Context::Stop(ExitReason reason) {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.Stop(std::move(reason));

@@ -219,6 +219,8 @@ class Context : public SpawnsActors<Context> {
 
   // Completes a start that began with Next::Starting.
   void FinishStart();
+  // Declines one, as Next::Ignore() does.
+  void DeclineStart();
   // Ends this actor when the handler returns or awaits. The first exit wins.
   // During Start it is a start that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());

@@ -26,6 +26,10 @@
 
 namespace understudy {
 
+namespace internal {
+class ExclusiveLives;
+}  // namespace internal
+
 // Which exits a child is restarted after.
 enum class RestartType {
   kPermanent,  // every one
@@ -211,6 +215,8 @@ struct SupervisorSpec {
   bool stops_together = false;
   // Set for a pool, which is one_for_one and has no `children`.
   std::shared_ptr<const PoolSpec> pool;
+  // Set by the supervisor above, and only by that.
+  std::shared_ptr<internal::ExclusiveLives> lives;
 };
 
 // `child.shutdown`, or the default of its kind.

@@ -29,6 +29,7 @@
 #include "understudy/actors/spawner.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
+#include "understudy/supervision/exclusive_lives.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/remote_child.h"
 #include "understudy/supervision/restart_plan.h"
@@ -41,7 +42,8 @@ namespace understudy::internal {
 namespace {
 
 constexpr absl::string_view kTimerName = "supervisor";
-constexpr absl::string_view kLookTimerName = "supervisor: predecessors";
+
+std::string StrangerTimer(uint64_t monitor) { return absl::StrCat("supervisor: stranger ", monitor); }
 
 AnswerRequest With(Replier<ChildStarted> replier) {
   return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
@@ -80,7 +82,9 @@ LogSeverity SeverityOf(const SupervisionEvent& event) {
 }  // namespace
 
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
-    : spec_(std::move(spec)), shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
+    : spec_(std::move(spec)),
+      lives_(spec_->lives == nullptr ? std::make_shared<ExclusiveLives>() : spec_->lives),
+      shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
 
 Next PlanSupervisor::Start() {
   if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
@@ -92,6 +96,7 @@ Next PlanSupervisor::Start() {
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
   plan_->set_reports(HasListeners());
   in_start_ = true;
+  AwaitInherited();
   plan_->StartAll(context().Now());
   CarryOut();
   in_start_ = false;
@@ -162,17 +167,26 @@ void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<C
 }
 
 // Who has ended is terminated already; who lives is no child. A monitor of an
-// actor that has ended tells so before what is sent to oneself after it.
+// actor that has ended tells so before what is sent to oneself after it; on
+// another node, when that has answered.
 void PlanSupervisor::TerminateStranger(Pid pid, Replier<ChildDone> replier) {
   MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::StrangerDown);
   const uint64_t id = monitor.id();
   strangers_.emplace(id, Stranger{std::move(replier), std::move(monitor)});
+  const bool is_elsewhere = pid.node() != context().Self().node();
+  if (is_elsewhere && context()
+                          .StartTimer(StrangerTimer(id), limits::kStrangerAnswersWithin,
+                                      [this, id](const TimerEvent&) { StrangerSettled({id}); })
+                          .ok()) {
+    return;
+  }
   understudy::Ref<PlanSupervisor>(context().Self())[&PlanSupervisor::settle].Tell(Settle{id});
 }
 
 void PlanSupervisor::StrangerDown(const Down& down) {
   auto stranger = strangers_.extract(down.monitor);
   if (stranger.empty()) return;
+  context().CancelTimer(StrangerTimer(down.monitor));
   if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
     stranger.mapped().replier.Reply(absl::NotFoundError(absl::StrCat(down.pid.ToString(), " is no child")));
   } else {
@@ -258,28 +272,6 @@ void PlanSupervisor::TimerCame() {
   ArmEarliest();
 }
 
-// A kernel that told this would spare the looking; it is rare.
-void PlanSupervisor::LookForPredecessors() {
-  is_looking_ = false;
-  std::vector<LifeId> gone;
-  for (const auto& [life, token] : predecessors_) {
-    if (token.expired()) gone.push_back(life);
-  }
-  for (const LifeId life : gone) {
-    predecessors_.erase(life);
-    plan_->Gone(life, context().Now());
-    CarryOut();
-  }
-  LookLater();
-}
-
-void PlanSupervisor::LookLater() {
-  if (predecessors_.empty() || std::exchange(is_looking_, true)) return;
-  const absl::Status armed =
-      context().StartTimer(kLookTimerName, limits::kPredecessorLook, &PlanSupervisor::LookForPredecessors);
-  if (!armed.ok()) Fail(armed);  // two timers are always within the limit
-}
-
 void PlanSupervisor::NameChanged(const NameChange& change) {
   if (!change.pid.is_null()) {
     plan_->NameTaken(change.name);
@@ -335,6 +327,7 @@ void PlanSupervisor::CarryOut(Action& action) {
       break;
     case Action::Kind::kForget:
       estates_.erase(action.child->id);
+      lives_->Forget(action.child->id);
       break;
     case Action::Kind::kReport:
       Tell(std::move(*action.event));
@@ -367,6 +360,9 @@ void PlanSupervisor::StartLife(const Action& action) {
   }
   const Pid spawned = context().SpawnMade(std::move(options), *std::move(make));
   plan_->Spawned(action.life, spawned);
+  if (action.child->exclusive && spec_->pool == nullptr && !spawned.is_null()) {
+    lives_->SetLast(action.child->id, tokens_[action.life]);
+  }
   if (elsewhere == nullptr) return;
   elsewhere_[action.life] = {.stand_in = spawned, .child = elsewhere};
   stand_ins_[spawned] = action.life;
@@ -393,6 +389,7 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
   if (child.subtree != nullptr) {
     SupervisorSpec subtree = *child.subtree;
     if (!subtree.on_event) subtree.on_event = spec_->on_event;
+    subtree.lives = lives_->Below(child.id);
     return MakeActor(child.start != nullptr ? child.start->MakerOf(std::move(subtree))
                                             : MakeSupervisor(std::move(subtree)).make);
   }

@@ -36,6 +36,7 @@
 #include "understudy/actors/task.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
+#include "understudy/supervision/exclusive_lives.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -125,6 +126,8 @@ class PlanSupervisor : public Supervisor {
   void BeginShutdown(const ExitReason& reason);
   void TimerCame();
   void NameChanged(const NameChange& change);
+  // supervisor_predecessors.cc
+  void AwaitInherited();
   void LookForPredecessors();
   void LookLater();
 
@@ -146,6 +149,7 @@ class PlanSupervisor : public Supervisor {
 
   // Constant after construction.
   const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; a front's own is made of it
+  const std::shared_ptr<ExclusiveLives> lives_;       // of this supervisor's children, in all its lives
   const int shard_count_;
 
   absl::optional<RestartPlan> plan_;

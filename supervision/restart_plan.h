@@ -143,6 +143,9 @@ class RestartPlan {
   std::vector<Action> TakeActions() { return std::exchange(actions_, {}); }
 
   // Inputs: the first start, and the end.
+  // Before StartAll, of a child that there is: the handler of an earlier life,
+  // which an earlier supervisor had, runs on; as after a kAwaitGone of the result.
+  LifeId AddPredecessor(absl::string_view id);
   void StartAll(MonotonicTime now);
   // Stops every child, in reverse order, and finishes with `reason`. A second
   // call changes nothing.

@@ -74,6 +74,13 @@ void RestartPlan::StopForsaken() {
 
 // ---- Predecessors of exclusive children.
 
+RestartPlan::LifeId RestartPlan::AddPredecessor(absl::string_view id) {
+  Child& child = *FindId(id);
+  child.predecessor = ++last_life_;
+  predecessors_[child.predecessor] = child.key;
+  return child.predecessor;
+}
+
 void RestartPlan::StartOrHold(Child& child) {
   if (child.predecessor != 0) {
     Hold(child);

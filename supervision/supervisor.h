@@ -69,7 +69,8 @@ struct StartMember {
   std::string id;
 };
 // By id, or when that is empty by pid: OK also for one that has ended, NotFound
-// for one that lives and is no child.
+// for one that lives and is no child. One of another node lives when that says
+// nothing else within kStrangerAnswersWithin.
 struct TerminateChild {
   std::string id;
   Pid pid;

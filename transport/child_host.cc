@@ -266,7 +266,7 @@ void ChildHost::StandInDown(const Down& down) {
   } else if (IsSudden(down.reason)) {
     context().Kill(hosted->second.child);
   } else {
-    EndChild(hosted->second, AsParentsExit(down.reason));  // it was told to stop while the child started
+    EndChild(hosted->second, AsParentsExit(down.reason));  // it could not go on
   }
 }
 

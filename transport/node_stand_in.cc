@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "google/protobuf/empty.pb.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/context.h"
@@ -40,19 +41,28 @@ class NodeStandIn final : public Actor {
  public:
   explicit NodeStandIn(NodeChild child) : child_(std::move(child)) {}
 
-  Next Start() override { return Begin(); }
+  // From the first moment on an exit is passed on, and the end of the child is
+  // waited for: it starts there while it starts here.
+  Next Start() override {
+    context().TrapExits(&NodeStandIn::LinkedExit, &NodeStandIn::ParentExit);
+    context().TrapStops(&NodeStandIn::StopRequested);
+    understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::begin_].Tell(Begin());
+    return Next::Starting(standing_);
+  }
 
  private:
-  struct Go {};
+  struct Begin {};
   struct Ending {
     ExitReason reason;
   };
 
-  // Until the child has started nothing is trapped: an exit ends this actor, and
-  // the host, which watches it, the child.
-  Task<Next> Begin();
-  Next Started(const absl::StatusOr<proto::HostedChildStart>& answer);
-  Task<> Await(const Go&);
+  // The child's whole life. Where one of its steps is false the child has none,
+  // and this actor ends.
+  Task<> Live(const Begin&);
+  Task<bool> FindHost();
+  Task<bool> StartChild();
+  bool Started(const absl::StatusOr<proto::HostedChildStart>& answer);
+  Task<> AwaitEnd();
 
   void LinkedExit(const ExitEvent& exit) {
     if (!exit.reason.is_normal()) PassOnExit(exit.reason);
@@ -73,19 +83,21 @@ class NodeStandIn final : public Actor {
   }
   // What an answer of the host that is none says of the child.
   ExitReason ReasonOf(const absl::Status& status) const;
-  Next Fails(ExitReason reason) {
+  bool Fails(ExitReason reason) {
     context().Stop(std::move(reason));
-    return standing_;
+    return false;
   }
 
   const NodeChild child_;
   std::string node_;  // that has it
   ChildHostRef host_;
+  bool is_asked_ = false;  // to start the child: it may live
+  absl::optional<ExitReason> stopping_;
   ExitReason lost_;
   MonitorHandle watch_;
-  Mailbox<"Await", Go> await_{this};
+  Mailbox<"Begin", Begin> begin_{this};
   Mailbox<"Ending", Ending> ending_{this};
-  Behavior standing_{"standing in", On(await_, &NodeStandIn::Await).Interleaved(),
+  Behavior standing_{"standing in", On(begin_, &NodeStandIn::Live).Interleaved(),
                      On(ending_, &NodeStandIn::AskToStop).Interleaved()};
 };
 
@@ -104,7 +116,18 @@ proto::StartHostedChild RequestFor(const NodeChild& child) {
   return request;
 }
 
-Task<Next> NodeStandIn::Begin() {
+Task<> NodeStandIn::Live(const Begin&) {
+  auto finding = FindHost();
+  const bool has_host = co_await finding;
+  if (!has_host) co_return;
+  auto starting = StartChild();
+  const bool has_started = co_await starting;
+  if (!has_started) co_return;
+  auto awaiting = AwaitEnd();
+  co_await awaiting;
+}
+
+Task<bool> NodeStandIn::FindHost() {
   // What is there already, in the order of the nodes; then what comes first.
   ChildHostRef found;
   for (const std::string& node : child_.nodes) {
@@ -137,29 +160,35 @@ Task<Next> NodeStandIn::Begin() {
         absl::StrCat("node ", NodeNameOf(found.pid()), " says that it hosts the children of node ", node_)));
   }
   host_ = found;
+  co_return true;
+}
+
+Task<bool> NodeStandIn::StartChild() {
   while (true) {
+    is_asked_ = true;
     const auto asking = host_.start().Ask(RequestFor(child_), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildStart> answer = co_await asking;
     if (!IsFull(answer.status())) co_return Started(answer);
+    is_asked_ = false;
+    if (stopping_.has_value()) co_return Fails(*stopping_);
     const auto pause = Pause();
     (void)co_await pause;
   }
 }
 
-Next NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
+bool NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
   if (!answer.ok()) return Fails(ReasonOf(answer.status()));
   switch (answer->result_case()) {
     case proto::HostedChildStart::kStarted: {
       const absl::StatusOr<Pid> pid = PidFromProto(answer->started(), context().Self());
       if (!pid.ok()) return Fails(ExitReason::Failed(pid.status()));
-      context().TrapExits(&NodeStandIn::LinkedExit, &NodeStandIn::ParentExit);
-      context().TrapStops(&NodeStandIn::StopRequested);
       if (child_.on_started != nullptr) child_.on_started(*pid);
-      understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::await_].Tell(Go());
-      return standing_;
+      context().FinishStart();
+      return true;
     }
     case proto::HostedChildStart::kDeclined:
-      return Next::Ignore();
+      context().DeclineStart();
+      return false;
     case proto::HostedChildStart::kFailed: {
       const absl::StatusOr<ExitReason> reason = FromProto(answer->failed());
       return Fails(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
@@ -171,7 +200,7 @@ Next NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer)
       absl::StrCat("node ", node_, " does not say what became of the start; it speaks another version"))));
 }
 
-Task<> NodeStandIn::Await(const Go&) {
+Task<> NodeStandIn::AwaitEnd() {
   while (true) {
     const auto waiting = host_.wait().Ask(proto::AwaitHostedChild(), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildEnd> end = co_await waiting;
@@ -196,12 +225,18 @@ Task<> NodeStandIn::Await(const Go&) {
 }
 
 Task<> NodeStandIn::AskToStop(Ending ending) {
+  stopping_ = ending.reason;
+  if (!is_asked_) {
+    context().Stop(ending.reason);
+    co_return;
+  }
   proto::StopHostedChild request;
   *request.mutable_reason() = ToProto(ending.reason);
   while (true) {
     const auto asking = host_.stop().Ask(request, limits::kAskTimeoutMax);
     const absl::StatusOr<google::protobuf::Empty> answer = co_await asking;
-    if (!IsFull(answer.status())) co_return;  // the end itself is awaited, and a host that is gone noticed there
+    if (!IsFull(answer.status()))
+      co_return;  // the start and the end are awaited, and a host that is gone noticed there
     const auto pause = Pause();
     (void)co_await pause;
   }

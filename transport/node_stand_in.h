@@ -3,8 +3,8 @@
 // It is started when the child is; declines or fails to start as the child does;
 // ends with the child's reason, told once, and with NoConnection when the session
 // with its node ends or the node takes no children any more. Its parent's exit is
-// passed on to the child, and it ends when the child has ended. It may be killed:
-// then the host at the other end kills the child.
+// passed on to the child, also while that starts, and it ends when the child has
+// ended. It may be killed: then the host at the other end kills the child.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_STAND_IN_H_
 #define UNDERSTUDY_TRANSPORT_NODE_STAND_IN_H_
 

@@ -82,6 +82,7 @@ class ActorCore final : public CellOwner {
   void Fail(absl::Status status);
   void Stop(ExitReason reason);
   void FinishStart();
+  void DeclineStart();
 
   Pid SpawnChild(SpawnOptions&& options, MakeActor&& make);
   void Link(Pid peer);

@@ -216,8 +216,7 @@ void ActorCore::Decide(Next next) {
   if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
     SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
   } else if (absl::holds_alternative<Next::Ignored>(next.choice_)) {
-    is_ignored_ = true;
-    SetExit(ExitReason::Normal(), ExitCause::kOwn);
+    DeclineStart();
   } else if (auto* later = absl::get_if<Next::StartsLater>(&next.choice_)) {
     stage_ = Stage::kStartingOpen;
     EnterBehavior(later->behavior.table());
@@ -235,6 +234,12 @@ void ActorCore::FinishStart() {
   stage_ = Stage::kRunning;
   Set(kIsNotRunning, false);
   TellOutcome(SpawnReport::Kind::kStarted, {});
+}
+
+void ActorCore::DeclineStart() {
+  if (stage_ == Stage::kRunning || has_exit()) return;
+  is_ignored_ = true;
+  SetExit(ExitReason::Normal(), ExitCause::kOwn);
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {

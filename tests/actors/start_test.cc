@@ -58,6 +58,8 @@ class Starter final : public Actor {
   void Go(int n) {
     if (n < 0) {
       Fail(absl::InternalError("not ready"));
+    } else if (n == 0) {
+      context().DeclineStart();
     } else {
       context().FinishStart();
     }
@@ -175,6 +177,19 @@ TEST_F(StartTest, AnExitBeforeFinishStartIsAFailedStart) {
   Start("starting", {.start_within = absl::Seconds(5)});
   system().Advance(absl::Seconds(5));
   EXPECT_THAT(notes_, ElementsAre("failed StartTimeout", "down StartTimeout"));
+}
+
+TEST_F(StartTest, AStartingActorMayDecline) {
+  Start("starting");
+  child_[&Starter::go].Tell(0);
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("ignored", "down Normal"));
+  notes_.clear();
+  Start("starting");
+  child_[&Starter::go].Tell(1);
+  child_[&Starter::go].Tell(0);
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("started")) << "it has started: there is nothing to decline";
 }
 
 TEST_F(StartTest, TheOutcomeOfAKilledStartIsFailed) {

@@ -271,6 +271,49 @@ TEST_P(NodeChildrenTest, ATreeThatStopsWhileItStartsEndsIt) {
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
 }
 
+TEST_P(NodeChildrenTest, OneThatIsStoppedWhileItStartsHasEndedBeforeItsNextLifeBegins) {
+  auto journal = std::shared_ptr<Journal>(&house_.journal(), [](Journal*) {});
+  house_.ManOf("a")->start_hangs = true;
+  house_.ManOf("a")->stop_takes = absl::Seconds(2);
+  const SupervisorRef root =
+      house_.Spawn(OneForAll().Child("b", Permanent<Worker>("b", journal)).Child("a", RemoteHouse::OnBoth("a")));
+  EXPECT_EQ(house_.journal().Take(), "start b, start worker-1/a");
+  Ref<Worker>(house_.PidOf(root, "b"))[&Worker::crash].Tell(Crash());
+  house_.Run(absl::Seconds(1));
+  EXPECT_EQ(house_.journal().Take(), "end b Exception, asked worker-1/a");
+  house_.Run(absl::Seconds(2));
+  EXPECT_EQ(house_.journal().Take(), "end worker-1/a Shutdown, start b, start worker-1/a");
+  EXPECT_EQ(house_.LivingOn("worker-1"), 1);
+}
+
+TEST_P(NodeChildrenTest, OneThatIsTerminatedWhileItStartsHasEndedWhenThatIsAnswered) {
+  house_.ManOf("a")->start_hangs = true;
+  house_.ManOf("a")->stop_takes = absl::Seconds(2);
+  const SupervisorRef root = house_.Spawn(OneForOne().Child("a", RemoteHouse::OnBoth("a")));
+  TestSystem& system = house_.cluster().system("house");
+  ASSERT_TRUE(system.Ask(root.terminate_child(), TerminateChild{.id = "a"}, absl::Seconds(9)).ok());
+  EXPECT_EQ(house_.journal().Take(), "start worker-1/a, asked worker-1/a, end worker-1/a Shutdown");
+}
+
+TEST_P(NodeChildrenTest, OneThatIgnoresItsStopWhileItStartsIsKilledAfterItsTime) {
+  house_.ManOf("a")->start_hangs = true;
+  house_.ManOf("a")->ignores_shutdown = true;
+  house_.Spawn(OneForOne().Child("a", RemoteHouse::OnBoth("a").ShutdownWithin(absl::Seconds(3))));
+  house_.ExitRoot();
+  house_.Run(absl::Seconds(2));
+  EXPECT_FALSE(house_.life().has_ended());
+  house_.Run(absl::Seconds(2));
+  EXPECT_TRUE(house_.life().has_ended());
+  EXPECT_EQ(house_.LivingOn("worker-1"), 0);
+}
+
+TEST_P(NodeChildrenTest, AStopEndsTheWaitForItsNode) {
+  house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("worker-3"), "plain")));
+  EXPECT_FALSE(house_.life().has_ended());
+  house_.ExitRoot();
+  EXPECT_TRUE(house_.life().has_ended());
+}
+
 TEST_P(NodeChildrenTest, AShutdownOfItsSystemStopsTheTreeInOrder) {
   house_.ManOf("b")->stop_takes = absl::Seconds(2);
   TestSystem& system = house_.cluster().system("house");
@@ -302,6 +345,27 @@ TEST_P(NodeChildrenTest, ItIsTerminatedByItsPidAndByTheLastOneToo) {
   const auto again =
       house_.cluster().system("house").Ask(root.terminate_child(), TerminateChild{.pid = pid}, absl::Seconds(9));
   EXPECT_TRUE(again.ok()) << again.status();
+}
+
+TEST_P(NodeChildrenTest, OneThatHasEndedIsTerminatedAlreadyAndAStrangerIsNoChild) {
+  const SupervisorRef root = house_.Spawn(OneForOne()
+                                              .Child("a", TemporaryRemote(OnNode("worker-1"), "worker", Text("a")))
+                                              .Child("b", PermanentRemote(OnNode("worker-1"), "worker", Text("b"))));
+  TestSystem& system = house_.cluster().system("house");
+  const Pid a = house_.PidOf(root, "a");
+  const Pid b = house_.PidOf(root, "b");
+  house_.EndChild(root, "a", ExitReason::Normal());
+  house_.CrashChild(root, "b");
+  for (const Pid ended : {a, b}) {
+    const auto done = system.Ask(root.terminate_child(), TerminateChild{.pid = ended}, absl::Seconds(1));
+    EXPECT_TRUE(done.ok()) << done.status();
+  }
+  EXPECT_EQ(house_.StatesOf(root), "b running on worker-1");
+  const SupervisorRef other = house_.Spawn(OneForOne().Child("c", RemoteHouse::OnBoth("c")));
+  const auto stranger =
+      system.Ask(root.terminate_child(), TerminateChild{.pid = house_.PidOf(other, "c")}, absl::Seconds(9));
+  EXPECT_TRUE(absl::IsNotFound(stranger.status())) << stranger.status();
+  EXPECT_EQ(house_.StatesOf(other), "c running on worker-1");
 }
 
 TEST_P(NodeChildrenTest, AHostHasRoomForSoManyAndRefusesOneMore) {

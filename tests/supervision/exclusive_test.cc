@@ -19,6 +19,9 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/exclusive_lives.h"
+#include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/workers.h"
@@ -27,6 +30,7 @@ namespace understudy {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Hold {
   absl::Duration time;
@@ -58,13 +62,21 @@ class Holder final : public Actor {
 
 struct Scene {
   explicit Scene(const ChildBuilder& child, std::shared_ptr<Journal> journal, TestSystem& system)
+      : Scene(OneForOne().Child("holder", child), std::move(journal), system) {}
+  // The holder is the first child of a supervisor, which may be the first of another.
+  Scene(const SupervisorBuilder& tree, std::shared_ptr<Journal> journal, TestSystem& system)
       : journal(std::move(journal)), system(system) {
-    launcher = system.Spawn<Launcher>(OneForOne().Child("holder", child), life);
+    launcher = system.Spawn<Launcher>(tree, life);
     system.RunUntilIdle();
   }
+  ChildInfo FirstOf(Pid supervisor) {
+    const auto children = system.Ask(SupervisorRef(supervisor).which_children(), {}, absl::Seconds(1));
+    return children.ok() ? children->children.at(0) : ChildInfo();
+  }
   Pid Child() {
-    const auto children = system.Ask(SupervisorRef(life->pid()).which_children(), {}, absl::Seconds(1));
-    return children.ok() ? children->children.at(0).pid : Pid();
+    ChildInfo child = FirstOf(life->pid());
+    while (child.kind == ChildKind::kSupervisor) child = FirstOf(child.pid);
+    return child.pid;
   }
   // The child holds on for so long, and is killed at once.
   void HoldAndKill(absl::Duration time) {
@@ -116,6 +128,91 @@ TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
   ASSERT_TRUE(scene.life->has_ended());
   EXPECT_THAT(scene.life->end().ToString(), HasSubstr("; because of Stuck; because of Killed"));
   EXPECT_EQ(journal->Take(), "gone at 5s") << "nobody was started beside it";
+}
+
+// Its supervisor gives up once a second, as long as the handler runs.
+TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  const ChildBuilder holder =
+      Permanent<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
+  Scene scene(OneForOne()
+                  .Intensity(100, absl::Seconds(1))
+                  .Child("outer", Permanent(OneForOne()
+                                                .Intensity(3, absl::Minutes(1))
+                                                .Child("inner", Permanent(OneForOne().Child("holder", holder))))),
+              journal, system);
+  journal->Take();
+  scene.HoldAndKill(absl::Seconds(30));
+  system.Advance(absl::Seconds(35));
+  EXPECT_THAT(journal->Take(), StartsWith("gone at 30s, start at 30"));
+  EXPECT_FALSE(scene.life->has_ended());
+}
+
+TEST_P(ExclusiveTest, SoDoesOneThatIsRestartedBecauseOfASibling) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  const ChildBuilder holder =
+      Permanent<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
+  Scene scene(OneForAll()
+                  .Intensity(100, absl::Seconds(1))
+                  .Child("inner", Permanent(OneForOne().Child("holder", holder)))
+                  .Child("sibling", Permanent<Worker>("sibling", std::make_shared<Journal>())),
+              journal, system);
+  journal->Take();
+  const auto children = system.Ask(SupervisorRef(scene.life->pid()).which_children(), {}, absl::Seconds(1));
+  ASSERT_TRUE(children.ok());
+  Ref<Holder>(scene.Child())[&Holder::hold].Tell(Hold{absl::Seconds(5)});
+  const Ref<Worker> sibling(children->children.at(1).pid);
+  system.seeded_executor().RunAt(system.Now() + absl::Milliseconds(10), [&] { sibling[&Worker::crash].Tell(Crash()); });
+  system.RunUntilIdle();
+  system.Advance(absl::Seconds(10));
+  EXPECT_THAT(journal->Take(), StartsWith("gone at 5s, start at 5"));
+}
+
+TEST_P(ExclusiveTest, SoDoesOneThatWasKilledAndOneThatWasStartedByRequest) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  const ChildBuilder holder = Permanent<Holder>(&system, system.Now(), journal).Exclusive();
+  Scene scene(OneForOne(), journal, system);
+  const ChildSpec inner = Permanent(OneForOne().Child("holder", holder)).Spec("inner");
+  ASSERT_TRUE(system.Ask(SupervisorRef(scene.life->pid()).start_child(), StartChild{inner}, absl::Seconds(1)).ok());
+  journal->Take();
+  const Pid supervisor = scene.FirstOf(scene.life->pid()).pid;
+  Ref<Holder>(scene.Child())[&Holder::hold].Tell(Hold{absl::Seconds(2)});
+  system.seeded_executor().RunAt(system.Now() + absl::Milliseconds(10), [&] { system.Kill(supervisor); });
+  system.RunUntilIdle();
+  system.Advance(absl::Seconds(3));
+  EXPECT_THAT(journal->Take(), StartsWith("gone at 2s, start at 2"));
+}
+
+TEST_P(ExclusiveTest, TwoTreesOfOneBuilderDoNotWaitForEachOther) {
+  TestSystem system(GetParam());
+  auto journal = std::make_shared<Journal>();
+  const SupervisorBuilder tree = OneForOne().Child(
+      "inner", Permanent(OneForOne().Child("holder", Permanent<Holder>(&system, system.Now(), journal).Exclusive())));
+  Scene held(tree, journal, system);
+  Scene other(tree, journal, system);
+  journal->Take();
+  const Pid inner = other.FirstOf(other.life->pid()).pid;
+  system.seeded_executor().RunAt(system.Now() + absl::Milliseconds(500), [&] { system.Kill(inner); });
+  held.HoldAndKill(absl::Seconds(2));
+  system.Advance(absl::Seconds(1));
+  const std::string told = journal->Take();
+  EXPECT_THAT(told, StartsWith("gone at 500ms, start at 5")) << "or 10 ms later";
+  EXPECT_THAT(told, HasSubstr(", gone at 2s, start at 2"));
+}
+
+TEST(ExclusiveLivesTest, ForgetsAllButWhatIsOfTheTree) {
+  internal::ExclusiveLives lives;
+  const auto token = std::make_shared<char>();
+  lives.Keep("of the tree");
+  for (const char* const child : {"of the tree", "by request"}) {
+    lives.SetLast(child, token);
+    lives.Forget(child);
+  }
+  EXPECT_EQ(lives.LastOf("of the tree").lock(), token);
+  EXPECT_TRUE(lives.LastOf("by request").expired());
 }
 
 // A handler that heeds nobody, on a thread of the pool.

@@ -115,6 +115,8 @@ class PlanDriver {
     plan_.TerminateChild(pid, ++requests_, now_);
     return Carry();
   }
+  // Before StartAll: so an earlier supervisor has left it.
+  void Inherit(const std::string& id) { stuck_[id] = {plan_.AddPredecessor(id), PlaceOf(id)}; }
   // The child is killed, and its handler runs on, until it is Gone.
   void KillStuck(const std::string& id) { Exit(id, ExitReason::KilledHandlerRunning()); }
   void Gone(const std::string& id) {

@@ -139,6 +139,33 @@ TEST(ExclusiveChild, GoneBeforeItsTurnHoldsUpNothing) {
   EXPECT_EQ(plan.Log(), "start a, start b, start c");
 }
 
+// An earlier supervisor of these children has left the handler.
+TEST(ExclusiveChild, IsHeldInTheFirstStartUntilThatOfAnEarlierSupervisorIsGone) {
+  const std::string at_first[] = {"start a, timer 5s, start c, done", "timer 5s", "start a, timer 5s"};
+  const std::string when_gone[] = {"cancel timer, start b", "cancel timer, start a, start b, start c, done",
+                                   "cancel timer, start b, start c, done"};
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(Exclusive(Spec(strategy, {"a", "b", "c"}), "b"));
+    plan.Inherit("b");
+    plan.StartAll();
+    EXPECT_EQ(plan.Log(), at_first[static_cast<int>(strategy)]) << strategy;
+    plan.Gone("b");
+    EXPECT_EQ(plan.Log(), when_gone[static_cast<int>(strategy)]) << strategy;
+    EXPECT_EQ(plan.States(), "a running, b running, c running");
+  }
+}
+
+TEST(ExclusiveChild, IsGivenUpInTheFirstStartToo) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(Exclusive(Spec(strategy, {"a", "b"}), "a"));
+    plan.Inherit("a");
+    plan.StartAll();
+    plan.Pass(absl::Seconds(5));
+    ASSERT_TRUE(plan.plan().is_finished()) << strategy;
+    EXPECT_THAT(plan.finish_reason().ToString(), HasSubstr("; because of Stuck;"));
+  }
+}
+
 TEST(ExclusiveChild, MayBeTerminatedMeanwhileAndIsNotRestartedByRequestBefore) {
   PlanDriver plan(Exclusive(Spec(kOneForOne, {"a"}), "a"));
   plan.StartAll();
