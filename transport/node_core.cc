@@ -37,6 +37,8 @@ std::string PeerEvent::ToString() const {
       return absl::StrCat("ended ", node, " epoch ", epoch, ": ", detail);
     case Kind::kRefused:
       return absl::StrCat("refused by ", node, ": ", detail);
+    case Kind::kFailed:
+      return absl::StrCat("no session with ", node, ": ", detail);
   }
   return "?";
 }
@@ -299,6 +301,8 @@ void NodeCore::CarryOut(Peer& peer) {
             PeerEvent{.kind = PeerEvent::Kind::kRefused,
                       .node = peer.name,
                       .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
+      } else if (auto* failed = std::get_if<SessionFailed>(&action)) {
+        Report(peer, PeerEvent::Kind::kFailed, failed->why);
       }
     }
   }

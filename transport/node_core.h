@@ -65,6 +65,7 @@ struct PeerEvent {
     kResumed,  // one does again
     kEnded,    // for good
     kRefused,  // the peer refused our stream; `detail` says why
+    kFailed,   // this node can begin no session with it; `detail` says why
   };
   Kind kind;
   std::string node;
@@ -81,7 +82,7 @@ struct NodeCoreOptions {
   NodeIncarnation incarnation;
   uint16_t node_index = 0;  // NodeTable's, of the system itself
   // The index under which the system knows that peer (ActorSystem::InternPeer).
-  std::function<uint16_t(absl::string_view node, NodeIncarnation)> intern_peer;
+  std::function<absl::StatusOr<uint16_t>(absl::string_view node, NodeIncarnation)> intern_peer;
   Clock* clock = nullptr;
   Inbound* inbound = nullptr;
   Registry* registry = nullptr;

@@ -243,8 +243,9 @@ absl::Status ProcessStandIn::StartProcess() {
 void ProcessStandIn::Attached(const proto::ProcessAttached& message) {
   const absl::StatusOr<Pid> pid = PidFromProto(message.child(), context().Self());
   if (!pid.ok() || pid->is_null()) {
-    context().Log().Write(LogSeverity::kError, absl::StrCat("the process of node '", child_.node_name,
-                                                            "' says that it is nobody; it is killed"));
+    context().Log().Write(LogSeverity::kError,
+                          absl::StrCat("the process of node '", child_.node_name, "' is killed: ",
+                                       pid.ok() ? "it says that it is nobody" : pid.status().message()));
     process_->Kill();
     return;
   }

@@ -40,6 +40,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class NodeCorePeersTest : public ClusterTest {};
 
@@ -112,6 +113,22 @@ TEST_F(NodeCorePeersTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace
   Run();
   EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
   EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
+}
+
+TEST_F(NodeCorePeersTest, AFullTableOfNodesRefusesASessionAndSaysSo) {
+  cluster_ = std::make_unique<SimulatedCluster>(SimulatedCluster::Options{.nodes = {"a", "b"}});
+  const char others = 0;
+  uint64_t incarnation = 0;
+  while (internal::NodeTable::Intern({.system = &others, .name = "other", .incarnation = {++incarnation}}).ok()) {
+  }
+  Run(absl::Seconds(5));
+  EXPECT_FALSE(cluster().IsJoined());
+  std::vector<std::string> events = cluster().peer_events("a");
+  events.insert(events.end(), cluster().peer_events("b").begin(), cluster().peer_events("b").end());
+  EXPECT_THAT(events, Contains(AllOf(StartsWith("no session with "), HasSubstr("the table of nodes is full"))));
+  EXPECT_THAT(events, Contains(AllOf(StartsWith("refused by "), HasSubstr("the table of nodes is full"))));
+  internal::NodeTable::Retire(&others);
+  EXPECT_TRUE(cluster().RunUntil([&] { return cluster().IsJoined(); }, absl::Seconds(5)));
 }
 
 TEST_F(NodeCorePeersTest, LeavingDeliversWhatWasAcceptedAndEndsEverySession) {
