@@ -81,6 +81,7 @@ struct ProcessLinkOptions {
   std::string address;  // where we listen
   // In the actor's turn.
   std::function<void()> on_stop;
+  // Empty: that peer is gone.
   std::function<void(absl::string_view node, absl::string_view address)> on_peer;
   std::function<void(absl::Status why)> on_lost;
 };
