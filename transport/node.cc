@@ -305,9 +305,9 @@ int Node::Parts::Drain(absl::Duration within) {
   }
   const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
   if (parent_lives) {
+    link_.leaving(within);
     leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
     parent_watch_->Leaving(within + options_.drain_within);
-    link_.leaving();
   }
   const bool in_order = ShutDownSystem(within);
   if (!parent_gone_.load(std::memory_order_acquire)) Leave();

@@ -86,10 +86,13 @@ struct ProcessLinkOptions {
   std::function<void(absl::Status why)> on_lost;
 };
 
-// From plain threads.
+// Any thread, also when the actor has ended.
 struct ProcessLinkCalls {
-  std::function<void()> ready;    // tells the parent that this process is started
-  std::function<void()> leaving;  // tells it that this process ends by itself
+  // Tells the parent that this process is started, as soon as the link is there.
+  std::function<void()> ready;
+  // Tells it that this process ends by itself. Waits at most so long for the
+  // link, if `ready` was called: a process that was started has been started.
+  std::function<void(absl::Duration within)> leaving;
 };
 
 // Starts the actor.

@@ -272,6 +272,12 @@ TEST_F(ProcessSpawnerTest, AProcessThatEndsBeforeItIsStartedIsAFailedStart) {
   EXPECT_EQ(events[1], absl::StrCat("down: ", ExitReason::OsExit(3).ToString()));
 }
 
+TEST_F(ProcessSpawnerTest, AProcessThatEndsAsSoonAsItIsStartedHasStarted) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"brief"}), story);
+  EXPECT_THAT(story->WaitFor(2), ElementsAre("started", "down: Normal"));
+}
+
 TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   auto story_1 = std::make_shared<Story>();
   auto story_2 = std::make_shared<Story>();
