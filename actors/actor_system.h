@@ -161,7 +161,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
   void InstallPublisher(NamePublisher* publisher) { core_.InstallPublisher(publisher); }
   // The index of NodeTable under which this system knows that peer.
-  uint16_t InternPeer(absl::string_view name, NodeIncarnation incarnation);
+  // ResourceExhausted when the table is full.
+  absl::StatusOr<uint16_t> InternPeer(absl::string_view name, NodeIncarnation incarnation);
   // The index of this system itself.
   uint16_t node() const { return core_.node(); }
 

@@ -71,7 +71,10 @@ inline constexpr size_t kReportedContentsBytesMax = 1024;
 inline constexpr size_t kNameBytesMax = 255;
 // A node's name is a DNS label (RFC 1035).
 inline constexpr size_t kNodeNameBytesMax = 63;
-// Indices of the process-wide table of nodes are 16 bits wide in a Pid.
+// Indices of the process-wide table of nodes are 16 bits wide in a Pid. Each
+// incarnation that a process has met takes one for as long as its system lives:
+// pids of a dead one may have been kept, and must not come to name another. A
+// supervisor whose process child is restarted once a minute fills it in 45 days.
 inline constexpr size_t kNodeTableEntriesMax = 65535;
 // A frame on the wire. Small, so that heartbeats are never far behind.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
@@ -95,7 +98,8 @@ inline constexpr size_t kTiesPerSessionMax = 1000000;
 // Nodes that one node keeps sessions or addresses of.
 inline constexpr size_t kPeersMax = 1024;
 // Incarnations that refs in messages may add to the process-wide table of
-// nodes: a hostile peer must not fill it.
+// nodes without that a session is begun with them: a hostile peer must not fill
+// it.
 inline constexpr size_t kNodesLearnedFromRefsMax = 4096;
 // A message on the wire, reassembled from fragments.
 inline constexpr size_t kMessageBytesMax = size_t{64} << 20;

@@ -5,15 +5,17 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -26,6 +28,7 @@ struct Table {
   absl::Mutex mu;
   size_t fresh ABSL_GUARDED_BY(mu) = 1;  // index 0 is no node
   std::map<Key, uint16_t> living ABSL_GUARDED_BY(mu);
+  std::set<Key> only_from_refs ABSL_GUARDED_BY(mu);  // of the living
   std::deque<uint16_t> retired ABSL_GUARDED_BY(mu);
   // Keeps entries that Find gave out.
   std::vector<std::unique_ptr<const NodeEntry>> all ABSL_GUARDED_BY(mu);
@@ -41,24 +44,32 @@ Table& GetTable() {
 constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> NodeTable::entries_{};
 static_assert(limits::kNodeTableEntriesMax <= UINT16_MAX);
 
-uint16_t NodeTable::Intern(const NodeEntry& entry) {
+absl::StatusOr<uint16_t> NodeTable::Intern(const NodeEntry& entry, Source source) {
   Table& table = GetTable();
   absl::MutexLock lock(&table.mu);
   const Key key(entry.system, entry.name, entry.incarnation.bits);
+  if (source == Source::kMet) table.only_from_refs.erase(key);
   const auto known = table.living.find(key);
   if (known != table.living.end()) return known->second;
+  if (source == Source::kRef && table.only_from_refs.size() >= limits::kNodesLearnedFromRefsMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("refs have named ", limits::kNodesLearnedFromRefsMax,
+                                                     " incarnations of nodes that were never met; no more are kept"));
+  }
   uint16_t index = 0;
   if (table.fresh <= limits::kNodeTableEntriesMax) {
     index = static_cast<uint16_t>(table.fresh++);
-  } else {
-    UNDERSTUDY_CHECK(!table.retired.empty(), "the table of nodes is full: ", limits::kNodeTableEntriesMax,
-                     " incarnations are known");
+  } else if (!table.retired.empty()) {
     index = table.retired.front();
     table.retired.pop_front();
+  } else {
+    return absl::ResourceExhaustedError(absl::StrCat("the table of nodes is full: ", limits::kNodeTableEntriesMax,
+                                                     " incarnations of nodes are known, and pids can name no more; ",
+                                                     "restart the process to meet node ", entry.name));
   }
   table.all.push_back(std::make_unique<const NodeEntry>(entry));
   entries_[index].store(table.all.back().get(), std::memory_order_release);
   table.living.emplace(key, index);
+  if (source == Source::kRef) table.only_from_refs.insert(key);
   return index;
 }
 
@@ -73,6 +84,7 @@ void NodeTable::Retire(const void* system) {
     entries_[last->second].store(ended.get(), std::memory_order_release);
     table.all.push_back(std::move(ended));
     table.retired.push_back(last->second);
+    table.only_from_refs.erase(last->first);
   }
   table.living.erase(first, last);
 }

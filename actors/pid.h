@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace understudy {
@@ -85,12 +86,19 @@ struct NodeEntry {
 // The process-wide table of nodes. An entry never changes. A system that is
 // destroyed retires its entries; their indices are given out again, oldest
 // first, only when all others are used, so that a pid that was kept does not
-// soon name another system. More than limits::kNodeTableEntriesMax entries of
-// living systems CHECK. Any thread.
+// soon name another system. Entries of a living system stay, those of dead
+// incarnations too: a pid that was kept must not come to name another node. The
+// table is full when limits::kNodeTableEntriesMax are of living systems. Any
+// thread.
 class NodeTable {
  public:
   // The index of the entry of that system and incarnation, added if it is new.
-  static uint16_t Intern(const NodeEntry& entry);
+  // ResourceExhausted when it would be, and the table is full.
+  static absl::StatusOr<uint16_t> Intern(const NodeEntry& entry) { return Intern(entry, Source::kMet); }
+  // The same for a node that a ref in a message names. ResourceExhausted also
+  // when limits::kNodesLearnedFromRefsMax entries of living systems are from
+  // refs only, and were not given to Intern since.
+  static absl::StatusOr<uint16_t> InternFromRef(const NodeEntry& entry) { return Intern(entry, Source::kRef); }
   // The entry at `index`, or null when there is none. Valid for ever. That of a
   // retired index has no system.
   static const NodeEntry* Find(uint16_t index) {
@@ -101,6 +109,9 @@ class NodeTable {
   static void Retire(const void* system);
 
  private:
+  enum class Source : uint8_t { kMet, kRef };
+  static absl::StatusOr<uint16_t> Intern(const NodeEntry& entry, Source source);
+
   static constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> entries_;
 };
 

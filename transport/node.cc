@@ -143,7 +143,10 @@ absl::Status Node::Parts::Start() {
   }
   dialer_ = std::move(dialer);
   processes_ = std::make_unique<internal::ProcessSpawner>(
-      name(), [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
+      internal::ProcessHost{.node = name(),
+                            .accept = [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); },
+                            .expect = [this](absl::string_view node) { return core_->SetPeer(node, ""); },
+                            .forget = [this](absl::string_view node) { core_->ForgetPeer(node); }});
   spawner_ = std::make_unique<internal::NodeSpawner>(
       [this](const ProcessChild& child) { return processes_->ForProcess(child); },
       [this](Pid asker) { return MayStartActors(asker); });
@@ -226,6 +229,7 @@ absl::Status Node::Parts::JoinParent() {
   link.address = options_.advertise.empty() ? address_ : options_.advertise;
   link.on_stop = [this] { RequestStop(); };
   link.on_peer = [this](absl::string_view node, absl::string_view address) {
+    if (address.empty()) return core_->ForgetPeer(node);
     const absl::Status added = AddPeer(node, address);
     if (!added.ok()) system_.log().Write(LogSeverity::kError, added.message());
   };
@@ -254,6 +258,7 @@ void Node::Parts::OnPeer(const PeerEvent& event) {
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();
   }
+  if (event.kind == PeerEvent::Kind::kFailed) processes_->SessionFailed(event.node, event.detail);
   absl::MutexLock lock(&peers_mu_);
   ++peer_events_;  // wakes Leave
 }
@@ -300,9 +305,9 @@ int Node::Parts::Drain(absl::Duration within) {
   }
   const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
   if (parent_lives) {
+    link_.leaving(within);
     leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
     parent_watch_->Leaving(within + options_.drain_within);
-    link_.leaving();
   }
   const bool in_order = ShutDownSystem(within);
   if (!parent_gone_.load(std::memory_order_acquire)) Leave();

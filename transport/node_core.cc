@@ -37,6 +37,8 @@ std::string PeerEvent::ToString() const {
       return absl::StrCat("ended ", node, " epoch ", epoch, ": ", detail);
     case Kind::kRefused:
       return absl::StrCat("refused by ", node, ": ", detail);
+    case Kind::kFailed:
+      return absl::StrCat("no session with ", node, ": ", detail);
   }
   return "?";
 }
@@ -89,7 +91,8 @@ absl::StatusOr<NodeCore::Peer*> NodeCore::AddValidPeer(absl::string_view node) {
   if (node == options_.node) return absl::InvalidArgumentError(absl::StrCat("node ", node, " is this node itself"));
   Peer* peer = AddPeer(node);
   if (peer == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("a node has at most ", limits::kPeersMax, " peers"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a node has at most ", limits::kPeersMax, " peers, and no place for node ", node));
   }
   return peer;
 }
@@ -99,6 +102,7 @@ absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address
     absl::MutexLock lock(&mu_);
     absl::StatusOr<Peer*> peer = AddValidPeer(node);
     if (!peer.ok()) return peer.status();
+    (*peer)->is_kept = true;
     (*peer)->configured_address = std::string(address);
     UpdateDialable(**peer);
     CarryOut(**peer);
@@ -112,6 +116,7 @@ void NodeCore::ForgetPeer(absl::string_view node) {
     absl::MutexLock lock(&mu_);
     Peer* peer = FindPeer(node);
     if (peer == nullptr) return;
+    peer->is_kept = false;
     peer->configured_address.clear();
     UpdateDialable(*peer);
     CarryOut(*peer);
@@ -163,7 +168,7 @@ std::vector<NodeCore::PeerInfo> NodeCore::Peers() {
 
 SessionLedger NodeCore::Ledger() {
   absl::MutexLock lock(&mu_);
-  SessionLedger total;
+  SessionLedger total = erased_;
   for (const auto& [name, peer] : peers_) total += peer->session.ledger();
   return total;
 }
@@ -299,11 +304,25 @@ void NodeCore::CarryOut(Peer& peer) {
             PeerEvent{.kind = PeerEvent::Kind::kRefused,
                       .node = peer.name,
                       .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
+      } else if (auto* failed = std::get_if<SessionFailed>(&action)) {
+        Report(peer, PeerEvent::Kind::kFailed, failed->why);
       }
     }
   }
   peer.carrying_out = false;
+  if (IsIdle(peer)) idle_peers_.push_back(peer.name);
   WakeAt(peer.session.NextDeadline());
+}
+
+bool NodeCore::IsIdle(const Peer& peer) { return !peer.is_kept && !peer.session.is_live() && peer.streams.empty(); }
+
+void NodeCore::EraseIdlePeers() {
+  for (const std::string& name : std::exchange(idle_peers_, {})) {
+    const auto peer = peers_.find(name);
+    if (peer == peers_.end() || !IsIdle(*peer->second)) continue;
+    erased_ += peer->second->session.ledger();
+    peers_.erase(peer);
+  }
 }
 
 void NodeCore::Report(Peer& peer, PeerEvent::Kind kind, absl::string_view detail) {
@@ -353,6 +372,7 @@ void NodeCore::Wake() {
   MonotonicTime time;
   {
     absl::MutexLock lock(&mu_);
+    EraseIdlePeers();
     time = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
     if (time >= wake_at_) return;
     wake_at_ = time;

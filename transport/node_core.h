@@ -65,6 +65,7 @@ struct PeerEvent {
     kResumed,  // one does again
     kEnded,    // for good
     kRefused,  // the peer refused our stream; `detail` says why
+    kFailed,   // this node can begin no session with it; `detail` says why
   };
   Kind kind;
   std::string node;
@@ -81,7 +82,7 @@ struct NodeCoreOptions {
   NodeIncarnation incarnation;
   uint16_t node_index = 0;  // NodeTable's, of the system itself
   // The index under which the system knows that peer (ActorSystem::InternPeer).
-  std::function<uint16_t(absl::string_view node, NodeIncarnation)> intern_peer;
+  std::function<absl::StatusOr<uint16_t>(absl::string_view node, NodeIncarnation)> intern_peer;
   Clock* clock = nullptr;
   Inbound* inbound = nullptr;
   Registry* registry = nullptr;
@@ -114,10 +115,12 @@ class NodeCore final : public Router, public NamePublisher {
 
   // Where others can dial this node, told to peers that are met later.
   void SetAdvertise(absl::string_view address);
-  // Dials the node there from now on, whenever it has no stream; replaces an
-  // earlier address. InvalidArgument for a name that is none, or our own.
+  // Keeps a place for the node, and dials it there from now on, whenever it has
+  // no stream; replaces an earlier address. With an empty one it is left to dial
+  // us. InvalidArgument for a name that is none, or our own; ResourceExhausted
+  // when limits::kPeersMax are kept or have a session.
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
-  // Dials it no more. A live session stays.
+  // Dials it no more, and keeps no place for it. A live session stays.
   void ForgetPeer(absl::string_view node);
   // For GrpcListener and the like: another node opened a stream.
   FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream);
@@ -196,6 +199,8 @@ class NodeCore final : public Router, public NamePublisher {
   std::shared_ptr<Link> NewLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseStranger(const std::shared_ptr<Link>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(MonotonicTime time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static bool IsIdle(const Peer& peer);
+  void EraseIdlePeers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // After each change of the state, without mu_: in calls of actors, and on
   // threads of the transport.
@@ -232,6 +237,9 @@ class NodeCore final : public Router, public NamePublisher {
   std::string advertise_ ABSL_GUARDED_BY(mu_);
   Random random_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::unique_ptr<Peer>, std::less<>> peers_ ABSL_GUARDED_BY(mu_);
+  // Those that may be idle. They are erased when nobody's hands are on them.
+  std::vector<std::string> idle_peers_ ABSL_GUARDED_BY(mu_);
+  SessionLedger erased_ ABSL_GUARDED_BY(mu_);  // of the peers that were
   // Every stream that has not closed, by its number here.
   std::map<uint64_t, std::shared_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
   uint64_t last_link_ ABSL_GUARDED_BY(mu_) = 0;

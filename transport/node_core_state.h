@@ -27,6 +27,7 @@ struct NodeCore::Peer {
   PeerSession session;
   SessionTies ties;  // of the live session
   std::map<uint64_t, std::shared_ptr<Link>> streams;
+  bool is_kept = false;  // from SetPeer to ForgetPeer
   std::string configured_address;
   std::string learned_address;  // told by the peer; good while its session lives
   std::string dialled_address;  // what the session was last told to dial

@@ -280,14 +280,18 @@ absl::Status PeerSession::HandleEnvelope(const Sequence::Arrived& arrived, Monot
   return absl::OkStatus();
 }
 
-void PeerSession::Begin(NodeIncarnation incarnation, uint64_t epoch, absl::string_view advertise) {
-  const NodePair nodes{.local_node = config_.local_index,
-                       .local = config_.incarnation,
-                       .peer_node = config_.peer_index(incarnation),
-                       .peer = incarnation};
+absl::Status PeerSession::Begin(NodeIncarnation incarnation, uint64_t epoch, absl::string_view advertise) {
+  const absl::StatusOr<uint16_t> peer_index = config_.peer_index(incarnation);
+  if (!peer_index.ok()) {
+    actions_.push_back(SessionFailed{std::string(peer_index.status().message())});
+    return peer_index.status();
+  }
+  const NodePair nodes{
+      .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_index, .peer = incarnation};
   live_.emplace(Live{.nodes = nodes, .epoch = epoch, .sequence = Sequence(config_.bounds)});
   last_epoch_ = epoch;
   actions_.push_back(SessionBegun{.nodes = nodes, .epoch = epoch, .advertise = std::string(advertise)});
+  return absl::OkStatus();
 }
 
 void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime now) {

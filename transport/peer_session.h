@@ -40,6 +40,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -82,8 +83,9 @@ struct SessionConfig {
   // Where others can dial us; told to the peer. May be empty.
   std::string advertise;
   uint16_t local_index = 0;  // of our own pids
-  // Gives the index of the peer's pids of that incarnation.
-  std::function<uint16_t(NodeIncarnation)> peer_index;
+  // Gives the index of the peer's pids of that incarnation; an error when there
+  // is none for it, and no session begins.
+  std::function<absl::StatusOr<uint16_t>(NodeIncarnation)> peer_index;
   SessionTimes times;
   Sequence::Bounds bounds;
   uint64_t seed = 0;
@@ -145,9 +147,13 @@ struct DialRefused {
   proto::Refuse::Reason reason;
   std::string detail;
 };
+// Both wanted a session, and this node could not begin it.
+struct SessionFailed {
+  std::string why;
+};
 
 using SessionAction = std::variant<DialStream, WriteFrame, CloseStream, SessionBegun, SessionSuspect, SessionResumed,
-                                   EnvelopeArrived, SessionEnded, DialRefused>;
+                                   EnvelopeArrived, SessionEnded, DialRefused, SessionFailed>;
 
 class PeerSession {
  public:
@@ -238,7 +244,7 @@ class PeerSession {
   absl::Status HandleSlots(proto::Frame& frame, MonotonicTime now);
   absl::Status HandleEnvelope(const Sequence::Arrived& arrived, MonotonicTime now);
   void HandleControl(const proto::Frame& frame, MonotonicTime now);
-  void Begin(NodeIncarnation incarnation, uint64_t epoch, absl::string_view advertise);
+  absl::Status Begin(NodeIncarnation incarnation, uint64_t epoch, absl::string_view advertise);
   void End(SessionEnd why, absl::string_view detail, MonotonicTime now);
   void LoseStream(absl::string_view why, MonotonicTime now);
   void Pump(MonotonicTime now);

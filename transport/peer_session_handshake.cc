@@ -121,7 +121,11 @@ void PeerSession::OnWelcome(proto::Frame frame, MonotonicTime now) {
       return;
     }
     if (live_.has_value()) End(SessionEnd::kPeerBeganAnew, "", now);
-    Begin(incarnation, welcome.epoch(), welcome.advertise());
+    if (!Begin(incarnation, welcome.epoch(), welcome.advertise()).ok()) {
+      backoff_ = config_.times.backoff_max;
+      AbandonDial(now);
+      return;
+    }
   }
   peer_dials_void_ = std::max(peer_dials_void_, welcome.dials_void());
   const Dial dial = *std::exchange(dial_, absl::nullopt);
@@ -196,7 +200,15 @@ void PeerSession::Admit(MonotonicTime now) {
     RefuseHeld(proto::Refuse::STOPPING, "this node is leaving", now);
     return;
   }
-  if (!went_on) Begin(incarnation, std::max(held.hello.new_epoch(), last_epoch_ + 1), held.hello.advertise());
+  if (!went_on) {
+    const uint64_t epoch = std::max(held.hello.new_epoch(), last_epoch_ + 1);
+    const absl::Status begun = Begin(incarnation, epoch, held.hello.advertise());
+    if (!begun.ok()) {
+      held_ = held;
+      RefuseHeld(proto::Refuse::FULL, begun.message(), now);
+      return;
+    }
+  }
   Attach(held.stream, /*writing=*/false, now);
   proto::Welcome& welcome = carrier_->welcome.emplace();
   welcome.set_version(kWireVersion);

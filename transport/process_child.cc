@@ -15,10 +15,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
@@ -46,32 +48,57 @@ absl::optional<absl::StatusOr<ParentInvitation>> ReadInvitation() {
   return invitation;
 }
 
-// Talks to the stand-in of this process.
-class ProcessLink final : public ProcessChildActor {
+// What is told to the parent, by the link's actor and by other threads, which
+// may be there before it has found the parent, and after it has ended.
+class ParentTold {
  public:
-  ProcessLink(ProcessLinkOptions options, std::shared_ptr<Handover<ProcessParentRef>> found)
-      : options_(std::move(options)), found_(std::move(found)) {}
-
-  Next Start() override { return Attach(); }
-
-  using Parent = Handover<ProcessParentRef>;
-
-  static ProcessLinkCalls CallsOf(Pid pid, std::shared_ptr<Parent> parent) {
-    ProcessLinkCalls calls;
-    calls.ready = [link = understudy::Ref<ProcessLink>(pid)] {
-      link[&ProcessLink::ready_].Send(ReadyNow()).IgnoreError();  // it is over when the link is
+  // `message` is the first.
+  void Attached(const ProcessParentRef& parent, proto::ProcessAttached message) {
+    absl::MutexLock lock(&mu_);
+    parent_ = parent;
+    parent_->attached().Send(std::move(message)).IgnoreError();  // its loss shows at the session
+    if (is_ready_) TellStarted();
+  }
+  // The actor has ended: no parent will be found any more.
+  void Closed() {
+    absl::MutexLock lock(&mu_);
+    is_closed_ = true;
+  }
+  void Ready() {
+    absl::MutexLock lock(&mu_);
+    if (std::exchange(is_ready_, true)) return;
+    if (parent_.has_value()) TellStarted();
+  }
+  void Leaving(absl::Duration within) {
+    const auto settled = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      return parent_.has_value() || !is_ready_ || is_closed_;
     };
-    // Not through the actor, which ends with the others.
-    calls.leaving = [parent = std::move(parent)] {
-      const absl::optional<ProcessParentRef> found = parent->Take();
-      if (found.has_value()) found->leaving().Send(proto::ProcessLeaving()).IgnoreError();
-    };
-    return calls;
+    absl::MutexLock lock(&mu_);
+    mu_.AwaitWithTimeout(absl::Condition(&settled), within);
+    if (parent_.has_value()) parent_->leaving().Send(proto::ProcessLeaving()).IgnoreError();
   }
 
  private:
-  struct ReadyNow {};
+  void TellStarted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    parent_->started().Send(proto::ProcessStarted()).IgnoreError();
+  }
 
+  absl::Mutex mu_;
+  absl::optional<ProcessParentRef> parent_ ABSL_GUARDED_BY(mu_);
+  bool is_ready_ ABSL_GUARDED_BY(mu_) = false;
+  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+// Talks to the stand-in of this process.
+class ProcessLink final : public ProcessChildActor {
+ public:
+  ProcessLink(ProcessLinkOptions options, std::shared_ptr<ParentTold> told)
+      : options_(std::move(options)), told_(std::move(told)) {}
+  ~ProcessLink() override { told_->Closed(); }
+
+  Next Start() override { return Attach(); }
+
+ private:
   Task<Next> Attach() {
     const auto looking =
         context().Lookup<ProcessParentRef>(ProcessParentName(options_.node), limits::kParentAnswersWithin);
@@ -80,24 +107,18 @@ class ProcessLink final : public ProcessChildActor {
       options_.on_lost(parent.status());
       co_return Next(parent.status());
     }
-    parent_ = *parent;
-    found_->Give(parent_);
     proto::ProcessAttached message;
     *message.mutable_child() = ToProto(context().Self());
     message.set_address(options_.address);
-    parent_.attached().Tell(std::move(message));
+    told_->Attached(*parent, std::move(message));
     co_return Next(linked_);
   }
-  void Ready(const ReadyNow&) { parent_.started().Tell(proto::ProcessStarted()); }
   void StopAsked(const proto::ProcessStop&) { options_.on_stop(); }
   void PeerTold(const proto::PeerAddress& peer) { options_.on_peer(peer.node(), peer.address()); }
 
   const ProcessLinkOptions options_;
-  const std::shared_ptr<Handover<ProcessParentRef>> found_;
-  ProcessParentRef parent_;
-  Mailbox<"Ready", ReadyNow> ready_{this};
-  Behavior linked_{"linked", On(ready_, &ProcessLink::Ready), On(stop, &ProcessLink::StopAsked),
-                   On(meet_peer, &ProcessLink::PeerTold)};
+  const std::shared_ptr<ParentTold> told_;
+  Behavior linked_{"linked", On(stop, &ProcessLink::StopAsked), On(meet_peer, &ProcessLink::PeerTold)};
 };
 
 }  // namespace
@@ -177,9 +198,9 @@ void ParentWatch::Run() {
 }
 
 ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options) {
-  auto found = std::make_shared<Handover<ProcessParentRef>>();
-  const auto link = system.Spawn<ProcessLink>(std::move(options), found);
-  return ProcessLink::CallsOf(link.pid(), std::move(found));
+  auto told = std::make_shared<ParentTold>();
+  system.Spawn<ProcessLink>(std::move(options), told);
+  return {.ready = [told] { told->Ready(); }, .leaving = [told](absl::Duration within) { told->Leaving(within); }};
 }
 
 }  // namespace understudy::internal

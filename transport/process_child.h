@@ -81,14 +81,18 @@ struct ProcessLinkOptions {
   std::string address;  // where we listen
   // In the actor's turn.
   std::function<void()> on_stop;
+  // Empty: that peer is gone.
   std::function<void(absl::string_view node, absl::string_view address)> on_peer;
   std::function<void(absl::Status why)> on_lost;
 };
 
-// From plain threads.
+// Any thread, also when the actor has ended.
 struct ProcessLinkCalls {
-  std::function<void()> ready;    // tells the parent that this process is started
-  std::function<void()> leaving;  // tells it that this process ends by itself
+  // Tells the parent that this process is started, as soon as the link is there.
+  std::function<void()> ready;
+  // Tells it that this process ends by itself. Waits at most so long for the
+  // link, if `ready` was called: a process that was started has been started.
+  std::function<void(absl::Duration within)> leaving;
 };
 
 // Starts the actor.

@@ -43,6 +43,9 @@ struct ProcessEnded {
 struct StreamGone {
   absl::Status why;
 };
+struct NoSession {
+  std::string why;
+};
 
 // How threads of the library reach a stand-in that may be gone, and its system
 // with it.
@@ -106,33 +109,41 @@ AcceptStream AcceptOnce(AcceptStream accept, std::function<void(absl::Status)> o
 
 class ProcessStandIn final : public ProcessParentActor {
  public:
-  ProcessStandIn(std::string parent_node, ProcessChild child, AcceptStream accept,
-                 std::shared_ptr<ProcessDirectory> directory)
-      : parent_node_(std::move(parent_node)),
-        child_(std::move(child)),
-        accept_(std::move(accept)),
-        directory_(std::move(directory)) {}
+  ProcessStandIn(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory)
+      : host_(std::move(host)), child_(std::move(child)), directory_(std::move(directory)) {}
+  // The next of this name comes after it: names are released later.
   ~ProcessStandIn() override {
     if (address_ != nullptr) address_->Forget();
-    directory_->Remove(child_.node_name, self_);
+    if (!is_expected_) return;
+    directory_->Remove(child_.node_name);
+    host_.forget(child_.node_name);
   }
 
   Next Start() override {
-    self_ = context().Self();
-    address_ = std::make_shared<StandInAddress>(self_);
+    address_ = std::make_shared<StandInAddress>(context().Self());
     context().TrapExits(&ProcessStandIn::LinkedExit, &ProcessStandIn::ParentExit);
     context().TrapStops(&ProcessStandIn::StopRequested);
     return Begin();
+  }
+
+  static void TellSessionFailed(Pid stand_in, absl::string_view why) {
+    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::no_session_].Send({std::string(why)}).IgnoreError();
+  }
+  static void TellPeerChanged(Pid stand_in, const proto::PeerAddress& peer) {
+    // One that has ended in the meantime needs it no more.
+    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::peer_changed_].Send(peer).IgnoreError();
   }
 
  private:
   Task<Next> Begin() {
     const auto publishing = context().Publish(ProcessParentName(child_.node_name));
     absl::Status begun = co_await publishing;
+    if (begun.ok()) begun = Expect();
     if (begun.ok()) begun = StartProcess();
     if (!begun.ok()) co_return Next(std::move(begun));
     co_return Next::Starting(running_);
   }
+  absl::Status Expect();
   absl::Status StartProcess();
 
   void Attached(const proto::ProcessAttached& message);
@@ -154,15 +165,14 @@ class ProcessStandIn final : public ProcessParentActor {
                                        "' lives, but its stream is gone; it is killed: ", why_gone_));
     process_->Kill();
   }
+  // The process is killed with it.
+  void SessionFailed(const NoSession& failed) {
+    context().Stop(ExitReason::Failed(absl::ResourceExhaustedError(failed.why)));
+  }
   // It ends by itself, and is not asked; but it must end.
   void Leaving(const proto::ProcessLeaving&) {
     leaving_ = true;
     if (!stopping_) StartTerminateTimer();
-  }
-
-  static void TellPeerChanged(Pid stand_in, const proto::PeerAddress& peer) {
-    // One that has ended in the meantime needs it no more.
-    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::peer_changed_].Send(peer).IgnoreError();
   }
 
   // What ends the stand-in of an actor elsewhere ends the actor.
@@ -177,15 +187,15 @@ class ProcessStandIn final : public ProcessParentActor {
   void Terminate(const TimerEvent&);
   void KillProcess(const TimerEvent&) { process_->Kill(); }
 
-  const std::string parent_node_;
+  const ProcessHost host_;
   const ProcessChild child_;
-  const AcceptStream accept_;
   const std::shared_ptr<ProcessDirectory> directory_;
-  Pid self_;
+  bool is_expected_ = false;
   std::shared_ptr<StandInAddress> address_;
 
   Mailbox<"Ended", ProcessEnded> ended_{this};
   Mailbox<"Gone", StreamGone> gone_{this};
+  Mailbox<"NoSession", NoSession> no_session_{this};
   Mailbox<"PeerChanged", proto::PeerAddress> peer_changed_{this};
 
   std::unique_ptr<GrpcListener> listener_;  // of the child's stream only
@@ -201,15 +211,23 @@ class ProcessStandIn final : public ProcessParentActor {
                     On(leaving, &ProcessStandIn::Leaving),
                     On(ended_, &ProcessStandIn::Ended),
                     On(gone_, &ProcessStandIn::Gone),
+                    On(no_session_, &ProcessStandIn::SessionFailed),
                     On(peer_changed_, &ProcessStandIn::PeerChanged)};
 };
+
+absl::Status ProcessStandIn::Expect() {
+  // First, for whoever asks who that is.
+  directory_->Add(child_.node_name, context().Self());
+  is_expected_ = true;
+  return host_.expect(child_.node_name);
+}
 
 absl::Status ProcessStandIn::StartProcess() {
   absl::StatusOr<std::pair<int, int>> ends = SocketPair();
   if (!ends.ok()) return ends.status();
   const auto [ours, theirs] = *ends;
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
-      GrpcListener::WithoutAddress(AcceptOnce(accept_, [address = address_](absl::Status why) {
+      GrpcListener::WithoutAddress(AcceptOnce(host_.accept, [address = address_](absl::Status why) {
         address->Send(&ProcessStandIn::gone_, StreamGone{std::move(why)});
       }));
   absl::Status status = listener.status();
@@ -221,7 +239,7 @@ absl::Status ProcessStandIn::StartProcess() {
   }
   if (status.ok()) {
     const ParentInvitation invitation = {
-        .descriptor = 3, .parent = parent_node_, .node = child_.node_name, .listen = "127.0.0.1:0"};
+        .descriptor = 3, .parent = host_.node, .node = child_.node_name, .listen = "127.0.0.1:0"};
     OsProcessSpec spec = {.binary = child_.binary,
                           .arguments = child_.arguments,
                           .environment = child_.environment,
@@ -243,20 +261,18 @@ absl::Status ProcessStandIn::StartProcess() {
 void ProcessStandIn::Attached(const proto::ProcessAttached& message) {
   const absl::StatusOr<Pid> pid = PidFromProto(message.child(), context().Self());
   if (!pid.ok() || pid->is_null()) {
-    context().Log().Write(LogSeverity::kError, absl::StrCat("the process of node '", child_.node_name,
-                                                            "' says that it is nobody; it is killed"));
+    context().Log().Write(LogSeverity::kError,
+                          absl::StrCat("the process of node '", child_.node_name, "' is killed: ",
+                                       pid.ok() ? "it says that it is nobody" : pid.status().message()));
     process_->Kill();
     return;
   }
   process_child_ = ProcessChildRef(*pid);
   if (stopping_) process_child_->stop().Tell(proto::ProcessStop());
   if (message.address().empty()) return;
-  const ProcessDirectory::Others others = directory_->Enter(child_.node_name, message.address(), context().Self());
-  for (const proto::PeerAddress& other : others.addresses) process_child_->meet_peer().Tell(other);
-  proto::PeerAddress self;
-  self.set_node(child_.node_name);
-  self.set_address(message.address());
-  for (const Pid stand_in : others.stand_ins) TellPeerChanged(stand_in, self);
+  for (const proto::PeerAddress& other : directory_->Enter(child_.node_name, message.address())) {
+    process_child_->meet_peer().Tell(other);
+  }
 }
 
 void ProcessStandIn::BeginStop() {
@@ -279,29 +295,53 @@ void ProcessStandIn::Terminate(const TimerEvent&) {
 
 }  // namespace
 
-ProcessDirectory::Others ProcessDirectory::Enter(const std::string& node, const std::string& address, Pid stand_in) {
+void ProcessDirectory::Add(const std::string& node, Pid stand_in) {
   absl::MutexLock lock(&mu_);
-  entries_[node] = {.address = address, .stand_in = stand_in};
-  Others others;
+  entries_[node] = {.address = "", .stand_in = stand_in};
+}
+
+std::vector<proto::PeerAddress> ProcessDirectory::Enter(const std::string& node, const std::string& address) {
+  absl::MutexLock lock(&mu_);
+  entries_[node].address = address;
+  TellOthers(node, address);
+  std::vector<proto::PeerAddress> others;
+  others.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) {
-    if (name == node) continue;
-    proto::PeerAddress& other = others.addresses.emplace_back();
+    if (name == node || entry.address.empty()) continue;
+    proto::PeerAddress& other = others.emplace_back();
     other.set_node(name);
     other.set_address(entry.address);
-    others.stand_ins.push_back(entry.stand_in);
   }
   return others;
 }
 
-void ProcessDirectory::Remove(const std::string& node, Pid stand_in) {
+void ProcessDirectory::Remove(const std::string& node) {
+  absl::MutexLock lock(&mu_);
+  const auto gone = entries_.extract(node);
+  if (!gone.empty() && !gone.mapped().address.empty()) TellOthers(node, "");
+}
+
+Pid ProcessDirectory::StandInOf(absl::string_view node) {
   absl::MutexLock lock(&mu_);
   const auto found = entries_.find(node);
-  if (found != entries_.end() && found->second.stand_in == stand_in) entries_.erase(found);
+  return found == entries_.end() ? Pid() : found->second.stand_in;
 }
+
+void ProcessDirectory::TellOthers(const std::string& node, const std::string& address) {
+  proto::PeerAddress peer;
+  peer.set_node(node);
+  peer.set_address(address);
+  for (const auto& [name, entry] : entries_) {
+    if (name != node) tell_(entry.stand_in, peer);
+  }
+}
+
+ProcessSpawner::ProcessSpawner(ProcessHost host)
+    : host_(std::move(host)), directory_(std::make_shared<ProcessDirectory>(&ProcessStandIn::TellPeerChanged)) {}
 
 absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProcess(const ProcessChild& child) {
   if (absl::Status valid = ValidateNodeName(child.node_name); !valid.ok()) return valid;
-  if (child.node_name == node_) {
+  if (child.node_name == host_.node) {
     return absl::InvalidArgumentError(
         absl::StrCat("the process child '", child.node_name, "' has the name of its parent's node; give it another"));
   }
@@ -311,18 +351,14 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
     return absl::FailedPreconditionError(
         absl::StrCat("cannot start '", *binary, "' for node '", child.node_name, "': it is no executable file"));
   }
-  {
-    absl::MutexLock lock(&mu_);
-    children_.insert(child.node_name);
-  }
-  return [node = node_, child, accept = accept_, directory = directory_]() -> std::unique_ptr<Actor> {
-    return std::make_unique<ProcessStandIn>(node, child, accept, directory);
+  return [host = host_, child, directory = directory_]() -> std::unique_ptr<Actor> {
+    return std::make_unique<ProcessStandIn>(host, child, directory);
   };
 }
 
-bool ProcessSpawner::IsChild(absl::string_view node) {
-  absl::MutexLock lock(&mu_);
-  return children_.contains(node);
+void ProcessSpawner::SessionFailed(absl::string_view node, absl::string_view why) {
+  const Pid stand_in = directory_->StandInOf(node);
+  if (!stand_in.is_null()) ProcessStandIn::TellSessionFailed(stand_in, why);
 }
 
 }  // namespace understudy::internal

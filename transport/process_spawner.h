@@ -9,7 +9,8 @@
 // lives while its stream is gone is killed. A child whose parent is gone, even
 // by SIGKILL, ends itself at the end of file of the socketpair.
 //
-// The spawner tells each child where the others listen, also after a restart.
+// The spawner tells each child where the others listen, also after a restart,
+// and when one is gone.
 //
 // Any thread. Lifetime: stand-ins may outlive the spawner, not what it was
 // given.
@@ -19,12 +20,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -39,44 +40,60 @@ namespace understudy::internal {
 // Which children there are, and where they listen. Any thread.
 class ProcessDirectory {
  public:
-  // The child of that stand-in listens at `address`. Gives the other children,
-  // for it, and their stand-ins, to be told.
-  struct Others {
-    std::vector<proto::PeerAddress> addresses;
-    std::vector<Pid> stand_ins;
-  };
-  Others Enter(const std::string& node, const std::string& address, Pid stand_in);
-  // Does nothing when the entry is another's by now.
-  void Remove(const std::string& node, Pid stand_in);
+  // How a stand-in is told where another's child listens; at an empty address
+  // when that is gone. In the order of the changes, with a lock held.
+  using Tell = std::function<void(Pid stand_in, const proto::PeerAddress& peer)>;
+  explicit ProcessDirectory(Tell tell) : tell_(std::move(tell)) {}
+
+  // That stand-in's child will be started; there is no other of its name.
+  void Add(const std::string& node, Pid stand_in);
+  // It listens at `address`, which the others are told. Gives where they do.
+  std::vector<proto::PeerAddress> Enter(const std::string& node, const std::string& address);
+  // It is gone, which the others are told.
+  void Remove(const std::string& node);
+  // Null when there is no such child.
+  Pid StandInOf(absl::string_view node);
 
  private:
   struct Entry {
-    std::string address;
+    std::string address;  // empty until it listens
     Pid stand_in;
   };
+  void TellOthers(const std::string& node, const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Tell tell_;
   absl::Mutex mu_;
-  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Entry, std::less<>> entries_ ABSL_GUARDED_BY(mu_);
+};
+
+// What the spawner needs of the parent's node. Any thread.
+struct ProcessHost {
+  std::string node;     // its name
+  AcceptStream accept;  // takes the children's streams
+  // Keeps a place for the node of a process that is to be started, or says why
+  // there is none.
+  std::function<absl::Status(absl::string_view node)> expect;
+  // It is gone; called once for each that was expected.
+  std::function<void(absl::string_view node)> forget;
 };
 
 class ProcessSpawner {
  public:
-  // `node` is the parent's name; `accept` takes the children's streams.
-  ProcessSpawner(std::string node, AcceptStream accept)
-      : node_(std::move(node)), accept_(std::move(accept)), directory_(std::make_shared<ProcessDirectory>()) {}
+  explicit ProcessSpawner(ProcessHost host);
 
   // InvalidArgument: the node's name is no DNS label, or this node's own.
   // FailedPrecondition: there is no such binary, or it is not executable.
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child);
 
-  // Whether ForProcess was ever called for a node of that name.
-  bool IsChild(absl::string_view node);
+  // Whether the node of that name is a process child that is there, or is being
+  // started.
+  bool IsChild(absl::string_view node) { return !directory_->StandInOf(node).is_null(); }
+  // This node can begin no session with that one, which ends it if it is a child.
+  void SessionFailed(absl::string_view node, absl::string_view why);
 
  private:
-  const std::string node_;
-  const AcceptStream accept_;
+  const ProcessHost host_;
   const std::shared_ptr<ProcessDirectory> directory_;
-  absl::Mutex mu_;
-  std::set<std::string, std::less<>> children_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace understudy::internal

@@ -28,7 +28,8 @@ proto::Ref ToProto(const RefT& ref) {
 // The pid behind a Ref, for the actor system that `local` (any of its pids)
 // belongs to. An empty Ref gives a null pid. InvalidArgument when the Ref is
 // not possible; ResourceExhausted when refs have named more than
-// limits::kNodesLearnedFromRefsMax incarnations.
+// limits::kNodesLearnedFromRefsMax incarnations that this process has not met
+// in a session, or has met too many (NodeTable).
 absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local);
 
 }  // namespace understudy

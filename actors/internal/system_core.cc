@@ -68,7 +68,9 @@ SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& 
       log_(log),
       seed_(seed),
       dead_letters_(executor.clock(), log) {
-  node_ = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
+  const auto node = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
+  UNDERSTUDY_CHECK(node.ok(), node.status().message());
+  node_ = *node;
 }
 
 SystemCore::~SystemCore() { NodeTable::Retire(this); }

@@ -241,7 +241,7 @@ class CountingRouter final : public Router {
 TEST_F(ClassifierTest, TheCreditOfARemoteSenderComesBackOnce) {
   CountingRouter router;
   system().InstallRouter(&router);
-  const Pid stranger(system().InternPeer("far", NodeIncarnation{7}), 1, 1);
+  const Pid stranger(*system().InternPeer("far", NodeIncarnation{7}), 1, 1);
   internal::Message message{.from = stranger, .to = sorter_.pid(), .mailbox = sorter_[&Sorter::any].mailbox()};
   message.payload = internal::Payload::OfWireBytes("Lhello");
   EXPECT_TRUE(system().Deliver(std::move(message)).ok());

@@ -119,7 +119,7 @@ TEST_F(LocalRegistryTest, OnlyPublishedNamesOfItsOwnActorsAreWithdrawn) {
   system_.InstallPublisher(&publisher);
   ASSERT_TRUE(registry().Insert(Record("mine", NewPid(1), NameScope::kCluster)).ok());
   ASSERT_TRUE(registry().Insert(Record("private", NewPid(1))).ok());
-  const Pid stranger(system_.InternPeer("far", {7}), 1, 1);
+  const Pid stranger(*system_.InternPeer("far", {7}), 1, 1);
   ASSERT_TRUE(registry().Insert(Record("theirs", stranger, NameScope::kCluster)).ok());
   registry().RemoveAll(NewPid(1));
   registry().RemoveAll(stranger);

@@ -120,7 +120,7 @@ class ExpiredCallTest : public ActorTest {
   }
   ~ExpiredCallTest() override { system().InstallRouter(nullptr); }
   absl::Status Call(absl::Duration within) {
-    const Pid stranger(system().InternPeer("far", NodeIncarnation{7}), 1, 1);
+    const Pid stranger(*system().InternPeer("far", NodeIncarnation{7}), 1, 1);
     internal::Message message{.from = stranger,
                               .to = shutter_.pid(),
                               .mailbox = shutter_[&Shutter::call].mailbox(),

@@ -12,7 +12,7 @@ namespace {
 static_assert(std::is_trivially_copyable_v<Pid>);
 
 uint16_t InternNode(const char* name, uint64_t incarnation) {
-  return internal::NodeTable::Intern({.name = name, .incarnation = {incarnation}});
+  return *internal::NodeTable::Intern({.name = name, .incarnation = {incarnation}});
 }
 
 TEST(PidTest, KeepsItsThreeParts) {

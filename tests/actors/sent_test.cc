@@ -224,7 +224,7 @@ class FullRouter final : public Router {
 TEST_F(SentTest, ToAnotherNodeItDoesNotWaitAndSaysSo) {
   FullRouter router;
   system().InstallRouter(&router);
-  const uint16_t peer = system().InternPeer("peer", NodeIncarnation{7});
+  const uint16_t peer = *system().InternPeer("peer", NodeIncarnation{7});
   absl::Status outcome;
   Ref<Script> sender = system().Spawn<Script>();
   RunTask(sender, [&](Script&) -> Task<> {

@@ -180,7 +180,7 @@ TEST_F(GsTest, ACallByNameOrByPidNeverHangsWhenItsServerCrashes) {
 
 // OTP GS-15, GS-17: here, of a node that this one has no session with.
 TEST_F(GsTest, ACallToAnUnreachableNodeAnswersAtOnce) {
-  const Pid gone(system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
+  const Pid gone(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
   const MonotonicTime before = system().Now();
   EXPECT_EQ(Call(Ref<Server>(gone)[&Server::call], "now"), "NoConnection");
   EXPECT_EQ(system().Now(), before);
@@ -265,7 +265,7 @@ TEST_F(GsTest, AWaitThatIsOverBeforeItBeginsLeavesTheServerAlone) {
 
 // OTP GS-43, GS-44: here, of a node that this one has no session with.
 TEST_F(GsTest, AStopOnAnUnreachableNodeTellsNoConnection) {
-  const Pid gone(system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
+  const Pid gone(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
   system().RequestStop(gone);
   const absl::StatusOr<ExitReason> ended = system().AwaitEnd(gone, absl::Seconds(1));
   ASSERT_TRUE(ended.ok()) << ended.status();

@@ -85,7 +85,7 @@ TEST_F(LnkTest, MonitorsAndLinksThatHaveEndedTakeNoRoom) {
 
 // OTP LNK-05, LNK-09, LNK-11, LNK-14: here, with a node that this one has no session with.
 TEST_F(LnkTest, AnUnreachablePeerAnswersNoConnectionAndIsUnlinkedInSilence) {
-  const Pid gone(system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
+  const Pid gone(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4);
   Ref<Script> trapping = NewScript(TrapOthers);
   Step(trapping, [&](Script& self) { Link(self, gone); });
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("exit NoConnection")));

@@ -129,7 +129,7 @@ TEST_F(ProTest, AStopWaitsForTheEndWithItsReason) {
   EXPECT_EQ(system().WhereIs("nobody"), absl::nullopt);
   Stop(Pid::Unnamed(), ExitReason::Shutdown());
   EXPECT_THAT(Notes(), ElementsAre("stopped NoProcess"));
-  Stop(Pid(system().InternPeer("gone", NodeIncarnation{5}), 3, 4), ExitReason::Shutdown());
+  Stop(Pid(*system().InternPeer("gone", NodeIncarnation{5}), 3, 4), ExitReason::Shutdown());
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("stopped NoConnection")));
 }
 

@@ -64,7 +64,7 @@ class ClusterTest : public ::testing::Test {
   // The pid of `puppet` as actors of `node` know it.
   Pid Seen(absl::string_view node, const Puppeteer& puppet, absl::string_view home) {
     TestSystem& system = cluster().system(node);
-    const uint16_t index = system.InternPeer(home, cluster().system(home).incarnation());
+    const uint16_t index = *system.InternPeer(home, cluster().system(home).incarnation());
     return Pid(index, puppet.ref.pid().cell(), puppet.ref.pid().serial());
   }
   void Do(const Puppeteer& puppet, Puppet::Script script) {

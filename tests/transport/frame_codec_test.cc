@@ -320,8 +320,8 @@ class RefProtoTest : public ::testing::Test {
   ~RefProtoTest() override { internal::NodeTable::Retire(&system_); }
 
   int system_ = 0;
-  const uint16_t local_ = internal::NodeTable::Intern({&system_, "here", {101}, true});
-  const uint16_t peer_ = internal::NodeTable::Intern({&system_, "there", {202}, false});
+  const uint16_t local_ = *internal::NodeTable::Intern({&system_, "here", {101}, true});
+  const uint16_t peer_ = *internal::NodeTable::Intern({&system_, "there", {202}, false});
 };
 
 TEST_F(RefProtoTest, ARefOfThisSystemGivesTheSamePid) {
@@ -362,12 +362,30 @@ TEST_F(RefProtoTest, AFloodOfRefsToStrangersCannotFillTheTableOfNodes) {
   EXPECT_TRUE(absl::IsResourceExhausted(last)) << last;
 }
 
+TEST_F(RefProtoTest, IncarnationsThatWereMetDoNotUseUpWhatRefsMayTeach) {
+  proto::Ref ref = ToProto(Pid(peer_, 3, 4));
+  for (uint64_t i = 1; i <= limits::kNodesLearnedFromRefsMax + 1; ++i) {
+    // A child tells who it is over its session.
+    ref.set_incarnation(1000000 + 2 * i);
+    const internal::NodeEntry met = {&system_, "there", {ref.incarnation()}, false};
+    const absl::StatusOr<uint16_t> index = internal::NodeTable::Intern(met);
+    absl::StatusOr<Pid> pid = PidFromProto(ref, Pid(local_, 1, 1));
+    ASSERT_TRUE(index.ok() && pid.ok()) << "life " << i << ": " << pid.status();
+    ASSERT_EQ(pid->node(), *index);
+    // A ref to a node comes before its session.
+    ref.set_incarnation(1000001 + 2 * i);
+    pid = PidFromProto(ref, Pid(local_, 1, 1));
+    ASSERT_TRUE(pid.ok()) << "life " << i << ": " << pid.status();
+    ASSERT_TRUE(internal::NodeTable::Intern({&system_, "there", {ref.incarnation()}, false}).ok());
+  }
+}
+
 TEST_F(RefProtoTest, WhatWasLearnedForASystemEndsWithIt) {
   char system = 0;
   const proto::Ref ref = ToProto(Pid(peer_, 3, 4));
   for (int life = 0; life < 3; ++life) {  // systems one after another at one address
     const internal::NodeEntry own = {.system = &system, .name = "later", .incarnation = {99}, .is_local = true};
-    const Pid local(internal::NodeTable::Intern(own), 1, 1);
+    const Pid local(*internal::NodeTable::Intern(own), 1, 1);
     const absl::StatusOr<Pid> pid = PidFromProto(ref, local);
     ASSERT_TRUE(pid.ok()) << pid.status();
     EXPECT_EQ(internal::NodeTable::Find(pid->node())->system, &system);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -40,8 +41,26 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
-class NodeCorePeersTest : public ClusterTest {};
+class NodeCorePeersTest : public ClusterTest {
+ protected:
+  // A node that the test speaks for dials a.
+  std::unique_ptr<FrameStream> Visit(absl::string_view name) {
+    std::unique_ptr<FrameStream> stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
+    FramePacker packer(0, 0);
+    proto::Hello& hello = *packer.frame().mutable_hello();
+    hello.set_version(kWireVersion);
+    hello.set_from_node(std::string(name));
+    hello.set_incarnation(77);
+    hello.set_to_node("a");
+    hello.set_new_epoch(1);
+    hello.set_dial(1);
+    stream->Write(packer.Encode());
+    Run();
+    return stream;
+  }
+};
 
 // ---- Names ----
 
@@ -114,6 +133,47 @@ TEST_F(NodeCorePeersTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace
   EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
 }
 
+TEST_F(NodeCorePeersTest, AFullTableOfNodesRefusesASessionAndSaysSo) {
+  cluster_ = std::make_unique<SimulatedCluster>(SimulatedCluster::Options{.nodes = {"a", "b"}});
+  const char others = 0;
+  uint64_t incarnation = 0;
+  while (internal::NodeTable::Intern({.system = &others, .name = "other", .incarnation = {++incarnation}}).ok()) {
+  }
+  Run(absl::Seconds(5));
+  EXPECT_FALSE(cluster().IsJoined());
+  std::vector<std::string> events = cluster().peer_events("a");
+  events.insert(events.end(), cluster().peer_events("b").begin(), cluster().peer_events("b").end());
+  EXPECT_THAT(events, Contains(AllOf(StartsWith("no session with "), HasSubstr("the table of nodes is full"))));
+  EXPECT_THAT(events, Contains(AllOf(StartsWith("refused by "), HasSubstr("the table of nodes is full"))));
+  internal::NodeTable::Retire(&others);
+  EXPECT_TRUE(cluster().RunUntil([&] { return cluster().IsJoined(); }, absl::Seconds(5)));
+}
+
+TEST_F(NodeCorePeersTest, PeersThatCameAndWentLeaveTheirPlaces) {
+  Join({.nodes = {"a", "b"}, .times = {.grace_period = absl::ZeroDuration()}});
+  for (size_t i = 0; i <= limits::kPeersMax; ++i) {
+    const std::string name = absl::StrCat("visitor-", i);
+    const auto stream = Visit(name);
+    ASSERT_THAT(cluster().peer_events("a").back(), StartsWith(absl::StrCat("up ", name)));
+    stream->Close();
+    Run();
+  }
+  EXPECT_THAT(cluster().core("a").Peers(), SizeIs(1));
+}
+
+TEST_F(NodeCorePeersTest, OnePeerTooManyIsRefusedUntilAnotherIsForgotten) {
+  Join();
+  NodeCore& core = cluster().core("a");
+  for (size_t i = 1; i < limits::kPeersMax; ++i) ASSERT_TRUE(core.SetPeer(absl::StrCat("job-", i), "").ok());
+  const absl::Status refused = core.SetPeer("late", "");
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("no place for node late"));
+  core.ForgetPeer("job-7");
+  EXPECT_TRUE(core.SetPeer("late", "").ok());
+  core.ForgetPeer("b");
+  EXPECT_TRUE(cluster().IsJoined());  // a live session stays
+}
+
 TEST_F(NodeCorePeersTest, LeavingDeliversWhatWasAcceptedAndEndsEverySession) {
   Join();
   const Puppeteer b = Make("b");
@@ -155,16 +215,7 @@ TEST_F(NodeCorePeersTest, AStreamThatBeginsWithAnythingElseIsClosedAtOnce) {
 TEST_F(NodeCorePeersTest, APeerThatExceedsItsWindowEndsItsSession) {
   Join();
   const Puppeteer a = Make("a");
-  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
-  FramePacker hello(0, 0);
-  hello.frame().mutable_hello()->set_version(kWireVersion);
-  hello.frame().mutable_hello()->set_from_node("stranger");
-  hello.frame().mutable_hello()->set_incarnation(77);
-  hello.frame().mutable_hello()->set_to_node("a");
-  hello.frame().mutable_hello()->set_new_epoch(1);
-  hello.frame().mutable_hello()->set_dial(1);
-  stream->Write(hello.Encode());
-  Run();
+  const auto stream = Visit("stranger");
   const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
   proto::MailboxDefinition definition;
   definition.set_name("puppet/closed");

@@ -72,7 +72,7 @@ TEST_F(NodeCoreTest, TheCalleesOwnStatusComesBackUnchanged) {
 TEST_F(NodeCoreTest, WhatTheReceivingSystemRefusesIsAnsweredToTheAsker) {
   Join();
   const Puppeteer a = Make("a");
-  Ask(a, Pid(cluster().system("a").InternPeer("b", cluster().system("b").incarnation()), 999, 999), 1);
+  Ask(a, Pid(*cluster().system("a").InternPeer("b", cluster().system("b").incarnation()), 999, 999), 1);
   EXPECT_THAT(*a.diary, ElementsAre("error NoProcess"));
   EXPECT_EQ(cluster().core("a").Ledger().refused_by_peer, 1);
 }
@@ -99,7 +99,7 @@ TEST_F(NodeCoreTest, AMessageThatIsNoWireMessageIsRefusedAtSend) {
 TEST_F(NodeCoreTest, WithoutASessionASendAnswersNoConnection) {
   Join();
   TestSystem& a = cluster().system("a");
-  const Ref<Puppet> stranger(Pid(a.InternPeer("nowhere", {1}), 1, 1));
+  const Ref<Puppet> stranger(Pid(*a.InternPeer("nowhere", {1}), 1, 1));
   const absl::Status status = stranger[&Puppet::note].Send(NoteOf(1));
   EXPECT_TRUE(IsNoConnection(status)) << status;
 }

@@ -214,7 +214,7 @@ TEST_F(NodeCoreThreadsTest, AsksFromManyThreadsAreAllAnsweredThroughCuts) {
   constexpr int kQuestioners = 8;
   const auto diary = std::make_shared<Diary>();
   const Ref<Puppet> puppet = b->Spawn<Puppet>(diary);
-  const Pid seen(a->InternPeer("b", b->incarnation()), puppet.pid().cell(), puppet.pid().serial());
+  const Pid seen(*a->InternPeer("b", b->incarnation()), puppet.pid().cell(), puppet.pid().serial());
   std::atomic<int> left{kQuestioners};
   for (int i = 0; i < kQuestioners; ++i) {
     a->Spawn<Questioner>(seen, int64_t{200}, &left, &network_, &a->executor());

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -30,7 +31,9 @@
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/os_process.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
+#include "understudy/proto/process.pb.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/process_actors.h"
@@ -38,7 +41,11 @@
 namespace understudy {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 constexpr absl::Duration kDeadline = absl::Seconds(30);
@@ -265,6 +272,12 @@ TEST_F(ProcessSpawnerTest, AProcessThatEndsBeforeItIsStartedIsAFailedStart) {
   EXPECT_EQ(events[1], absl::StrCat("down: ", ExitReason::OsExit(3).ToString()));
 }
 
+TEST_F(ProcessSpawnerTest, AProcessThatEndsAsSoonAsItIsStartedHasStarted) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"brief"}), story);
+  EXPECT_THAT(story->WaitFor(2), ElementsAre("started", "down: Normal"));
+}
+
 TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   auto story_1 = std::make_shared<Story>();
   auto story_2 = std::make_shared<Story>();
@@ -291,14 +304,52 @@ TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   EXPECT_EQ(answer->value(), "house-2 house-1 hello");
 }
 
+TEST_F(ProcessSpawnerTest, WithoutAPlaceForItsNodeTheStartFailsAndSaysWhy) {
+  const char others = 0;
+  uint64_t incarnation = 0;
+  while (internal::NodeTable::Intern({.system = &others, .name = "other", .incarnation = {++incarnation}}).ok()) {
+  }
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  EXPECT_THAT(story->WaitFor(2)[0], AllOf(StartsWith("failed: "), HasSubstr("the table of nodes is full")));
+  internal::NodeTable::Retire(&others);
+  Launch(TestNode("house-1", {"child"}), story);
+  EXPECT_EQ(story->WaitFor(3)[2], "started");
+}
+
 TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
-  internal::ProcessSpawner spawner("launcher", [](std::unique_ptr<FrameStream>) { return nullptr; });
+  internal::ProcessSpawner spawner({.node = "launcher"});
   ProcessChild child = TestNode("house-1", {});
   child.binary = "/no/such/binary";
   EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("/no/such/binary"));
   EXPECT_EQ(spawner.ForProcess(TestNode("House 1", {})).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(spawner.ForProcess(TestNode("launcher", {})).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ProcessDirectory, TellsTheOthersWhereAChildListensAndWhenItIsGone) {
+  std::vector<std::string> told;
+  internal::ProcessDirectory directory([&told](Pid stand_in, const proto::PeerAddress& peer) {
+    told.push_back(absl::StrCat(stand_in.serial(), " hears: ", peer.node(), " ", peer.address()));
+  });
+  for (const uint64_t life : {1, 2}) {  // the second has the first one's names
+    directory.Add("a", Pid(1, 1, 10 * life));
+    directory.Add("b", Pid(1, 2, 10 * life + 1));
+    directory.Add("c", Pid(1, 3, 10 * life + 2));
+    EXPECT_THAT(directory.Enter("a", "here"), IsEmpty());
+    const std::vector<proto::PeerAddress> others = directory.Enter("b", "there");
+    ASSERT_THAT(others, SizeIs(1));
+    EXPECT_EQ(others[0].node(), "a");
+    EXPECT_EQ(others[0].address(), "here");
+    directory.Remove("c");  // which never listened
+    directory.Remove("b");
+    EXPECT_TRUE(directory.StandInOf("b").is_null());
+    EXPECT_EQ(directory.StandInOf("a").serial(), 10 * life);
+    directory.Remove("a");
+  }
+  EXPECT_THAT(told, ElementsAre("11 hears: a here", "12 hears: a here", "10 hears: b there", "12 hears: b there",
+                                "10 hears: b ", "21 hears: a here", "22 hears: a here", "20 hears: b there",
+                                "22 hears: b there", "20 hears: b "));
 }
 
 TEST(ParentInvitation, IsReadAsItWasWrittenAndNonsenseIsRefused) {

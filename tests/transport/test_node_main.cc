@@ -10,6 +10,7 @@
 //                               beside FILE makes the first crash
 //   test_node tree FIFO FIFO    a node with a supervisor of a holder, and of one whose actor never returns
 //   test_node stuck FIFO        a process child that keeps a FIFO open while its actor never returns
+//   test_node brief             a process child that is started, and ends at once
 //   test_node deaf              a process child that hears neither its parent nor SIGTERM
 #include <fcntl.h>
 #include <poll.h>
@@ -196,6 +197,15 @@ int RunTreeOfTwo(const char* well, const char* stuck) {
   return (*node)->RunUntilSignal(root.pid());
 }
 
+int RunBrief() {
+  ActorSystem system({.name = Node::GivenName("nobody")});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  if (!node.ok()) return Complain(node.status());
+  (*node)->Ready();
+  (*node)->RequestStop();
+  return (*node)->RunUntilSignal();
+}
+
 int RunDeaf() {
   ActorSystem system({.name = Node::GivenName("nobody")});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
@@ -238,6 +248,7 @@ int Run(int argc, char** argv) {
   if (mode == "relay" && argc == 3) return RunRelay(argv[2]);
   if (mode == "holder" && argc == 3) return RunHolder(argv[2]);
   if (mode == "launcher" && argc == 3) return RunLauncher(argv[2]);
+  if (mode == "brief") return RunBrief();
   if (mode == "deaf") return RunDeaf();
   if (mode == "crasher" && argc == 4) return RunCrasher(argv[2], std::atoi(argv[3]));
   if (mode == "stuck" && argc == 3) return RunStuck(argv[2]);
