@@ -140,6 +140,8 @@ class ActorCore final : public CellOwner {
   const ExitReason* ending() const;
   // The call in hand was this one: its answer is owed by the handler again.
   bool TakeBackAnswer(Pid asker, uint64_t ask);
+  // It has a Replier: when it is fenced, it answers.
+  void HoldRight(HeldRight held) { rare().rights.Add(std::move(held)); }
   // Sends a call's answer, whose block carries the ask's id.
   void SendReply(Pid asker, Envelope* block);
 
@@ -316,6 +318,7 @@ class ActorCore final : public CellOwner {
   void FireTimers();
   void AddIdleEvent(const Timer& timer);
   void ArmExecutor();
+  void DisarmExecutor();
   void AddBehaviorTimers(const BehaviorTable& table);
   void RemoveBehaviorTimers();
 
@@ -341,7 +344,7 @@ class ActorCore final : public CellOwner {
   // With `kept`, what the successor is to have goes there.
   void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
-  void BuryEnded(Signal signal);
+  void BuryEnded(Signal& signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
   void Free();

@@ -114,7 +114,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   }
   AddEvent(std::move(event));
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
-    rare().parent_exit_timer = AddTimer(system().clock().Now() + shutdown_within(), {.kind = Timer::Kind::kParentExit});
+    rare().parent_exit_timer = system().KillAfter(shutdown_within(), cell(), life());
   }
 }
 
@@ -232,7 +232,7 @@ void ActorCore::Unlink(Pid peer) {
                                        return true;
                                      }),
                       rare().events.end());
-  if (takes_back && !stays) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
+  if (takes_back && !stays) system().executor().Cancel(std::exchange(rare().parent_exit_timer, 0));
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }

@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -142,6 +143,12 @@ void SystemCore::Post(Signal signal) {
   }
 }
 
+uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
+  return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
+    if (cell->IsAlive(life)) Post({.kind = SignalKind::kKill, .to = Pid::OfLife(life, cell->index())});
+  });
+}
+
 // If its handler has not returned by then, or what it destroys at its end, it is fenced.
 void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
   (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
@@ -151,6 +158,10 @@ void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life
         cell->owner(), [&] { return cell->IsAlive(life); }, [&] { cell->owner()->Fence(); });
     if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
   });
+}
+
+void SystemCore::OnDeadLetter(const DeadLetter& letter) {
+  if (!Burial::Takes(*this, letter)) dead_letters_.Publish(letter);
 }
 
 void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, absl::Status status) {

@@ -91,7 +91,8 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
+  // Tells it, or leaves it to the burial that is being prepared on this thread.
+  void OnDeadLetter(const DeadLetter& letter);
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
@@ -135,6 +136,10 @@ class SystemCore {
   std::atomic<int64_t> live_actors{0};
   // New actors are no longer spawned by plain threads.
   std::atomic<bool> is_stopping{false};
+
+  // Kills that life then, if it has not ended, whatever its handler does. Gives the
+  // executor's timer.
+  uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
   // What a signal to an actor that has ended is answered with, if anything.
   void AnswerForDead(const Signal& signal);
