@@ -12,6 +12,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/plain_send.h"
 #include "understudy/actors/internal/system_core.h"
@@ -262,6 +263,8 @@ void ReplierBase::Abandon() {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
     system_ = nullptr;  // the handler's end answers: it may have failed
+  } else if (const Burial* burial = Burial::Running(); holder == nullptr && burial != nullptr) {
+    Post(CalleeExitedError(burial->whose().ToString(), burial->reason()), {});
   } else {
     Post(UnansweredError(callee_), {});
   }

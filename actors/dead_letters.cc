@@ -1,6 +1,7 @@
 #include "understudy/actors/dead_letters.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,21 @@
 #include "understudy/actors/limits.h"
 
 namespace understudy {
+namespace {
+
+// A listener runs on this thread: it is not told of what it makes itself, nor is
+// another, whose lock it would take.
+thread_local bool is_telling = false;
+
+class TellingScope {
+ public:
+  TellingScope() { is_telling = true; }
+  ~TellingScope() { is_telling = false; }
+  TellingScope(const TellingScope&) = delete;
+  TellingScope& operator=(const TellingScope&) = delete;
+};
+
+}  // namespace
 
 std::string DeadLetter::ToString() const {
   return absl::StrCat("dead letter: ", type, " from ", from.is_null() ? "a plain thread" : from.ToString(), " to ",
@@ -23,10 +39,19 @@ DeadLetterStream::~DeadLetterStream() {
 }
 
 void DeadLetterStream::Publish(const DeadLetter& letter) {
-  absl::MutexLock lock(&mu_);
-  ++count_;
-  Log(letter);
-  for (auto& [id, listener] : listeners_) listener(letter);
+  std::shared_ptr<const Subscribers> subscribers;
+  {
+    absl::MutexLock lock(&mu_);
+    ++count_;
+    Log(letter);
+    subscribers = subscribers_;
+  }
+  if (subscribers->empty() || is_telling) return;
+  const TellingScope telling;
+  for (const auto& [id, subscriber] : *subscribers) {
+    absl::MutexLock lock(&subscriber->mu);
+    if (subscriber->listener != nullptr) subscriber->listener(letter);
+  }
 }
 
 int64_t DeadLetterStream::count() const {
@@ -35,17 +60,29 @@ int64_t DeadLetterStream::count() const {
 }
 
 uint64_t DeadLetterStream::Subscribe(Listener listener) {
+  auto subscriber = std::make_shared<Subscriber>(std::move(listener));
   absl::MutexLock lock(&mu_);
-  listeners_.emplace_back(++last_id_, std::move(listener));
+  auto more = std::make_shared<Subscribers>(*subscribers_);
+  more->emplace_back(++last_id_, std::move(subscriber));
+  subscribers_ = std::move(more);
   return last_id_;
 }
 
 bool DeadLetterStream::Unsubscribe(uint64_t id) {
-  absl::MutexLock lock(&mu_);
-  const auto found =
-      std::find_if(listeners_.begin(), listeners_.end(), [id](const auto& entry) { return entry.first == id; });
-  if (found == listeners_.end()) return false;
-  listeners_.erase(found);
+  std::shared_ptr<Subscriber> subscriber;
+  {
+    absl::MutexLock lock(&mu_);
+    auto fewer = std::make_shared<Subscribers>(*subscribers_);
+    const auto found =
+        std::find_if(fewer->begin(), fewer->end(), [id](const auto& entry) { return entry.first == id; });
+    if (found == fewer->end()) return false;
+    subscriber = std::move(found->second);
+    fewer->erase(found);
+    subscribers_ = std::move(fewer);
+  }
+  // Where it runs, or is about to, it has ended then.
+  absl::MutexLock lock(&subscriber->mu);
+  subscriber->listener = nullptr;
   return true;
 }
 

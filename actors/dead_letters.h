@@ -6,13 +6,16 @@
 //
 // The log gets at most limits::kDeadLetterLinesPerSecond lines a second, by the
 // system's clock; the next line after that says how many were suppressed.
-// Listeners hear of all. A listener runs on the thread that made the letter,
-// one at a time, and must not wait, nor (un)subscribe; it may send.
+// Listeners hear of all, but not of what a listener makes while it runs: that is
+// counted and logged. A listener runs on the thread that made the letter, and for
+// what waited for a fenced actor on one of the executor's; one at a time. It must
+// not wait, nor (un)subscribe; it may send: only its own lock is held meanwhile.
 // Threads: any. After Unsubscribe has returned its listener does not run.
 #ifndef UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
 #define UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
 
 #include <cstdint>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -59,14 +62,22 @@ class DeadLetterStream {
   bool Unsubscribe(uint64_t id);
 
  private:
+  struct Subscriber {
+    explicit Subscriber(Listener called) : listener(std::move(called)) {}
+    absl::Mutex mu;                         // one call at a time, and the end of it
+    Listener listener ABSL_GUARDED_BY(mu);  // null once unsubscribed
+  };
+  using Subscribers = std::vector<std::pair<uint64_t, std::shared_ptr<Subscriber>>>;
+
   void Log(const DeadLetter& letter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LogSuppressed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Clock& clock_;
   LogSink& log_;
-  mutable absl::Mutex mu_;
+  mutable absl::Mutex mu_;  // not held while listeners run
   int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
-  std::vector<std::pair<uint64_t, Listener>> listeners_ ABSL_GUARDED_BY(mu_);
+  // Never null; replaced when it changes.
+  std::shared_ptr<const Subscribers> subscribers_ ABSL_GUARDED_BY(mu_) = std::make_shared<const Subscribers>();
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   // The second that lines are counted in, from its first line.
   MonotonicTime second_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/message.h"
@@ -33,7 +34,7 @@ void Legacy::Lose(Envelope* message, const absl::Status& because) const {
                           .mailbox = std::string(MailboxOf(*message).wire_name),
                           .type = message->type == &TypeOf<WireBytes>() ? "" : message->type->name()});
   }
-  Envelope::Delete(message);
+  Burial::LetGo(message);
 }
 
 }  // namespace internal

@@ -10,6 +10,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/limits.h"
 
@@ -164,7 +165,9 @@ void ActorCore::DropAsks() {
     const AskNotes* notes = asks()->FindNotes(id);
     if (notes == nullptr) continue;
     if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
-    if (!notes->waits_for_room.is_null()) (void)system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
+    if (notes->waits_for_room.is_null()) continue;
+    absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
+    if (unsent) Burial::LetGo(unsent->Release());
   }
 }
 

@@ -13,6 +13,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_handling.h"
 #include "understudy/actors/internal/actor_queues.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/turn_scope.h"
 #include "understudy/actors/limits.h"
 
@@ -235,7 +236,7 @@ void ActorCore::OnStale(Envelope* envelope) {
     Dispose(envelope, Fate::kDeadLetter, EndedError());
     return;
   }
-  Envelope::Delete(envelope);
+  Burial::LetGo(envelope);
 }
 
 // Which mailboxes would be handled if mail came now.

@@ -336,7 +336,7 @@ class ActorCore final : public CellOwner {
   // With `kept`, what the successor is to have goes there.
   void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
-  void BuryEnded(Signal signal);
+  void BuryEnded(Signal& signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
   void Free();

@@ -11,6 +11,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/turn_scope.h"
 
 namespace understudy::internal {
@@ -157,8 +158,8 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
       Dispose(envelope, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
     }
-    if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(std::move(*static_cast<Signal*>(envelope->value())));
-    Envelope::Delete(envelope);
+    if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(*static_cast<Signal*>(envelope->value()));
+    Burial::LetGo(envelope);
   };
   if (rare_ != nullptr) {
     for (Envelope* envelope : std::exchange(rare_->unsorted, {})) bury(envelope);
@@ -167,7 +168,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
 }
 
 // A signal that an ended actor must still answer, or remember not to.
-void ActorCore::BuryEnded(Signal signal) {
+void ActorCore::BuryEnded(Signal& signal) {
   switch (signal.kind) {
     case SignalKind::kLink:
     case SignalKind::kUnlink:
@@ -251,11 +252,16 @@ void ActorCore::Fence() {
   cell().BeginStop();
   rare_->resumable.clear();
   system->CountFenced(1);
-  SettleFenced(current_, reason);
-  for (const auto& activation : rare_->activations) {
-    if (activation.get() != current_) SettleFenced(activation.get(), reason);
+  auto burial = std::make_unique<Burial>(*system, self(), reason);
+  {
+    const Burial::Scope scope_of_burial(*burial);
+    SettleFenced(current_, reason);
+    for (const auto& activation : rare_->activations) {
+      if (activation.get() != current_) SettleFenced(activation.get(), reason);
+    }
+    EndLife(reason);
   }
-  EndLife(reason);
+  Burial::Begin(std::move(burial));
   if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
 }
 

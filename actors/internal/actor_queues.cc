@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/burial.h"
 
 namespace understudy::internal {
 namespace {
@@ -192,7 +193,7 @@ void ActorCore::TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& wh
                                          : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
          .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
   }
-  Envelope::Delete(envelope);
+  Burial::LetGo(envelope);
 }
 
 }  // namespace understudy::internal

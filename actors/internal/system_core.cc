@@ -13,6 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -149,6 +150,10 @@ void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life
         cell->owner(), [&] { return cell->IsAlive(life); }, [&] { cell->owner()->Fence(); });
     if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
   });
+}
+
+void SystemCore::OnDeadLetter(const DeadLetter& letter) {
+  if (!Burial::Takes(*this, letter)) dead_letters_.Publish(letter);
 }
 
 void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, absl::Status status) {

@@ -91,7 +91,8 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  void OnDeadLetter(const DeadLetter& letter) { dead_letters_.Publish(letter); }
+  // Tells it, or leaves it to the burial that is being prepared on this thread.
+  void OnDeadLetter(const DeadLetter& letter);
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 

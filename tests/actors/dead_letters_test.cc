@@ -86,6 +86,23 @@ TEST_F(DeadLettersTest, AnActorsMailboxMaySubscribe) {
   letters.ExpectNothing();
 }
 
+TEST_F(DeadLettersTest, AListenerMayTellTheDeadAndNobodyHearsOfThat) {
+  const Channel<int> dead = ToTheDead();
+  int heard = 0;
+  const uint64_t id = system().SubscribeDeadLetters([&](const DeadLetter&) {
+    ++heard;
+    dead.Tell(2);
+  });
+  Ref<Script> script = system().Spawn<Script>();
+  Do(script, [dead](Script&) { dead.Tell(1); });
+  system().RunUntilIdle();
+  dead.Tell(1);
+  EXPECT_EQ(heard, 2);
+  EXPECT_EQ(system().dead_letters(), 4) << "they are counted";
+  EXPECT_THAT(dead_letters(), SizeIs(2)) << "nor does another listener";
+  EXPECT_TRUE(system().UnsubscribeDeadLetters(id));
+}
+
 TEST_F(DeadLettersTest, WhatWaitsForAnActorThatEndsIsADeadLetterWithItsReason) {
   Ref<Nothing> nothing = system().Spawn<Nothing>();
   nothing[&Nothing::number].Tell(5);

@@ -1,5 +1,6 @@
 // Kill of an actor whose handler does not return (semantics 5.11): held by the
 // seeded executor, and on real threads, where it waits for its test.
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
@@ -259,6 +261,89 @@ TEST(FenceTest, AnIdleActorThatIsKilledIsFencedWhenWhatItDestroysDoesNotEnd) {
     EXPECT_EQ(system.fenced_actors(), 0);
     EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
   }
+}
+
+// Tells the dead.
+class Teller final : public Actor {
+ public:
+  Mailbox<"tell", Channel<int>> tell{this};
+  Next Start() override { return telling_; }
+
+ private:
+  Behavior telling_{"telling", On(tell, [](Channel<int> to) { to.Tell(1); })};
+};
+
+TEST(FenceTest, ADeadLetterListenerThatRunsInTheHandlerHoldsUpNoFence) {
+  absl::Notification listens;
+  absl::Notification go_on;
+  std::atomic<int> heard{0};
+  ActorSystem system({.threads = {.threads = 1}, .log = &LogSink::Null()});
+  const Ref<Teller> ended = system.Spawn<Teller>();
+  system.Kill(ended.pid());
+  (void)system.AwaitEnd(ended.pid(), absl::Minutes(1));
+  system.SubscribeDeadLetters([&](const DeadLetter&) {
+    if (++heard > 1) return;
+    listens.Notify();
+    go_on.WaitForNotification();
+    EXPECT_TRUE(understudy::IsCancelled(ended[&Teller::tell].Send(Channel<int>()))) << "and enters the kernel";
+  });
+  const Ref<Teller> teller = system.Spawn<Teller>();
+  teller[&Teller::tell].Tell(Channel<int>(ended.pid(), 1));
+  listens.WaitForNotification();
+  for (int i = 0; i < 3; ++i) teller[&Teller::tell].Tell(Channel<int>());
+  system.Kill(teller.pid());
+  const absl::StatusOr<ExitReason> end = system.AwaitEnd(teller.pid(), absl::Minutes(1));
+  EXPECT_TRUE(end.ok() && end->handler_running()) << (end.ok() ? end->ToString() : end.status().ToString());
+  EXPECT_EQ(heard, 1);
+  go_on.Notify();
+  EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
+  EXPECT_EQ(heard, 4) << "what waited for it";
+}
+
+// Its destructor takes its time.
+struct Slow {
+  explicit Slow(absl::Notification* it_may) : may_go(it_may) {}
+  Slow(Slow&& other) noexcept : may_go(std::exchange(other.may_go, nullptr)) {}
+  Slow& operator=(Slow&&) = delete;
+  ~Slow() {
+    if (may_go != nullptr) may_go->WaitForNotification();
+  }
+  absl::Notification* may_go;
+};
+
+class Holding final : public Actor {
+ public:
+  Mailbox<"hold", absl::Notification*> hold{this};
+  Mailbox<"slow", Slow> slow{this};
+  explicit Holding(absl::Notification* holds) : holds_(holds) {}
+  Next Start() override { return holding_; }
+
+ private:
+  void Hold(absl::Notification* let_go) {
+    holds_->Notify();
+    let_go->WaitForNotification();
+  }
+  absl::Notification* const holds_;
+  Behavior holding_{"holding", On(hold, &Holding::Hold)};
+};
+
+TEST(FenceTest, AMessageThatIsSlowToDestroyHoldsUpNeitherTheFenceNorTimers) {
+  absl::Notification holds;
+  absl::Notification go_on;
+  ActorSystem system({.threads = {.threads = 1}, .log = &LogSink::Null()});
+  const Ref<Holding> holding = system.Spawn<Holding>(&holds);
+  holding[&Holding::slow].Tell(Slow(&go_on));
+  holding[&Holding::hold].Tell(&go_on);
+  holds.WaitForNotification();
+  system.Kill(holding.pid());
+  const absl::StatusOr<ExitReason> end = system.AwaitEnd(holding.pid(), absl::Minutes(1));
+  EXPECT_TRUE(end.ok() && end->handler_running()) << (end.ok() ? end->ToString() : end.status().ToString());
+  absl::Notification fired;
+  system.executor().RunAt(system.clock().Now(), [&] { fired.Notify(); });
+  fired.WaitForNotification();
+  go_on.Notify();
+  EXPECT_TRUE(system.Shutdown(absl::Minutes(1)));
+  EXPECT_EQ(system.dead_letters(), 1);
 }
 
 }  // namespace
