@@ -229,11 +229,27 @@ ReplierBase::ReplierBase(Activation& activation)
       is_watched_(system_->call_watch() != nullptr) {
   const KernelCode kernel;
   // Once fenced, the fence has answered: what this one answers comes too late.
-  if (!kernel.is_fenced()) activation.GiveAwayAnswer();
+  if (kernel.is_fenced()) return;
+  activation.GiveAwayAnswer();
+  right_ = std::make_shared<AnswerRight>();
+  holder_ = callee_;
+  activation.core().HoldRight(
+      {.right = right_, .hand = right_->hand(), .callee = callee_, .asker = asker_, .ask = ask_});
+}
+
+void ReplierBase::Moved() {
+  if (is_watched_) TellOfMove();
+  const Pid to = HandingOn::IsUnderWay() ? Pid() : ThisTurn().self;
+  if (to == holder_ || right_ == nullptr) return;
+  const KernelCode kernel;
+  holder_ = to;
+  const AnswerRight::Hand hand = right_->Pass();
+  ActorCore* const holder = ThisTurn().actor;
+  if (to.is_null() || holder == nullptr || hand == AnswerRight::kUsed || kernel.is_fenced()) return;
+  holder->HoldRight({.right = right_, .hand = hand, .callee = callee_, .asker = asker_, .ask = ask_});
 }
 
 void ReplierBase::TellOfMove() const {
-  if (system_ == nullptr) return;
   const Pid* to = CallWatch::Handing::Current();
   system_->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
 }
@@ -241,6 +257,13 @@ void ReplierBase::TellOfMove() const {
 void ReplierBase::Post(absl::Status status, Payload payload) {
   UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
   SystemCore* system = std::exchange(system_, nullptr);
+  const KernelCode kernel;
+  if (right_ == nullptr || !right_->Use()) return;  // the fence of who has it has answered
+  if (kernel.is_fenced()) {
+    // It came to have it afterwards, or only now: what it sends is refused.
+    status = CalleeExitedError(ThisTurn().self.ToString(), *ThisTurn().actor->ending());
+    payload = Payload();
+  }
   system->Post({.kind = SignalKind::kReply,
                 .from = callee_,
                 .to = asker_,
@@ -252,6 +275,7 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
 CallInHand ReplierBase::Release() {
   UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
   system_ = nullptr;
+  if (right_ != nullptr) (void)right_->Use();  // the call answers for itself again
   return {.asker = asker_, .ask = ask_};
 }
 
@@ -263,6 +287,7 @@ void ReplierBase::Abandon() {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
     system_ = nullptr;  // the handler's end answers: it may have failed
+    (void)right_->Use();
   } else if (const Burial* burial = Burial::Running(); holder == nullptr && burial != nullptr) {
     Post(CalleeExitedError(burial->whose().ToString(), burial->reason()), {});
   } else {

@@ -135,6 +135,37 @@ const std::string& TypeName() {
   return *name;
 }
 
+// While it lives, what this thread moves goes into a message, or with `comes_back`
+// out of one that was refused.
+class HandingOn {
+ public:
+  explicit HandingOn(bool comes_back = false) : outer_(state_) {
+    state_ = static_cast<uint8_t>(state_ | (comes_back ? kComesBack : kGoes));
+  }
+  ~HandingOn() { state_ = outer_; }
+  HandingOn(const HandingOn&) = delete;
+  HandingOn& operator=(const HandingOn&) = delete;
+  static bool IsUnderWay() { return state_ == kGoes; }
+
+ private:
+  static constexpr uint8_t kGoes = 1;
+  static constexpr uint8_t kComesBack = 2;
+  static inline constinit thread_local uint8_t state_ = 0;
+
+  const uint8_t outer_;
+};
+
+// Only what cannot be copied may have a Replier in it.
+template <class M>
+void MoveMessage(void* to, void* from) {
+  if constexpr (std::is_copy_constructible_v<M>) {
+    new (to) M(std::move(*static_cast<M*>(from)));
+  } else {
+    const HandingOn handing;
+    new (to) M(std::move(*static_cast<M*>(from)));
+  }
+}
+
 template <class M>
 constexpr MessageType MakeMessageType() {
   MessageType type{.get_name = &TypeName<M>,
@@ -143,7 +174,7 @@ constexpr MessageType MakeMessageType() {
                    .is_wire = WireMessage<M>,
                    .is_boxed = IsBoxed(sizeof(M), alignof(M)),
                    .units = {BlockUnits(sizeof(M), alignof(M), false), BlockUnits(sizeof(M), alignof(M), true)},
-                   .move = [](void* to, void* from) { new (to) M(std::move(*static_cast<M*>(from))); },
+                   .move = MoveMessage<M>,
                    .copy = nullptr,
                    .destroy = nullptr,
                    .bytes = [](const void* value) { return BytesOf(*static_cast<const M*>(value)); },

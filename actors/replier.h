@@ -9,15 +9,20 @@
 //
 // Move-only; it may travel in messages. Answered at most once; destroyed
 // unused, it answers CalleeExited with the exit reason of the actor that held
-// it and ended, else Unanswered. Any thread, one at a time.
+// it and ended, else Unanswered. The fence of that actor answers at once, and
+// what the Replier answers then comes too late. It is held by the actor in whose
+// turn it was taken or moved last; in a message that was sent by nobody. Any
+// thread, one at a time.
 #ifndef UNDERSTUDY_ACTORS_REPLIER_H_
 #define UNDERSTUDY_ACTORS_REPLIER_H_
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 
@@ -40,8 +45,10 @@ class ReplierBase {
         callee_(other.callee_),
         asker_(other.asker_),
         ask_(other.ask_),
-        is_watched_(other.is_watched_) {
-    if (is_watched_) TellOfMove();
+        is_watched_(other.is_watched_),
+        right_(std::move(other.right_)),
+        holder_(other.holder_) {
+    if (system_ != nullptr) Moved();
   }
   ReplierBase& operator=(ReplierBase&& other) noexcept {
     if (this != &other) {
@@ -51,7 +58,9 @@ class ReplierBase {
       asker_ = other.asker_;
       ask_ = other.ask_;
       is_watched_ = other.is_watched_;
-      if (is_watched_) TellOfMove();
+      right_ = std::move(other.right_);
+      holder_ = other.holder_;
+      if (system_ != nullptr) Moved();
     }
     return *this;
   }
@@ -72,7 +81,9 @@ class ReplierBase {
 
  private:
   void Abandon();
-  // To the search for call cycles: somebody else may hold it now.
+  // Somebody else may hold it now.
+  void Moved();
+  // To the search for call cycles.
   void TellOfMove() const;
 
   SystemCore* system_ = nullptr;
@@ -80,6 +91,8 @@ class ReplierBase {
   Pid asker_;
   uint64_t ask_ = 0;
   bool is_watched_ = false;
+  std::shared_ptr<AnswerRight> right_;  // null: it was taken too late
+  Pid holder_;                          // who answers when it is fenced; null for nobody
 };
 
 }  // namespace internal

@@ -170,6 +170,7 @@ void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value
     // The sender's value again, which was moved from.
     void* const moved_from = const_cast<void*>(value);
     if (type.destroy != nullptr) type.destroy(moved_from);
+    const HandingOn on_its_way(/*comes_back=*/true);
     type.move(moved_from, envelope->value());
   }
   Envelope::Delete(envelope);

@@ -135,6 +135,8 @@ class ActorCore final : public CellOwner {
   const ExitReason* ending() const;
   // The call in hand was this one: its answer is owed by the handler again.
   bool TakeBackAnswer(Pid asker, uint64_t ask);
+  // It has a Replier: when it is fenced, it answers.
+  void HoldRight(HeldRight held) { rare().rights.Add(std::move(held)); }
   // Sends a call's answer, whose block carries the ask's id.
   void SendReply(Pid asker, Envelope* block);
 

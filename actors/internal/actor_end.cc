@@ -259,6 +259,10 @@ void ActorCore::Fence() {
     for (const auto& activation : rare_->activations) {
       if (activation.get() != current_) SettleFenced(activation.get(), reason);
     }
+    for (const HeldRight& held : rare_->rights.TakeAll()) {
+      if (!held.right->UseAs(held.hand)) continue;
+      system->Reply(held.callee, held.asker, held.ask, CalleeExitedError(self().ToString(), reason));
+    }
     EndLife(reason);
   }
   Burial::Begin(std::move(burial));

@@ -22,6 +22,7 @@
 #include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/link_table.h"
@@ -150,6 +151,7 @@ struct Rare {
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 
   std::unique_ptr<AskTable> asks;
+  HeldRights rights;  // of the Repliers that it has
 };
 
 }  // namespace understudy::internal

@@ -2,6 +2,7 @@
 #include "understudy/actors/replier.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -203,6 +204,151 @@ TEST_F(ReplierTest, AnActorThatIsMadeWithItAnswersWithItsEnd) {
   system().RunUntilIdle();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(ExitReasonOf(answer->status()), ExitReason::Failed(absl::DataLossError("no start"))) << answer->status();
+}
+
+// Has what it is asked, does what it is told, and answers late.
+class Holder final : public Actor {
+ public:
+  Mailbox<"ask", Oracle> ask{this};
+  Mailbox<"hold", Oracle> hold{this};
+  Mailbox<"run", std::function<void()>> run{this};
+  Mailbox<"pass", Channel<Parcel>> pass{this};
+  Mailbox<"parcel", Parcel> parcel{this};
+  Mailbox<"closed", Parcel> closed{this};
+  Mailbox<"answer", int> answer{this};
+  explicit Holder(std::function<void()> holds) : holds_(std::move(holds)) {}
+  Next Start() override { return open_; }
+
+ private:
+  void Hold(int, Replier<int> replier) {
+    holds_();
+    if (replier.is_open()) replier.Reply(1);
+  }
+  void Pass(Channel<Parcel> to) {
+    Parcel passed{std::move(kept_.back()), {}};
+    kept_.pop_back();
+    // A refused message is its sender's again.
+    if (!to.Send(std::move(passed)).ok()) {
+      kept_.push_back(std::move(passed.replier));  // NOLINT(bugprone-use-after-move)
+    }
+  }
+  void Answer(int value) {
+    for (Replier<int>& replier : kept_) replier.Reply(value);
+    kept_.clear();
+  }
+  const std::function<void()> holds_;
+  std::vector<Replier<int>> kept_;
+  Behavior open_{"open",
+                 On(ask, [this](int, Replier<int> replier) { kept_.push_back(std::move(replier)); }),
+                 On(hold, &Holder::Hold),
+                 On(run, [](const std::function<void()>& what) { what(); }),
+                 On(pass, &Holder::Pass),
+                 On(parcel, [this](Parcel taken) { kept_.push_back(std::move(taken.replier)); }),
+                 On(answer, &Holder::Answer)};
+};
+
+class FencedReplierTest : public ReplierTest {
+ protected:
+  Ref<Holder> NewHolder() {
+    return system().Spawn<Holder>([this] { system().seeded_executor().HoldHere(absl::Hours(1)); });
+  }
+  // Asks, and notes when the answer comes.
+  void AskOf(Channel<Oracle> to) {
+    class TimedAsker final : public Actor {
+     public:
+      TimedAsker(Channel<Oracle> of, FencedReplierTest* test) : of_(of), test_(test) {}
+      Next Start() override { return Body(); }
+
+     private:
+      Task<> Body() {
+        auto asked = of_.Ask(1, absl::Hours(10));
+        absl::StatusOr<int> answer = co_await asked;
+        test_->answer_ = std::move(answer);
+        test_->answered_ = test_->system().Now();
+      }
+      const Channel<Oracle> of_;
+      FencedReplierTest* const test_;
+    };
+    system().Spawn<TimedAsker>(to, this);
+    system().RunUntilIdle();
+  }
+  // A handler of `holder` does not return for an hour; it is killed after 10 ms.
+  void FenceNow(Ref<Holder> holder) {
+    begin_ = system().Now();
+    system().seeded_executor().RunAt(begin_ + absl::Milliseconds(10), [this, holder] { system().Kill(holder.pid()); });
+    holder[&Holder::run].Tell([this] { system().seeded_executor().HoldHere(absl::Hours(1)); });
+    system().RunUntilIdle();
+  }
+  void ExpectAnsweredByTheFence() {
+    EXPECT_EQ(ExitReasonOf(answer_.status()), ExitReason::KilledHandlerRunning()) << answer_.status();
+    EXPECT_EQ(answered_ - begin_, absl::Milliseconds(110));
+    EXPECT_EQ(system().late_replies(), 0) << "what is too late is dropped where it is made";
+  }
+  absl::StatusOr<int> answer_ = absl::UnknownError("none");
+  MonotonicTime answered_;
+  MonotonicTime begin_;
+};
+
+TEST_F(FencedReplierTest, TheCallInHandIsAnsweredByTheFenceThoughItsHandlerHasTheReplier) {
+  // semantics 1.5, 5.11
+  const Ref<Holder> holder = NewHolder();
+  begin_ = system().Now();
+  system().seeded_executor().RunAt(begin_ + absl::Milliseconds(10), [&] { system().Kill(holder.pid()); });
+  AskOf(holder[&Holder::hold]);
+  ExpectAnsweredByTheFence();
+}
+
+TEST_F(FencedReplierTest, ThoseThatItKeepsAreAnsweredByTheFence) {
+  const Ref<Holder> holder = NewHolder();
+  AskOf(holder[&Holder::ask]);
+  FenceNow(holder);
+  ExpectAnsweredByTheFence();
+}
+
+TEST_F(FencedReplierTest, OneThatCameFromAnotherIsAnsweredByTheFenceOfWhoHasIt) {
+  const Ref<Holder> first = NewHolder();
+  const Ref<Holder> second = NewHolder();
+  AskOf(first[&Holder::ask]);
+  first[&Holder::pass].Tell(second[&Holder::parcel]);
+  system().RunUntilIdle();
+  FenceNow(second);
+  ExpectAnsweredByTheFence();
+}
+
+TEST_F(FencedReplierTest, OneThatWaitsInAMailboxIsAnsweredByTheFence) {
+  const Ref<Holder> first = NewHolder();
+  const Ref<Holder> second = NewHolder();
+  AskOf(first[&Holder::ask]);
+  first[&Holder::pass].Tell(second[&Holder::closed]);
+  system().RunUntilIdle();
+  FenceNow(second);
+  ExpectAnsweredByTheFence();
+}
+
+TEST_F(FencedReplierTest, OneThatWasHandedOnIsNothingToTheFence) {
+  const Ref<Holder> first = NewHolder();
+  const Ref<Holder> second = NewHolder();
+  AskOf(first[&Holder::ask]);
+  first[&Holder::pass].Tell(second[&Holder::parcel]);
+  system().RunUntilIdle();
+  FenceNow(first);
+  EXPECT_TRUE(absl::IsUnknown(answer_.status())) << answer_.status();
+  second[&Holder::answer].Tell(7);
+  system().RunUntilIdle();
+  EXPECT_EQ(answer_.value_or(0), 7) << answer_.status();
+}
+
+TEST_F(FencedReplierTest, OneThatWasRefusedIsItsSendersAgain) {
+  const Ref<Holder> first = NewHolder();
+  const Ref<Holder> ended = NewHolder();
+  system().Kill(ended.pid());
+  system().RunUntilIdle();
+  AskOf(first[&Holder::ask]);
+  first[&Holder::pass].Tell(ended[&Holder::parcel]);
+  system().RunUntilIdle();
+  EXPECT_TRUE(absl::IsUnknown(answer_.status())) << answer_.status();
+  FenceNow(first);
+  ExpectAnsweredByTheFence();
 }
 
 // Wherever a call is when somebody dies, its asker is told at once: nothing is
