@@ -313,6 +313,7 @@ class ActorCore final : public CellOwner {
   void FireTimers();
   void AddIdleEvent(const Timer& timer);
   void ArmExecutor();
+  void DisarmExecutor();
   void AddBehaviorTimers(const BehaviorTable& table);
   void RemoveBehaviorTimers();
 

@@ -228,7 +228,7 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
 void ActorCore::Free() {
   SystemCore& core = system();
   ActorCell& own = cell();
-  if (rare_ != nullptr && rare_->executor_timer != 0) core.executor().Cancel(rare_->executor_timer);
+  DisarmExecutor();
   this->~ActorCore();
   core.cells().Free(&own);
   // The system may be destroyed as soon as its last actor has ended.
@@ -266,7 +266,7 @@ void ActorCore::Fence() {
     EndLife(reason);
   }
   Burial::Begin(std::move(burial));
-  if (rare_->executor_timer != 0) system->executor().Cancel(std::exchange(rare_->executor_timer, 0));
+  DisarmExecutor();
 }
 
 // A message in hand of a fenced actor.

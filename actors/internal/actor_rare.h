@@ -50,7 +50,7 @@ struct Event {
 };
 
 struct Timer {
-  enum class Kind { kBehavior, kIdle, kNamed, kStartTimeout, kParentExit };
+  enum class Kind { kBehavior, kIdle, kNamed, kStartTimeout };
   Kind kind = Kind::kBehavior;
   uint64_t epoch = 0;    // kBehavior, kIdle
   std::string name;      // kNamed
@@ -143,7 +143,7 @@ struct Rare {
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;
-  uint64_t parent_exit_timer = 0;  // 0 until the parent's exit has come
+  uint64_t parent_exit_timer = 0;  // the executor's; 0 until the parent's exit has come
 
   TimerQueue<Timer> timers;
   std::map<std::string, uint64_t, std::less<>> named_timers;

@@ -112,7 +112,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   }
   AddEvent(std::move(event));
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
-    rare().parent_exit_timer = AddTimer(system().clock().Now() + shutdown_within(), {.kind = Timer::Kind::kParentExit});
+    rare().parent_exit_timer = system().KillAfter(shutdown_within(), cell(), life());
   }
 }
 
@@ -218,7 +218,7 @@ void ActorCore::Unlink(Pid peer) {
   const bool takes_back = std::any_of(rare().events.begin(), rare().events.end(), [&](const Event& event) {
     return event.kind == Event::Kind::kParentExit && event.peer == peer;
   });
-  if (takes_back) rare().timers.Remove(std::exchange(rare().parent_exit_timer, 0));
+  if (takes_back) system().executor().Cancel(std::exchange(rare().parent_exit_timer, 0));
   rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
                                      [&](Event& event) {
                                        const bool is_exit =

@@ -1,5 +1,5 @@
 // An actor's timers: one queue of its own, and at most one timer of the
-// executor for the earliest of them.
+// executor for the earliest of them; and what ends it whatever its handler does.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -26,6 +26,14 @@ void ActorCore::ArmExecutor() {
   rare().executor_timer = system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
     PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
   });
+}
+
+// At the end of the life: nothing comes for it any more.
+void ActorCore::DisarmExecutor() {
+  if (rare_ == nullptr) return;
+  for (uint64_t* const timer : {&rare_->executor_timer, &rare_->parent_exit_timer}) {
+    if (*timer != 0) system().executor().Cancel(std::exchange(*timer, 0));
+  }
 }
 
 void ActorCore::FireTimers() {
@@ -64,10 +72,6 @@ void ActorCore::FireTimers() {
       }
       case Timer::Kind::kStartTimeout:
         if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
-        break;
-      case Timer::Kind::kParentExit:
-        rare().parent_exit_timer = 0;
-        SetExit(ExitReason::Killed(), ExitCause::kKill);
         break;
     }
   }

@@ -141,6 +141,12 @@ void SystemCore::Post(Signal signal) {
   }
 }
 
+uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
+  return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
+    if (cell->IsAlive(life)) Post({.kind = SignalKind::kKill, .to = Pid::OfLife(life, cell->index())});
+  });
+}
+
 // If its handler has not returned by then, or what it destroys at its end, it is fenced.
 void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
   (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {

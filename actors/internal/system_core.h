@@ -137,6 +137,10 @@ class SystemCore {
   // New actors are no longer spawned by plain threads.
   std::atomic<bool> is_stopping{false};
 
+  // Kills that life then, if it has not ended, whatever its handler does. Gives the
+  // executor's timer.
+  uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
+
   // What a signal to an actor that has ended is answered with, if anything.
   void AnswerForDead(const Signal& signal);
 

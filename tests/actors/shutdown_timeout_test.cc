@@ -1,0 +1,62 @@
+// An actor that handles its parent's exit has its shutdown timeout, whatever its
+// handler does (semantics 5.7, 5.13).
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ShutdownTimeoutTest : public ActorTest {
+ protected:
+  // A child that has a second, and does `handle` at its parent's exit, then that exit.
+  // Its end is noted.
+  void Run(Script::Step handle) {
+    Ref<Script> child;
+    const Ref<Script> parent = system().Spawn<Script>([&](Script& self) {
+      child = self.context().Spawn<Script>(SpawnOptions{.shutdown_within = absl::Seconds(1)}, [&](Script& trapping) {
+        trapping.context().TrapExits([](const ExitEvent&) {}, [&](const ExitEvent&) { handle(trapping); });
+      });
+    });
+    system().RunUntilIdle();
+    const Ref<Script> watcher = system().Spawn<Script>();
+    Do(watcher, [&](Script& self) {
+      self.monitors.push_back(self.context().Monitor(child, [this](const Down& down) {
+        ends_.push_back(down.reason);
+        ended_ = system().Now();
+      }));
+    });
+    system().RunUntilIdle();
+    begin_ = system().Now();
+    Do(parent, [](Script& self) { self.Fail(absl::DataLossError("disk")); });
+    system().Advance(absl::Hours(2));
+  }
+  std::vector<ExitReason> ends_;
+  MonotonicTime begin_;
+  MonotonicTime ended_;
+};
+
+TEST_F(ShutdownTimeoutTest, DoesNotWaitBehindAHandlerThatDoesNotReturn) {
+  Run([this](Script&) { system().seeded_executor().HoldHere(absl::Hours(1)); });
+  EXPECT_THAT(ends_, ElementsAre(ExitReason::KilledHandlerRunning()));
+  EXPECT_EQ(ended_ - begin_, absl::Milliseconds(1100)) << "the time to end by itself, and that of a kill";
+}
+
+TEST_F(ShutdownTimeoutTest, IsNothingToOneThatHasEnded) {
+  Run([](Script& self) { self.context().Stop(ExitReason::Shutdown()); });
+  EXPECT_THAT(ends_, ElementsAre(ExitReason::Shutdown()));
+  EXPECT_EQ(ended_, begin_);
+}
+
+}  // namespace
+}  // namespace understudy
