@@ -29,9 +29,11 @@ absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view 
 
 absl::Status NoMailboxError(const OutboundMessage& message) {
   const bool is_wire = message.type == &TypeOf<WireBytes>();
-  return MakeError(ErrorKind::kNoMailbox, absl::StrCat("the actor has no mailbox ", MailboxNames::Find(message.mailbox),
-                                                       " that takes ", message.ask != 0 ? "calls with " : "",
-                                                       is_wire ? "messages of other nodes" : message.type->name()));
+  const absl::string_view name = MailboxNames::Find(message.mailbox);
+  return MakeError(
+      ErrorKind::kNoMailbox,
+      absl::StrCat("the actor has no mailbox ", name.empty() ? "of that name" : name, " that takes ",
+                   message.ask != 0 ? "calls with " : "", is_wire ? "messages of other nodes" : message.type->name()));
 }
 
 // An envelope with the message in it.
