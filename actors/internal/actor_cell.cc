@@ -46,6 +46,13 @@ absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view 
                                                   "; send later, or declare it larger"));
 }
 
+// Not Full: no room that comes is enough.
+absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes) {
+  return absl::InvalidArgumentError(absl::StrCat("a message of ", bytes, " bytes never fits into mailbox ",
+                                                 declaration.wire_name, ", whose capacity is ",
+                                                 declaration.options.capacity_bytes, " bytes"));
+}
+
 absl::Status NoMailboxError(const OutboundMessage& message) {
   const bool is_wire = message.type == &TypeOf<WireBytes>();
   const absl::string_view name = MailboxNames::Find(message.mailbox);
@@ -119,6 +126,9 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     const uint64_t its_bytes = declaration.has_bytes() ? BytesOf(message) : 0;
     if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
       uncount.Done();
+      if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
+        return TooLargeError(declaration, its_bytes);
+      }
       if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
       return room;
     }
