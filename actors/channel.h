@@ -163,7 +163,8 @@ class Channel : public internal::ChannelBase {
   //   if (!sent.ok()) chunk = std::move(sending).TakeMessage();
   //
   // Only in an actor's turn (CHECKed). The receiver's end is told at once, as
-  // NoProcess. To another node it does not wait: when there is no room it
+  // NoProcess. More bytes than the mailbox's capacity are InvalidArgument, when
+  // its turn comes. To another node it does not wait: when there is no room it
   // answers Unimplemented.
   Sending<M> Sent(M message, absl::Duration timeout) const {
     return Sending<M>(pid_, mailbox_, std::move(message), timeout);

@@ -281,9 +281,11 @@ class Context : public SpawnsActors<Context> {
   bool CancelTimer(absl::string_view name);
 
   // Takes a name of this node for this actor; it goes when the actor ends.
-  // AlreadyExists, InvalidArgument.
+  // AlreadyExists, InvalidArgument; FailedPrecondition in a constructor, as
+  // mailboxes are known when that has run.
   [[nodiscard]] absl::Status Register(absl::string_view name);
-  // Takes a name of the cluster; OK means free as far as this node knows.
+  // Takes a name of the cluster; OK means free as far as this node knows. In a
+  // constructor as Register.
   Pending<void> Publish(absl::string_view name);
   // Gives a name of either kind up.
   void Unregister(absl::string_view name);
@@ -307,7 +309,8 @@ class Context : public SpawnsActors<Context> {
   // For Actor.
   internal::ActorCore& core() { return core_; }
 
-  // The mailboxes of this actor as others see them.
+  // The mailboxes of this actor as others see them: none while its constructor
+  // runs.
   std::vector<MailboxSignature> Mailboxes() const;
 
  private:

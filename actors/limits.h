@@ -17,6 +17,9 @@ namespace understudy::limits {
 inline constexpr int kMailboxesPerActorMax = 64;
 // The label of one mailbox of an array is read in logs.
 inline constexpr size_t kMailboxLabelBytesMax = 64;
+// Names of mailboxes of arrays that senders have asked for and nobody here has declared: they may come from data, and
+// are kept for ever because a message to another node says the name.
+inline constexpr size_t kMailboxNamesMeantMax = 65536;
 // A mailbox's bound when its declaration gives none: enough for a burst, and
 // small enough that a stuck receiver is noticed before memory is.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;

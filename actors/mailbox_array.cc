@@ -17,7 +17,8 @@ std::string ElementName(absl::string_view array, absl::string_view label) {
 }
 
 uint32_t ElementHash(absl::string_view array, absl::string_view label) {
-  return MailboxNames::Intern(ElementName(array, label));
+  if (label.empty() || label.size() > limits::kMailboxLabelBytesMax) return 0;
+  return MailboxNames::Meant(ElementName(array, label));
 }
 
 std::vector<std::string> LabelsUpTo(size_t count) {
@@ -40,7 +41,7 @@ MailboxArrayBase::MailboxArrayBase(const MailboxDeclaration& each, std::vector<s
                          labels_.begin() + static_cast<std::ptrdiff_t>(place),
                      "mailbox array ", name_, " has the label ", label, " twice");
     MailboxDeclaration declaration = each;
-    declaration.hash = ElementHash(name_, label);
+    declaration.hash = MailboxNames::Intern(ElementName(name_, label));
     declaration.wire_name = MailboxNames::Find(declaration.hash);
     // An actor's mailboxes are numbered as they are declared: in a row.
     const int index = MailboxHost::Constructing().AddMailbox(declaration);

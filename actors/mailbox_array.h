@@ -12,10 +12,14 @@
 //
 // Each element is a mailbox like any other: sources[0] and sources.at("left")
 // stand in On, Refuse, Drop and Close, it counts toward the 64 of an actor, and
-// its wire name is "source[left]". Labels are few and short: a name once used
-// is kept for ever. An empty or long one, one used twice, and a place or label
-// that is not there, CHECK; a channel to a label that is not there is refused
-// with NoMailbox.
+// its wire name is "source[left]". Labels are few and short: a name once
+// declared is kept for ever, and so is each set of mailboxes, of which an actor
+// adds one with each element. Beyond limits::kMailboxLayoutsMax sets the process
+// CHECKs: about 1,000 actors with 64 labels of their own each, dead ones
+// included. So an actor does not take its labels from data without a bound. An
+// empty or long one, one used twice, one whose name has the hash of another
+// declared one, and a place or label that is not there, CHECK; a channel to a
+// label that is not there is refused with NoMailbox, whatever the label is.
 // Used only by its actor, on its turn.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_ARRAY_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_ARRAY_H_
@@ -33,7 +37,8 @@
 namespace understudy {
 namespace internal {
 
-// "source[left]", and its hash, which it makes known.
+// "source[left]", and the hash that a sender to it needs; 0 when it cannot be
+// declared here.
 std::string ElementName(absl::string_view array, absl::string_view label);
 uint32_t ElementHash(absl::string_view array, absl::string_view label);
 

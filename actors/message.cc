@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 namespace internal {
@@ -55,8 +57,14 @@ absl::Status Payload::ParseAs(const MessageType& type) {
 namespace {
 
 struct NameTable {
+  struct Name {
+    const std::string* text = nullptr;
+    bool is_declared = false;
+  };
   absl::Mutex mu;
-  std::map<uint32_t, std::string> names ABSL_GUARDED_BY(mu);
+  std::map<uint32_t, Name> names ABSL_GUARDED_BY(mu);
+  std::deque<std::string> texts ABSL_GUARDED_BY(mu);  // each stays where it is
+  size_t meant ABSL_GUARDED_BY(mu) = 0;
 };
 
 NameTable& GetNames() {
@@ -70,9 +78,28 @@ uint32_t MailboxNames::Intern(absl::string_view wire_name) {
   const uint32_t hash = Fnv1a(wire_name);
   NameTable& table = GetNames();
   absl::MutexLock lock(&table.mu);
-  const auto [it, added] = table.names.emplace(hash, wire_name);
-  UNDERSTUDY_CHECK(added || it->second == wire_name, "the mailboxes ", it->second, " and ", wire_name,
-                   " have the same hash; rename one");
+  NameTable::Name& name = table.names[hash];
+  if (name.text == nullptr || *name.text != wire_name) {
+    // What a sender has meant gives way.
+    UNDERSTUDY_CHECK(!name.is_declared, "the mailboxes ", *name.text, " and ", wire_name,
+                     " have the same hash; rename one");
+    name.text = &table.texts.emplace_back(wire_name);
+  }
+  name.is_declared = true;
+  return hash;
+}
+
+uint32_t MailboxNames::Meant(absl::string_view wire_name) {
+  const uint32_t hash = Fnv1a(wire_name);
+  NameTable& table = GetNames();
+  absl::MutexLock lock(&table.mu);
+  if (const auto it = table.names.find(hash); it != table.names.end()) {
+    return *it->second.text == wire_name ? hash : 0;
+  }
+  if (table.meant < limits::kMailboxNamesMeantMax) {
+    ++table.meant;
+    table.names[hash].text = &table.texts.emplace_back(wire_name);
+  }
   return hash;
 }
 
@@ -80,7 +107,7 @@ absl::string_view MailboxNames::Find(uint32_t hash) {
   NameTable& table = GetNames();
   absl::MutexLock lock(&table.mu);
   const auto it = table.names.find(hash);
-  return it == table.names.end() ? absl::string_view() : it->second;
+  return it == table.names.end() ? absl::string_view() : *it->second.text;
 }
 
 }  // namespace internal

@@ -287,11 +287,17 @@ constexpr uint32_t Fnv1a(absl::string_view text, uint32_t hash = 2166136261U) {
 }
 
 // Hash of a mailbox's wire name; channels carry it. The names behind hashes
-// are kept in one process-wide table, because streams carry the full name. Two
-// names with one hash CHECK. Any thread.
+// are kept in one process-wide table, because streams carry the full name. Any
+// thread.
 class MailboxNames {
  public:
+  // Of one that is declared, or stands in the program. Two such names with one
+  // hash CHECK.
   static uint32_t Intern(absl::string_view wire_name);
+  // Of one that a sender means; its name may come from data. 0, which is the
+  // hash of none, when another name has its hash. At most
+  // limits::kMailboxNamesMeantMax of them are kept.
+  static uint32_t Meant(absl::string_view wire_name);
   // The name behind `hash`, or empty. Valid for ever.
   static absl::string_view Find(uint32_t hash);
 };

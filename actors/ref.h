@@ -82,7 +82,8 @@ class Ref {
 
   // The channel of one mailbox of that array, by its label or its place (for
   // arrays that were given a count). Sends to one that is not there answer
-  // NoMailbox.
+  // NoMailbox: the label may come from data. So they do when a mailbox declared in
+  // this process has another name with the same hash (32 bits).
   template <internal::FixedString kName, class M, class Declaring>
   Channel<M> At(MailboxArray<kName, M> Declaring::* /*mailboxes*/, absl::string_view label) const {
     return Channel<M>(pid_, internal::ElementHash(internal::WireName<Declaring, kName>(), label));

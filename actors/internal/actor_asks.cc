@@ -15,6 +15,16 @@
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
+namespace {
+
+// Whoever looks a name up is told its owner's mailboxes.
+absl::Status TooEarlyForNames(absl::string_view name) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the constructor has not run, so the mailboxes that ", name,
+                   " would have are not known; take names in Start, or by SpawnOptions"));
+}
+
+}  // namespace
 
 MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
   const MonotonicTime deadline = system().clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
@@ -204,6 +214,10 @@ PendingId ActorCore::Publish(absl::string_view name) {
   const PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
+  if (stage_ == Stage::kConstructing) {
+    Answered(id, TooEarlyForNames(name), {});
+    return pending;
+  }
   const NameRecord record{.name = std::string(name),
                           .pid = self(),
                           .scope = NameScope::kCluster,
@@ -229,6 +243,7 @@ PendingId ActorCore::Publish(absl::string_view name) {
 }
 
 absl::Status ActorCore::Register(absl::string_view name) {
+  if (stage_ == Stage::kConstructing) return TooEarlyForNames(name);
   has_names_ = true;
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
   return system().registry().Insert({.name = std::string(name),

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,24 @@ namespace {
 
 constexpr uint64_t kEveryMailbox = ~uint64_t{0};
 
+// Calls `undo` when a message throws before Done: absl::Cleanup, but always inline, so that who does not throw pays
+// nothing.
+template <class F>
+class [[nodiscard]] OnThrow {
+ public:
+  explicit OnThrow(F undo) : undo_(undo) {}
+  OnThrow(const OnThrow&) = delete;
+  OnThrow& operator=(const OnThrow&) = delete;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE ~OnThrow() {
+    if (is_armed_) undo_();
+  }
+  void Done() { is_armed_ = false; }
+
+ private:
+  const F undo_;
+  bool is_armed_ = true;
+};
+
 absl::Status StoppingError() {
   return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
 }
@@ -27,11 +46,20 @@ absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view 
                                                   "; send later, or declare it larger"));
 }
 
+// Not Full: no room that comes is enough.
+absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes) {
+  return absl::InvalidArgumentError(absl::StrCat("a message of ", bytes, " bytes never fits into mailbox ",
+                                                 declaration.wire_name, ", whose capacity is ",
+                                                 declaration.options.capacity_bytes, " bytes"));
+}
+
 absl::Status NoMailboxError(const OutboundMessage& message) {
   const bool is_wire = message.type == &TypeOf<WireBytes>();
-  return MakeError(ErrorKind::kNoMailbox, absl::StrCat("the actor has no mailbox ", MailboxNames::Find(message.mailbox),
-                                                       " that takes ", message.ask != 0 ? "calls with " : "",
-                                                       is_wire ? "messages of other nodes" : message.type->name()));
+  const absl::string_view name = MailboxNames::Find(message.mailbox);
+  return MakeError(
+      ErrorKind::kNoMailbox,
+      absl::StrCat("the actor has no mailbox ", name.empty() ? "of that name" : name, " that takes ",
+                   message.ask != 0 ? "calls with " : "", is_wire ? "messages of other nodes" : message.type->name()));
 }
 
 // An envelope with the message in it.
@@ -43,12 +71,7 @@ Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_pa
     envelope->call().ask = message.ask;
     envelope->call().deadline = message.deadline;
   }
-  if (handing == Handing::kMove) {
-    message.type->move(envelope->value(), const_cast<void*>(message.value));
-  } else {
-    message.type->copy(envelope->value(), message.value);
-  }
-  envelope->SetMade();
+  MakeValue(envelope, *message.type, message.value, handing);
   return envelope;
 }
 
@@ -56,6 +79,15 @@ Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_pa
 uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(message.value); }
 
 }  // namespace
+
+void CopyValue(Envelope* envelope, const MessageType& type, const void* value) {
+  OnThrow discard([envelope] {
+    envelope->clear(Envelope::kHasValue);
+    Envelope::Delete(envelope);
+  });
+  type.copy(envelope->value(), value);
+  discard.Done();
+}
 
 absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
                                WhenFull when_full) {
@@ -88,15 +120,22 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   const bool is_plain = (layout->plain() & bit) != 0;
   bool wakes = false;
   uint64_t bytes = 0;
+  OnThrow uncount([&] { Uncount(gates, place, bytes); });
   if (ABSL_PREDICT_FALSE(!is_plain)) {
     const MailboxDeclaration& declaration = (*layout)[place];
-    if (declaration.has_bytes()) bytes = BytesOf(message);
-    if (absl::Status room = AcceptBytes(declaration, gates, place, bytes, accepted, wakes); !room.ok()) {
+    const uint64_t its_bytes = declaration.has_bytes() ? BytesOf(message) : 0;
+    if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
+      uncount.Done();
+      if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
+        return TooLargeError(declaration, its_bytes);
+      }
       if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
       return room;
     }
+    bytes = its_bytes;
   }
   Envelope* envelope = Fill(message, handing, message.ask != 0 || !is_plain);
+  uncount.Done();
   envelope->mailbox = static_cast<uint8_t>(place);
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
   if (!is_plain) {
@@ -121,7 +160,9 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
     return MakeError(ErrorKind::kFull, absl::StrCat("the actor has not started yet and already holds ", held,
                                                     " messages, the most it may"));
   }
+  OnThrow release([this] { ReleaseEarly(); });
   Envelope* envelope = Fill(message, handing, /*has_call_part=*/true);
+  release.Done();
   envelope->set(Envelope::kIsEarly);
   envelope->stamp = message.mailbox;
   envelope->call().accepted = system.clock().Now();

@@ -39,6 +39,7 @@
 #include "understudy/actors/internal/inbound.h"
 #include "understudy/actors/internal/mailbox_layout.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/router.h"
 
@@ -302,6 +303,19 @@ class alignas(64) ActorCell {
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
 };
 static_assert(sizeof(ActorCell) == 192);
+
+// A copy of the sender's message into the envelope made for it, which is freed when the copy throws. Not inline: a send
+// that moves would pay for what that needs.
+void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
+// The sender's message, moved or copied.
+inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing) {
+  envelope->SetMade();
+  if (handing == Handing::kMove) {
+    type.move(envelope->value(), const_cast<void*>(value));
+  } else {
+    CopyValue(envelope, type, value);
+  }
+}
 
 // What is not a message, with its value.
 template <class T>

@@ -109,6 +109,11 @@ ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choi
   const auto is_older = [](const Choice& a, const Choice& b) { return a.envelope->stamp < b.envelope->stamp; };
   if (!table.has_ranks()) return *std::min_element(candidates.begin(), candidates.end(), is_older);
   const std::vector<int>& ranks = table.extra()->ranks;
+  // Whose turn it is outlives a Receive, so that no rank starves in a loop of them; the next may have fewer ranks.
+  if (rank_index_ >= ranks.size()) {
+    rank_index_ = 0;
+    rank_used_ = 0;
+  }
   for (size_t tried = 0; tried <= ranks.size(); ++tried) {
     Choice best;
     for (const Choice& candidate : candidates) {

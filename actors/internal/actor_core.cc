@@ -85,6 +85,7 @@ Random& ActorCore::random() {
 
 std::vector<MailboxSignature> ActorCore::Signatures() {
   std::vector<MailboxSignature> signatures;
+  if (stage_ == Stage::kConstructing) return signatures;  // nobody sees any yet
   for (size_t i = 0; i < layout().size(); ++i) {
     const MailboxDeclaration& d = layout()[i];
     signatures.push_back({.name = std::string(d.wire_name),

@@ -77,7 +77,7 @@ bool ActorCore::Construct() {
   cell().SetLayout(construction.layout());
   TakeEstate();
   cell().OpenGates();
-  BeginStart();
+  if (!has_exit()) BeginStart();  // unless the constructor has ended it
   return true;
 }
 

@@ -155,20 +155,19 @@ void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
 // A sender found it full: calls that nobody waits for any more leave it, whether
 // it is open or not.
 void ActorCore::ExpireWaitingCalls(size_t place) {
-  const MonotonicTime now = system().clock().Now();
   Queue& queue = cell().queue(place);
   const Envelope* const last = queue.newest;
   Envelope* before = queue.newest;
   for (bool is_last = last == nullptr; !is_last;) {
     Envelope* const envelope = before->next;
     is_last = envelope == last;
-    if (envelope->deadline() > now) {
+    absl::Status why;
+    if (!IsExpired(*envelope, why)) {
       before = envelope;
       continue;
     }
     TakeOut(envelope, before);
-    Dispose(envelope, Fate::kExpired,
-            MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox"));
+    Dispose(envelope, Fate::kExpired, why);
   }
 }
 

@@ -52,12 +52,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   if (ABSL_PREDICT_FALSE(found < 0)) return false;
   // Before what is read of the cell and the turn: the call would have it all kept.
   Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
-  envelope->SetMade();
-  if (handing == Handing::kMove) {
-    type.move(envelope->value(), const_cast<void*>(value));
-  } else {
-    type.copy(envelope->value(), value);
-  }
+  MakeValue(envelope, type, value, handing);
   const auto place = static_cast<size_t>(found);
   const uint64_t bit = uint64_t{1} << place;
   envelope->life = to.life();

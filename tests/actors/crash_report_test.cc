@@ -189,6 +189,35 @@ TEST_F(CrashReportTest, ContentsAreShownOnlyOfMailboxesThatAllowIt) {
   for (const std::string& line : log_.lines()) EXPECT_THAT(line, Not(HasSubstr("a password")));
 }
 
+// Two classes whose mailboxes differ in that alone.
+template <ReportContents kContents>
+class Keeper final : public Actor {
+ public:
+  Mailbox<"value", StringValue> value{this, {.report_contents = kContents}};
+  Mailbox<"fail", Crash> fail{this};
+  Next Start() override { return keeping_; }
+
+ private:
+  Behavior keeping_{"keeping", On(value, [] {}), On(fail, [this] { Fail(absl::DataLossError("torn")); })};
+};
+
+TEST_F(CrashReportTest, AMailboxLikeItInAnotherClassDoesNotAllowIt) {
+  ActorSystem& system = System(10);
+  const auto contents_of = [&](const auto& keeper, auto value, auto fail) {
+    ExitReason reason;
+    system.Spawn<Watcher>(keeper.pid(), &reason);
+    executor_.RunUntilIdle();
+    keeper[value].Tell(Value("a password"));
+    keeper[fail].Tell({});
+    executor_.RunUntilIdle();
+    return reason.crash() == nullptr ? "no report" : reason.crash()->messages.at(1).contents;
+  };
+  using Open = Keeper<ReportContents::kYes>;
+  using Closed = Keeper<ReportContents::kNo>;
+  EXPECT_EQ(contents_of(system.Spawn<Open>(), &Open::value, &Open::fail), Value("a password").SerializeAsString());
+  EXPECT_EQ(contents_of(system.Spawn<Closed>(), &Closed::value, &Closed::fail), "");
+}
+
 TEST_F(CrashReportTest, AHandlerThatAwaitsIsNamedWhenItFailsLater) {
   ActorSystem& system = System(0);
   const Ref<Clerk> clerk = system.Spawn<Clerk>();

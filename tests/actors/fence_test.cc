@@ -285,7 +285,7 @@ TEST(FenceTest, ADeadLetterListenerThatRunsInTheHandlerHoldsUpNoFence) {
     if (++heard > 1) return;
     listens.Notify();
     go_on.WaitForNotification();
-    EXPECT_TRUE(IsCancelled(ended[&Teller::tell].Send(Channel<int>()))) << "and enters the kernel";
+    EXPECT_TRUE(understudy::IsCancelled(ended[&Teller::tell].Send(Channel<int>()))) << "and enters the kernel";
   });
   const Ref<Teller> teller = system.Spawn<Teller>();
   teller[&Teller::tell].Tell(Channel<int>(ended.pid(), 1));

@@ -189,6 +189,21 @@ class Labelled final : public Actor {
   Mailbox<"other", int> other{this};
 };
 
+TEST_F(MailboxArrayTest, ALabelWithTheHashOfAnotherReachesNobody) {
+  // Their names box[…] have one hash. Labels may come from data.
+  const char* const declared = "client-16873194025822651983";
+  const char* const strange = "client-3635182160082752511";
+  Ref<Labelled> before = system().Spawn<Labelled>(std::vector<std::string>{"a"});
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoMailbox(before.At(&Labelled::boxes, strange).Send(1)));
+  EXPECT_TRUE(IsNoMailbox(before.At(&Labelled::boxes, declared).Send(1)));
+  Ref<Labelled> labelled = system().Spawn<Labelled>(std::vector<std::string>{declared});
+  system().RunUntilIdle();
+  EXPECT_TRUE(labelled.At(&Labelled::boxes, declared).Send(1).ok());
+  EXPECT_TRUE(IsNoMailbox(labelled.At(&Labelled::boxes, strange).Send(1)));
+  EXPECT_TRUE(IsNoMailbox(labelled.At(&Labelled::boxes, std::string(1000, 'x')).Send(1))) << "longer than any";
+}
+
 class Asks final : public Actor {
  public:
   MailboxArray<"box", int> boxes{this, {"a"}};

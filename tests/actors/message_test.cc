@@ -1,13 +1,18 @@
 #include "understudy/actors/message.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
 #include "understudy/tests/actors/letter.h"
 
 namespace understudy {
@@ -103,6 +108,40 @@ TEST(MailboxNamesTest, FindsTheNameBehindAHash) {
   EXPECT_EQ(hash, internal::Fnv1a("auction.Auction/MakeOffer"));
   EXPECT_EQ(internal::MailboxNames::Find(hash), "auction.Auction/MakeOffer");
   EXPECT_EQ(internal::MailboxNames::Find(1), "");
+}
+
+// Two names with one hash.
+constexpr absl::string_view kOne = "box[client-3635182160082752511]";
+constexpr absl::string_view kOther = "box[client-16873194025822651983]";
+
+TEST(MailboxNamesTest, ANameThatASenderMeansGivesWayToADeclaredOne) {
+  using internal::MailboxNames;
+  const uint32_t hash = MailboxNames::Meant(kOne);
+  EXPECT_EQ(hash, internal::Fnv1a(kOther));
+  EXPECT_EQ(MailboxNames::Meant(kOne), hash);
+  EXPECT_EQ(MailboxNames::Meant(kOther), 0U) << "it is told apart";
+  const absl::string_view meant = MailboxNames::Find(hash);
+  EXPECT_EQ(meant, kOne);
+  EXPECT_EQ(MailboxNames::Intern(kOther), hash);
+  EXPECT_EQ(MailboxNames::Find(hash), kOther);
+  EXPECT_EQ(meant, kOne) << "valid for ever";
+  EXPECT_EQ(MailboxNames::Meant(kOne), 0U);
+  EXPECT_EQ(MailboxNames::Meant(kOther), hash);
+  EXPECT_DEATH(MailboxNames::Intern(kOne), "have the same hash; rename one");
+}
+
+TEST(MailboxNamesTest, NotEachNameThatASenderMeansIsKept) {
+  using internal::MailboxNames;
+  size_t kept = 0;
+  for (size_t i = 0; i < limits::kMailboxNamesMeantMax + 100; ++i) {
+    const std::string name = absl::StrCat("stranger ", i);
+    const uint32_t hash = MailboxNames::Meant(name);
+    if (hash != 0 && MailboxNames::Find(hash) == name) ++kept;
+  }
+  EXPECT_LE(kept, limits::kMailboxNamesMeantMax);
+  EXPECT_GE(kept, limits::kMailboxNamesMeantMax - 100) << "but for those with the hash of another";
+  const uint32_t hash = MailboxNames::Intern("the first of its actor");
+  EXPECT_EQ(MailboxNames::Find(hash), "the first of its actor") << "declared ones are";
 }
 
 }  // namespace

@@ -246,6 +246,39 @@ TEST_F(PublishTest, AnActorIsStartedWhenItsNameIsPublished) {
   EXPECT_TRUE(is_answered);
 }
 
+// Takes names while its constructor runs.
+class Hasty final : public Actor {
+ public:
+  Mailbox<"unused", int> unused{this};
+  explicit Hasty(std::vector<std::string>* notes)
+      : notes_(notes), registered_(context().Register("hasty")), publishing_(context().Publish("cluster/hasty")) {
+    notes_->push_back(absl::StrCat(context().Mailboxes().size(), " mailboxes in the constructor"));
+  }
+  Next Start() override { return Await(); }
+
+ private:
+  Task<Next> Await() {
+    absl::Status published = co_await publishing_;
+    notes_->push_back(absl::StrCat(context().Mailboxes().size(), " mailboxes in Start"));
+    notes_->push_back(registered_.ToString());
+    notes_->push_back(published.ToString());
+    co_return Behavior("idle", On(unused, [] {}));
+  }
+  std::vector<std::string>* notes_;
+  absl::Status registered_;
+  Pending<void> publishing_;
+};
+
+TEST_F(NameTest, AConstructorTakesNoNamesAndIsToldSo) {
+  std::vector<std::string> notes;
+  system().Spawn<Hasty>(&notes);
+  system().RunUntilIdle();
+  const std::string early = "FAILED_PRECONDITION: the constructor has not run, so the mailboxes that ";
+  EXPECT_THAT(notes, ElementsAre("0 mailboxes in the constructor", "1 mailboxes in Start",
+                                 HasSubstr(early + "hasty would have"), HasSubstr(early + "cluster/hasty would have")));
+  EXPECT_EQ(system().WhereIs("hasty"), absl::nullopt);
+}
+
 TEST(NamedDeathTest, APlainThreadOfSeveralSystemsMustSayWhich) {
   TestSystem one;
   TestSystem other;

@@ -202,6 +202,71 @@ TEST_F(ProcessStyleTest, ABodyThatFailsBeforeItReceivesIsAFailedStart) {
   out.Expect("Failed(DATA_LOSS: early)");
 }
 
+// Receives by three ranks, then by the upper two.
+class Ranked final : public Actor {
+ public:
+  Mailbox<"high", int> high{this};
+  Mailbox<"middle", int> middle{this};
+  Mailbox<"low", int> low{this};
+  explicit Ranked(Channel<Text> out) : out_(out) {}
+  Next Start() override { return Body(); }
+
+ private:
+  void High() { out_.Tell("high"); }
+  void Middle() { out_.Tell("middle"); }
+  void Low() { out_.Tell("low"); }
+  Task<> Body() {
+    while (true) {
+      auto any = Receive(On(high, [this] { High(); }).Rank(3), On(middle, [this] { Middle(); }).Rank(2),
+                         On(low, [this] { Low(); }).Rank(1));
+      co_await any;
+      auto upper = Receive(On(high, [this] { High(); }).Rank(3), On(middle, [this] { Middle(); }).Rank(2));
+      co_await upper;
+    }
+  }
+  Channel<Text> out_;
+};
+
+TEST_F(ProcessStyleTest, AReceiveMayHaveFewerRanksThanTheOneBefore) {
+  // Without care this reads beyond the ranks of the second: ASan sees it.
+  Probe<Text> out(system());
+  Ref<Ranked> ranked = system().Spawn<Ranked>(out.channel());
+  for (int i = 0; i < 3; ++i) {
+    ranked[&Ranked::low].Tell(1);
+    out.Expect("low");
+    ranked[&Ranked::high].Tell(1);
+    out.Expect("high");
+  }
+}
+
+// Receives by two ranks, again and again.
+class Turns final : public Actor {
+ public:
+  Mailbox<"high", int> high{this};
+  Mailbox<"low", int> low{this};
+  explicit Turns(Channel<Text> out) : out_(out) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    while (true) {
+      auto next =
+          Receive(On(high, [this] { out_.Tell("high"); }).Rank(1).Quota(2), On(low, [this] { out_.Tell("low"); }));
+      co_await next;
+    }
+  }
+  Channel<Text> out_;
+};
+
+TEST_F(ProcessStyleTest, RanksTakeTurnsFromOneReceiveToTheNext) {
+  // semantics 2.8
+  Probe<Text> out(system());
+  Ref<Turns> turns = system().Spawn<Turns>(out.channel());
+  for (int i = 0; i < 5; ++i) turns[&Turns::high].Tell(1);
+  turns[&Turns::low].Tell(1);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("high", "high", "low", "high", "high", "high"));
+}
+
 #if defined(__cpp_exceptions)
 TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
   class Throwing final : public Actor {

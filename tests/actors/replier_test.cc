@@ -225,10 +225,12 @@ class Holder final : public Actor {
     if (replier.is_open()) replier.Reply(1);
   }
   void Pass(Channel<Parcel> to) {
-    Parcel parcel{std::move(kept_.back()), {}};
+    Parcel passed{std::move(kept_.back()), {}};
     kept_.pop_back();
-    if (!to.Send(std::move(parcel)).ok())
-      kept_.push_back(std::move(parcel.replier));  // NOLINT(bugprone-use-after-move)
+    // A refused message is its sender's again.
+    if (!to.Send(std::move(passed)).ok()) {
+      kept_.push_back(std::move(passed.replier));  // NOLINT(bugprone-use-after-move)
+    }
   }
   void Answer(int value) {
     for (Replier<int>& replier : kept_) replier.Reply(value);

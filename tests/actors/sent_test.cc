@@ -127,6 +127,49 @@ TEST_F(SentTest, AnotherMailboxIsAnotherQueue) {
   EXPECT_THAT(notes_, ElementsAre("1 OK", "3 OK"));
 }
 
+// As many bytes as it says.
+struct Load {
+  size_t bytes = 0;
+};
+size_t MessageBytes(const Load& load) { return load.bytes; }
+class Hold final : public Actor {
+ public:
+  Mailbox<"load", Load> load{this, {.capacity_bytes = 100}};
+  Mailbox<"open", int> open{this};
+  Next Start() override { return closed_; }
+
+ private:
+  Behavior closed_{"closed", On(open, [this](int) { return open_; })};
+  Behavior open_{"open", On(load, [] {})};
+};
+
+TEST_F(SentTest, WhatNeverFitsIsToldAtOnceAndHoldsUpNobody) {
+  Ref<Hold> hold = system().Spawn<Hold>();
+  system().RunUntilIdle();
+  const auto send = [&](size_t bytes) {
+    RunTask(system().Spawn<Script>(nullptr, nullptr, &notes_), [=](Script& self) -> Task<> {
+      auto sending = hold[&Hold::load].Sent(Load{bytes}, absl::Hours(1));
+      absl::Status sent = co_await sending;
+      self.Note(absl::StrCat(bytes, " ", sent.ToString()));
+      if (!sent.ok()) {
+        EXPECT_EQ(std::move(sending).TakeMessage().bytes, bytes);
+      }
+    });
+    system().RunUntilIdle();
+  };
+  const char* const never =
+      "200 INVALID_ARGUMENT: a message of 200 bytes never fits into mailbox load, whose capacity is 100 bytes";
+  send(200);
+  send(90);
+  EXPECT_THAT(notes_, ElementsAre(never, "90 OK"));
+  send(20);   // waits
+  send(200);  // behind it
+  send(30);
+  hold[&Hold::open].Tell(1);
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, UnorderedElementsAre(never, "90 OK", "20 OK", never, "30 OK"));
+}
+
 TEST_F(SentTest, ExpiresAndGivesTheMessageBack) {
   Send(1);
   Send(2, absl::Seconds(5));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -31,8 +32,11 @@ class Starter final : public Actor {
 #if defined(__cpp_exceptions)
     if (how_ == "throw in constructor") throw std::runtime_error("constructor");
 #endif
+    if (how_ == "fail in constructor") Fail(absl::DataLossError("constructor"));
+    if (how_ == "stop in constructor") context().Stop(ExitReason::Shutdown());
   }
   Next Start() override {
+    EXPECT_FALSE(absl::StrContains(how_, "in constructor")) << "Start runs all the same";
     if (how_ == "behave") return behaving_;
     if (how_ == "status") return absl::DataLossError("status");
     if (how_ == "fail") return Fail(absl::DataLossError("fail"));
@@ -109,6 +113,14 @@ TEST_F(StartTest, AFailedStartIsToldOnceBeforeItsDown) {
   EXPECT_THAT(notes_, ElementsAre("failed Failed(DATA_LOSS: fail)", "down Failed(DATA_LOSS: fail)"));
   notes_.clear();
   Start("stop");
+  EXPECT_THAT(notes_, ElementsAre("failed Shutdown", "down Shutdown"));
+}
+
+TEST_F(StartTest, AConstructorMayFailAndStartDoesNotRun) {
+  Start("fail in constructor");
+  EXPECT_THAT(notes_, ElementsAre("failed Failed(DATA_LOSS: constructor)", "down Failed(DATA_LOSS: constructor)"));
+  notes_.clear();
+  Start("stop in constructor");
   EXPECT_THAT(notes_, ElementsAre("failed Shutdown", "down Shutdown"));
 }
 
