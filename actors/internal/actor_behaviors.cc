@@ -76,11 +76,6 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
   }
   behavior_ = std::move(table);
   Set(kIsNotSimple, !behavior_->is_simple());
-  // Whose turn it is stays, so that no rank starves where each message changes the behaviour.
-  if (behavior_->extra() == nullptr || rank_index_ >= behavior_->extra()->ranks.size()) {
-    rank_index_ = 0;
-    rank_used_ = 0;
-  }
   if (behavior_->extra() != nullptr) {
     AddBehaviorTimers(*behavior_);
     RunHook(behavior_->MakeExtra().hooks.entered);
