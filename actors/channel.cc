@@ -80,10 +80,9 @@ absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const v
   SystemCore* const system = turn.system;
   if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to))) {
     ActorCell* const cell = system->CellOf(to);
-    if (ABSL_PREDICT_FALSE(cell == nullptr)) return SendAnyTell(turn, to, mailbox, type, value, handing);
-    if (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)) {
-      if (AcceptWatched(turn, *cell, to, mailbox, type, value, handing)) return absl::OkStatus();
-    } else if (cell->AcceptPlain(turn, to, mailbox, type, value, handing)) {
+    if (cell != nullptr && (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)
+                                ? AcceptWatched(turn, *cell, to, mailbox, type, value, handing)
+                                : cell->AcceptPlain(turn, to, mailbox, type, value, handing))) {
       return absl::OkStatus();
     }
   }
