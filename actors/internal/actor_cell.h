@@ -201,13 +201,14 @@ class alignas(64) ActorCell {
     return newest == nullptr || newest->next == nullptr ? newest : Inbound<Envelope>::Reverse(newest);
   }
   bool HasInbound() const { return inbound_.HasNodes(); }
-  Queue& queue(size_t place) { return const_cast<Queue&>(QueueOf(gates_.load(std::memory_order_relaxed), place)); }
+  Gate* gates() { return gates_.load(std::memory_order_relaxed); }
+  Queue& queue(size_t place) { return queue(gates(), place); }
+  // The same, where the gates are at hand.
+  Queue& queue(const Gate* gates, size_t place) { return const_cast<Queue&>(QueueOf(gates, place)); }
   // Messages handed over past the gate (Hand).
-  std::atomic<uint32_t>& handed(size_t place) {
-    return const_cast<std::atomic<uint32_t>&>(HandedOf(gates_.load(std::memory_order_relaxed), place));
-  }
-  Gate& gate(size_t place) { return gates_.load(std::memory_order_relaxed)[place]; }
-  ByteGate& byte_gate(size_t place) { return ByteGateOf(gates_.load(std::memory_order_relaxed), place); }
+  std::atomic<uint32_t>& handed(size_t place) { return const_cast<std::atomic<uint32_t>&>(HandedOf(gates(), place)); }
+  Gate& gate(size_t place) { return gates()[place]; }
+  ByteGate& byte_gate(size_t place) { return ByteGateOf(gates(), place); }
   // A message that came early goes to that mailbox: it is counted there. False
   // when there is no room.
   bool AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);

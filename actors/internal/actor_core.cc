@@ -96,9 +96,9 @@ std::vector<MailboxSignature> ActorCore::Signatures() {
   return signatures;
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound() {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& turn) {
   Envelope* envelope = cell().TakeInbound();
-  const uint64_t own_life = life();
+  const uint64_t own_life = turn.self.life();
   while (envelope != nullptr) {
     Envelope* const next = envelope->next;
     if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
@@ -108,7 +108,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound() {
       envelope->next = nullptr;
       rare().unsorted.push_back(envelope);
     } else if (ABSL_PREDICT_TRUE(envelope->kind == EnvelopeKind::kMessage)) {
-      envelope->has(Envelope::kIsEarly) ? AdmitEarly(envelope) : Enqueue(envelope);
+      envelope->has(Envelope::kIsEarly) ? AdmitEarly(envelope) : Enqueue(turn, envelope);
     } else {
       ActOn(envelope);
     }
@@ -140,7 +140,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
   for (bool drains = true;;) {
     if (drains || turn.drains || budget % kDrainEvery == 0) {
       turn.drains = drains = false;
-      DrainInbound();
+      DrainInbound(turn);
       if (ABSL_PREDICT_FALSE(has_exit())) return false;
     }
     if (budget <= 0) {
@@ -181,8 +181,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
   }
 }
 
+void ActorCore::FindMailboxes(CurrentTurn& turn) {
+  turn.gates = cell().gates();
+  turn.layout = cell().layout();
+}
+
 void ActorCore::Run() {
   TurnScope scope(SystemCore::OfLife(life()), this, ThisWorker(), self());
+  FindMailboxes(scope.turn());
   const bool goes_on = (ABSL_PREDICT_TRUE(stage_ != Stage::kConstructing) || Construct()) && TakeTurn(scope.turn());
   if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced() ? FinishFenced() : End();
 }

@@ -154,8 +154,8 @@ class ActorCore final : public CellOwner {
     size_t clause = 0;
   };
   // A look at what has come costs a cache line that its senders write: not after
-  // each message.
-  static constexpr int kDrainEvery = 8;
+  // each message. Signals wait no longer than this many.
+  static constexpr int kDrainEvery = 32;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
   // What keeps it from handling simply the oldest message.
@@ -187,7 +187,8 @@ class ActorCore final : public CellOwner {
   // actor_core.cc: the turn.
   bool TakeTurn(CurrentTurn& turn);
   bool HandleNext();
-  void DrainInbound();
+  void FindMailboxes(CurrentTurn& turn);
+  void DrainInbound(CurrentTurn& turn);
   void PublishRoom(CurrentTurn& turn);
   void ActOn(Envelope* envelope);
   void OnStale(Envelope* envelope);
@@ -205,7 +206,7 @@ class ActorCore final : public CellOwner {
   }
 
   // actor_queues.h, actor_queues.cc.
-  void Enqueue(Envelope* envelope);
+  void Enqueue(const CurrentTurn& turn, Envelope* envelope);
   Envelope* Parsed(Envelope* envelope);
   void ReleaseCredit(const Envelope& envelope);
   void DropOverflow(size_t place);
@@ -264,7 +265,7 @@ class ActorCore final : public CellOwner {
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
   void Resume(Waiter waiter);
   void AfterStep(Activation& activation);
-  void Settle(Activation& activation);
+  void Settle(const CurrentTurn& turn, Activation& activation);
   void SettleUnusual(Activation& activation);
   void SettlePostponed(Activation& activation);
   void Trace(absl::string_view what, const Activation& activation);

@@ -243,6 +243,7 @@ void ActorCore::Free() {
 void ActorCore::Fence() {
   SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope(system, this, ThisWorker(), self());
+  FindMailboxes(scope.turn());
   Set(kHasExit);
   is_killed_ = true;
   is_ending_ = true;

@@ -109,7 +109,7 @@ void ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   envelope->clear(Envelope::kIsPostponed);
   envelope->life = life();
   envelope->mailbox = static_cast<uint8_t>(place);
-  Enqueue(envelope);
+  Enqueue(ThisTurn(), envelope);
 }
 
 }  // namespace understudy::internal

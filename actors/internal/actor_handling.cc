@@ -203,7 +203,7 @@ void ActorCore::AfterStep(Activation& activation) {
   current_ = nullptr;
   if (is_fenced()) return;
   CountOutOfHand(*finished);
-  Settle(*finished);
+  Settle(ThisTurn(), *finished);
 }
 
 // The behaviour may have changed while its handler awaited.

@@ -16,10 +16,10 @@
 namespace understudy::internal {
 
 // A handler has ended.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Activation& activation) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(const CurrentTurn& turn, Activation& activation) {
   if (ABSL_PREDICT_TRUE(activation.source() == Activation::Source::kMessage)) {
     if (ABSL_PREDICT_TRUE(activation.is_plainly_handled())) {
-      AddAsOwner(cell().queue(static_cast<size_t>(activation.mailbox)).handled, 1U);
+      AddAsOwner(cell().queue(turn.gates, static_cast<size_t>(activation.mailbox)).handled, 1U);
     } else {
       SettleUnusual(activation);
     }
@@ -46,7 +46,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
       });
   current_ = nullptr;
   if (ABSL_PREDICT_FALSE(is_fenced())) return;
-  Settle(activation);
+  Settle(turn, activation);
 }
 
 // By a handler that is no coroutine.
@@ -62,10 +62,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(CurrentTurn& tu
 // first clause of its mailbox.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& turn, uint64_t waiting) {
   auto place = static_cast<size_t>(std::countr_zero(waiting));
-  Envelope* before = cell().queue(place).newest;
+  Envelope* before = cell().queue(turn.gates, place).newest;
   for (uint64_t others = waiting & (waiting - 1); ABSL_PREDICT_FALSE(others != 0); others &= others - 1) {
     const auto other = static_cast<size_t>(std::countr_zero(others));
-    Envelope* const newest = cell().queue(other).newest;
+    Envelope* const newest = cell().queue(turn.gates, other).newest;
     if (newest->next->stamp < before->next->stamp) {
       before = newest;
       place = other;

@@ -75,6 +75,7 @@ bool ActorCore::Construct() {
   }
   stage_ = Stage::kStarting;
   cell().SetLayout(construction.layout());
+  FindMailboxes(ThisTurn());
   TakeEstate();
   cell().OpenGates();
   if (!has_exit()) BeginStart();  // unless the constructor has ended it
@@ -150,7 +151,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   envelope->clear(Envelope::kIsEarly);
   envelope->mailbox = static_cast<uint8_t>(place);
   envelope->call().bytes = bytes;
-  Enqueue(envelope);
+  Enqueue(ThisTurn(), envelope);
 }
 
 Task<absl::optional<ExitReason>> ActorCore::TakeNames() {

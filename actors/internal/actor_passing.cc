@@ -48,7 +48,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
     return;
   }
   Count(from, Fate::kPassedOn);
-  Enqueue(envelope);
+  Enqueue(ThisTurn(), envelope);
 }
 
 }  // namespace understudy::internal

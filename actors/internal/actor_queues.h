@@ -26,16 +26,16 @@ inline void Append(Queue& queue, Envelope* envelope) {
 }
 
 // A message was accepted by its gate: into its mailbox.
-inline void ActorCore::Enqueue(Envelope* envelope) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& turn, Envelope* envelope) {
   if (ABSL_PREDICT_FALSE(envelope->type == &TypeOf<WireBytes>())) {
     envelope = Parsed(envelope);
     if (envelope == nullptr) return;
   }
   const size_t place = envelope->mailbox;
   envelope->stamp = ++last_stamp_;
-  Append(cell().queue(place), envelope);
+  Append(cell().queue(turn.gates, place), envelope);
   has_mail_ |= uint64_t{1} << place;
-  if (ABSL_PREDICT_FALSE((layout().overflowing() >> place & 1U) != 0)) DropOverflow(place);
+  if (ABSL_PREDICT_FALSE((turn.layout->overflowing() >> place & 1U) != 0)) DropOverflow(place);
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeHanded(size_t place, Envelope* envelope) {
@@ -50,10 +50,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeHanded(size_t place, Env
 // limit is on: it is not stored for each message, but soon enough that nobody
 // is refused for long.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, size_t place, Envelope* envelope) {
-  const uint32_t left = AddAsOwner(cell().queue(place).left, 1U);
-  const MailboxLayout::Publishing publishing = layout().publishing(place);
+  const uint32_t left = AddAsOwner(cell().queue(turn.gates, place).left, 1U);
+  const MailboxLayout::Publishing publishing = turn.layout->publishing(place);
   if (ABSL_PREDICT_FALSE((left & publishing.mask) == 0)) {
-    cell().gate(place).limit.store(left + publishing.room, std::memory_order_relaxed);
+    turn.gates[place].limit.store(left + publishing.room, std::memory_order_relaxed);
   } else {
     turn.unpublished |= uint64_t{1} << place;
   }
@@ -61,7 +61,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, siz
     AddAsOwner(cell().byte_gate(place).limit, envelope->call().bytes);
   }
   const uint64_t sender = envelope->sender_life;
-  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(life())) && sender != 0) {
+  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(turn.self.life())) && sender != 0) {
     ReleaseCredit(*envelope);
   }
 }
@@ -69,8 +69,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, siz
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& turn) {
   for (uint64_t places = turn.unpublished; places != 0; places &= places - 1) {
     const auto place = static_cast<size_t>(std::countr_zero(places));
-    const uint32_t left = cell().queue(place).left.load(std::memory_order_relaxed);
-    cell().gate(place).limit.store(left + layout().room(place), std::memory_order_relaxed);
+    const uint32_t left = cell().queue(turn.gates, place).left.load(std::memory_order_relaxed);
+    turn.gates[place].limit.store(left + turn.layout->room(place), std::memory_order_relaxed);
   }
   turn.unpublished = 0;
 }
@@ -79,7 +79,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& t
 // `place`.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, size_t place, Envelope* envelope,
                                                             Envelope* before) {
-  Queue& queue = cell().queue(place);
+  Queue& queue = cell().queue(turn.gates, place);
   if (envelope == before) {
     queue.newest = nullptr;
     has_mail_ &= ~(uint64_t{1} << place);

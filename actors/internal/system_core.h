@@ -193,6 +193,9 @@ struct CurrentTurn {
   ActorCore* actor = nullptr;
   Worker* worker = nullptr;
   Pid self;
+  // The actor's mailboxes, once they are known: the cell has these words where its senders write.
+  Gate* gates = nullptr;
+  const MailboxLayout* layout = nullptr;
   // Mailboxes of the actor whose room its senders do not know yet.
   uint64_t unpublished = 0;
   // The actor sent itself what acts before the messages that wait.
