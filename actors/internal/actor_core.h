@@ -56,6 +56,7 @@ class ActorCore final : public CellOwner {
   std::string Describe() override;
   // CellOwner.
   void Fence() override;
+  void HasRemains() override { Set(kHasRemains); }
 
   // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.
   void TakeHanded(size_t place, Envelope* envelope);
@@ -165,6 +166,7 @@ class ActorCore final : public CellOwner {
     kHasPostponed = 4,
     kHasExit = 8,    // and ends when its handler has returned
     kIsFenced = 16,  // its life is over, its handler runs on
+    kHasRemains = 32,
   };
 
   explicit ActorCore(Pid parent);
@@ -172,6 +174,7 @@ class ActorCore final : public CellOwner {
 
   bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
   bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
+  bool has_remains() const { return (obstacles_ & kHasRemains) != 0; }
   bool has_postponed() const { return (obstacles_ & kHasPostponed) != 0; }
   // Nothing more is handled in this life.
   bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
@@ -188,7 +191,8 @@ class ActorCore final : public CellOwner {
   bool TakeTurn(CurrentTurn& turn);
   bool HandleNext();
   void DrainInbound();
-  void PublishRoom(CurrentTurn& turn);
+  bool PublishRoom(CurrentTurn& turn);
+  void Sweep();
   void ActOn(Envelope* envelope);
   void OnStale(Envelope* envelope);
   uint64_t OpenMask();

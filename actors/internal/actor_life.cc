@@ -54,6 +54,7 @@ bool ActorCore::Construct() {
   if (!birth->estate.empty()) rare().inherited = std::move(birth->estate);
   if (birth->has_failed.has_value()) {
     SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
+    InUserCode([&] { birth->make = nullptr; });
     return false;
   }
   Construction construction(*this);

@@ -13,7 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/burial.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -137,7 +137,7 @@ void SystemCore::Post(Signal signal) {
   const Pushed pushed = cell == nullptr ? Pushed::kClosed : cell->Post(*this, life, envelope);
   if (pushed == Pushed::kClosed) {
     AnswerForDead(*posted);
-    Envelope::Delete(envelope);
+    LetGo(envelope);
   } else if (is_kill) {
     FenceAfter(limits::kFenceAfterKill, cell, life);
   }
@@ -160,8 +160,13 @@ void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life
   });
 }
 
-void SystemCore::OnDeadLetter(const DeadLetter& letter) {
-  if (!Burial::Takes(*this, letter)) dead_letters_.Publish(letter);
+void SystemCore::OnDeadLetter(DeadLetter letter) {
+  Remains* const remains = ThisTurn().system == this ? Remains::Gathering() : nullptr;
+  if (remains != nullptr) {
+    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(letter)));
+  } else {
+    dead_letters_.Publish(letter);
+  }
 }
 
 void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, absl::Status status) {

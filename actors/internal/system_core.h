@@ -23,6 +23,7 @@
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/ledger.h"
@@ -91,8 +92,8 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  // Tells it, or leaves it to the burial that is being prepared on this thread.
-  void OnDeadLetter(const DeadLetter& letter);
+  // Tells it, now or where that is user code.
+  void OnDeadLetter(DeadLetter letter);
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
@@ -195,6 +196,8 @@ struct CurrentTurn {
   Pid self;
   // Mailboxes of the actor whose room its senders do not know yet.
   uint64_t unpublished = 0;
+  // What its kernel code has let go.
+  Remains remains;
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };
