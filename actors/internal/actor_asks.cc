@@ -10,8 +10,8 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {

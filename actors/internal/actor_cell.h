@@ -105,8 +105,10 @@ T AddAsOwner(std::atomic<T>& counter, T n) {
 class CellOwner : public Runnable {
  public:
   // Under a seizure of the thread that is in its user code (Executor::
-  // WhileInUserCode): its life ends, Killed, though its handler has not returned.
-  virtual void Fence() = 0;
+  // WhileInUserCode): its life ends, though its handler has not returned.
+  virtual void Fence(ExitReason reason) = 0;
+  // The same: its start is not over.
+  virtual bool IsStarting() const = 0;
   // Own turn: its kernel code has let something go that user code is to end.
   virtual void HasRemains() = 0;
 

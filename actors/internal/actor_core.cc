@@ -221,6 +221,9 @@ void ActorCore::ActOn(Envelope* envelope) {
     case EnvelopeKind::kTick:
       FireTimers();
       break;
+    case EnvelopeKind::kOverdue:
+      if (IsStarting()) SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
+      break;
     case EnvelopeKind::kOverflow:
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
         SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwn);

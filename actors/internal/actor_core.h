@@ -55,7 +55,8 @@ class ActorCore final : public CellOwner {
   void Run() override;
   std::string Describe() override;
   // CellOwner.
-  void Fence() override;
+  void Fence(ExitReason reason) override;
+  bool IsStarting() const override { return stage_ != Stage::kRunning; }
   void HasRemains() override { Set(kHasRemains); }
 
   // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.
@@ -335,6 +336,7 @@ class ActorCore final : public CellOwner {
   void RunStart(absl::optional<Next> next);
   RootTask StartSequence(Activation& activation, absl::optional<Next> begun);
   Task<absl::optional<ExitReason>> TakeNames();
+  void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
 
   // actor_end.cc.

@@ -246,17 +246,17 @@ void ActorCore::Free() {
   executor.Notify();
 }
 
-// The handler that runs has not returned for long after a Kill. Its thread is
-// held in user code, and finds the mark when it comes back to the kernel.
-void ActorCore::Fence() {
+// The handler that runs has not returned for long after a Kill, or the start is
+// long overdue. Its thread is held in user code, and finds the mark when it comes
+// back to the kernel.
+void ActorCore::Fence(ExitReason reason) {
   SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope(system, this, ThisWorker(), self());
   Set(kHasExit);
   is_killed_ = true;
   is_ending_ = true;
   Set(kIsFenced);
-  rare().exit = ExitReason::KilledHandlerRunning();
-  const ExitReason reason = this->reason();
+  rare().exit = reason;
   cell().BeginStop();
   rare_->resumable.clear();
   system->CountFenced(1);

@@ -139,7 +139,7 @@ void SystemCore::Post(Signal signal) {
     AnswerForDead(*posted);
     LetGo(envelope);
   } else if (is_kill) {
-    FenceAfter(limits::kFenceAfterKill, cell, life);
+    FenceAfter(limits::kFenceAfterKill, cell, life, Fenced::kKilled);
   }
 }
 
@@ -149,14 +149,30 @@ uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t l
   });
 }
 
-// If its handler has not returned by then, or what it destroys at its end, it is fenced.
-void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
-  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
+uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
+  return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
     if (!cell->IsAlive(life)) return;
-    // The killed life may end meanwhile, and the next one of its cell run: that is not meant.
-    (void)executor_.WhileInUserCode(
-        cell->owner(), [&] { return cell->IsAlive(life); }, [&] { cell->owner()->Fence(); });
-    if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
+    PostOrDrop(*cell, *this, life, Envelope::Make(EnvelopeKind::kOverdue));
+    FenceAfter(limits::kFenceAfterKill, cell, life, Fenced::kOverdue);
+  });
+}
+
+// If its handler has not returned by then, or what it destroys at its end, it is fenced.
+void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, Fenced why) {
+  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life, why] {
+    if (!cell->IsAlive(life)) return;
+    // The life that is meant may end meanwhile, and the next one of its cell run; or it may have started in time.
+    bool has_started = false;
+    const auto is_meant = [&] {
+      if (!cell->IsAlive(life)) return false;
+      has_started = why == Fenced::kOverdue && !cell->owner()->IsStarting();
+      return !has_started;
+    };
+    (void)executor_.WhileInUserCode(cell->owner(), is_meant, [&] {
+      cell->owner()->Fence(why == Fenced::kKilled ? ExitReason::KilledHandlerRunning()
+                                                  : ExitReason::StartTimeoutHandlerRunning());
+    });
+    if (cell->IsAlive(life) && !has_started) FenceAfter(limits::kFenceRetry, cell, life, why);
   });
 }
 

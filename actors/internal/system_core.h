@@ -141,12 +141,15 @@ class SystemCore {
   // Kills that life then, if it has not ended, whatever its handler does. Gives the
   // executor's timer.
   uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
+  // The same: ends it with StartTimeout, if it has not started.
+  uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
   // What a signal to an actor that has ended is answered with, if anything.
   void AnswerForDead(const Signal& signal);
 
  private:
-  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life);
+  enum class Fenced { kKilled, kOverdue };
+  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, Fenced why);
 
   const std::string name_;
   const NodeIncarnation incarnation_;
