@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/message.h"
 
@@ -34,7 +34,7 @@ void Legacy::Lose(Envelope* message, const absl::Status& because) const {
                           .mailbox = std::string(MailboxOf(*message).wire_name),
                           .type = message->type == &TypeOf<WireBytes>() ? "" : message->type->name()});
   }
-  Burial::LetGo(message);
+  LetGo(message);
 }
 
 }  // namespace internal

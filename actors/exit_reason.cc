@@ -75,6 +75,12 @@ ExitReason ExitReason::KilledHandlerRunning() {
   return reason;
 }
 
+ExitReason ExitReason::StartTimeoutHandlerRunning() {
+  ExitReason reason = StartTimeout();
+  reason.handler_running_ = true;
+  return reason;
+}
+
 ExitReason ExitReason::NoConnection(absl::string_view why) { return {Kind::kNoConnection, why}; }
 ExitReason ExitReason::NotPermitted(absl::string_view why) { return {Kind::kNotPermitted, why}; }
 ExitReason ExitReason::RestartsExhausted(absl::string_view what) { return {Kind::kRestartsExhausted, what}; }
@@ -255,7 +261,8 @@ std::string ExitReason::ToStringWithoutCauses() const {
                           abbreviation == nullptr ? "" : abbreviation, InOneLine(detail()), ")");
     }
     case Kind::kKilled:
-      return handler_running_ ? "Killed(handler running)" : "Killed";
+    case Kind::kStartTimeout:
+      return absl::StrCat(name, handler_running_ ? "(handler running)" : "");
     default:
       return detail().empty() ? std::string(name) : absl::StrCat(name, "(", detail(), ")");
   }

@@ -67,6 +67,8 @@ class ExitReason {
   static ExitReason NameLost(absl::string_view name);
   static ExitReason Overflow(absl::string_view mailbox);
   static ExitReason StartTimeout();
+  // The same, while its constructor or Start ran on; it is fenced off.
+  static ExitReason StartTimeoutHandlerRunning();
   static ExitReason Stuck();
   // `note`: what is known besides, such as the last lines that it wrote.
   static ExitReason OsExit(int code, absl::string_view note = "");
@@ -87,7 +89,7 @@ class ExitReason {
   absl::string_view detail() const;
   // The exit code of OsExit or the signal number of OsSignal, else 0.
   int os_value() const { return os_value_; }
-  // Killed with its handler still running.
+  // Killed, or not started in time, with its handler still running.
   bool handler_running() const { return handler_running_; }
 
   // What the actor was at that ended with this reason by its own doing; null

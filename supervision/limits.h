@@ -21,9 +21,6 @@ inline constexpr int kTreeDepthMax = 100;
 // A child that waits for its name is tried again this often unless the name is
 // known to be taken: it may have become free while the child failed.
 inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
-// A start that awaits is ended by the actor itself when its time is over, one
-// that does not return by its supervisor, so long after that.
-inline constexpr absl::Duration kStartOverdueAfter = absl::Milliseconds(100);
 // Who is told of what a supervisor does.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
 

@@ -115,8 +115,7 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   Child& child = children_.at(found->second);
   timers_.erase(found);
   child.timer = 0;
-  if (child.state == State::kStopping || child.state == State::kStarting) {
-    child.is_overdue = child.state == State::kStarting;
+  if (child.state == State::kStopping) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
   } else if (!is_stopping() && child.state == State::kParked && IsNameTaken(child)) {
     ArmTimer(child, limits::kParkedRetryAfter);
@@ -222,16 +221,11 @@ void RestartPlan::BeginStart(Child& child) {
   child.life = ++last_life_;
   lives_[child.life] = &child;
   child.started.reset();
-  child.is_overdue = false;
   actions_.push_back({.kind = Action::Kind::kStart, .life = child.life, .child = child.spec});
-  if (child.spec->start_within < absl::InfiniteDuration()) {
-    ArmTimer(child, child.spec->start_within + limits::kStartOverdueAfter);
-  }
 }
 
 void RestartPlan::BeginStop(Child& child) {
   SetState(child, State::kStopping);
-  CancelTimer(child);  // of its start
   const ChildShutdown shutdown = ShutdownOf(*child.spec);
   if (shutdown.kind == ChildShutdown::Kind::kBrutalKill) {
     actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
@@ -242,7 +236,6 @@ void RestartPlan::BeginStop(Child& child) {
 }
 
 void RestartPlan::HandleStarted(Child& child) {
-  CancelTimer(child);
   SetState(child, State::kRunning);
   child.started = now_;
   child.has_started = true;
@@ -254,7 +247,6 @@ void RestartPlan::HandleStarted(Child& child) {
 }
 
 void RestartPlan::HandleIgnored(Child& child) {
-  CancelTimer(child);
   Report(SupervisionEvent::Kind::kIgnored, child, child.pid, ExitReason());
   EndLife(child, ExitReason::Normal());
   Reply(std::exchange(child.start_request, 0), absl::OkStatus());
@@ -264,14 +256,11 @@ void RestartPlan::HandleIgnored(Child& child) {
   if (IsForgottenWhenDown(child)) Forget(child);
 }
 
-void RestartPlan::HandleStartFailed(Child& child, const ExitReason& end) {
-  CancelTimer(child);
-  const bool is_killed_as_overdue = child.is_overdue && end.kind() == ExitReason::Kind::kKilled;
-  const ExitReason reason = is_killed_as_overdue ? ExitReason::StartTimeout().CausedBy(end) : end;
+void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
   if (!child.was_parked || !MayPark(child, reason)) {
     Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
   }
-  EndLife(child, end);
+  EndLife(child, reason);
   SetState(child, State::kStopped);
   StartSettled(child);
   const std::string what = absl::StrCat("child '", child.spec->id, "' could not start");

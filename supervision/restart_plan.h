@@ -226,7 +226,6 @@ class RestartPlan {
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
     bool was_parked = false;                // and has not started since
-    bool is_overdue = false;                // its start was killed for that
     bool is_new = false;                    // by a StartChild that is not answered yet
     bool delete_on_stop = false;            // a DeleteChild waits for its stop
     RequestId start_request = 0;
@@ -278,7 +277,7 @@ class RestartPlan {
   void BeginStop(Child& child);
   void HandleStarted(Child& child);
   void HandleIgnored(Child& child);
-  void HandleStartFailed(Child& child, const ExitReason& end);
+  void HandleStartFailed(Child& child, const ExitReason& reason);
   void HandleExited(Child& child, const ExitReason& reason);
   void HandleStopped(Child& child, const ExitReason& reason);
   void StartSettled(const Child& child);

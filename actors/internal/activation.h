@@ -19,6 +19,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 
@@ -106,7 +107,7 @@ class Activation {
   Activation& operator=(const Activation&) = delete;
   ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
     if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // its frame uses the message
-    if (envelope != nullptr) Envelope::Delete(envelope);
+    if (envelope != nullptr) LetGo(envelope);
   }
 
   ActorCore& core() { return core_; }
@@ -143,6 +144,10 @@ class Activation {
   void SetRoot(RootTask root) { held_->root = std::move(root); }
   // The handler took the message by value.
   void SetMoved() { is_moved = true; }
+  // In user code: the handler has ended, and with it the message.
+  void DropMessage() {
+    if (envelope != nullptr && !is_postponed) envelope->DropValue();
+  }
 
   // For ActorCore.
   void TakeMessage(Envelope* taken) {

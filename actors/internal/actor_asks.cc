@@ -10,8 +10,8 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -37,11 +37,13 @@ PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
 }
 
 bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
-  if (asks() == nullptr) return false;
   const bool is_good = status.ok();
-  const absl::optional<Waiter> waiter =
-      asks()->Answered(id, {.status = std::move(status), .payload = std::move(payload)});
-  if (!waiter) return false;
+  Answer answer{.status = std::move(status), .payload = std::move(payload)};
+  const absl::optional<Waiter> waiter = asks() == nullptr ? absl::nullopt : asks()->Answered(id, std::move(answer));
+  if (!waiter) {
+    LetGo(std::move(answer.payload));  // NOLINT(bugprone-use-after-move): it was not taken
+    return false;
+  }
   if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
   SettleNotes(id, is_good);
   if (waiter->handle != nullptr) rare().resumable.push_back(*waiter);
@@ -73,7 +75,7 @@ void ActorCore::ExpireAsk(uint64_t id) {
   TellCallee(id);
   if (!asks()->IsAwaited(id)) {
     SettleNotes(id, asks()->HasGoodAnswer(id));
-    (void)asks()->Take(id);
+    if (absl::optional<Answer> never_awaited = asks()->Take(id)) LetGo(std::move(never_awaited->payload));
     if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
     return;
   }
@@ -177,7 +179,7 @@ void ActorCore::DropAsks() {
     if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
     if (notes->waits_for_room.is_null()) continue;
     absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
-    if (unsent) Burial::LetGo(unsent->Release());
+    if (unsent) LetGo(*std::move(unsent));
   }
 }
 

@@ -38,6 +38,7 @@
 #include "understudy/actors/internal/free_list.h"
 #include "understudy/actors/internal/inbound.h"
 #include "understudy/actors/internal/mailbox_layout.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -104,8 +105,12 @@ T AddAsOwner(std::atomic<T>& counter, T n) {
 class CellOwner : public Runnable {
  public:
   // Under a seizure of the thread that is in its user code (Executor::
-  // WhileInUserCode): its life ends, Killed, though its handler has not returned.
-  virtual void Fence() = 0;
+  // WhileInUserCode): its life ends, though its handler has not returned.
+  virtual void Fence(ExitReason reason) = 0;
+  // The same: its start is not over.
+  virtual bool IsStarting() const = 0;
+  // Own turn: its kernel code has let something go that user code is to end.
+  virtual void HasRemains() = 0;
 
  protected:
   ~CellOwner() = default;
@@ -326,9 +331,9 @@ Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
   envelope->SetMade();
   return envelope;
 }
-// Posts it, or destroys it when that life has ended.
+// Posts it, or lets it go when that life has ended.
 inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
-  if (cell.Post(system, life, envelope) == Pushed::kClosed) Envelope::Delete(envelope);
+  if (cell.Post(system, life, envelope) == Pushed::kClosed) LetGo(envelope);
 }
 
 // One system's cells. Memory comes from a process-wide pool and goes back to

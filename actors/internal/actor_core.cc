@@ -13,7 +13,6 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_handling.h"
 #include "understudy/actors/internal/actor_queues.h"
-#include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/turn_scope.h"
 #include "understudy/actors/limits.h"
 
@@ -119,6 +118,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& tu
 // Whatever is next, if it is not simply the oldest message (HandlesOldest).
 // False when there is nothing.
 bool ActorCore::HandleNext() {
+  if (ABSL_PREDICT_FALSE(has_remains())) {
+    Sweep();
+    return true;
+  }
   if (rare_ == nullptr || rare_->resumable.empty()) return HandleOne();
   const Waiter next = rare_->resumable.front();
   rare_->resumable.erase(rare_->resumable.begin());
@@ -126,11 +129,27 @@ bool ActorCore::HandleNext() {
   return true;
 }
 
-// What senders and timers are to know before the actor may run elsewhere.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishRoom(CurrentTurn& turn) {
+// Ends what its kernel code has let go. It may be fenced then.
+ABSL_ATTRIBUTE_NOINLINE void ActorCore::Sweep() {
+  CurrentTurn& turn = ThisTurn();
+  while (!turn.remains.empty()) {
+    Remains remains;
+    remains.TakeFrom(turn.remains);
+    Set(kHasRemains, false);
+    InUserCode([&] { remains.End(*turn.system); });
+  }
+}
+
+// What senders and timers are to know before the actor may run elsewhere. False
+// when it is to be swept before that.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& turn) {
   if (turn.unpublished != 0) PublishLimits(turn);
-  if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) turn.system->room_waiters().Admit(cell(), life());
+  if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) {
+    turn.system->room_waiters().Admit(cell(), life());
+    if (has_remains()) return false;
+  }
   if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
+  return true;
 }
 
 // Until the actor is idle, or has been scheduled again: then it may be in its
@@ -143,8 +162,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
       DrainInbound(turn);
       if (ABSL_PREDICT_FALSE(has_exit())) return false;
     }
-    if (budget <= 0) {
-      PublishRoom(turn);
+    if (budget <= 0 && !has_remains() && PublishRoom(turn)) {
       turn.system->executor().Schedule(this);
       return true;
     }
@@ -175,8 +193,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
       open = OpenMask();  // a guard may throw, or not return
       if (ends()) return false;
     }
-    PublishRoom(turn);
-    if (cell().TryIdle(open)) return true;
+    if (PublishRoom(turn) && cell().TryIdle(open)) return true;
     drains = true;
   }
 }
@@ -210,6 +227,9 @@ void ActorCore::ActOn(Envelope* envelope) {
     case EnvelopeKind::kTick:
       FireTimers();
       break;
+    case EnvelopeKind::kOverdue:
+      if (IsStarting()) SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
+      break;
     case EnvelopeKind::kOverflow:
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
         SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwn);
@@ -231,7 +251,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     }
   }
-  Envelope::Delete(envelope);
+  LetGo(envelope);
 }
 
 // It was sent to an earlier life of the cell, by somebody who was slow.
@@ -243,7 +263,7 @@ void ActorCore::OnStale(Envelope* envelope) {
     Dispose(envelope, Fate::kDeadLetter, EndedError());
     return;
   }
-  Burial::LetGo(envelope);
+  LetGo(envelope);
 }
 
 // Which mailboxes would be handled if mail came now.
@@ -264,7 +284,7 @@ std::string ActorCore::Describe() {
   const MailboxLayout* mailboxes = cell().layout();
   absl::string_view what = "its code";
   if (current_ == nullptr || mailboxes == nullptr) {
-    what = "its constructor, a guard or its end";
+    what = "its constructor, a guard, a destructor or its end";
   } else if (current_->source() == Activation::Source::kStart) {
     what = "Start";
   } else if (current_->source() == Activation::Source::kEvent) {

@@ -55,7 +55,9 @@ class ActorCore final : public CellOwner {
   void Run() override;
   std::string Describe() override;
   // CellOwner.
-  void Fence() override;
+  void Fence(ExitReason reason) override;
+  bool IsStarting() const override { return stage_ != Stage::kRunning; }
+  void HasRemains() override { Set(kHasRemains); }
 
   // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.
   void TakeHanded(size_t place, Envelope* envelope);
@@ -165,6 +167,7 @@ class ActorCore final : public CellOwner {
     kHasPostponed = 4,
     kHasExit = 8,    // and ends when its handler has returned
     kIsFenced = 16,  // its life is over, its handler runs on
+    kHasRemains = 32,
   };
 
   explicit ActorCore(Pid parent);
@@ -172,6 +175,7 @@ class ActorCore final : public CellOwner {
 
   bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
   bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
+  bool has_remains() const { return (obstacles_ & kHasRemains) != 0; }
   bool has_postponed() const { return (obstacles_ & kHasPostponed) != 0; }
   // Nothing more is handled in this life.
   bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
@@ -189,7 +193,8 @@ class ActorCore final : public CellOwner {
   bool HandleNext();
   void FindMailboxes(CurrentTurn& turn);
   void DrainInbound(CurrentTurn& turn);
-  void PublishRoom(CurrentTurn& turn);
+  bool PublishRoom(CurrentTurn& turn);
+  void Sweep();
   void ActOn(Envelope* envelope);
   void OnStale(Envelope* envelope);
   uint64_t OpenMask();
@@ -332,6 +337,7 @@ class ActorCore final : public CellOwner {
   void RunStart(absl::optional<Next> next);
   RootTask StartSequence(Activation& activation, absl::optional<Next> begun);
   Task<absl::optional<ExitReason>> TakeNames();
+  void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
 
   // actor_end.cc.

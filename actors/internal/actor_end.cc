@@ -44,6 +44,9 @@ void ActorCore::End() {
   });
   if (!is_fenced()) {
     DropHandlers();
+    Sweep();
+  }
+  if (!is_fenced()) {
     std::unique_ptr<Actor> object = std::move(actor_);
     InUserCode([&] { object = nullptr; });
   }
@@ -54,6 +57,7 @@ void ActorCore::End() {
   // Before others can be told; this turn is its last.
   system().executor().EndOwnThread(own_thread());
   EndLife(reason);
+  Sweep();
   Free();
 }
 
@@ -79,7 +83,10 @@ void ActorCore::DropActivations(const ExitReason& reason) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
     current_ = newest.get();
-    InUserCode([&] { newest->held()->root = RootTask(); });  // frames first: their Repliers answer
+    InUserCode([&] {
+      newest->held()->root = RootTask();  // frames first: their Repliers answer
+      newest->DropMessage();
+    });
     current_ = nullptr;
     if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced()) continue;
     CountOutOfHand(*newest);
@@ -106,7 +113,8 @@ void ActorCore::DropHandlers() {
   (void)std::exchange(rare_->monitor_handlers, {});
   for (auto& [id, child] : rare_->children) child.outcome = child.down = nullptr;
   for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
-  if (asks() != nullptr) asks()->DropAnswers();
+  if (asks() == nullptr) return;
+  for (Answer& answer : asks()->TakeAnswers()) LetGo(std::move(answer.payload));
 }
 
 void ActorCore::LeaveRegistry() {
@@ -159,7 +167,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
       return;
     }
     if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(*static_cast<Signal*>(envelope->value()));
-    Burial::LetGo(envelope);
+    LetGo(envelope);
   };
   if (rare_ != nullptr) {
     for (Envelope* envelope : std::exchange(rare_->unsorted, {})) bury(envelope);
@@ -238,9 +246,10 @@ void ActorCore::Free() {
   executor.Notify();
 }
 
-// The handler that runs has not returned for long after a Kill. Its thread is
-// held in user code, and finds the mark when it comes back to the kernel.
-void ActorCore::Fence() {
+// The handler that runs has not returned for long after a Kill, or the start is
+// long overdue. Its thread is held in user code, and finds the mark when it comes
+// back to the kernel.
+void ActorCore::Fence(ExitReason reason) {
   SystemCore* const system = SystemCore::OfLife(life());
   TurnScope scope(system, this, ThisWorker(), self());
   FindMailboxes(scope.turn());
@@ -248,14 +257,13 @@ void ActorCore::Fence() {
   is_killed_ = true;
   is_ending_ = true;
   Set(kIsFenced);
-  rare().exit = ExitReason::KilledHandlerRunning();
-  const ExitReason reason = this->reason();
+  rare().exit = reason;
   cell().BeginStop();
   rare_->resumable.clear();
   system->CountFenced(1);
   auto burial = std::make_unique<Burial>(*system, self(), reason);
   {
-    const Burial::Scope scope_of_burial(*burial);
+    const Remains::Scope scope_of_remains(burial->remains());
     SettleFenced(current_, reason);
     for (const auto& activation : rare_->activations) {
       if (activation.get() != current_) SettleFenced(activation.get(), reason);
@@ -289,7 +297,9 @@ void ActorCore::FinishFenced() {
     while (!rare_->activations.empty()) rare_->activations.pop_back();
   });
   DropHandlers();
+  Sweep();
   InUserCode([&] { actor_ = nullptr; });
+  Sweep();
   core.CountFenced(-1);
   Free();
 }

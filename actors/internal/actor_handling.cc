@@ -199,7 +199,10 @@ void ActorCore::AfterStep(Activation& activation) {
   activations.erase(place);
   // The frame first: a Replier that it forgot gives the right to answer back.
   current_ = finished.get();
-  InUserCode([&] { finished->held()->root = RootTask(); });
+  InUserCode([&] {
+    finished->held()->root = RootTask();
+    finished->DropMessage();
+  });
   current_ = nullptr;
   if (is_fenced()) return;
   CountOutOfHand(*finished);
@@ -267,7 +270,7 @@ Envelope* Activation::ReplyBlock(const MessageType& type) {
 void Activation::SendReply(Envelope* block) {
   const KernelCode kernel;
   if (kernel.is_fenced()) {  // the fence has answered
-    Envelope::Delete(block);
+    LetGo(block);
     return;
   }
   answer_given_ = true;

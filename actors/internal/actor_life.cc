@@ -54,7 +54,11 @@ bool ActorCore::Construct() {
   if (!birth->estate.empty()) rare().inherited = std::move(birth->estate);
   if (birth->has_failed.has_value()) {
     SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
+    InUserCode([&] { birth->make = nullptr; });
     return false;
+  }
+  if (rare_ != nullptr && rare_->options != nullptr && rare_->options->start_within != absl::InfiniteDuration()) {
+    rare_->start_timer = system().EndStartAfter(rare_->options->start_within, cell(), life());
   }
   Construction construction(*this);
   std::unique_ptr<Actor> made;
@@ -84,9 +88,6 @@ bool ActorCore::Construct() {
 
 void ActorCore::BeginStart() {
   const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get();
-  if (options != nullptr && options->start_within != absl::InfiniteDuration()) {
-    AddTimer(system().clock().Now() + options->start_within, {.kind = Timer::Kind::kStartTimeout});
-  }
   if (options != nullptr && !(options->registered_as.empty() && options->published_as.empty())) {
     RunStart(absl::nullopt);
     return;
@@ -223,18 +224,22 @@ void ActorCore::Decide(Next next) {
     EnterBehavior(later->behavior.table());
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
-    stage_ = Stage::kRunning;
-    Set(kIsNotRunning, false);
-    TellOutcome(SpawnReport::Kind::kStarted, {});
+    BecomeStarted();
     if (rare_ == nullptr || rare_->become == nullptr) EnterBehavior(behavior->table());
   }
 }
 
-void ActorCore::FinishStart() {
-  if (stage_ == Stage::kRunning) return;
+void ActorCore::BecomeStarted() {
   stage_ = Stage::kRunning;
   Set(kIsNotRunning, false);
+  if (rare_ != nullptr && rare_->start_timer != 0) {
+    system().executor().Cancel(std::exchange(rare_->start_timer, 0));
+  }
   TellOutcome(SpawnReport::Kind::kStarted, {});
+}
+
+void ActorCore::FinishStart() {
+  if (IsStarting()) BecomeStarted();
 }
 
 void ActorCore::DeclineStart() {

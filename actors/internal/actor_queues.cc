@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/burial.h"
+#include "understudy/actors/internal/remains.h"
 
 namespace understudy::internal {
 namespace {
@@ -144,7 +144,7 @@ void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
       if (envelope->ask() == ask && envelope->sender() == asker) {
         TakeOut(envelope, before);
         Count(i, Fate::kCancelled);  // its asker knows
-        Envelope::Delete(envelope);
+        LetGo(envelope);
         return;
       }
       before = envelope;
@@ -192,7 +192,7 @@ void ActorCore::TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& wh
                                          : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
          .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
   }
-  Burial::LetGo(envelope);
+  LetGo(envelope);
 }
 
 }  // namespace understudy::internal

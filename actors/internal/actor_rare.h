@@ -51,7 +51,7 @@ struct Event {
 };
 
 struct Timer {
-  enum class Kind { kBehavior, kIdle, kNamed, kStartTimeout };
+  enum class Kind { kBehavior, kIdle, kNamed };
   Kind kind = Kind::kBehavior;
   uint64_t epoch = 0;    // kBehavior, kIdle
   std::string name;      // kNamed
@@ -145,6 +145,7 @@ struct Rare {
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;
   uint64_t parent_exit_timer = 0;  // the executor's; 0 until the parent's exit has come
+  uint64_t start_timer = 0;        // the executor's, of a start that is bounded
 
   TimerQueue<Timer> timers;
   std::map<std::string, uint64_t, std::less<>> named_timers;

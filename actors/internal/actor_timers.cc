@@ -31,7 +31,7 @@ void ActorCore::ArmExecutor() {
 // At the end of the life: nothing comes for it any more.
 void ActorCore::DisarmExecutor() {
   if (rare_ == nullptr) return;
-  for (uint64_t* const timer : {&rare_->executor_timer, &rare_->parent_exit_timer}) {
+  for (uint64_t* const timer : {&rare_->executor_timer, &rare_->parent_exit_timer, &rare_->start_timer}) {
     if (*timer != 0) system().executor().Cancel(std::exchange(*timer, 0));
   }
 }
@@ -70,9 +70,6 @@ void ActorCore::FireTimers() {
                   .handler = std::move(timer->handler)});
         break;
       }
-      case Timer::Kind::kStartTimeout:
-        if (stage_ != Stage::kRunning) SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
-        break;
     }
   }
 }

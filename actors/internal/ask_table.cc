@@ -69,7 +69,7 @@ Pid AskTable::CalleeOf(uint64_t id) const {
   return slot == nullptr ? Pid() : slot->callee;
 }
 
-absl::optional<Waiter> AskTable::Answered(uint64_t id, Answer answer) {
+absl::optional<Waiter> AskTable::Answered(uint64_t id, Answer&& answer) {
   Slot* slot = Find(id);
   if (slot == nullptr || slot->answered != 0) return absl::nullopt;
   slot->answered = ++last_answer_;
@@ -186,12 +186,12 @@ std::vector<uint64_t> AskTable::All() const {
   return ids;
 }
 
-void AskTable::DropAnswers() {
-  // Their destructors may come back here.
-  std::vector<Answer> dropped;
+std::vector<Answer> AskTable::TakeAnswers() {
+  std::vector<Answer> answers;
   for (Slot& slot : slots_) {
-    if (slot.answered != 0) dropped.push_back(std::exchange(slot.answer, {}));
+    if (slot.answered != 0) answers.push_back(std::exchange(slot.answer, {}));
   }
+  return answers;
 }
 
 }  // namespace understudy::internal

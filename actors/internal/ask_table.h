@@ -86,8 +86,9 @@ class AskTable {
   Pid CalleeOf(uint64_t id) const;
 
   // Notes the answer and gives whom to resume: a null handle when nobody waits
-  // yet. Nothing when it comes too late: the entry is gone or was answered.
-  absl::optional<Waiter> Answered(uint64_t id, Answer answer);
+  // yet. Nothing when it comes too late: the entry is gone or was answered; then
+  // the answer is still the caller's.
+  absl::optional<Waiter> Answered(uint64_t id, Answer&& answer);
 
   // Requires an entry without an answer; CHECKs that nobody awaits it.
   void Await(uint64_t id, Waiter waiter);
@@ -113,8 +114,8 @@ class AskTable {
 
   // At the actor's end: all entries, in the order of slots.
   std::vector<uint64_t> All() const;
-  // Destroys the answers that nobody has taken.
-  void DropAnswers();
+  // The answers that nobody has taken.
+  std::vector<Answer> TakeAnswers();
 
   size_t size() const { return size_; }
   // For tests: how much is kept.

@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -45,6 +48,13 @@ BehaviorTable* BehaviorTable::Make(absl::string_view name, BehaviorDraft draft) 
 }
 
 void BehaviorTable::Delete(BehaviorTable* table) {
+  std::unique_ptr<BehaviorTable, Deleter> owned(table);
+  if (Remains* const remains = Remains::Gathering(); remains != nullptr) {
+    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(owned)));
+  }
+}
+
+void BehaviorTable::Deleter::operator()(BehaviorTable* table) const {
   std::destroy_n(table->handlers(), table->clause_count_);
   table->~BehaviorTable();
   ::operator delete(table);
@@ -89,6 +99,12 @@ void BehaviorTable::MakeClauseExtras(BehaviorDraft& draft) {
   if (!extra.ranks.empty()) marks_ |= kHasRanks;
   if (!extra.guarded.empty()) marks_ |= kHasGuards;
   if (extra.ranks.empty() && extra.guarded.empty() && !has_predicates) marks_ |= kIsSimple;
+}
+
+void SharedHandler::LetGo(MessageHandler&& handler) {
+  if (Remains* const remains = Remains::Gathering(); remains != nullptr) {
+    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(handler)));
+  }
 }
 
 }  // namespace understudy::internal

@@ -174,7 +174,11 @@ class BehaviorTable {
 
   BehaviorTable() = default;
   ~BehaviorTable() = default;
+  // Now or where that is user code.
   static void Delete(BehaviorTable* table);
+  struct Deleter {
+    void operator()(BehaviorTable* table) const;
+  };
 
   void PlaceClauses(BehaviorDraft& draft);
   void MakeClauseExtras(BehaviorDraft& draft);

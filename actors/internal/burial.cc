@@ -12,7 +12,6 @@
 namespace understudy::internal {
 namespace {
 
-thread_local Burial* collecting = nullptr;
 thread_local const Burial* running = nullptr;
 
 }  // namespace
@@ -20,29 +19,12 @@ thread_local const Burial* running = nullptr;
 Burial::Burial(SystemCore& system, Pid whose, ExitReason reason)
     : system_(system), whose_(whose), reason_(std::move(reason)) {}
 
-Burial::Scope::Scope(Burial& burial) : outer_(std::exchange(collecting, &burial)) {}
-Burial::Scope::~Scope() { collecting = outer_; }
-
 void Burial::Begin(std::unique_ptr<Burial> burial) {
-  if (burial->letters_.empty() && burial->envelopes_.empty()) return;
+  if (burial->remains_.empty()) return;
   SystemCore& system = burial->system_;
   // It keeps the system, as an actor does.
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   system.executor().Schedule(burial.release());
-}
-
-void Burial::LetGo(Envelope* envelope) {
-  if (collecting != nullptr) {
-    collecting->envelopes_.push_back(envelope);
-  } else {
-    Envelope::Delete(envelope);
-  }
-}
-
-bool Burial::Takes(const SystemCore& system, const DeadLetter& letter) {
-  if (collecting == nullptr || &collecting->system_ != &system) return false;
-  collecting->letters_.push_back(letter);
-  return true;
 }
 
 const Burial* Burial::Running() { return running; }
@@ -53,8 +35,7 @@ void Burial::Run() {
     UserCode user(*ThisWorker());
     // Within a handler that the seeded executor holds there may be another.
     const Burial* const outer = std::exchange(running, this);
-    for (const DeadLetter& letter : letters_) core.dead_letters().Publish(letter);
-    for (Envelope* envelope : envelopes_) Envelope::Delete(envelope);
+    remains_.End(core);
     running = outer;
   }
   delete this;

@@ -1,12 +1,11 @@
-// Burial: what a fence leaves for after its seizure. To destroy a message runs
-// code of its type, and a dead letter runs listeners: either may wait for a lock
-// that the fenced handler has, and that waits for the end of the seizure. So
-// both come later, in a turn of their own, as user code.
+// Burial: what a fence leaves for after its seizure. Destructors and listeners
+// may wait for a lock that the fenced handler has, and that waits for the end of
+// the seizure. So what remains is ended later, in a turn of its own.
 //
 //   auto burial = std::make_unique<Burial>(system, self(), reason);
 //   {
-//     const Burial::Scope scope(*burial);
-//     …                                     // LetGo and OnDeadLetter only collect
+//     const Remains::Scope scope(burial->remains());
+//     …
 //   }
 //   Burial::Begin(std::move(burial));
 //
@@ -16,13 +15,10 @@
 
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {
@@ -35,26 +31,12 @@ class Burial final : public Runnable {
   Burial(const Burial&) = delete;
   Burial& operator=(const Burial&) = delete;
 
-  // While it lives, `burial` collects what this thread lets go.
-  class Scope {
-   public:
-    explicit Scope(Burial& burial);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    Burial* const outer_;
-  };
+  Remains& remains() { return remains_; }
 
   // Its turn is next; nothing when there is nothing to do. Its actor still counts
   // as live.
   static void Begin(std::unique_ptr<Burial> burial);
 
-  // Destroys it, now or in the burial whose scope this thread is in.
-  static void LetGo(Envelope* envelope);
-  // True: the burial whose scope this thread is in has it.
-  static bool Takes(const SystemCore& system, const DeadLetter& letter);
   // What this thread destroys waited for an actor that was fenced; else null.
   static const Burial* Running();
 
@@ -69,8 +51,7 @@ class Burial final : public Runnable {
   SystemCore& system_;
   const Pid whose_;
   const ExitReason reason_;
-  std::vector<DeadLetter> letters_;
-  std::vector<Envelope*> envelopes_;
+  Remains remains_;
 };
 
 }  // namespace understudy::internal

@@ -229,6 +229,7 @@ class TypedHandler {
                     "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
       RunAndFinish<false>(activation, [&]() -> R { return CallHandler(handler_, self); });
     }
+    if constexpr (!kAwaits && !std::is_trivially_destructible_v<Request>) activation.DropMessage();
   }
 
  private:
@@ -253,10 +254,22 @@ template <class M, class F>
 MessageHandler MakeHandler(F handler) {
   return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
 }
-// For what several may hold: events, timers, signals.
+// For what several may hold: events, timers, signals. The last of them may be
+// kernel code.
+class SharedHandler final : public MessageHandler {
+ public:
+  explicit SharedHandler(MessageHandler handler) : MessageHandler(std::move(handler)) {}
+  SharedHandler(const SharedHandler&) = delete;
+  SharedHandler& operator=(const SharedHandler&) = delete;
+  ~SharedHandler() { LetGo(std::move(*this)); }
+
+ private:
+  static void LetGo(MessageHandler&& handler);
+};
+
 template <class M, class F>
 std::shared_ptr<MessageHandler> MakeSharedHandler(F handler) {
-  return std::make_shared<MessageHandler>(MakeHandler<M>(std::move(handler)));
+  return std::make_shared<SharedHandler>(MakeHandler<M>(std::move(handler)));
 }
 
 }  // namespace understudy::internal

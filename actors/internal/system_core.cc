@@ -13,7 +13,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/burial.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -137,9 +137,9 @@ void SystemCore::Post(Signal signal) {
   const Pushed pushed = cell == nullptr ? Pushed::kClosed : cell->Post(*this, life, envelope);
   if (pushed == Pushed::kClosed) {
     AnswerForDead(*posted);
-    Envelope::Delete(envelope);
+    LetGo(envelope);
   } else if (is_kill) {
-    FenceAfter(limits::kFenceAfterKill, cell, life);
+    FenceAfter(limits::kFenceAfterKill, cell, life, Fenced::kKilled);
   }
 }
 
@@ -149,19 +149,40 @@ uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t l
   });
 }
 
-// If its handler has not returned by then, or what it destroys at its end, it is fenced.
-void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life) {
-  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life] {
+uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
+  return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
     if (!cell->IsAlive(life)) return;
-    // The killed life may end meanwhile, and the next one of its cell run: that is not meant.
-    (void)executor_.WhileInUserCode(
-        cell->owner(), [&] { return cell->IsAlive(life); }, [&] { cell->owner()->Fence(); });
-    if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life);
+    PostOrDrop(*cell, *this, life, Envelope::Make(EnvelopeKind::kOverdue));
+    FenceAfter(limits::kFenceAfterKill, cell, life, Fenced::kOverdue);
   });
 }
 
-void SystemCore::OnDeadLetter(const DeadLetter& letter) {
-  if (!Burial::Takes(*this, letter)) dead_letters_.Publish(letter);
+// If its handler has not returned by then, or what it destroys at its end, it is fenced.
+void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, Fenced why) {
+  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life, why] {
+    if (!cell->IsAlive(life)) return;
+    // The life that is meant may end meanwhile, and the next one of its cell run; or it may have started in time.
+    bool has_started = false;
+    const auto is_meant = [&] {
+      if (!cell->IsAlive(life)) return false;
+      has_started = why == Fenced::kOverdue && !cell->owner()->IsStarting();
+      return !has_started;
+    };
+    (void)executor_.WhileInUserCode(cell->owner(), is_meant, [&] {
+      cell->owner()->Fence(why == Fenced::kKilled ? ExitReason::KilledHandlerRunning()
+                                                  : ExitReason::StartTimeoutHandlerRunning());
+    });
+    if (cell->IsAlive(life) && !has_started) FenceAfter(limits::kFenceRetry, cell, life, why);
+  });
+}
+
+void SystemCore::OnDeadLetter(DeadLetter letter) {
+  Remains* const remains = ThisTurn().system == this ? Remains::Gathering() : nullptr;
+  if (remains != nullptr) {
+    remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(letter)));
+  } else {
+    dead_letters_.Publish(letter);
+  }
 }
 
 void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, absl::Status status) {

@@ -23,6 +23,7 @@
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/remains.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/ledger.h"
@@ -91,8 +92,8 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  // Tells it, or leaves it to the burial that is being prepared on this thread.
-  void OnDeadLetter(const DeadLetter& letter);
+  // Tells it, now or where that is user code.
+  void OnDeadLetter(DeadLetter letter);
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
@@ -140,12 +141,15 @@ class SystemCore {
   // Kills that life then, if it has not ended, whatever its handler does. Gives the
   // executor's timer.
   uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
+  // The same: ends it with StartTimeout, if it has not started.
+  uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
   // What a signal to an actor that has ended is answered with, if anything.
   void AnswerForDead(const Signal& signal);
 
  private:
-  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life);
+  enum class Fenced { kKilled, kOverdue };
+  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, Fenced why);
 
   const std::string name_;
   const NodeIncarnation incarnation_;
@@ -198,6 +202,8 @@ struct CurrentTurn {
   const MailboxLayout* layout = nullptr;
   // Mailboxes of the actor whose room its senders do not know yet.
   uint64_t unpublished = 0;
+  // What its kernel code has let go.
+  Remains remains;
   // The actor sent itself what acts before the messages that wait.
   bool drains = false;
 };

@@ -1,0 +1,54 @@
+#include "understudy/actors/internal/remains.h"
+
+#include <utility>
+
+#include "understudy/actors/dead_letters.h"
+#include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/internal/worker.h"
+
+namespace understudy::internal {
+namespace {
+
+thread_local Remains* gathering = nullptr;
+
+}  // namespace
+
+Remains::Scope::Scope(Remains& remains) : outer_(std::exchange(gathering, &remains)) {}
+Remains::Scope::~Scope() { gathering = outer_; }
+
+Remains* Remains::Gathering() {
+  if (gathering != nullptr) return gathering;
+  CurrentTurn& turn = ThisTurn();
+  if (turn.actor == nullptr || turn.worker == nullptr || !turn.worker->lock.IsHeldByOwner()) return nullptr;
+  turn.system->CellOf(turn.self)->owner()->HasRemains();
+  return &turn.remains;
+}
+
+void Remains::Add(Envelope* envelope) {
+  if (newest_ == nullptr) {
+    envelope->next = envelope;
+  } else {
+    envelope->next = newest_->next;
+    newest_->next = envelope;
+  }
+  newest_ = envelope;
+}
+
+void Remains::End(SystemCore& system) {
+  while (newest_ != nullptr) {
+    Envelope* const oldest = newest_->next;
+    oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
+    if (oldest->type == &TypeOf<DeadLetter>()) {
+      system.dead_letters().Publish(*static_cast<const DeadLetter*>(oldest->value()));
+    }
+    Envelope::Delete(oldest);
+  }
+}
+
+void LetGoValue(Envelope* envelope) {
+  const bool runs_users_code = envelope->has(Envelope::kHasValue) && envelope->type->destroy != nullptr;
+  Remains* const remains = runs_users_code ? Remains::Gathering() : nullptr;
+  remains == nullptr ? Envelope::Delete(envelope) : remains->Add(envelope);
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,76 @@
+// Remains: what kernel code has done with and user code is to end: messages,
+// answers, handlers and behaviours, whose destructors are users', and dead
+// letters, which listeners are told. Kernel code lets them go; who gathers them
+// has them ended in user code, where nothing is held that others wait for: a
+// turn between two messages and at the end of its life, a Burial in a turn of
+// its own.
+//
+//   LetGo(envelope);                            // in kernel code
+//   …
+//   InUserCode([&] { remains.End(system); });   // ActorCore::Sweep, Burial::Run
+//
+// Threads: those of whoever gathers.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_REMAINS_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_REMAINS_H_
+
+#include <utility>
+
+#include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/message.h"
+
+namespace understudy::internal {
+
+class SystemCore;
+
+class Remains {
+ public:
+  constexpr Remains() = default;
+  Remains(const Remains&) = delete;
+  Remains& operator=(const Remains&) = delete;
+
+  // Whoever gathers what this thread lets go now; null when it ends that itself,
+  // as it is not in kernel code of a turn. The turn's actor is told to look.
+  static Remains* Gathering();
+
+  // While it lives, `remains` gather what this thread lets go.
+  class Scope {
+   public:
+    explicit Scope(Remains& remains);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Remains* const outer_;
+  };
+
+  bool empty() const { return newest_ == nullptr; }
+  void Add(Envelope* envelope);
+  void TakeFrom(Remains& others) { newest_ = std::exchange(others.newest_, nullptr); }
+  // In user code. Letters are told, the rest is destroyed, in the order of
+  // coming; then it is empty.
+  void End(SystemCore& system);
+
+ private:
+  Envelope* newest_ = nullptr;  // a ring: its next is the oldest
+};
+
+// The slow case of what follows.
+void LetGoValue(Envelope* envelope);
+
+// Ends an envelope, now or where that is user code.
+inline void LetGo(Envelope* envelope) {
+  if (envelope->type != nullptr && (envelope->type->destroy != nullptr || envelope->has(Envelope::kIsBoxed))) {
+    LetGoValue(envelope);
+  } else {
+    FreeBlock(envelope, envelope->units);
+  }
+}
+
+inline void LetGo(Payload payload) {
+  if (Envelope* const block = payload.Release(); block != nullptr) LetGo(block);
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_REMAINS_H_
