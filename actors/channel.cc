@@ -1,5 +1,6 @@
 #include "understudy/actors/channel.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/block_pool.h"
 #include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/plain_send.h"
@@ -242,7 +244,7 @@ ReplierBase::ReplierBase(Activation& activation)
   // Once fenced, the fence has answered: what this one answers comes too late.
   if (kernel.is_fenced()) return;
   activation.GiveAwayAnswer();
-  right_ = std::make_shared<AnswerRight>();
+  right_ = std::allocate_shared<AnswerRight>(BlockAllocator<AnswerRight>());
   holder_ = callee_;
   activation.core().HoldRight(
       {.right = right_, .hand = right_->hand(), .callee = callee_, .asker = asker_, .ask = ask_});

@@ -84,6 +84,26 @@ inline void FreeBlock(void* block, size_t units) {
   ++list.count;
 }
 
+// For std::allocate_shared and the like: each object in a block of its own.
+template <class T>
+class BlockAllocator {
+ public:
+  using value_type = T;
+
+  BlockAllocator() = default;
+  template <class U>
+  BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor): as allocators are
+
+  T* allocate(size_t count) { return static_cast<T*>(AllocateBlock(Units(count))); }
+  void deallocate(T* block, size_t count) { FreeBlock(block, Units(count)); }
+
+  friend bool operator==(const BlockAllocator&, const BlockAllocator&) = default;
+
+ private:
+  static_assert(alignof(T) <= kBlockUnit);
+  static constexpr size_t Units(size_t count) { return (count * sizeof(T) + kBlockUnit - 1) / kBlockUnit; }
+};
+
 }  // namespace understudy::internal
 
 #endif  // UNDERSTUDY_ACTORS_INTERNAL_BLOCK_POOL_H_

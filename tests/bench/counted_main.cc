@@ -161,6 +161,9 @@ int64_t RunBursts(ActorSystem& system, Taking taking, int64_t letters) {
   return handled;
 }
 
+// How an echo gives what it was sent back.
+enum class GivingBack { kByTell, kByResult, kByReplier };
+
 template <size_t kBytes>
 class Echo final : public Actor {
  public:
@@ -169,15 +172,20 @@ class Echo final : public Actor {
   Mailbox<"tell", Body> tell{this};
   Mailbox<"back", Channel<Body>> back{this};
 
-  Next Start() override { return echoing_; }
+  explicit Echo(GivingBack how) : how_(how) {}
+
+  Next Start() override { return how_ == GivingBack::kByReplier ? replying_ : echoing_; }
 
  private:
   Body Answer(const Body& body) { return body; }
+  void Reply(const Body& body, Replier<Body> replier) { replier.Reply(body); }
   void Return(const Body& body) { SendOrDie(back_, body); }
   void SetBack(const Channel<Body>& channel) { back_ = channel; }
 
+  const GivingBack how_;
   Channel<Body> back_;
   Behavior echoing_{"echoing", On(call, &Echo::Answer), On(tell, &Echo::Return), On(back, &Echo::SetBack)};
+  Behavior replying_{"replying", On(call, &Echo::Reply), On(back, &Echo::SetBack)};
 };
 
 template <size_t kBytes>
@@ -231,11 +239,11 @@ class Client final : public Actor {
 };
 
 template <size_t kBytes>
-int64_t RunRoundTrips(ActorSystem& system, bool by_ask, int64_t round_trips) {
+int64_t RunRoundTrips(ActorSystem& system, GivingBack how, int64_t round_trips) {
   Finish finish(system);
-  const Ref<Echo<kBytes>> echo = system.Spawn<Echo<kBytes>>();
+  const Ref<Echo<kBytes>> echo = system.Spawn<Echo<kBytes>>(how);
   const Ref<Client<kBytes>> client = system.Spawn<Client<kBytes>>(echo, &finish);
-  SendOrDie(by_ask ? client[&Client<kBytes>::ask] : client[&Client<kBytes>::tell], round_trips);
+  SendOrDie(how == GivingBack::kByTell ? client[&Client<kBytes>::tell] : client[&Client<kBytes>::ask], round_trips);
   const int64_t done = finish.Await();
   EndActors(system, {echo.pid(), client.pid()});
   return done;
@@ -255,15 +263,16 @@ int64_t Run(ActorSystem& system, absl::string_view operation, int64_t count) {
   if (operation == "guard_miss" || operation == "guard_open") {
     return RunBursts<kBytes>(system, Taking::kGuarded, count);
   }
-  if (operation == "round_trip") return RunRoundTrips<kBytes>(system, /*by_ask=*/false, count);
-  if (operation == "ask") return RunRoundTrips<kBytes>(system, /*by_ask=*/true, count);
+  if (operation == "round_trip") return RunRoundTrips<kBytes>(system, GivingBack::kByTell, count);
+  if (operation == "ask") return RunRoundTrips<kBytes>(system, GivingBack::kByResult, count);
+  if (operation == "ask_replier") return RunRoundTrips<kBytes>(system, GivingBack::kByReplier, count);
   if (operation == "spawn") return RunLives(system, count);
   return -1;
 }
 
 int CallWrongly(absl::string_view what) {
   std::cerr << "counted: " << what << "\nusage: counted --operation=NAME --bytes=8|80 --operations=N\n"
-            << "operations: send receive become guard_miss guard_open round_trip ask spawn\n";
+            << "operations: send receive become guard_miss guard_open round_trip ask ask_replier spawn\n";
   return 2;
 }
 

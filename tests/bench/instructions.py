@@ -33,6 +33,7 @@ _PER_LETTER = [
     Operation("guard_open", 0, "outside", 6400, "taking and handling it once the guard holds"),
     Operation("round_trip", 0, "all", 4000, "two sends, two turns of one message each"),
     Operation("ask", 0, "all", 4000, "ask with a deadline, answered, and the asker goes on"),
+    Operation("ask_replier", 0, "all", 4000, "the same, where the handler takes a Replier and answers by it"),
 ]
 OPERATIONS = [operation._replace(bytes=size) for operation in _PER_LETTER for size in (8, 80)]
 OPERATIONS.append(Operation("spawn", 8, "all", 5000, "an actor is spawned, told one thing, tells one thing, ends"))
