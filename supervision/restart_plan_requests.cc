@@ -27,6 +27,15 @@ namespace understudy {
 
 std::string MemberId(const ChildSpec& child, uint64_t number) { return absl::StrCat(child.id, "#", number); }
 
+namespace {
+
+absl::Status NotGoneError(absl::string_view id) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
+}
+
+}  // namespace
+
 absl::Status OnlyMembersError() {
   return absl::FailedPreconditionError("a pool starts children of its own template only; use StartMember");
 }
@@ -144,6 +153,10 @@ void RestartPlan::DoStart(const Waiting& request) {
     Reply(request.request, status);
     return;
   }
+  if (request.spec->exclusive && HasPredecessor(request.id)) {
+    Reply(request.request, NotGoneError(request.id));
+    return;
+  }
   const size_t children_max =
       is_pool() ? static_cast<size_t>(flags_.pool->children_max) : limits::kChildrenPerSupervisorMax;
   if (children_.size() >= children_max) {
@@ -177,9 +190,8 @@ void RestartPlan::CancelRestart(Child& child) {
 }
 
 void RestartPlan::DoRestart(const Waiting& request, Child& child) {
-  if (child.state == State::kStopped && child.predecessor != 0) {
-    Reply(request.request, absl::FailedPreconditionError(absl::StrCat(
-                               "child '", request.id, "' is exclusive, and the handler of its last life runs still")));
+  if (child.state == State::kStopped && MustWait(child)) {
+    Reply(request.request, NotGoneError(request.id));
     return;
   }
   if (child.state == State::kStopped) {

@@ -176,6 +176,12 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   for (FieldProblem& problem : FindPlacementProblems(child, index == SpecError::kTemplate)) {
     Add(problem.field, std::move(problem.what));
   }
+  for (const auto& [place, above] : path_) {
+    if (!child.placement.has_value() || above == &child || !above->exclusive) continue;
+    Add("placement", absl::StrCat("is below '", above->id, "', which is exclusive: that cannot be kept; when a node ",
+                                  "is lost nobody knows whether a handler there runs on"));
+    break;
+  }
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
     Add("subtree", absl::StrCat("a ", ChildKindName(child.kind), " has no children of its own"));
   }
