@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -136,9 +135,9 @@ void PlanSupervisor::AddMember(StartMember request, Replier<ChildStarted> replie
 }
 
 void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer) {
-  if (absl::StrContains(id, '#')) {
-    std::move(answer)(
-        absl::InvalidArgumentError(absl::StrCat("the id '", id, "' has a '#', as only ids that were made up have")));
+  if (absl::Status refused = spec_->pool == nullptr ? absl::OkStatus() : GivenIdError(id, spec_->pool->child);
+      !refused.ok()) {
+    std::move(answer)(std::move(refused));
     return;
   }
   if (is_front()) {

@@ -92,6 +92,11 @@ struct ChildCounts {
 
 // The id of a pool's child that was given none.
 std::string MemberId(const ChildSpec& child, uint64_t number);
+// Of a pool of processes: the name of that child's node.
+std::string MemberNodeName(absl::string_view id);
+// Why a child of that pool cannot be given the id: it, or its node's name, may be
+// made up for another. OK for others; `child` is the template.
+absl::Status GivenIdError(absl::string_view id, const ChildSpec& child);
 
 // What a pool answers to StartChild, and to RestartChild and DeleteChild.
 absl::Status OnlyMembersError();
