@@ -42,6 +42,9 @@ struct ProcessChild {
   // neither.
   absl::Duration stop_within = absl::Seconds(5);
   ProcessLimits limits;
+  // Let go, on any thread, when the process has ended: after its SIGKILL that is
+  // later than the stand-in's end.
+  std::shared_ptr<const void> held_until_gone;
 };
 
 // An actor on another node, made there by a factory that the node has registered

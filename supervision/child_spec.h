@@ -26,10 +26,6 @@
 
 namespace understudy {
 
-namespace internal {
-class ExclusiveLives;
-}  // namespace internal
-
 // Which exits a child is restarted after.
 enum class RestartType {
   kPermanent,  // every one
@@ -168,7 +164,8 @@ struct ChildSpec {
   absl::optional<RestartBudget> budget;
   // After a kill that its handler did not heed, it is started again only when
   // that handler has returned; given up (Stuck) when this takes longer than a
-  // stop may take.
+  // stop may take. Of a supervisor: only when every actor and process below it is
+  // gone. Of a process: only when that has ended.
   bool exclusive = false;
   // Bounds the constructor and Start.
   absl::Duration start_within = absl::InfiniteDuration();
@@ -215,8 +212,6 @@ struct SupervisorSpec {
   bool stops_together = false;
   // Set for a pool, which is one_for_one and has no `children`.
   std::shared_ptr<const PoolSpec> pool;
-  // Set by the supervisor above, and only by that.
-  std::shared_ptr<internal::ExclusiveLives> lives;
 };
 
 // `child.shutdown`, or the default of its kind.

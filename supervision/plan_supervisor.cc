@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -79,11 +78,17 @@ LogSeverity SeverityOf(const SupervisionEvent& event) {
   }
 }
 
+std::shared_ptr<ExclusiveLives> LivesFromAbove() {
+  const FromAbove& above = FromAbove::Present();
+  return above.lives == nullptr ? std::make_shared<ExclusiveLives>() : above.lives->Below(std::string(above.child));
+}
+
 }  // namespace
 
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
     : spec_(std::move(spec)),
-      lives_(spec_->lives == nullptr ? std::make_shared<ExclusiveLives>() : spec_->lives),
+      lives_(LivesFromAbove()),
+      held_(FromAbove::Present().held),
       shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
 
 Next PlanSupervisor::Start() {
@@ -130,9 +135,9 @@ void PlanSupervisor::AddMember(StartMember request, Replier<ChildStarted> replie
 }
 
 void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer) {
-  if (absl::StrContains(id, '#')) {
-    std::move(answer)(
-        absl::InvalidArgumentError(absl::StrCat("the id '", id, "' has a '#', as only ids that were made up have")));
+  if (absl::Status refused = spec_->pool == nullptr ? absl::OkStatus() : GivenIdError(id, spec_->pool->child);
+      !refused.ok()) {
+    std::move(answer)(std::move(refused));
     return;
   }
   if (is_front()) {
@@ -246,6 +251,7 @@ void PlanSupervisor::ChildDown(Down down) {
   if (life == 0) return;
   if (!down.estate.empty()) estates_[plan_->SpecOf(life)->id].Append(std::move(down.estate));
   ForgetStandIn(life);
+  NoticeWhatLingers(life);
   if (declined_.erase(life) > 0) {
     plan_->Ignored(life, context().Now());
   } else {
@@ -322,12 +328,11 @@ void PlanSupervisor::CarryOut(Action& action) {
       context().WatchName(action.name, &PlanSupervisor::NameChanged);
       break;
     case Action::Kind::kAwaitGone:
-      if (auto token = tokens_.extract(action.life); !token.empty()) predecessors_.insert(std::move(token));
-      LookLater();
+      AwaitGone(action);
       break;
     case Action::Kind::kForget:
       estates_.erase(action.child->id);
-      lives_->Forget(action.child->id);
+      if (!plan_->HasPredecessor(action.child->id)) lives_->Forget(action.child->id);
       break;
     case Action::Kind::kReport:
       Tell(std::move(*action.event));
@@ -345,24 +350,19 @@ void PlanSupervisor::CarryOut(Action& action) {
 
 void PlanSupervisor::StartLife(const Action& action) {
   const std::shared_ptr<Pid> elsewhere = action.child->placement.has_value() ? std::make_shared<Pid>() : nullptr;
-  absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
+  Hold hold = HoldOf(action);
+  absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere, std::move(hold.below));
   if (!make.ok()) {
     plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
     return;
   }
   SpawnOptions options = OptionsOf(*action.child);
-  if (action.child->exclusive) {
-    options.held_until_gone = std::make_shared<char>();
-    tokens_[action.life] = options.held_until_gone;
-  }
+  options.held_until_gone = std::move(hold.life);
   if (auto left = estates_.extract(action.child->id); !left.empty()) {
     options = std::move(options).WithEstate(std::move(left.mapped()));
   }
   const Pid spawned = context().SpawnMade(std::move(options), *std::move(make));
   plan_->Spawned(action.life, spawned);
-  if (action.child->exclusive && spec_->pool == nullptr && !spawned.is_null()) {
-    lives_->SetLast(action.child->id, tokens_[action.life]);
-  }
   if (elsewhere == nullptr) return;
   elsewhere_[action.life] = {.stand_in = spawned, .child = elsewhere};
   stand_ins_[spawned] = action.life;
@@ -383,21 +383,38 @@ void PlanSupervisor::ForgetStandIn(LifeId life) {
 }
 
 absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
-                                                  const std::shared_ptr<Pid>& elsewhere) {
+                                                  const std::shared_ptr<Pid>& elsewhere,
+                                                  std::shared_ptr<const void> held) {
   const ChildSpec& child = *spec;
-  if (child.placement.has_value()) return MakerElsewhere(child, context().Spawner(), elsewhere);
-  if (child.subtree != nullptr) {
-    SupervisorSpec subtree = *child.subtree;
-    if (!subtree.on_event) subtree.on_event = spec_->on_event;
-    subtree.lives = lives_->Below(child.id);
-    return MakeActor(child.start != nullptr ? child.start->MakerOf(std::move(subtree))
-                                            : MakeSupervisor(std::move(subtree)).make);
+  if (child.placement.has_value()) {
+    if (held == nullptr) return MakerElsewhere(child, context().Spawner(), elsewhere);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when the node is ",
+        "lost nobody knows whether its handler runs on"));
   }
-  if (child.start != nullptr) return MakeActor([spec] { return spec->start->make()(); });
-  if (!child.process.has_value()) {
+  if (child.kind == ChildKind::kProcess) return MakerOfProcess(child, std::move(held));
+  if (child.subtree == nullptr && child.start == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
   }
+  FromAbove above{lives_, child.id, std::move(held)};
+  if (child.subtree == nullptr) {
+    return MakeActor([spec, above = std::move(above)] {
+      const FromAbove::Scope scope(above);  // its factory may make a supervisor
+      return spec->start->make()();
+    });
+  }
+  SupervisorSpec subtree = *child.subtree;
+  if (!subtree.on_event) subtree.on_event = spec_->on_event;
+  ChildStart::MakeActor make =
+      child.start != nullptr ? child.start->MakerOf(std::move(subtree)) : MakeSupervisor(std::move(subtree)).make;
+  return MakeActor([spec, make = std::move(make), above = std::move(above)] {
+    const FromAbove::Scope scope(above);
+    return make();
+  });
+}
+
+absl::StatusOr<MakeActor> PlanSupervisor::MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held) {
   understudy::Spawner* spawner = context().Spawner();
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
@@ -407,7 +424,8 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
                        .arguments = child.process->arguments,
                        .environment = child.process->environment,
                        .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
-                       .limits = child.process->limits};
+                       .limits = child.process->limits,
+                       .held_until_gone = std::move(held)};
   // SIGTERM in the middle of the time it has; SIGKILL by us at its end. Neither without a limit.
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind != ChildShutdown::Kind::kBrutalKill) process.stop_within = shutdown.LongestStop() / 2;

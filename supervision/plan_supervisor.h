@@ -127,7 +127,14 @@ class PlanSupervisor : public Supervisor {
   void TimerCame();
   void NameChanged(const NameChange& change);
   // supervisor_predecessors.cc
+  struct Hold {
+    std::shared_ptr<const void> life;
+    std::shared_ptr<const void> below;
+  };
+  Hold HoldOf(const Action& start);
   void AwaitInherited();
+  void NoticeWhatLingers(LifeId life);
+  void AwaitGone(const Action& action);
   void LookForPredecessors();
   void LookLater();
 
@@ -135,8 +142,9 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
-  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
-                                    const std::shared_ptr<Pid>& elsewhere);
+  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec, const std::shared_ptr<Pid>& elsewhere,
+                                    std::shared_ptr<const void> held);
+  absl::StatusOr<MakeActor> MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held);
   // The actor here that is the child, or stands in for it, and back.
   Pid ActorOf(LifeId life) const;
   LifeId LifeOf(Pid actor) const;
@@ -150,6 +158,7 @@ class PlanSupervisor : public Supervisor {
   // Constant after construction.
   const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; a front's own is made of it
   const std::shared_ptr<ExclusiveLives> lives_;       // of this supervisor's children, in all its lives
+  const std::shared_ptr<const void> held_;            // by all below an exclusive supervisor; else null
   const int shard_count_;
 
   absl::optional<RestartPlan> plan_;
@@ -165,9 +174,17 @@ class PlanSupervisor : public Supervisor {
   std::set<LifeId> declined_;  // to start; their Downs are yet to come
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
-  // Of exclusive children, until they are down and gone.
-  std::map<LifeId, std::weak_ptr<const void>> tokens_;
-  std::map<LifeId, std::weak_ptr<const void>> predecessors_;
+  // Of exclusive children's lives, until they are down, and until they are gone.
+  struct Tokens {
+    ExclusiveLives::Token life;   // held by the actor, and by all below it
+    ExclusiveLives::Token below;  // by these alone
+  };
+  std::map<LifeId, Tokens> tokens_;
+  struct Predecessor {
+    std::string child;
+    ExclusiveLives::Token life;
+  };
+  std::map<LifeId, Predecessor> predecessors_;
   bool is_looking_ = false;
   // The plan's timers share one of the actor's: the earliest.
   std::map<std::pair<MonotonicTime, RestartPlan::TimerId>, RestartPlan::TimerId> deadlines_;

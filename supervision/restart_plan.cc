@@ -167,7 +167,6 @@ void RestartPlan::Forget(Child& child) {
   --(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
   ids_.erase(child.spec->id);
   pids_.erase(child.address);
-  predecessors_.erase(child.predecessor);
   actions_.push_back({.kind = Action::Kind::kForget, .child = child.spec});
   children_.erase(child.key);
 }
@@ -204,10 +203,11 @@ bool RestartPlan::IsForgottenWhenDown(const Child& child) const {
 }
 
 void RestartPlan::EndLife(Child& child, const ExitReason& reason) {
-  if (child.spec->exclusive && reason.handler_running()) {
-    child.predecessor = child.life;
-    predecessors_[child.life] = child.key;
-    actions_.push_back({.kind = Action::Kind::kAwaitGone, .life = child.life});
+  const bool lingers = std::exchange(lingering_, 0) == child.life;
+  if (child.spec->exclusive && (lingers || reason.handler_running())) {
+    predecessors_[child.spec->id] = child.life;
+    not_gone_[child.life] = child.spec->id;
+    actions_.push_back({.kind = Action::Kind::kAwaitGone, .life = child.life, .child = child.spec});
   }
   lives_.erase(child.life);
   child.pid = Pid();

@@ -27,8 +27,9 @@
 // are forgotten when they are down for good, and stop side by side. No input
 // about one child costs more than a search among the others.
 //
-// An exclusive child whose killed handler runs on is not started before that
-// life is gone; meanwhile it waits as for a backoff.
+// An exclusive child whose killed handler runs on, or of whose life anything else
+// is left, is not started before that life is gone; meanwhile it waits as for a
+// backoff. Its id stays its own until then, also when the child is forgotten.
 //
 // After kFinish nothing follows. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_RESTART_PLAN_H_
@@ -91,6 +92,11 @@ struct ChildCounts {
 
 // The id of a pool's child that was given none.
 std::string MemberId(const ChildSpec& child, uint64_t number);
+// Of a pool of processes: the name of that child's node.
+std::string MemberNodeName(absl::string_view id);
+// Why a child of that pool cannot be given the id: it, or its node's name, may be
+// made up for another. OK for others; `child` is the template.
+absl::Status GivenIdError(absl::string_view id, const ChildSpec& child);
 
 // What a pool answers to StartChild, and to RestartChild and DeleteChild.
 absl::Status OnlyMembersError();
@@ -112,7 +118,7 @@ class RestartPlan {
       kReply,        // answer `request` with `status`, and `pid` where there is one
       kWatchName,    // call NameTaken(name) if `name` has an owner and whenever it gets one, NameFreed(name) when it is
                      // free again
-      kAwaitGone,    // call Gone(life) when the handler of `life`, which was killed, has returned
+      kAwaitGone,    // call Gone(life) when `life`, of `child`, is gone: a killed handler of it runs on
       kForget,       // `child` is no child any more: nobody is to have what it left
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
@@ -143,8 +149,9 @@ class RestartPlan {
   std::vector<Action> TakeActions() { return std::exchange(actions_, {}); }
 
   // Inputs: the first start, and the end.
-  // Before StartAll, of a child that there is: the handler of an earlier life,
-  // which an earlier supervisor had, runs on; as after a kAwaitGone of the result.
+  // Before StartAll: of the child with that id, which there need not be, an earlier
+  // life that an earlier supervisor had is not gone; as after a kAwaitGone of the
+  // result.
   LifeId AddPredecessor(absl::string_view id);
   void StartAll(MonotonicTime now);
   // Stops every child, in reverse order, and finishes with `reason`. A second
@@ -158,6 +165,9 @@ class RestartPlan {
   void Ignored(LifeId life, MonotonicTime now);
   void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
+  // Just before one of these, of an exclusive child: something of that life will
+  // not be gone with it. Not needed where the reason says so.
+  void Lingers(LifeId life) { lingering_ = life; }
   void TimerElapsed(TimerId timer, MonotonicTime now);
   void NameTaken(absl::string_view name) { taken_names_.emplace(name); }
   void NameFreed(absl::string_view name, MonotonicTime now);
@@ -191,8 +201,11 @@ class RestartPlan {
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
   ChildCounts CountChildren() const { return counts_; }
   bool HasChild(Pid pid) const { return pids_.contains(pid); }
+  bool HasChild(absl::string_view id) const { return FindId(id) != nullptr; }
   // The present life of the child with that pid; 0 when there is none.
   LifeId LifeOf(Pid pid) const;
+  // Whether the last life of an exclusive child of that id is not gone.
+  bool HasPredecessor(absl::string_view id) const { return predecessors_.contains(id); }
   // Of a present life; null when it has none yet, and of other lives.
   Pid PidOf(LifeId life) const;
   // Requires a present life.
@@ -221,7 +234,6 @@ class RestartPlan {
     LifeId life = 0;      // the present one, or the last
     Pid pid;
     Pid address;                            // the last that was not null
-    LifeId predecessor = 0;                 // an earlier life, whose handler runs on
     TimerId timer = 0;                      // of the start, the stop or the wait
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
@@ -272,6 +284,7 @@ class RestartPlan {
   void SetState(Child& child, State state);
   void Count(const Child& child, int n);
   bool IsForgottenWhenDown(const Child& child) const;
+  bool MustWait(const Child& child) const { return child.spec->exclusive && HasPredecessor(child.spec->id); }
   void EndLife(Child& child, const ExitReason& reason);
   void BeginStart(Child& child);
   void BeginStop(Child& child);
@@ -335,7 +348,10 @@ class RestartPlan {
   absl::flat_hash_map<LifeId, Child*> lives_;
   std::map<TimerId, Key> timers_;
   absl::flat_hash_map<Pid, Child*> pids_;  // by Child::address
-  std::map<LifeId, Key> predecessors_;     // by Child::predecessor
+  // Exclusive children's earlier lives that are not gone, both ways.
+  std::map<std::string, LifeId, std::less<>> predecessors_;  // by the child's id
+  std::map<LifeId, std::string> not_gone_;
+  LifeId lingering_ = 0;
   Key last_key_ = 0;
   uint64_t last_member_ = 0;
   LifeId last_life_ = 0;

@@ -9,9 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
@@ -26,6 +29,29 @@
 namespace understudy {
 
 std::string MemberId(const ChildSpec& child, uint64_t number) { return absl::StrCat(child.id, "#", number); }
+
+// A made-up id, job#17, is no node's name.
+std::string MemberNodeName(absl::string_view id) { return absl::StrReplaceAll(id, {{"#", "-"}}); }
+
+absl::Status GivenIdError(absl::string_view id, const ChildSpec& child) {
+  if (absl::StrContains(id, '#')) {
+    return absl::InvalidArgumentError(absl::StrCat("the id '", id, "' has a '#', as only ids that were made up have"));
+  }
+  const bool is_numbered = absl::ConsumePrefix(&id, child.id) && absl::ConsumePrefix(&id, "-") && !id.empty() &&
+                           std::all_of(id.begin(), id.end(), absl::ascii_isdigit);
+  if (!child.process.has_value() || !is_numbered) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the id '", child.id, "-", id, "' is the name of the node of '",
+                                                 child.id, "#", id, "', an id that is made up; give another"));
+}
+
+namespace {
+
+absl::Status NotGoneError(absl::string_view id) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
+}
+
+}  // namespace
 
 absl::Status OnlyMembersError() {
   return absl::FailedPreconditionError("a pool starts children of its own template only; use StartMember");
@@ -52,8 +78,7 @@ void RestartPlan::StartMember(std::string id, std::shared_ptr<const ChildStart> 
   auto spec = std::make_shared<ChildSpec>(flags_.pool->child);
   spec->id = waiting.id;
   if (start != nullptr) spec->start = std::move(start);
-  // A made-up id, job#17, is no node's name.
-  if (spec->process.has_value()) spec->process->node_name = absl::StrReplaceAll(spec->id, {{"#", "-"}});
+  if (spec->process.has_value()) spec->process->node_name = MemberNodeName(spec->id);
   waiting.spec = std::move(spec);
   Request(std::move(waiting), now);
 }
@@ -144,6 +169,10 @@ void RestartPlan::DoStart(const Waiting& request) {
     Reply(request.request, status);
     return;
   }
+  if (request.spec->exclusive && HasPredecessor(request.id)) {
+    Reply(request.request, NotGoneError(request.id));
+    return;
+  }
   const size_t children_max =
       is_pool() ? static_cast<size_t>(flags_.pool->children_max) : limits::kChildrenPerSupervisorMax;
   if (children_.size() >= children_max) {
@@ -177,9 +206,8 @@ void RestartPlan::CancelRestart(Child& child) {
 }
 
 void RestartPlan::DoRestart(const Waiting& request, Child& child) {
-  if (child.state == State::kStopped && child.predecessor != 0) {
-    Reply(request.request, absl::FailedPreconditionError(absl::StrCat(
-                               "child '", request.id, "' is exclusive, and the handler of its last life runs still")));
+  if (child.state == State::kStopped && MustWait(child)) {
+    Reply(request.request, NotGoneError(request.id));
     return;
   }
   if (child.state == State::kStopped) {

@@ -95,7 +95,7 @@ bool RestartPlan::StepStart() {
     plan_->cursor = child.key;
     if (child.state == State::kStarting || child.state == State::kStopping) return false;
     const bool is_to_start = child.state == State::kStopped || child.state == State::kDue;
-    if (is_to_start && child.predecessor != 0) Hold(child);
+    if (is_to_start && MustWait(child)) Hold(child);
     if ((child.state == State::kBackoff || child.state == State::kHeld) && is_serial()) return true;
     if (child.state == State::kParked && is_serial()) break;
     if (child.state == State::kStopped || child.state == State::kDue) {

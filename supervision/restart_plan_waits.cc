@@ -75,14 +75,13 @@ void RestartPlan::StopForsaken() {
 // ---- Predecessors of exclusive children.
 
 RestartPlan::LifeId RestartPlan::AddPredecessor(absl::string_view id) {
-  Child& child = *FindId(id);
-  child.predecessor = ++last_life_;
-  predecessors_[child.predecessor] = child.key;
-  return child.predecessor;
+  predecessors_[std::string(id)] = ++last_life_;
+  not_gone_[last_life_] = std::string(id);
+  return last_life_;
 }
 
 void RestartPlan::StartOrHold(Child& child) {
-  if (child.predecessor != 0) {
+  if (MustWait(child)) {
     Hold(child);
   } else {
     BeginStart(child);
@@ -101,22 +100,22 @@ void RestartPlan::Hold(Child& child) {
 
 // Those that the running plan would start.
 void RestartPlan::HoldAllWithPredecessors() {
-  for (const auto& [life, key] : predecessors_) {
-    Child& child = children_.at(key);
-    if (child.state == State::kStopped || child.state == State::kDue) Hold(child);
+  for (const auto& [id, life] : predecessors_) {
+    Child* child = FindId(id);
+    if (child == nullptr || !MustWait(*child)) continue;
+    if (child->state == State::kStopped || child->state == State::kDue) Hold(*child);
   }
 }
 
 void RestartPlan::Gone(LifeId life, MonotonicTime now) {
   now_ = now;
-  const auto found = predecessors_.find(life);
-  if (found == predecessors_.end()) return;
-  Child& child = children_.at(found->second);
-  predecessors_.erase(found);
-  child.predecessor = 0;
-  if (child.state != State::kHeld) return;
-  CancelTimer(child);
-  WaitIsOver(child);
+  const auto found = not_gone_.extract(life);
+  if (found.empty()) return;
+  predecessors_.erase(found.mapped());
+  Child* child = FindId(found.mapped());
+  if (child == nullptr || child->state != State::kHeld) return;
+  CancelTimer(*child);
+  WaitIsOver(*child);
   Advance();
 }
 

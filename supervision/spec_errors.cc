@@ -1,6 +1,7 @@
 #include "understudy/supervision/spec_errors.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -93,6 +94,7 @@ class Finder {
   std::map<std::string, std::vector<std::pair<Place, std::string>>> names_;
   // Node name of a process to where it was given, by id or by name.
   std::map<std::string, std::vector<std::pair<Place, std::string>>> nodes_;
+  std::map<std::string, Place> templates_;  // by id, of pools of processes
 };
 
 std::string ChildText(const ChildSpec& child, size_t index) {
@@ -175,6 +177,12 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   FindInProcess(child);
   for (FieldProblem& problem : FindPlacementProblems(child, index == SpecError::kTemplate)) {
     Add(problem.field, std::move(problem.what));
+  }
+  for (const auto& [place, above] : path_) {
+    if (!child.placement.has_value() || above == &child || !above->exclusive) continue;
+    Add("placement", absl::StrCat("is below '", above->id, "', which is exclusive: that cannot be kept; when a node ",
+                                  "is lost nobody knows whether a handler there runs on"));
+    break;
   }
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
     Add("subtree", absl::StrCat("a ", ChildKindName(child.kind), " has no children of its own"));
@@ -308,6 +316,7 @@ void Finder::FindInProcess(const ChildSpec& child) {
   }
   const bool is_named = !child.process->node_name.empty();
   nodes_[is_named ? child.process->node_name : child.id].push_back({Here(), is_named ? "process.node_name" : "id"});
+  if (path_.back().first == SpecError::kTemplate) templates_.emplace(child.id, Here());
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {
       Add("process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));
@@ -330,6 +339,15 @@ void Finder::FindRepeatedNames() {
 
 void Finder::FindRepeatedNodes() {
   for (const auto& [node, uses] : nodes_) {
+    const size_t dash = node.rfind('-');
+    const bool is_numbered =
+        dash != std::string::npos && dash + 1 < node.size() &&
+        std::all_of(node.begin() + static_cast<ptrdiff_t>(dash) + 1, node.end(), absl::ascii_isdigit);
+    if (const auto made_up = templates_.find(node.substr(0, dash)); is_numbered && made_up != templates_.end()) {
+      Add(uses[0].first, uses[0].second,
+          absl::StrCat("'", node, "' is the node of a child whose id the pool of ", made_up->second.text,
+                       " makes up; a process child needs its own"));
+    }
     for (size_t i = 1; i < uses.size() && !node.empty(); ++i) {
       std::vector<size_t> parent = uses[i].first.path;
       parent.pop_back();

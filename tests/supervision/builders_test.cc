@@ -263,6 +263,32 @@ TEST_F(BuildersTest, APoolsProcessesHaveTheirIdsAsNodeNames) {
               HasSubstr("'no node' cannot be a node's name"));
 }
 
+// "job-1" may be the node of job#1, whenever that is started.
+TEST_F(BuildersTest, NoGivenIdIsTheNodeNameOfOneThatIsMadeUp) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  for (const int shards : {1, 3}) {
+    auto pool = std::make_shared<PoolSpec>();
+    pool->child = TemporaryProcess("b").Spec("job");
+    pool->shards = shards;
+    const SupervisorSpec spec{.pool = pool};
+    const SupervisorRef root = system_.Spawn(MakeSupervisor(spec));
+    const auto start = [&](const std::string& id) {
+      return system_.Ask(root.start_member(), StartMember{id}, kSoon).status();
+    };
+    EXPECT_EQ(start("job-1").message(),
+              "the id 'job-1' is the name of the node of 'job#1', an id that is made up; give another");
+    EXPECT_TRUE(absl::IsInvalidArgument(start("job-18446744073709551616")));
+    EXPECT_TRUE(absl::IsInvalidArgument(start("job#1")));
+    for (const char* id : {"", "job", "job1", "job-x", "jobs-1", ""}) EXPECT_TRUE(start(id).ok()) << id;
+    journal_->Take();
+  }
+  auto workers = std::make_shared<PoolSpec>();
+  workers->child = A().Spec("job");
+  const SupervisorRef root = system_.Spawn(MakeSupervisor(SupervisorSpec{.pool = workers}));
+  EXPECT_TRUE(system_.Ask(root.start_member(), StartMember{"job-1"}, kSoon).ok()) << "without nodes there is no clash";
+}
+
 TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);

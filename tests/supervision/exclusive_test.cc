@@ -24,6 +24,7 @@
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/tests/supervision/holders.h"
 #include "understudy/tests/supervision/workers.h"
 
 namespace understudy {
@@ -31,65 +32,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-struct Hold {
-  absl::Duration time;
-};
-
-// Writes down its lives, and holds on when it is told to.
-class Holder final : public Actor {
- public:
-  Holder(TestSystem* system, MonotonicTime begin, std::shared_ptr<Journal> journal)
-      : system_(system), begin_(begin), journal_(std::move(journal)) {}
-  ~Holder() override { Note("gone"); }
-  Mailbox<"hold", Hold> hold{this};
-  Next Start() override {
-    Note("start");
-    return holding_;
-  }
-
- private:
-  void Note(const char* what) {
-    journal_->Add(absl::StrCat(what, " at ", absl::FormatDuration(system_->Now() - begin_)));
-  }
-  void DoHold(const Hold& request) { system_->seeded_executor().HoldHere(request.time); }
-
-  TestSystem* const system_;
-  const MonotonicTime begin_;
-  const std::shared_ptr<Journal> journal_;
-  Behavior holding_{"holding", On(hold, &Holder::DoHold)};
-};
-
-struct Scene {
-  explicit Scene(const ChildBuilder& child, std::shared_ptr<Journal> journal, TestSystem& system)
-      : Scene(OneForOne().Child("holder", child), std::move(journal), system) {}
-  // The holder is the first child of a supervisor, which may be the first of another.
-  Scene(const SupervisorBuilder& tree, std::shared_ptr<Journal> journal, TestSystem& system)
-      : journal(std::move(journal)), system(system) {
-    launcher = system.Spawn<Launcher>(tree, life);
-    system.RunUntilIdle();
-  }
-  ChildInfo FirstOf(Pid supervisor) {
-    const auto children = system.Ask(SupervisorRef(supervisor).which_children(), {}, absl::Seconds(1));
-    return children.ok() ? children->children.at(0) : ChildInfo();
-  }
-  Pid Child() {
-    ChildInfo child = FirstOf(life->pid());
-    while (child.kind == ChildKind::kSupervisor) child = FirstOf(child.pid);
-    return child.pid;
-  }
-  // The child holds on for so long, and is killed at once.
-  void HoldAndKill(absl::Duration time) {
-    const Pid pid = Child();
-    Ref<Holder>(pid)[&Holder::hold].Tell(Hold{time});
-    system.seeded_executor().RunAt(system.Now() + absl::Milliseconds(10), [this, pid] { system.Kill(pid); });
-    system.RunUntilIdle();
-  }
-  std::shared_ptr<RootLife> life = std::make_shared<RootLife>();
-  std::shared_ptr<Journal> journal;
-  TestSystem& system;
-  Ref<Launcher> launcher;
-};
 
 class ExclusiveTest : public testing::TestWithParam<uint64_t> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, ExclusiveTest, testing::Range<uint64_t>(1, 21));
@@ -203,16 +145,17 @@ TEST_P(ExclusiveTest, TwoTreesOfOneBuilderDoNotWaitForEachOther) {
   EXPECT_THAT(told, HasSubstr(", gone at 2s, start at 2"));
 }
 
-TEST(ExclusiveLivesTest, ForgetsAllButWhatIsOfTheTree) {
+TEST(ExclusiveLivesTest, ForgetsAChildButNotWhatIsBelowItUntilThatIsGone) {
   internal::ExclusiveLives lives;
-  const auto token = std::make_shared<char>();
-  lives.Keep("of the tree");
-  for (const char* const child : {"of the tree", "by request"}) {
-    lives.SetLast(child, token);
-    lives.Forget(child);
-  }
-  EXPECT_EQ(lives.LastOf("of the tree").lock(), token);
-  EXPECT_TRUE(lives.LastOf("by request").expired());
+  auto token = std::make_shared<char>();
+  lives.SetLast("worker", token);
+  lives.Below("supervisor")->SetLast("worker", token);
+  EXPECT_EQ(lives.NotGone().size(), 1U);
+  for (const char* const child : {"worker", "supervisor", "stranger"}) lives.Forget(child);
+  EXPECT_TRUE(lives.NotGone().empty());
+  EXPECT_EQ(lives.Below("supervisor")->NotGone().size(), 1U);
+  token = nullptr;
+  EXPECT_TRUE(lives.Below("supervisor")->NotGone().empty());
 }
 
 // A handler that heeds nobody, on a thread of the pool.

@@ -187,8 +187,12 @@ TEST(ExclusiveChild, EndsAndIsDeletedWhileItWaits) {
   plan.KillStuck("a");
   plan.Terminate("a");
   EXPECT_TRUE(plan.StatusOf(plan.Delete("a")).ok());
-  plan.Gone("a");  // nobody's any more
-  EXPECT_EQ(plan.States(), "");
+  ChildSpec again{.id = "a", .exclusive = true};
+  EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.StartChild(again)))) << "it would be the second of its id";
+  EXPECT_TRUE(plan.StatusOf(plan.StartChild({.id = "b", .exclusive = true})).ok());
+  plan.Gone("a");
+  EXPECT_EQ(plan.States(), "b running");
+  EXPECT_TRUE(plan.StatusOf(plan.StartChild(again)).ok());
   PlanDriver ending(Exclusive(Spec(kOneForOne, {"a"}), "a"));
   ending.StartAll();
   ending.KillStuck("a");

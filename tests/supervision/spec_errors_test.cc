@@ -18,6 +18,7 @@ namespace understudy {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<std::string> ErrorsOf(const SupervisorSpec& spec) {
@@ -229,6 +230,23 @@ TEST(SpecErrors, TwoProcessesWithOneNodeName) {
   // Of two siblings the id is the error.
   EXPECT_THAT(ErrorsOf({.children = {Process("p", {.binary = "b"}), Process("p", {.binary = "b"})}}),
               ElementsAre("child 'p': id: given to 2 children; each needs its own"));
+}
+
+TEST(SpecErrors, AProcessWithTheNodeNameOfAPoolsMember) {
+  auto pool = std::make_shared<PoolSpec>(PoolSpec{.child = Process("job", {.binary = "b"})});
+  auto jobs = std::make_shared<SupervisorSpec>(SupervisorSpec{.pool = pool});
+  const auto errors_with = [&](const ChildSpec& process) {
+    return ErrorsOf({.children = {{.id = "jobs", .kind = ChildKind::kSupervisor, .subtree = jobs}, process}});
+  };
+  for (const std::string id : {"job-x", "job-1x", "job-1-2", "jobs-1", "job1", "x-job-1"}) {
+    EXPECT_THAT(errors_with(Process(id, {.binary = "b"})), IsEmpty()) << id;
+  }
+  EXPECT_THAT(
+      errors_with(Process("job-17", {.binary = "b"})),
+      ElementsAre("child 'job-17': id: 'job-17' is the node of a child whose id the pool of child 'jobs' / child "
+                  "'job' makes up; a process child needs its own"));
+  EXPECT_THAT(errors_with(Process("x", {.binary = "b", .node_name = "job-1"})),
+              ElementsAre(HasSubstr("child 'x': process.node_name: 'job-1' is the node of a child whose id")));
 }
 
 TEST(SpecErrors, AFactoryIsAWorkersAndHasAName) {

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,7 +78,7 @@ class Parent final : public Actor {
 
   Next Start() override {
     context().TrapExits([](const ExitEvent&) {});
-    auto make = context().Spawner()->ForProcess(child_);
+    auto make = context().Spawner()->ForProcess(std::exchange(child_, {}));
     if (!make.ok()) return make.status();
     const Pid stand_in = context().SpawnMade(SpawnOptions().OnOutcome(&Parent::Outcome), *make);
     monitor_ = context().Monitor(stand_in, &Parent::Ended);
@@ -102,7 +104,7 @@ class Parent final : public Actor {
   }
   void Ended(const Down& down) { story_->Add(absl::StrCat("down: ", down.reason.ToString())); }
 
-  const ProcessChild child_;
+  ProcessChild child_;
   const std::shared_ptr<Story> story_;
   Pid stand_in_;
   MonitorHandle monitor_;
@@ -250,6 +252,29 @@ TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
   const absl::StatusOr<ExitReason> end = system_.AwaitEnd(echo.pid(), kDeadline);
   ASSERT_TRUE(end.ok()) << end.status();
   EXPECT_EQ(end->kind(), ExitReason::Kind::kNoConnection);
+}
+
+// Its stand-in is down before: nobody waits for the process there.
+TEST_F(ProcessSpawnerTest, WhatItHoldsIsLetGoWhenTheProcessHasEnded) {
+  const std::string fifo = absl::StrCat(::testing::TempDir(), "/pid");
+  unlink(fifo.c_str());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ProcessChild child = TestNode("house-1", {"-c", absl::StrCat("echo $$ > ", fifo, "; exec sleep 1000")});
+  child.binary = "/bin/sh";
+  auto story = std::make_shared<Story>();
+  auto let_go = std::make_shared<Story>();
+  auto os_pid = std::make_shared<std::atomic<int>>(0);
+  child.held_until_gone = std::shared_ptr<const void>(os_pid.get(), [let_go, os_pid](const void*) {
+    let_go->Add(kill(os_pid->load(), 0) == -1 && errno == ESRCH ? "it has ended" : "it lives");
+  });
+  const Ref<Parent> parent = Launch(std::exchange(child, {}), story);
+  int told = 0;
+  std::ifstream(fifo) >> told;
+  os_pid->store(told);
+  ASSERT_GT(told, 1);
+  parent[&Parent::kill].Tell({});
+  EXPECT_THAT(story->WaitFor(2), ElementsAre("failed: Killed", "down: Killed"));
+  EXPECT_THAT(let_go->WaitFor(1), ElementsAre("it has ended"));
 }
 
 TEST_F(ProcessSpawnerTest, OneThatHearsNothingIsKilledWhenItsTimeIsOver) {
