@@ -58,6 +58,9 @@ struct SpawnReport {
   ExitReason reason;
 };
 
+// The value of kOverdue: set by the actor that gets it, if its start is over by then.
+using HasStarted = std::shared_ptr<std::atomic<bool>>;
+
 // A watched name has an owner, or has none any more (a null pid).
 struct NameReport {
   uint64_t watch = 0;

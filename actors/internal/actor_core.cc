@@ -228,7 +228,11 @@ void ActorCore::ActOn(Envelope* envelope) {
       FireTimers();
       break;
     case EnvelopeKind::kOverdue:
-      if (IsStarting()) SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
+      if (IsStarting()) {
+        SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
+      } else {
+        (*static_cast<HasStarted*>(envelope->value()))->store(true, std::memory_order_relaxed);
+      }
       break;
     case EnvelopeKind::kOverflow:
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {

@@ -38,7 +38,7 @@ enum class EnvelopeKind : uint8_t {
   kSignal,      // the value is a Signal
   kTick,        // a time of the actor's own timers has come; no value
   kWake,        // nothing: the actor has a turn
-  kOverdue,     // its start is, unless it is over by now; no value
+  kOverdue,     // its start is, unless it is over by now; the value is a HasStarted
   kOverflow,    // a mailbox overflowed that fails its actor, or one of calls; no value
   kOutcome,     // the value is a SpawnReport
   kNameChange,  // the value is a NameReport

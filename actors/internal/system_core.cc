@@ -1,7 +1,9 @@
 #include "understudy/actors/internal/system_core.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,7 +141,7 @@ void SystemCore::Post(Signal signal) {
     AnswerForDead(*posted);
     LetGo(envelope);
   } else if (is_kill) {
-    FenceAfter(limits::kFenceAfterKill, cell, life, Fenced::kKilled);
+    FenceAfter(limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
   }
 }
 
@@ -152,27 +154,23 @@ uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t l
 uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
   return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
     if (!cell->IsAlive(life)) return;
-    PostOrDrop(*cell, *this, life, Envelope::Make(EnvelopeKind::kOverdue));
-    FenceAfter(limits::kFenceAfterKill, cell, life, Fenced::kOverdue);
+    auto has_started = std::make_shared<std::atomic<bool>>(false);
+    PostOrDrop(*cell, *this, life, MakeEnvelope(EnvelopeKind::kOverdue, has_started));
+    FenceAfter(limits::kFenceAfterKill, cell, life, std::move(has_started));
   });
 }
 
 // If its handler has not returned by then, or what it destroys at its end, it is fenced.
-void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, Fenced why) {
-  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life, why] {
-    if (!cell->IsAlive(life)) return;
+void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
+  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life, has_started = std::move(has_started)]() mutable {
+    const bool is_killed = has_started == nullptr;
+    if (!cell->IsAlive(life) || (!is_killed && has_started->load(std::memory_order_relaxed))) return;
     // The life that is meant may end meanwhile, and the next one of its cell run; or it may have started in time.
-    bool has_started = false;
-    const auto is_meant = [&] {
-      if (!cell->IsAlive(life)) return false;
-      has_started = why == Fenced::kOverdue && !cell->owner()->IsStarting();
-      return !has_started;
-    };
+    const auto is_meant = [&] { return cell->IsAlive(life) && (is_killed || cell->owner()->IsStarting()); };
     (void)executor_.WhileInUserCode(cell->owner(), is_meant, [&] {
-      cell->owner()->Fence(why == Fenced::kKilled ? ExitReason::KilledHandlerRunning()
-                                                  : ExitReason::StartTimeoutHandlerRunning());
+      cell->owner()->Fence(is_killed ? ExitReason::KilledHandlerRunning() : ExitReason::StartTimeoutHandlerRunning());
     });
-    if (cell->IsAlive(life) && !has_started) FenceAfter(limits::kFenceRetry, cell, life, why);
+    if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life, std::move(has_started));
   });
 }
 

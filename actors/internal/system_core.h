@@ -148,8 +148,8 @@ class SystemCore {
   void AnswerForDead(const Signal& signal);
 
  private:
-  enum class Fenced { kKilled, kOverdue };
-  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, Fenced why);
+  // `has_started`: of a start that is overdue; null where the actor was killed.
+  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started);
 
   const std::string name_;
   const NodeIncarnation incarnation_;

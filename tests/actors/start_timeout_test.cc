@@ -124,6 +124,12 @@ TEST_F(StartTimeoutTest, IsNothingToAHandlerOfOneThatHasStartedBeforeTheFence) {
   EXPECT_TRUE(late_[&Late::work].Send(1).ok());
 }
 
+TEST_F(StartTimeoutTest, IsForgottenOnceItHasStartedLate) {
+  Spawn({.start = HoldFor(absl::Milliseconds(1050))});
+  system().Advance(absl::Seconds(2));
+  EXPECT_EQ(system().seeded_executor().UntilNextTimer(), absl::InfiniteDuration());
+}
+
 TEST(StartTimeoutThreadsTest, BoundsConstructorsAndStartsThatDoNotReturn) {
   for (const bool in_constructor : {false, true}) {
     absl::Notification may_return;
