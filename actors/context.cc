@@ -180,8 +180,9 @@ void Context::Postpone() {
   if (!call.is_refused()) core_.Postpone();
 }
 void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
+  const uint64_t bytes = payload.bytes();  // user code, which may throw
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), in_hand);
+  if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), bytes, in_hand);
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {

@@ -138,7 +138,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
     return;
   }
-  const uint64_t bytes = declaration->has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
   if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);

@@ -94,7 +94,8 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   made->briefs_[size_] = {.hash = added.hash,
                           .room = added.room(),
                           .mask = PublishingMask(added.room()),
-                          .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
+                          .plain_tell =
+                              is_plain && !added.is_call() && added.request->moves_safely ? added.request : nullptr};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.

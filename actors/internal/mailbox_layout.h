@@ -91,7 +91,7 @@ class MailboxLayout {
     uint32_t hash = 0;
     uint32_t room = 0;
     uint32_t mask = 0;
-    const MessageType* plain_tell = nullptr;  // what it takes, if it is plain and takes tells
+    const MessageType* plain_tell = nullptr;  // what it takes, if it is plain, takes tells, and no move throws
   };
 
   std::unique_ptr<Brief[]> briefs_;
