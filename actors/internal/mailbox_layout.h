@@ -43,8 +43,8 @@ class MailboxLayout {
  public:
   // That of an actor without mailboxes.
   static const MailboxLayout& Empty();
-  // This one and `added`. CHECKs at limits::kMailboxLayoutsMax.
-  const MailboxLayout& With(const MailboxDeclaration& added) const;
+  // This one and `added`; null beyond limits::kMailboxLayoutsMax.
+  const MailboxLayout* With(const MailboxDeclaration& added) const;
 
   size_t size() const { return size_; }
   // At most limits::kMailboxLayoutsMax; no other layout has it.
