@@ -23,12 +23,26 @@ class OwnersCall : public internal::KernelCode {
   explicit OwnersCall(const internal::ActorCore& core) { core.CheckTurn(); }
 };
 
+[[maybe_unused]] bool IsAlive(Pid actor) {
+  internal::SystemCore* const system = internal::SystemCore::OfLife(actor.life());
+  const internal::ActorCell* const cell = system == nullptr ? nullptr : system->CellOf(actor);
+  return cell != nullptr && cell->IsAlive(actor.life());
+}
+
+// Of what is ended: its owner, or null when that has ended. In debug builds CHECKs
+// that it is one of both.
+internal::ActorCore* OwnerOf([[maybe_unused]] absl::string_view what, Pid owner) {
+  internal::ActorCore* const core = internal::ActorCore::OfThisTurn(owner);
+  UNDERSTUDY_DCHECK(core != nullptr || !IsAlive(owner), what, " of ", owner.ToString(), " ends outside its turn");
+  return core;
+}
+
 }  // namespace
 
 void MonitorHandle::End() {
   const uint64_t id = std::exchange(id_, 0);
   if (id == 0) return;
-  internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_);
+  internal::ActorCore* core = OwnerOf("a MonitorHandle", owner_);
   const internal::KernelCode kernel;
   if (core != nullptr && !kernel.is_fenced()) core->Demonitor(id);
 }
@@ -36,15 +50,21 @@ void MonitorHandle::End() {
 void Lease::End() {
   const int mailbox = std::exchange(mailbox_, -1);
   if (mailbox < 0) return;
-  internal::ActorCore* core = internal::ActorCore::OfThisTurn(owner_);
+  internal::ActorCore* core = OwnerOf("a Lease", owner_);
   const internal::KernelCode kernel;
   if (core != nullptr && !kernel.is_fenced()) {
     ask_ == 0 ? core->EndLease(mailbox) : core->EndAskLease(mailbox, ask_);
   }
 }
 
-Pid Context::Self() const { return core_.self(); }
-Pid Context::Parent() const { return core_.parent(); }
+Pid Context::Self() const {
+  core_.CheckTurn();
+  return core_.self();
+}
+Pid Context::Parent() const {
+  core_.CheckTurn();
+  return core_.parent();
+}
 MonotonicTime Context::Now() const {
   core_.CheckTurn();
   return core_.system().clock().Now();
@@ -160,8 +180,9 @@ void Context::Postpone() {
   if (!call.is_refused()) core_.Postpone();
 }
 void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
+  const uint64_t bytes = payload.bytes();  // user code, which may throw
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), in_hand);
+  if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), bytes, in_hand);
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {

@@ -56,7 +56,8 @@ class Executor {
   // turn as fenced (internal::KernelCode::is_fenced): the same Runnable may be
   // another's by now, who is not harmed. Both are short and do not wait. False, and
   // nothing is done, when no thread is in user code of that turn now, or the turn
-  // was fenced before: try again later; or it is not meant.
+  // was fenced before: try again later; or it is not meant. `turn` need not be
+  // there any more: it is only compared.
   virtual bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant,
                                absl::FunctionRef<void()> action) = 0;
 

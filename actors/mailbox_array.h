@@ -14,9 +14,9 @@
 // stand in On, Refuse, Drop and Close, it counts toward the 64 of an actor, and
 // its wire name is "source[left]". Labels are few and short: a name once
 // declared is kept for ever, and so is each set of mailboxes, of which an actor
-// adds one with each element. Beyond limits::kMailboxLayoutsMax sets the process
-// CHECKs: about 1,000 actors with 64 labels of their own each, dead ones
-// included. So an actor does not take its labels from data without a bound. An
+// adds one with each element. Beyond limits::kMailboxLayoutsMax sets an actor
+// with another fails: about 1,000 actors with 64 labels of their own each, dead
+// ones included. So it does not take its labels from data without a bound. An
 // empty or long one, one used twice, one whose name has the hash of another
 // declared one, and a place or label that is not there, CHECK; a channel to a
 // label that is not there is refused with NoMailbox, whatever the label is.

@@ -79,6 +79,7 @@ struct MessageType {
   bool is_wire;
   bool is_boxed;                             // too large or over-aligned for a block
   uint8_t units[2];                          // of a block for a tell, and for a call
+  bool moves_safely;                         // its move does not throw
   void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
   void (*copy)(void* to, const void* from);  // null when it cannot be copied
   void (*destroy)(void* value);              // null when there is nothing to do
@@ -174,6 +175,7 @@ constexpr MessageType MakeMessageType() {
                    .is_wire = WireMessage<M>,
                    .is_boxed = IsBoxed(sizeof(M), alignof(M)),
                    .units = {BlockUnits(sizeof(M), alignof(M), false), BlockUnits(sizeof(M), alignof(M), true)},
+                   .moves_safely = std::is_nothrow_move_constructible_v<M>,
                    .move = MoveMessage<M>,
                    .copy = nullptr,
                    .destroy = nullptr,
@@ -221,7 +223,7 @@ inline size_t MessageBytes(const WireBytes& value) { return value.bytes.size(); 
 class Payload {
  public:
   Payload() = default;
-  // Takes a block that has a value.
+  // Takes a block that has a value, or is to get one.
   explicit Payload(Envelope* block) : block_(block) {}
   Payload(Payload&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Payload& operator=(Payload&& other) noexcept {
@@ -234,18 +236,20 @@ class Payload {
 
   template <class M>
   static Payload Of(M value) {
-    Envelope* block = Envelope::Make(EnvelopeKind::kReply, TypeOf<M>(), /*has_call_part=*/false);
-    new (block->value()) M(std::move(value));
-    block->SetMade();
-    return Payload(block);
+    return With(Envelope::Make(EnvelopeKind::kReply, TypeOf<M>(), /*has_call_part=*/false), std::move(value));
   }
   // In a block that may become a message of a mailbox: it has a call part.
   template <class M>
   static Payload ForMailbox(M value) {
-    Envelope* block = Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true);
+    return With(Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true), std::move(value));
+  }
+  // In that block, which has room for it and no value.
+  template <class M>
+  static Payload With(Envelope* block, M value) {
+    Payload payload(block);
     new (block->value()) M(std::move(value));
     block->SetMade();
-    return Payload(block);
+    return payload;
   }
   static Payload OfWireBytes(std::string bytes) { return Of(WireBytes{std::move(bytes)}); }
 

@@ -219,7 +219,8 @@ bool ThreadPool::HasWork() const {
 }
 
 bool ThreadPool::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) {
-  if (turn->own_thread() != 0) return own_threads_.WhileInUserCode(turn, is_meant, action);
+  // `turn` is only compared: its actor may have ended, and the next be made in its place.
+  if (own_threads_.WhileInUserCode(turn, is_meant, action)) return true;
   // A turn that has just ended may have begun again elsewhere: two workers name it, and one is in it.
   const int records = records_.load(std::memory_order_acquire);
   for (int i = 0; i < records; ++i) {

@@ -129,10 +129,7 @@ class Activation {
   template <class Reply>
   void AnswerValue(Reply reply) {
     if (has_failed || is_postponed) return;
-    Envelope* block = ReplyBlock(TypeOf<Reply>());
-    new (block->value()) Reply(std::move(reply));
-    block->SetMade();
-    SendReply(block);
+    SendReply(Payload::With(ReplyBlock(TypeOf<Reply>()), std::move(reply)).Release());
   }
   void AnswerStatus(const absl::Status& status);
   // Answers whatever else has happened.

@@ -71,7 +71,11 @@ Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_pa
     envelope->call().ask = message.ask;
     envelope->call().deadline = message.deadline;
   }
-  MakeValue(envelope, *message.type, message.value, handing);
+  if (ABSL_PREDICT_TRUE(message.type->moves_safely)) {
+    MakeValue(envelope, *message.type, message.value, handing);
+  } else {
+    MakeBrittleValue(envelope, *message.type, message.value, handing);
+  }
   return envelope;
 }
 
@@ -80,12 +84,17 @@ uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(me
 
 }  // namespace
 
-void CopyValue(Envelope* envelope, const MessageType& type, const void* value) {
+void MakeBrittleValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing) {
   OnThrow discard([envelope] {
     envelope->clear(Envelope::kHasValue);
     Envelope::Delete(envelope);
   });
-  type.copy(envelope->value(), value);
+  if (handing == Handing::kMove) {
+    type.move(envelope->value(), const_cast<void*>(value));
+  } else {
+    type.copy(envelope->value(), value);
+  }
+  envelope->SetMade();
   discard.Done();
 }
 
@@ -161,11 +170,14 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
                                                     " messages, the most it may"));
   }
   OnThrow release([this] { ReleaseEarly(); });
+  // Here, where it may throw, and run as user code: perhaps no mailbox counts it.
+  const uint64_t bytes = BytesOf(message);
   Envelope* envelope = Fill(message, handing, /*has_call_part=*/true);
   release.Done();
   envelope->set(Envelope::kIsEarly);
   envelope->stamp = message.mailbox;
   envelope->call().accepted = system.clock().Now();
+  envelope->call().bytes = bytes;
   if (PushAndWake(system, envelope, kEveryMailbox)) return absl::OkStatus();
   ReleaseEarly();
   TakeBack(/*gates=*/nullptr, *message.type, message.value, handing, envelope);
@@ -207,7 +219,7 @@ void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
 
 void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope) {
   if (gates != nullptr) Uncount(gates, envelope->mailbox, envelope->counted_bytes());
-  if (handing == Handing::kMove) {
+  if (handing == Handing::kMove && type.moves_safely) {
     // The sender's value again, which was moved from.
     void* const moved_from = const_cast<void*>(value);
     if (type.destroy != nullptr) type.destroy(moved_from);

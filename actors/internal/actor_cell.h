@@ -313,16 +313,16 @@ class alignas(64) ActorCell {
 };
 static_assert(sizeof(ActorCell) == 192);
 
-// A copy of the sender's message into the envelope made for it, which is freed when the copy throws. Not inline: a send
-// that moves would pay for what that needs.
-void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
-// The sender's message, moved or copied.
+// The sender's message into the envelope made for it, which is freed when that throws. Not inline: a send that does not
+// throw would pay for what that needs.
+void MakeBrittleValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing);
+// The same, of a type that moves safely.
 inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing) {
   envelope->SetMade();
   if (handing == Handing::kMove) {
     type.move(envelope->value(), const_cast<void*>(value));
   } else {
-    CopyValue(envelope, type, value);
+    MakeBrittleValue(envelope, type, value, handing);
   }
 }
 

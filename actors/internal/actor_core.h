@@ -99,9 +99,9 @@ class ActorCore final : public CellOwner {
   void CloseMailbox(int mailbox);
   void EndLease(int mailbox);
   void Postpone();
-  // The message in hand, or what was made of it, goes to `mailbox`; a call with
-  // its right to answer. Its block has a call part.
-  void PassOn(int mailbox, Payload payload, CallInHand call);
+  // The message in hand, or what was made of it, which has so many bytes, goes to
+  // `mailbox`; a call with its right to answer. Its block has a call part.
+  void PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
 
   // A new entry of the table of asks, to be answered by Answered or a reply. Its
   // id is 0 when there is no room: awaiting it answers Full.
@@ -233,7 +233,7 @@ class ActorCore final : public CellOwner {
   bool KeepEarly(Envelope* envelope);
   Estate LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason);
   void TakeEstate();
-  void TakeLegacy(const Legacy& legacy, Envelope* envelope);
+  bool TakeLegacy(const Legacy& legacy, Envelope* envelope);
 
   // actor_ledger.cc: every fate but handled, which the mailbox counts.
   LedgerBook::Counts& LedgerOf(size_t place);

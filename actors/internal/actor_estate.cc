@@ -49,7 +49,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   const auto place = static_cast<size_t>(found);
   if (found < 0 || !layout()[place].Takes(*envelope->type, envelope->ask())) return false;
   envelope->mailbox = static_cast<uint8_t>(place);
-  const uint64_t bytes = layout()[place].has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  const uint64_t bytes = layout()[place].has_bytes() ? envelope->call().bytes : 0;
   if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes)) return false;
   envelope->clear(Envelope::kIsEarly);
   envelope->call().bytes = bytes;
@@ -78,25 +78,38 @@ void ActorCore::TakeEstate() {
   if (rare_ == nullptr || rare_->inherited.empty()) return;
   Estate estate = std::move(rare_->inherited);
   for (Legacy& legacy : estate.legacies()) {
-    for (Envelope*& message : legacy.messages) TakeLegacy(legacy, std::exchange(message, nullptr));
+    for (Envelope*& message : legacy.messages) {
+      if (TakeLegacy(legacy, std::exchange(message, nullptr))) continue;
+      if (!is_fenced()) rare_->inherited = std::move(estate);
+      return;
+    }
   }
 }
 
-void ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
+// False when the size of the message ended the actor.
+bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   const int found = layout().Find(legacy.MailboxOf(*envelope).hash);
   const auto place = static_cast<size_t>(found);
   if (found < 0 || !layout()[place].Takes(*envelope->type, /*ask=*/0)) {
     legacy.Lose(envelope, MakeError(ErrorKind::kNoMailbox,
                                     absl::StrCat("its successor ", self().ToString(), " has no mailbox for it")));
-    return;
+    return true;
   }
   const MailboxDeclaration& declaration = layout()[place];
-  const uint64_t bytes = declaration.has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  uint64_t bytes = 0;
+  if (declaration.has_bytes()) {
+    const std::exception_ptr thrown = CaughtInUserCode([&] { bytes = envelope->type->bytes(envelope->value()); });
+    if (thrown != nullptr && !is_fenced()) SetExit(DescribeException(thrown), ExitCause::kOwn);
+    if (thrown != nullptr || is_fenced()) {
+      legacy.Lose(envelope, legacy.why);
+      return false;
+    }
+  }
   if (!cell().AdmitEarly(place, declaration, bytes)) {
     legacy.Lose(envelope,
                 MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " of its successor ",
                                                          self().ToString(), " is full")));
-    return;
+    return true;
   }
   legacy.Settle(*envelope, Fate::kPassedOn);
   if (declaration.has_bytes() || declaration.has_time_to_live()) {
@@ -110,6 +123,7 @@ void ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   envelope->life = life();
   envelope->mailbox = static_cast<uint8_t>(place);
   Enqueue(ThisTurn(), envelope);
+  return true;
 }
 
 }  // namespace understudy::internal

@@ -27,18 +27,32 @@ class Construction final : public MailboxHost {
   explicit Construction(ActorCore& core) : core_(core) {}
 
   int AddMailbox(const MailboxDeclaration& declaration) override {
-    UNDERSTUDY_CHECK(layout_->size() < static_cast<size_t>(limits::kMailboxesPerActorMax), "mailbox ",
-                     declaration.wire_name, " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
+    UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
+                     " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
     UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
-    layout_ = &layout_->With(declaration);
-    return static_cast<int>(layout_->size()) - 1;
+    const MailboxLayout* const longer = lacks_.empty() ? layout_->With(declaration) : nullptr;
+    if (longer != nullptr) {
+      layout_ = longer;
+    } else if (lacks_.empty()) {
+      lacks_ = declaration.wire_name;
+    }
+    return count_++;
   }
   ActorCore& core() override { return core_; }
   const MailboxLayout& layout() const { return *layout_; }
+  // Not OK when there was no room for its mailboxes.
+  absl::Status status() const {
+    if (lacks_.empty()) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no room for mailbox ", lacks_, ": this process has ", limits::kMailboxLayoutsMax,
+        " different sets of mailboxes, the most it may; do not take labels and options from data without a bound"));
+  }
 
  private:
   ActorCore& core_;
   const MailboxLayout* layout_ = &MailboxLayout::Empty();
+  int count_ = 0;
+  absl::string_view lacks_;  // the first mailbox for which there was no room
 };
 
 }  // namespace
@@ -78,6 +92,9 @@ bool ActorCore::Construct() {
     return false;
   }
   stage_ = Stage::kStarting;
+  if (absl::Status made_all = construction.status(); !made_all.ok()) {
+    SetExit(ExitReason::Failed(std::move(made_all)), ExitCause::kOwn);
+  }
   cell().SetLayout(construction.layout());
   FindMailboxes(ThisTurn());
   TakeEstate();
@@ -139,7 +156,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
     return;
   }
-  const uint64_t bytes = declaration->has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
   if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);

@@ -12,7 +12,7 @@
 
 namespace understudy::internal {
 
-void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
+void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand call) {
   UNDERSTUDY_CHECK(current_ != nullptr && current_->source() == Activation::Source::kMessage,
                    "PassOn without a message in hand");
   UNDERSTUDY_CHECK(!current_->is_passed_on, "PassOn twice: the message in hand has been passed on already");
@@ -31,7 +31,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, CallInHand call) {
   envelope->call().ask = current_->ask();
   envelope->call().deadline = current_->deadline();
   envelope->call().accepted = system().clock().Now();
-  envelope->call().bytes = target.has_bytes() ? envelope->type->bytes(envelope->value()) : 0;
+  envelope->call().bytes = target.has_bytes() ? bytes : 0;
   // The message in hand has its fate now, whatever its handler still does.
   current_->is_passed_on = true;
   CountOutOfHand(*current_);

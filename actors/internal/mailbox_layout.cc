@@ -61,7 +61,7 @@ const MailboxLayout& MailboxLayout::Empty() {
   return *empty;
 }
 
-const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const {
+const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const {
   const auto find = [&]() -> const MailboxLayout* {
     // acquire: pairs with the release below, for what the layout holds.
     for (const MailboxLayout* longer = longer_.load(std::memory_order_acquire); longer != nullptr;
@@ -70,12 +70,12 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
     }
     return nullptr;
   };
-  if (const MailboxLayout* found = find(); found != nullptr) return *found;
+  if (const MailboxLayout* found = find(); found != nullptr) return found;
   Growing& growing = GetGrowing();
   absl::MutexLock lock(&growing.mu);
-  if (const MailboxLayout* found = find(); found != nullptr) return *found;
-  UNDERSTUDY_CHECK(++growing.count <= limits::kMailboxLayoutsMax, "more than ", limits::kMailboxLayoutsMax,
-                   " different sets of mailboxes; do not take their labels and options from data without a bound");
+  if (const MailboxLayout* found = find(); found != nullptr) return found;
+  if (growing.count == limits::kMailboxLayoutsMax) return nullptr;
+  ++growing.count;
   auto* made = new MailboxLayout;
   made->id_ = static_cast<uint32_t>(growing.count);
   made->declarations_ = declarations_;
@@ -91,15 +91,16 @@ const MailboxLayout& MailboxLayout::With(const MailboxDeclaration& added) const 
   made->size_ = size_ + 1;
   made->briefs_ = std::make_unique<Brief[]>(made->size_);
   std::copy_n(briefs_.get(), size_, made->briefs_.get());
-  made->briefs_[size_] = {.hash = added.hash,
-                          .room = added.room(),
-                          .mask = PublishingMask(added.room()),
-                          .plain_tell = is_plain && !added.is_call() ? added.request : nullptr};
+  made->briefs_[size_] = {
+      .hash = added.hash,
+      .room = added.room(),
+      .mask = PublishingMask(added.room()),
+      .plain_tell = is_plain && !added.is_call() && added.request->moves_safely ? added.request : nullptr};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.
   longer_.store(made, std::memory_order_release);
-  return *made;
+  return made;
 }
 
 }  // namespace understudy::internal

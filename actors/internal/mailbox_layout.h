@@ -43,8 +43,8 @@ class MailboxLayout {
  public:
   // That of an actor without mailboxes.
   static const MailboxLayout& Empty();
-  // This one and `added`. CHECKs at limits::kMailboxLayoutsMax.
-  const MailboxLayout& With(const MailboxDeclaration& added) const;
+  // This one and `added`; null beyond limits::kMailboxLayoutsMax.
+  const MailboxLayout* With(const MailboxDeclaration& added) const;
 
   size_t size() const { return size_; }
   // At most limits::kMailboxLayoutsMax; no other layout has it.
@@ -91,7 +91,7 @@ class MailboxLayout {
     uint32_t hash = 0;
     uint32_t room = 0;
     uint32_t mask = 0;
-    const MessageType* plain_tell = nullptr;  // what it takes, if it is plain and takes tells
+    const MessageType* plain_tell = nullptr;  // what it takes, if it is plain, takes tells, and no move throws
   };
 
   std::unique_ptr<Brief[]> briefs_;

@@ -100,7 +100,10 @@ bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_me
   std::shared_ptr<OwnThread> worker;
   {
     absl::MutexLock lock(&mu_);
-    const auto thread = threads_.find(turn->own_thread());
+    const auto thread = std::find_if(threads_.begin(), threads_.end(), [turn](const auto& entry) {
+      // relaxed: a guess; under the seizure it is certain.
+      return entry.second->current.load(std::memory_order_relaxed) == turn;
+    });
     if (thread != threads_.end()) worker = thread->second;
   }
   // Without the lock: `action` may end the thread.

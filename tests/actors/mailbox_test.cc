@@ -2,7 +2,6 @@
 
 #include <array>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -360,66 +359,6 @@ TEST(MailboxDeathTest, AProgrammersErrorsAreChecks) {
       },
       "one too many: an actor has at most 64");
 }
-
-#if defined(__cpp_exceptions)
-// Its copy throws, or its size does.
-struct Brittle {
-  enum class Breaks { kNever, kCopied, kMeasured };
-  explicit Brittle(Breaks how) : breaks(how) {}
-  Brittle(const Brittle& other) : breaks(other.breaks) {
-    if (breaks == Breaks::kCopied) throw std::runtime_error("copy");
-  }
-  Brittle(Brittle&&) = default;
-  Breaks breaks;
-};
-size_t MessageBytes(const Brittle& brittle) {
-  if (brittle.breaks == Brittle::Breaks::kMeasured) throw std::runtime_error("size");
-  return 1;
-}
-
-// Each has one place.
-class Narrow final : public Actor {
- public:
-  Mailbox<"plain", Brittle> plain{this, {.capacity_messages = 1}};
-  Mailbox<"timed", Brittle> timed{this, {.capacity_messages = 1, .time_to_live = absl::Hours(1)}};
-  Mailbox<"sized", Brittle> sized{this, {.capacity_messages = 1, .capacity_bytes = 1}};
-  Next Start() override { return idle_; }
-
- private:
-  Behavior idle_{"idle", On(plain, [] {}), On(timed, [] {}), On(sized, [] {})};
-};
-
-TEST_F(MailboxTest, ASendThatThrowsTakesNoPlace) {
-  // semantics 1.6
-  using Breaks = Brittle::Breaks;
-  Ref<Narrow> narrow = system().Spawn<Narrow>();
-  system().RunUntilIdle();
-  const auto send = [narrow] {
-    for (const auto mailbox : {narrow[&Narrow::plain], narrow[&Narrow::timed], narrow[&Narrow::sized]}) {
-      const Brittle uncopied(Breaks::kCopied);
-      for (int i = 0; i < 3; ++i) EXPECT_THROW((void)mailbox.Send(uncopied), std::runtime_error);
-      EXPECT_TRUE(mailbox.Send(Brittle(Breaks::kNever)).ok()) << mailbox;
-    }
-  };
-  send();
-  system().RunUntilIdle();
-  EXPECT_EQ(Ledger().accepted, 3);
-  Do(system().Spawn<Script>(), [&send](Script&) { send(); });
-  system().RunUntilIdle();
-  EXPECT_EQ(Ledger().accepted, 7) << "Script's step too";
-  EXPECT_THROW((void)narrow[&Narrow::sized].Send(Brittle(Breaks::kMeasured)), std::runtime_error);
-  EXPECT_TRUE(narrow[&Narrow::sized].Send(Brittle(Breaks::kNever)).ok());
-  system().RunUntilIdle();
-}
-
-TEST_F(MailboxTest, AnEarlySendThatThrowsTakesNoPlace) {
-  Ref<Narrow> narrow = system().Spawn<Narrow>();
-  const Brittle uncopied(Brittle::Breaks::kCopied);
-  EXPECT_THROW((void)narrow[&Narrow::plain].Send(uncopied), std::runtime_error);
-  EXPECT_EQ(Ledger().waiting, 0) << "nothing is held";
-  system().RunUntilIdle();
-}
-#endif
 
 class Post : public Actor {
  public:

@@ -1,4 +1,6 @@
 // Threads of actors' own.
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -134,6 +136,18 @@ TEST(OwnThreadsTest, TheSeededExecutorHasOneThreadForAll) {
   SeededExecutor executor(1);
   EXPECT_EQ(*executor.NewOwnThread(), 0U);
   executor.EndOwnThread(0);
+}
+
+// The next actor may be made in its place meanwhile.
+TEST(OwnThreadsTest, AFenceLooksAtNothingOfATurnThatMayHaveEnded) {
+  void* const nothing = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(nothing, MAP_FAILED);
+  {
+    ThreadPool pool({.threads = 1});
+    ASSERT_TRUE(pool.NewOwnThread().ok());
+    EXPECT_FALSE(pool.WhileInUserCode(static_cast<Runnable*>(nothing), [] { return true; }, [] {}));
+  }
+  ASSERT_EQ(munmap(nothing, 4096), 0);
 }
 
 }  // namespace

@@ -1,4 +1,11 @@
 // What is the actor's own is for its turn: debug builds CHECK that.
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/testing/actor_test.h"
@@ -13,32 +20,99 @@ constexpr bool kChecks = false;
 constexpr bool kChecks = true;
 #endif
 
+// Lets others in.
+class Open final : public Actor {
+ public:
+  Mailbox<"note", int> note{this};
+  explicit Open(Open** self) { *self = this; }
+  Next Start() override { return opened; }
+  using Actor::Become;
+  using Actor::context;
+  using Actor::Fail;
+  Behavior opened{"opened", On(note, [](int) {})};
+};
+
 class OwnerTurnTest : public ActorTest {
  protected:
   void SetUp() override {
     if (!kChecks) GTEST_SKIP() << "debug builds only";
-    Do(system().Spawn<Script>(), [this](Script& self) { outside_ = &self; });
+    outside_pid_ = system().Spawn<Open>(&outside_).pid();
     system().RunUntilIdle();
   }
-  Script& outside() { return *outside_; }
+  Open& outside() { return *outside_; }
+  Pid outside_pid() const { return outside_pid_; }
 
  private:
-  Script* outside_ = nullptr;
+  Open* outside_ = nullptr;
+  Pid outside_pid_;
 };
 
+// Whatever context.h and actor.h offer, template forms by what they call.
 TEST_F(OwnerTurnTest, ACallOfItsContextOutsideItIsNamed) {
-  const char* const kOutside = R"(context\(\) of <.*> is used outside its turn)";
-  EXPECT_DEATH((void)outside().context().Now(), kOutside);
-  EXPECT_DEATH((void)outside().context().WallNow(), kOutside);
-  EXPECT_DEATH((void)outside().context().Random(), kOutside);
-  EXPECT_DEATH((void)outside().context().Log(), kOutside);
-  EXPECT_DEATH((void)outside().context().Spawner(), kOutside);
-  EXPECT_DEATH((void)outside().context().Mailboxes(), kOutside);
-  EXPECT_DEATH((void)outside().context().Register("name"), kOutside);
-  EXPECT_DEATH((void)outside().context().Spawn<Script>(), kOutside);
-  EXPECT_DEATH(outside().context().Stop(ExitReason::Normal()), kOutside);
-  EXPECT_DEATH((void)outside().context().Close(outside().note), kOutside);
-  EXPECT_DEATH((void)outside().Fail(absl::InternalError("outside")), kOutside);
+  Open& self = outside();
+  Context& context = self.context();
+  const Pid nobody;
+  const std::vector<std::pair<const char*, std::function<void()>>> calls = {
+      {"Self", [&] { (void)context.Self(); }},
+      {"Parent", [&] { (void)context.Parent(); }},
+      {"Now", [&] { (void)context.Now(); }},
+      {"WallNow", [&] { (void)context.WallNow(); }},
+      {"Random", [&] { (void)context.Random(); }},
+      {"Log", [&] { (void)context.Log(); }},
+      {"Spawn", [&] { (void)context.Spawn<Script>(); }},
+      {"Spawner", [&] { (void)context.Spawner(); }},
+      {"Link", [&] { context.Link(nobody); }},
+      {"Unlink", [&] { context.Unlink(nobody); }},
+      {"Monitor", [&] { (void)context.Monitor(nobody); }},
+      {"Exit", [&] { context.Exit(nobody, ExitReason::Normal()); }},
+      {"Kill", [&] { context.Kill(nobody); }},
+      {"RequestStop", [&] { context.RequestStop(nobody); }},
+      {"TrapExits", [&] { context.TrapExits(); }},
+      {"TrapStops", [&] { context.TrapStops([](const StopRequest&) {}); }},
+      {"FinishStart", [&] { context.FinishStart(); }},
+      {"DeclineStart", [&] { context.DeclineStart(); }},
+      {"Stop", [&] { context.Stop(); }},
+      {"BecomeStacked", [&] { (void)context.BecomeStacked(self.opened); }},
+      {"Unbecome", [&] { (void)context.Unbecome(); }},
+      {"Close", [&] { (void)context.Close(self.note); }},
+      {"Postpone", [&] { context.Postpone(); }},
+      {"StartTimer", [&] { (void)context.StartTimer("t", absl::Seconds(1)); }},
+      {"CancelTimer", [&] { (void)context.CancelTimer("t"); }},
+      {"Register", [&] { (void)context.Register("name"); }},
+      {"Publish", [&] { (void)context.Publish("name"); }},
+      {"Unregister", [&] { context.Unregister("name"); }},
+      {"Lookup", [&] { (void)context.Lookup<Ref<Script>>("name", absl::Seconds(1)); }},
+      {"WatchName", [&] { context.WatchName("name"); }},
+      {"Mailboxes", [&] { (void)context.Mailboxes(); }},
+      {"Become", [&] { self.Become(self.opened); }},
+      {"Fail", [&] { (void)self.Fail(absl::InternalError("outside")); }},
+  };
+  for (const auto& [name, call] : calls) {
+    EXPECT_DEATH(call(), R"(context\(\) of <.*> is used outside its turn)") << name;
+  }
+}
+
+TEST_F(OwnerTurnTest, SoIsTheEndOfALeaseOrAMonitorHandle) {
+  std::optional<Lease> lease;
+  std::optional<MonitorHandle> watch;
+  const Ref<Script> owner = system().Spawn<Script>();
+  Do(owner, [&](Script& self) {
+    lease = self.context().Close(self.note);
+    watch = self.context().Monitor(outside_pid(), [](const Down&) {});
+  });
+  system().RunUntilIdle();
+  EXPECT_DEATH(lease.reset(), "a Lease of <.*> ends outside its turn");
+  EXPECT_DEATH(watch.reset(), "a MonitorHandle of <.*> ends outside its turn");
+  EXPECT_DEATH(lease->End(), "a Lease of <.*> ends outside its turn");
+  EXPECT_DEATH(*watch = MonitorHandle(), "a MonitorHandle of <.*> ends outside its turn");
+  Do(system().Spawn<Script>(),
+     [&](Script& /*other*/) { EXPECT_DEATH(lease.reset(), "a Lease of <.*> ends outside its turn"); });
+  system().RunUntilIdle();
+  // What outlives its actor is nobody's.
+  system().Kill(owner.pid());
+  system().RunUntilIdle();
+  lease.reset();
+  watch.reset();
 }
 
 TEST_F(OwnerTurnTest, SoIsOneInTheTurnOfAnotherActor) {

@@ -1,0 +1,190 @@
+// Messages that throw, as they are moved, copied or measured.
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/estate.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/block_pool.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/tests/actors/script.h"
+
+#if defined(__cpp_exceptions)
+namespace understudy {
+namespace {
+
+class SendThrowsTest : public ActorTest {};
+
+// Its copy throws, or its size does.
+struct Brittle {
+  enum class Breaks { kNever, kCopied, kMeasured };
+  explicit Brittle(Breaks how) : breaks(how) {}
+  Brittle(const Brittle& other) : breaks(other.breaks) {
+    if (breaks == Breaks::kCopied) throw std::runtime_error("copy");
+  }
+  Brittle(Brittle&&) = default;
+  Breaks breaks;
+};
+size_t MessageBytes(const Brittle& brittle) {
+  if (brittle.breaks == Brittle::Breaks::kMeasured) throw std::runtime_error("size");
+  return 1;
+}
+
+// Each has one place.
+class Narrow final : public Actor {
+ public:
+  Mailbox<"plain", Brittle> plain{this, {.capacity_messages = 1}};
+  Mailbox<"timed", Brittle> timed{this, {.capacity_messages = 1, .time_to_live = absl::Hours(1)}};
+  Mailbox<"sized", Brittle> sized{this, {.capacity_messages = 1, .capacity_bytes = 1}};
+  Next Start() override { return idle_; }
+
+ private:
+  Behavior idle_{"idle", On(plain, [] {}), On(timed, [] {}), On(sized, [] {})};
+};
+
+TEST_F(SendThrowsTest, ASendThatThrowsTakesNoPlace) {
+  // semantics 1.6
+  using Breaks = Brittle::Breaks;
+  Ref<Narrow> narrow = system().Spawn<Narrow>();
+  system().RunUntilIdle();
+  const auto send = [narrow] {
+    for (const auto mailbox : {narrow[&Narrow::plain], narrow[&Narrow::timed], narrow[&Narrow::sized]}) {
+      const Brittle uncopied(Breaks::kCopied);
+      for (int i = 0; i < 3; ++i) EXPECT_THROW((void)mailbox.Send(uncopied), std::runtime_error);
+      EXPECT_TRUE(mailbox.Send(Brittle(Breaks::kNever)).ok()) << mailbox;
+    }
+  };
+  send();
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().accepted, 3);
+  Do(system().Spawn<Script>(), [&send](Script&) { send(); });
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().accepted, 7) << "Script's step too";
+  EXPECT_THROW((void)narrow[&Narrow::sized].Send(Brittle(Breaks::kMeasured)), std::runtime_error);
+  EXPECT_TRUE(narrow[&Narrow::sized].Send(Brittle(Breaks::kNever)).ok());
+  system().RunUntilIdle();
+}
+
+TEST_F(SendThrowsTest, AnEarlySendThatThrowsTakesNoPlace) {
+  Ref<Narrow> narrow = system().Spawn<Narrow>();
+  const Brittle uncopied(Brittle::Breaks::kCopied);
+  EXPECT_THROW((void)narrow[&Narrow::plain].Send(uncopied), std::runtime_error);
+  EXPECT_EQ(Ledger().waiting, 0) << "nothing is held";
+  system().RunUntilIdle();
+}
+
+// Its move throws when it is to.
+struct Fragile {
+  explicit Fragile(bool it_breaks) : breaks(it_breaks) {}
+  Fragile(Fragile&& other) : breaks(other.breaks) {  // NOLINT(performance-noexcept-move-constructor)
+    if (breaks) throw std::runtime_error("move");
+  }
+  bool breaks;
+};
+
+class Glass final : public Actor {
+ public:
+  Mailbox<"plain", Fragile> plain{this, {.capacity_messages = 1}};
+  Mailbox<"timed", Fragile> timed{this, {.capacity_messages = 1, .time_to_live = absl::Hours(1)}};
+  Next Start() override { return idle_; }
+
+ private:
+  Behavior idle_{"idle", On(plain, [] {}), On(timed, [] {})};
+};
+
+TEST_F(SendThrowsTest, ASendWhoseMoveThrowsTakesNoPlaceAndLeaksNothing) {
+  Ref<Glass> shelf = system().Spawn<Glass>();
+  const auto next_block = [] {
+    void* const block = internal::AllocateBlock(1);
+    internal::FreeBlock(block, 1);
+    return block;
+  };
+  for (const bool is_early : {true, false}) {
+    if (!is_early) system().RunUntilIdle();
+    for (const auto mailbox : {shelf[&Glass::plain], shelf[&Glass::timed]}) {
+      void* const before = next_block();
+      for (int i = 0; i < 3; ++i) EXPECT_THROW((void)mailbox.Send(Fragile(true)), std::runtime_error);
+      if (internal::kPoolsBlocks) {
+        EXPECT_EQ(next_block(), before) << "each block came back";
+      }
+      EXPECT_TRUE(mailbox.Send(Fragile(false)).ok()) << mailbox;
+    }
+  }
+  system().RunUntilIdle();
+}
+
+// On the sender's thread, while the mailboxes are not known.
+TEST_F(SendThrowsTest, AnEarlySendWhoseSizeThrowsTakesNoPlace) {
+  Ref<Narrow> narrow = system().Spawn<Narrow>();
+  EXPECT_THROW((void)narrow[&Narrow::sized].Send(Brittle(Brittle::Breaks::kMeasured)), std::runtime_error);
+  EXPECT_TRUE(narrow[&Narrow::sized].Send(Brittle(Brittle::Breaks::kNever)).ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+}
+
+// Measures what it passes on.
+class Weighing final : public Actor {
+ public:
+  Mailbox<"in", int> in{this};
+  Mailbox<"sized", Brittle> sized{this, {.capacity_messages = 1, .capacity_bytes = 1}};
+  Next Start() override { return weighing_; }
+
+ private:
+  void In(int /*n*/) { context().PassOn(sized, Brittle(Brittle::Breaks::kMeasured)); }
+  Behavior weighing_{"weighing", On(in, &Weighing::In), On(sized, [] {})};
+};
+
+TEST_F(SendThrowsTest, AMessageThatIsPassedOnAndWhoseSizeThrowsFailsItsActor) {
+  Ref<Weighing> weighing = system().Spawn<Weighing>();
+  weighing[&Weighing::in].Tell(1);
+  EXPECT_EQ(EndOf(weighing.pid()).kind(), ExitReason::Kind::kException);
+  EXPECT_EQ(Ledger().of(Fate::kFailed), 1);
+}
+
+// What waits for it is kept.
+class Keeping final : public Actor {
+ public:
+  Mailbox<"kept", Brittle> kept;
+  explicit Keeping(size_t capacity_bytes)
+      : kept(this, {.capacity_bytes = capacity_bytes, .on_restart = OnRestart::kKeep}) {}
+  Next Start() override {
+    return Behavior("keeping", After(absl::Hours(1), [] {}));
+  }
+};
+
+TEST_F(SendThrowsTest, AMessageInAnEstateWhoseSizeThrowsFailsTheSuccessor) {
+  std::vector<Down> downs;
+  const Ref<Script> parent = system().Spawn<Script>();
+  const auto spawn = [&](size_t capacity_bytes, Estate estate) {
+    Ref<Keeping> keeping;
+    Do(parent, [&](Script& self) {
+      self.context().TrapExits([](const ExitEvent&) {});
+      keeping = self.context().Spawn<Keeping>(
+          SpawnOptions().OnDown([&](Down down) { downs.push_back(std::move(down)); }).WithEstate(std::move(estate)),
+          capacity_bytes);
+    });
+    system().RunUntilIdle();
+    return keeping;
+  };
+  const Ref<Keeping> first = spawn(SIZE_MAX, Estate());
+  for (const auto breaks : {Brittle::Breaks::kMeasured, Brittle::Breaks::kNever}) {
+    EXPECT_TRUE(first[&Keeping::kept].Send(Brittle(breaks)).ok()) << "nobody measures it";
+  }
+  system().Kill(first.pid());
+  system().RunUntilIdle();
+  ASSERT_EQ(downs.size(), 1U);
+  EXPECT_EQ(downs[0].estate.size(), 2U);
+  spawn(1000, std::move(downs[0].estate));
+  ASSERT_EQ(downs.size(), 2U);
+  EXPECT_EQ(downs[1].reason.kind(), ExitReason::Kind::kException);
+  EXPECT_EQ(downs[1].estate.size(), 1U) << "the other is not lost";
+}
+
+}  // namespace
+}  // namespace understudy
+#endif
