@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/tests/actors/crash_by.h"
 
 namespace understudy {
 namespace {
@@ -35,6 +36,7 @@ class Counter : public Actor {
 
  private:
   absl::Status Add(int n) {
+    if (n < -1) return Fail(absl::DataLossError("gone"));
     if (n < 0) return absl::InvalidArgumentError("negative");
     sum_ += n;
     return absl::OkStatus();
@@ -52,7 +54,7 @@ class Counter : public Actor {
     if (n < 0) return Fail(absl::DataLossError("gone"));
     return Total{n};
   }
-  void Crash(const std::string& what) { throw std::runtime_error(what); }
+  void Crash(const std::string& what) { CrashBy(context(), std::runtime_error(what)); }
 
   int sum_ = 0;
   std::vector<Replier<Total>> held_;
@@ -143,7 +145,7 @@ TEST(ActorTest, LedgerBalances) {
     Ref<Counter> counter = system.Spawn<Counter>();
     counter[&Counter::add].Tell(1);
     counter[&Counter::add].Tell(-1);
-    counter[&Counter::crash].Tell("x");
+    counter[&Counter::add].Tell(-2);
     counter[&Counter::add].Tell(1);
     system.RunUntilIdle();
     counter[&Counter::add].Tell(1);

@@ -94,7 +94,9 @@ class Slots final : public Actor {
 
  private:
   bool HasFree() const {
+#if defined(__cpp_exceptions)
     if (is_broken_) throw std::runtime_error("guard");
+#endif
     return free_ > 0;
   }
   void Take(int who) {

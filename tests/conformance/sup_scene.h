@@ -44,6 +44,7 @@
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/tests/actors/crash_by.h"
 
 namespace understudy {
 
@@ -145,7 +146,8 @@ class Player final : public Actor {
       case Part::Start::kFails:
         return absl::UnavailableError("the file is locked");
       case Part::Start::kThrows:
-        throw std::runtime_error("no file");
+        CrashBy(context(), std::runtime_error("no file"));
+        return playing_;
       case Part::Start::kNeverEnds:
         return Next::Starting(playing_);
     }
@@ -154,7 +156,7 @@ class Player final : public Actor {
 
  private:
   void End(const ExitReason& reason) { context().Stop(reason); }
-  void Crash(int) { throw std::logic_error("crashed"); }
+  void Crash(int) { CrashBy(context(), std::logic_error("crashed")); }
   void Asked(const ExitEvent& exit) {
     if (part_->ignores_shutdown) return;
     const ExitReason reason = exit.reason;

@@ -32,6 +32,7 @@
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/tests/actors/crash_by.h"
 #include "understudy/tests/supervision/workers.h"
 
 namespace understudy {
@@ -67,7 +68,7 @@ class JobWorker final : public Actor {
   }
 
  private:
-  void DoCrash(const Crash&) { throw std::logic_error(absl::StrCat(job_.name, " crashed")); }
+  void DoCrash(const Crash&) { CrashBy(context(), std::logic_error(absl::StrCat(job_.name, " crashed"))); }
   void DoEnd(const End& request) { context().Stop(request.reason); }
 
   const Job job_;

@@ -39,6 +39,7 @@
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/tests/actors/crash_by.h"
 #include "understudy/tests/supervision/workers.h"
 
 namespace understudy {
@@ -82,7 +83,8 @@ class Child final : public Actor {
       case Mood::Start::kFails:
         return absl::UnavailableError("not now");
       case Mood::Start::kThrows:
-        throw std::runtime_error("no");
+        CrashBy(context(), std::runtime_error("no"));
+        return being_;
       case Mood::Start::kDeclines:
         return Next::Ignore();
       case Mood::Start::kHangs:

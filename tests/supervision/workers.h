@@ -24,6 +24,7 @@
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/tests/actors/crash_by.h"
 
 namespace understudy {
 
@@ -76,7 +77,7 @@ class Worker final : public Actor {
     if (manner_->ignores_shutdown || manner_->stop_takes > absl::ZeroDuration()) {
       context().TrapExits([](const ExitEvent&) {}, &Worker::Stopping);
     }
-    if (manner_->start_throws) throw std::runtime_error(absl::StrCat(name_, " cannot"));
+    if (manner_->start_throws) CrashBy(context(), std::runtime_error(absl::StrCat(name_, " cannot")));
     if (!manner_->start_fails.ok()) return manner_->start_fails;
     if (manner_->start_declines) return Next::Ignore();
     return manner_->start_hangs ? Next::Starting(working_) : Next(working_);
@@ -86,7 +87,7 @@ class Worker final : public Actor {
   }
 
  private:
-  void DoCrash(const Crash&) { throw std::logic_error(absl::StrCat(name_, " crashed")); }
+  void DoCrash(const Crash&) { CrashBy(context(), std::logic_error(absl::StrCat(name_, " crashed"))); }
   void DoEnd(const End& end_request) { context().Stop(end_request.reason); }
   void DoFinishStart(const FinishStart&) { context().FinishStart(); }
   void Stopping(const ExitEvent& exit) {
