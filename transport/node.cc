@@ -95,7 +95,7 @@ class Node::Parts {
   absl::Status JoinParent();
   void OnPeer(const PeerEvent& event);
   void OnParentGone();
-  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream);
+  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, NodeCore::OnStreamOver on_over = nullptr);
   bool ShutDownSystem(absl::Duration within);
   void Leave();
 
@@ -142,11 +142,12 @@ absl::Status Node::Parts::Start() {
     dialer = std::make_unique<internal::ParentDialer>(invitation_->descriptor, std::move(dialer));
   }
   dialer_ = std::move(dialer);
-  processes_ = std::make_unique<internal::ProcessSpawner>(
-      internal::ProcessHost{.node = name(),
-                            .accept = [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); },
-                            .expect = [this](absl::string_view node) { return core_->SetPeer(node, ""); },
-                            .forget = [this](absl::string_view node) { core_->ForgetPeer(node); }});
+  processes_ = std::make_unique<internal::ProcessSpawner>(internal::ProcessHost{
+      .node = name(),
+      .accept = [this](std::unique_ptr<FrameStream> stream,
+                       NodeCore::OnStreamOver on_over) { return Accept(std::move(stream), std::move(on_over)); },
+      .expect = [this](absl::string_view node) { return core_->SetPeer(node, ""); },
+      .forget = [this](absl::string_view node) { core_->ForgetPeer(node); }});
   spawner_ = std::make_unique<internal::NodeSpawner>(
       [this](const ProcessChild& child) { return processes_->ForProcess(child); },
       [this](Pid asker) { return MayStartActors(asker); });
@@ -246,9 +247,9 @@ absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view addr
   return core_->SetPeer(node, address);
 }
 
-FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream) {
+FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, NodeCore::OnStreamOver on_over) {
   if (!accepting_.load(std::memory_order_acquire)) return nullptr;
-  return core_->Accept(std::move(stream));
+  return core_->Accept(std::move(stream), std::move(on_over));
 }
 
 void Node::Parts::OnPeer(const PeerEvent& event) {

@@ -186,7 +186,7 @@ std::shared_ptr<NodeCore::Link> NodeCore::NewLink() {
   return link;
 }
 
-FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream) {
+FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, OnStreamOver on_over) {
   std::shared_ptr<Link> link;
   {
     absl::MutexLock lock(&mu_);
@@ -196,6 +196,7 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream) {
     }
     link = NewLink();
     link->stream = std::move(stream);
+    link->on_over = std::move(on_over);
     link->Open();
     const MonotonicTime deadline = options_.clock->Now() + options_.times.handshake_timeout;
     strangers_[link->number] = deadline;
@@ -262,6 +263,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Statu
       peer->session.OnStreamClosed(link->stream_of_peer, why, options_.clock->Now());
       CarryOut(*peer);
     }
+    if (link->on_over != nullptr) deliveries_.push_back(StreamOver{std::exchange(link->on_over, nullptr), why});
   }
   FinishEvent();
 }

@@ -122,8 +122,11 @@ class NodeCore final : public Router, public NamePublisher {
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
   // Dials it no more, and keeps no place for it. A live session stays.
   void ForgetPeer(absl::string_view node);
-  // For GrpcListener and the like: another node opened a stream.
-  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream);
+  // For GrpcListener and the like: another node opened a stream. If it is taken
+  // (not null), `on_over` is called, as on_peer is, when the stream has closed and
+  // all that arrived by it has been delivered, unless the core is gone.
+  using OnStreamOver = std::function<void(const absl::Status& why)>;
+  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, OnStreamOver on_over = nullptr);
 
   // Ends every session when what it accepted is acknowledged, at the latest
   // after SessionTimes::leave_timeout; accepts no stream and no send any more.
@@ -179,8 +182,12 @@ class NodeCore final : public Router, public NamePublisher {
     uint64_t epoch;
     internal::Message message;
   };
+  struct StreamOver {
+    OnStreamOver told;
+    absl::Status why;
+  };
   // What must be told to the system, without mu_.
-  using Delivery = std::variant<MessageDelivery, Signal, NameTable::Change, PeerEvent>;
+  using Delivery = std::variant<MessageDelivery, Signal, NameTable::Change, PeerEvent, StreamOver>;
 
   // node_core.cc: streams and sessions.
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -224,6 +231,7 @@ class NodeCore final : public Router, public NamePublisher {
   void Carry(Signal signal);
   void Carry(const NameTable::Change& change);
   void Carry(const PeerEvent& event);
+  static void Carry(const StreamOver& over) { over.told(over.why); }
 
   // node_core_routing.cc: what actors send.
   // The peer of that pid, when a session with its incarnation is live; else

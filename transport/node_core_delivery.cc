@@ -140,7 +140,7 @@ void NodeCore::Deliver() {
       delivery = std::move(deliveries_.front());
       deliveries_.pop_front();
     }
-    std::visit([this](auto&& what) { Carry(std::forward<decltype(what)>(what)); }, *std::move(delivery));
+    std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, *std::move(delivery));
   }
 }
 

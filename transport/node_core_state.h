@@ -78,6 +78,7 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
   // one that its session has closed.
   Peer* peer = nullptr;
   uint64_t stream_of_peer = 0;
+  OnStreamOver on_over;  // of an accepted one; may be null
 
   // Touched only by whoever works on streams.
   std::unique_ptr<FrameStream> stream;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/process_actors.h"
+#include "understudy/transport/process_birth.h"
 #include "understudy/transport/ref_proto.h"
 #include "understudy/transport/unix_socket.h"
 
@@ -64,6 +66,10 @@ class StandInAddress {
     // It may be ending just now: then it needs to know no more.
     RefOfMailbox(mailbox, stand_in_)[mailbox].Send(std::move(message)).IgnoreError();
   }
+  // The child has a stream. True for the first. What it says by it, and then that
+  // it has ended, is seen after this.
+  bool TakeStream() { return !has_stream_.exchange(true, std::memory_order_acq_rel); }
+  bool has_stream() const { return has_stream_.load(std::memory_order_acquire); }
 
  private:
   template <class A, class MailboxOfA>
@@ -73,40 +79,10 @@ class StandInAddress {
 
   absl::Mutex mu_;
   Pid stand_in_ ABSL_GUARDED_BY(mu_);
+  std::atomic<bool> has_stream_{false};
 };
 
-// Passes a stream's events on, and tells of its end. Destroys itself after it.
-class WatchedEvents final : public FrameStream::Events {
- public:
-  explicit WatchedEvents(std::function<void(absl::Status)> on_closed) : on_closed_(std::move(on_closed)) {}
-  void SetInner(FrameStream::Events* inner) { inner_ = inner; }
-
-  void OnFrame(std::string frame) override { inner_->OnFrame(std::move(frame)); }
-  void OnWritten() override { inner_->OnWritten(); }
-  void OnClosed(absl::Status why) override {
-    inner_->OnClosed(why);
-    on_closed_(std::move(why));
-    delete this;
-  }
-
- private:
-  const std::function<void(absl::Status)> on_closed_;
-  FrameStream::Events* inner_ = nullptr;
-};
-
-// Accepts one stream, the child's.
-AcceptStream AcceptOnce(AcceptStream accept, std::function<void(absl::Status)> on_closed) {
-  return [accept = std::move(accept), on_closed = std::move(on_closed),
-          accepted = false](std::unique_ptr<FrameStream> stream) mutable -> FrameStream::Events* {
-    if (std::exchange(accepted, true)) return nullptr;
-    auto watched = std::make_unique<WatchedEvents>(on_closed);
-    FrameStream::Events* const inner = accept(std::move(stream));
-    if (inner == nullptr) return nullptr;
-    watched->SetInner(inner);
-    return watched.release();
-  };
-}
-
+// Accepts one stream, the child's, and tells the stand-in of its end.
 class ProcessStandIn final : public ProcessParentActor {
  public:
   ProcessStandIn(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory)
@@ -150,8 +126,17 @@ class ProcessStandIn final : public ProcessParentActor {
   void PeerChanged(const proto::PeerAddress& peer) {
     if (process_child_.has_value()) process_child_->meet_peer().Tell(peer);
   }
-  void Ended(const ProcessEnded& end) { context().Stop(end.reason); }
+  AcceptStream AcceptOnce();
+  void Ended(const ProcessEnded& end);
+  void StartedThere(const proto::ProcessStarted&) {
+    context().FinishStart();
+    if (birth_.Started()) context().Stop(birth_.reason());
+  }
   void Gone(const StreamGone& gone) {
+    if (birth_.StreamOver()) {
+      context().Stop(birth_.reason());
+      return;
+    }
     if (stopping_ || leaving_) return;  // it is ending, as it should
     // The end of a process shows here first: its wait status is on the way.
     why_gone_ = std::string(gone.why.message());
@@ -201,13 +186,14 @@ class ProcessStandIn final : public ProcessParentActor {
   std::unique_ptr<GrpcListener> listener_;  // of the child's stream only
   std::unique_ptr<OsProcess> process_;
   absl::optional<ProcessChildRef> process_child_;  // once attached
+  ProcessBirth birth_;
   bool stopping_ = false;
   bool leaving_ = false;
   std::string why_gone_;
 
   Behavior running_{"running",
                     On(attached, &ProcessStandIn::Attached),
-                    On(started, [this](const proto::ProcessStarted&) { context().FinishStart(); }),
+                    On(started, &ProcessStandIn::StartedThere),
                     On(leaving, &ProcessStandIn::Leaving),
                     On(ended_, &ProcessStandIn::Ended),
                     On(gone_, &ProcessStandIn::Gone),
@@ -226,10 +212,7 @@ absl::Status ProcessStandIn::StartProcess() {
   absl::StatusOr<std::pair<int, int>> ends = SocketPair();
   if (!ends.ok()) return ends.status();
   const auto [ours, theirs] = *ends;
-  absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
-      GrpcListener::WithoutAddress(AcceptOnce(host_.accept, [address = address_](absl::Status why) {
-        address->Send(&ProcessStandIn::gone_, StreamGone{std::move(why)});
-      }));
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::WithoutAddress(AcceptOnce());
   absl::Status status = listener.status();
   if (status.ok()) {
     listener_ = *std::move(listener);
@@ -257,6 +240,24 @@ absl::Status ProcessStandIn::StartProcess() {
   // The child's copy is now the only one: its end is our end of file.
   close(theirs);
   return status;
+}
+
+AcceptStream ProcessStandIn::AcceptOnce() {
+  return [accept = host_.accept, address = address_](std::unique_ptr<FrameStream> stream) -> FrameStream::Events* {
+    if (!address->TakeStream()) return nullptr;
+    return accept(std::move(stream),
+                  [address](const absl::Status& why) { address->Send(&ProcessStandIn::gone_, StreamGone{why}); });
+  };
+}
+
+// What it said last may be on its way; but somebody else may keep its stream open.
+void ProcessStandIn::Ended(const ProcessEnded& end) {
+  const bool is_told = birth_.Ended(end.reason, address_->has_stream()) ||
+                       !context()
+                            .StartTimer("end", limits::kProcessEndsWithin,
+                                        [this](const TimerEvent&) { context().Stop(birth_.reason()); })
+                            .ok();
+  if (is_told) context().Stop(birth_.reason());
 }
 
 void ProcessStandIn::Attached(const proto::ProcessAttached& message) {

@@ -34,6 +34,7 @@
 #include "understudy/actors/spawner.h"
 #include "understudy/proto/process.pb.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
 
 namespace understudy::internal {
 
@@ -68,8 +69,9 @@ class ProcessDirectory {
 
 // What the spawner needs of the parent's node. Any thread.
 struct ProcessHost {
-  std::string node;     // its name
-  AcceptStream accept;  // takes the children's streams
+  std::string node;  // its name
+  // Takes the children's streams; see NodeCore::Accept.
+  std::function<FrameStream::Events*(std::unique_ptr<FrameStream>, NodeCore::OnStreamOver)> accept;
   // Keeps a place for the node of a process that is to be started, or says why
   // there is none.
   std::function<absl::Status(absl::string_view node)> expect;

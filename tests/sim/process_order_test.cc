@@ -1,0 +1,120 @@
+// A process says that it is started over its stream, and its wait status comes
+// by another way: whichever is first, a process that said so has been started.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/ref.h"
+#include "understudy/tests/transport/puppet.h"
+#include "understudy/tests/transport/puppet.pb.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/process_birth.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+
+namespace understudy {
+namespace {
+
+// Stands in for the node "child".
+class StandIn final : public Actor {
+ public:
+  struct Over {};
+  struct WaitStatus {};
+
+  StandIn(std::shared_ptr<Diary> diary, bool* has_stream) : diary_(std::move(diary)), has_stream_(has_stream) {}
+
+  Mailbox<"puppet/note", testing::Note> note{this};
+  Mailbox<"over", Over> over{this};
+  Mailbox<"wait status", WaitStatus> wait_status{this};
+
+  Next Start() override { return standing_; }
+
+ private:
+  void Tell(const char* what, bool has_ended) {
+    diary_->push_back(what);
+    if (!has_ended) return;
+    diary_->push_back("end");
+    context().Stop();
+  }
+  void Started(const testing::Note&) { Tell("started", birth_.Started()); }
+  void StreamIsOver(const Over&) { Tell("over", birth_.StreamOver()); }
+  void Ended(const WaitStatus&) { Tell("wait status", birth_.Ended(ExitReason::OsExit(1), *has_stream_)); }
+
+  const std::shared_ptr<Diary> diary_;
+  bool* const has_stream_;
+  internal::ProcessBirth birth_;
+  Behavior standing_{"standing in", On(note, &StandIn::Started), On(over, &StandIn::StreamIsOver),
+                     On(wait_status, &StandIn::Ended)};
+};
+
+// The child tells that it is started, and ends; its wait status comes when it likes.
+std::string EndOfAChild(uint64_t seed) {
+  Random random(seed);
+  const auto diary = std::make_shared<Diary>();
+  bool has_stream = false;
+  Ref<StandIn> stand_in;
+  SimulatedCluster cluster({.seed = seed, .nodes = {"house", "child"}});
+  EXPECT_TRUE(cluster.core("house").SetPeer("child", "").ok());  // it is left to dial us
+  cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream) {
+    has_stream = true;
+    return cluster.core("house").Accept(std::move(stream), [&](const absl::Status&) {
+      // It may have ended already.
+      stand_in[&StandIn::over].Send({}).IgnoreError();
+    });
+  });
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.IsJoined(); }, absl::Seconds(5)));
+  SpawnOptions options;
+  options.published_as = "stand-in";
+  stand_in = cluster.system("house").Spawn<StandIn>(std::move(options), diary, &has_stream);
+  EXPECT_TRUE(
+      cluster.RunUntil([&] { return cluster.system("child").WhereIs("stand-in").has_value(); }, absl::Seconds(5)));
+  const Pid known = cluster.system("child").WhereIs("stand-in").value_or(Pid());
+  Ref<StandIn>(known)[&StandIn::note].Tell(testing::Note());
+  const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };
+  // What it wrote may still be under way when it has ended: the stream closes later.
+  const MonotonicTime now = cluster.executor().clock().Now();
+  cluster.executor().RunAt(now + soon(), [&] { cluster.Crash("child"); });
+  cluster.executor().RunAt(now + soon(), [&] { stand_in[&StandIn::wait_status].Send({}).IgnoreError(); });
+  cluster.RunFor(absl::Seconds(1));
+  std::string told;
+  for (const std::string& line : *diary) told += (told.empty() ? "" : ", ") + line;
+  return told;
+}
+
+TEST(ProcessOrder, WhicheverIsFirstAProcessThatSaidThatItIsStartedHasBeen) {
+  int both_ways[2] = {0, 0};
+  int never_said = 0;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    const std::string told = EndOfAChild(seed);
+    if (told == "wait status, started, end") {
+      ++both_ways[0];
+    } else if (told == "started, wait status, end" || told == "started, over, wait status, end") {
+      ++both_ways[1];
+    } else {  // what it said was lost with its stream
+      EXPECT_TRUE(told == "wait status, over, end" || told == "over, wait status, end")
+          << "seed " << seed << ": " << told;
+      ++never_said;
+    }
+  }
+  EXPECT_GT(both_ways[0], 10);
+  EXPECT_GT(both_ways[1], 10);
+  EXPECT_GT(never_said, 10);
+}
+
+TEST(ProcessOrder, WithoutAStreamNobodyWaits) {
+  internal::ProcessBirth birth;
+  EXPECT_TRUE(birth.Ended(ExitReason::OsExit(3), /*has_stream=*/false));
+  EXPECT_EQ(birth.reason().ToString(), ExitReason::OsExit(3).ToString());
+}
+
+}  // namespace
+}  // namespace understudy
