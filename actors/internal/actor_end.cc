@@ -116,7 +116,7 @@ void ActorCore::DropHandlers() {
       for (Answer& answer : asks()->TakeAnswers()) LetGo(std::move(answer.payload));
     }
   }
-  Sweep();
+  if (has_remains()) Sweep();
 }
 
 void ActorCore::LeaveRegistry() {
