@@ -172,7 +172,7 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(mailbox)));
   }
   Envelope* block = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false);
-  MakeBrittleValue(block, type, value, Handing::kMove);
+  MoveBrittleValue(block, type, value);
   system.room_waiters().Add(
       *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = mailbox, .payload = Payload(block)});
   return true;

@@ -62,6 +62,12 @@ absl::Status NoMailboxError(const OutboundMessage& message) {
                    message.ask != 0 ? "calls with " : "", is_wire ? "messages of other nodes" : message.type->name()));
 }
 
+// Its value could not be made.
+void Discard(Envelope* envelope) {
+  envelope->clear(Envelope::kHasValue);
+  Envelope::Delete(envelope);
+}
+
 // An envelope with the message in it.
 Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part) {
   Envelope* envelope = Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part);
@@ -71,10 +77,10 @@ Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_pa
     envelope->call().ask = message.ask;
     envelope->call().deadline = message.deadline;
   }
-  if (ABSL_PREDICT_TRUE(message.type->moves_safely)) {
-    MakeValue(envelope, *message.type, message.value, handing);
+  if (ABSL_PREDICT_FALSE(handing == Handing::kMove && !message.type->moves_safely)) {
+    MoveBrittleValue(envelope, *message.type, const_cast<void*>(message.value));
   } else {
-    MakeBrittleValue(envelope, *message.type, message.value, handing);
+    MakeValue(envelope, *message.type, message.value, handing);
   }
   return envelope;
 }
@@ -84,17 +90,16 @@ uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(me
 
 }  // namespace
 
-void MakeBrittleValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing) {
-  OnThrow discard([envelope] {
-    envelope->clear(Envelope::kHasValue);
-    Envelope::Delete(envelope);
-  });
-  if (handing == Handing::kMove) {
-    type.move(envelope->value(), const_cast<void*>(value));
-  } else {
-    type.copy(envelope->value(), value);
-  }
+void CopyValue(Envelope* envelope, const MessageType& type, const void* value) {
+  OnThrow discard([envelope] { Discard(envelope); });
+  type.copy(envelope->value(), value);
+  discard.Done();
+}
+
+void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) {
   envelope->SetMade();
+  OnThrow discard([envelope] { Discard(envelope); });
+  type.move(envelope->value(), value);
   discard.Done();
 }
 

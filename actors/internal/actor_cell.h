@@ -313,16 +313,18 @@ class alignas(64) ActorCell {
 };
 static_assert(sizeof(ActorCell) == 192);
 
-// The sender's message into the envelope made for it, which is freed when that throws. Not inline: a send that does not
-// throw would pay for what that needs.
-void MakeBrittleValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing);
-// The same, of a type that moves safely.
+// A copy of the sender's message into the envelope made for it, which is freed when the copy throws. Not inline: a send
+// that moves would pay for what that needs.
+void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
+// The same by a move that may throw.
+void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
+// The sender's message, of a type that moves safely, moved or copied.
 inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing) {
   envelope->SetMade();
   if (handing == Handing::kMove) {
     type.move(envelope->value(), const_cast<void*>(value));
   } else {
-    MakeBrittleValue(envelope, type, value, handing);
+    CopyValue(envelope, type, value);
   }
 }
 

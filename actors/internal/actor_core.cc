@@ -191,7 +191,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
     }
     if (!is_simple) {
       open = OpenMask();  // a guard may throw, or not return
-      if (ends()) return false;
+      if (ABSL_PREDICT_FALSE(ends() || has_remains())) {
+        if (ends()) return false;
+        continue;
+      }
     }
     if (PublishRoom(turn) && cell().TryIdle(open)) return true;
     drains = true;
@@ -255,7 +258,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     }
   }
-  LetGo(envelope);
+  Envelope::Delete(envelope);  // nothing of users is left in it
 }
 
 // It was sent to an earlier life of the cell, by somebody who was slow.

@@ -44,7 +44,6 @@ void ActorCore::End() {
   });
   if (!is_fenced()) {
     DropHandlers();
-    Sweep();
   }
   if (!is_fenced()) {
     std::unique_ptr<Actor> object = std::move(actor_);
@@ -57,7 +56,7 @@ void ActorCore::End() {
   // Before others can be told; this turn is its last.
   system().executor().EndOwnThread(own_thread());
   EndLife(reason);
-  Sweep();
+  DropHandlers();  // that its destructor has made, and what waited
   Free();
 }
 
@@ -102,19 +101,22 @@ void ActorCore::DropActivations(const ExitReason& reason) {
 // it may be a Replier or a MonitorHandle, which come back here.
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
-  if (rare_ == nullptr) return;
-  rare_->stack.clear();
-  rare_->receives.clear();
-  rare_->exit_handler = nullptr;
-  rare_->parent_exit_handler = nullptr;
-  rare_->stop_handler = nullptr;
-  (void)std::exchange(rare_->events, {});
-  (void)std::exchange(rare_->timers, {});
-  (void)std::exchange(rare_->monitor_handlers, {});
-  for (auto& [id, child] : rare_->children) child.outcome = child.down = nullptr;
-  for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
-  if (asks() == nullptr) return;
-  for (Answer& answer : asks()->TakeAnswers()) LetGo(std::move(answer.payload));
+  if (rare_ != nullptr) {
+    rare_->stack.clear();
+    rare_->receives.clear();
+    rare_->exit_handler = nullptr;
+    rare_->parent_exit_handler = nullptr;
+    rare_->stop_handler = nullptr;
+    (void)std::exchange(rare_->events, {});
+    (void)std::exchange(rare_->timers, {});
+    (void)std::exchange(rare_->monitor_handlers, {});
+    for (auto& [id, child] : rare_->children) child.outcome = child.down = nullptr;
+    for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
+    if (asks() != nullptr) {
+      for (Answer& answer : asks()->TakeAnswers()) LetGo(std::move(answer.payload));
+    }
+  }
+  if (has_remains()) Sweep();
 }
 
 void ActorCore::LeaveRegistry() {
@@ -297,9 +299,8 @@ void ActorCore::FinishFenced() {
     while (!rare_->activations.empty()) rare_->activations.pop_back();
   });
   DropHandlers();
-  Sweep();
   InUserCode([&] { actor_ = nullptr; });
-  Sweep();
+  DropHandlers();
   core.CountFenced(-1);
   Free();
 }

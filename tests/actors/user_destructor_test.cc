@@ -263,5 +263,28 @@ TEST(UserDestructorAtTheEndTest, OfWhatWaitsHoldsUpNobodyWhoIsTold) {
   EXPECT_EQ(held, 1);
 }
 
+// Makes a handler when it is destroyed.
+class MakesAtTheEnd final : public Actor {
+ public:
+  explicit MakesAtTheEnd(std::shared_ptr<int> captured) : captured_(std::move(captured)) {}
+  ~MakesAtTheEnd() override {
+    (void)context().StartTimer("t", absl::Hours(1), [captured = std::move(captured_)] {});
+  }
+  Next Start() override { return Next::Ignore(); }
+
+ private:
+  std::shared_ptr<int> captured_;
+};
+
+TEST(UserDestructorAtTheEndTest, AHandlerThatTheObjectMakesInItsOwnIsDestroyedToo) {
+  TestSystem system;
+  auto captured = std::make_shared<int>(1);
+  const std::weak_ptr<int> is_there = captured;
+  system.Spawn<MakesAtTheEnd>(std::move(captured));
+  system.RunUntilIdle();
+  EXPECT_EQ(system.live_actors(), 0);
+  EXPECT_TRUE(is_there.expired());
+}
+
 }  // namespace
 }  // namespace understudy
