@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -412,6 +413,11 @@ TEST_F(AskTest, ManyAsksInARowLeaveNothingBehind) {
     system().Advance(absl::Milliseconds(1));
   }
   EXPECT_THAT(notes_, ElementsAre("0"));
+}
+
+TEST_F(AskTest, APendingIsTriviallyDestructible) {
+  static_assert(std::is_trivially_destructible_v<Pending<int>> && std::is_trivially_copyable_v<Pending<int>>);
+  static_assert(std::is_trivially_destructible_v<Pending<void>>);
 }
 
 using AskDeathTest = AskTest;

@@ -23,6 +23,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
+#include "understudy/tests/actors/script.h"
 #include "understudy/tests/supervision/workers.h"
 
 namespace understudy {
@@ -367,6 +368,30 @@ TEST_P(SupervisorTest, AnswersWhileAChildStarts) {
   system_.RunUntilIdle();
   EXPECT_EQ(StatesOf(root), "a running, b running, c running");
   EXPECT_TRUE(life_->has_started());
+}
+
+TEST_P(SupervisorTest, AnswersEveryRequestAtOnceWhileOneChildStartsAndAnotherStops) {
+  ManOf("a")->stop_takes = absl::Seconds(4);
+  const SupervisorRef root = Spawn(OneForOne().Child("a", Perm("a")).Child("b", Perm("b")).Child("c", Perm("c")));
+  ManOf("b")->start_hangs = true;
+  CrashChild(root, "b");
+  RunTask(system_.Spawn<Script>(), [root](Script&) -> Task<> {
+    auto terminating = root.terminate_child().Ask({"a"}, absl::Hours(1));
+    const absl::StatusOr<ChildDone> terminated = co_await terminating;
+    EXPECT_TRUE(terminated.ok()) << terminated.status();
+  });
+  system_.RunUntilIdle();
+  const MonotonicTime before = system_.Now();
+  EXPECT_EQ(StatesOf(root), "a stopping, b starting, c running");
+  EXPECT_EQ(system_.Ask(root.count_children(), CountChildren(), kSoon)->specs, 3);
+  EXPECT_EQ(system_.Ask(root.get_child_spec(), GetChildSpec{"b"}, kSoon)->id, "b");
+  EXPECT_TRUE(system_.Ask(root.start_child(), StartChild{Perm("d").Spec("d")}, kSoon).ok());
+  EXPECT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"c"}, kSoon).ok());
+  EXPECT_TRUE(system_.Ask(root.restart_child(), RestartChild{"c"}, kSoon).ok());
+  EXPECT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"d"}, kSoon).ok());
+  EXPECT_TRUE(system_.Ask(root.delete_child(), DeleteChild{"d"}, kSoon).ok());
+  EXPECT_EQ(StatesOf(root), "a stopping, b starting, c running");
+  EXPECT_EQ(system_.Now(), before);
 }
 
 TEST_P(SupervisorTest, ShutdownCancelsItsOwnStart) {

@@ -8,7 +8,11 @@
 //   test_node launcher FIFO     a node whose process child is a holder
 //   test_node crasher FILE N    a process child that crashes N times, from its second start on at once; a file named go
 //                               beside FILE makes the first crash
-//   test_node tree FIFO FIFO    a node with a supervisor of a holder, and of one whose actor never returns
+//   test_node tree FIFO…        a node with a supervisor of a holder, of one whose actor never returns, and of a
+//   branch,
+//                               which has the last three of five FIFOs
+//   test_node branch FIFO…      a process child that keeps a FIFO open and supervises two such process children
+//   test_node slow FIFO         a process child whose stop takes until a byte is written to a FIFO
 //   test_node stuck FIFO        a process child that keeps a FIFO open while its actor never returns
 //   test_node brief             a process child that is started, and ends at once
 //   test_node deaf              a process child that hears neither its parent nor SIGTERM
@@ -118,12 +122,17 @@ int RunRelay(const std::string& other) {
   return (*node)->RunTree(relay);
 }
 
+// Until the process ends.
+bool HoldOpen(const char* fifo) {
+  const int held = open(fifo, O_WRONLY | O_CLOEXEC);
+  return held >= 0 && write(held, "up\n", 3) == 3;
+}
+
 int RunHolder(const char* fifo) {
   ActorSystem system({.name = Node::GivenName("nobody")});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
   if (!node.ok()) return Complain(node.status());
-  const int held = open(fifo, O_WRONLY | O_CLOEXEC);
-  if (held < 0 || write(held, "up\n", 3) != 3) return 72;
+  if (!HoldOpen(fifo)) return 72;
   return (*node)->RunUntilSignal();
 }
 
@@ -182,19 +191,58 @@ int RunStuck(const char* fifo) {
   if (!node.ok()) return Complain(node.status());
   const auto stuck = system.Spawn<Stuck>();
   for (int i = 0; i < 2; ++i) stuck[&Stuck::go].Tell(1);
-  const int held = open(fifo, O_WRONLY | O_CLOEXEC);
-  if (held < 0 || write(held, "up\n", 3) != 3) return 72;
+  if (!HoldOpen(fifo)) return 72;
   return (*node)->RunUntilSignal();
 }
 
-int RunTreeOfTwo(const char* well, const char* stuck) {
+// Their ids are the names of their nodes.
+SupervisorBuilder HolderAndStuck(const std::string& prefix, const char* well, const char* stuck) {
+  return OneForAll()
+      .Child(prefix + "well", PermanentProcess("test_node", {"holder", well}))
+      .Child(prefix + "stuck", PermanentProcess("test_node", {"stuck", stuck}));
+}
+
+int RunTreeOfProcesses(char** fifos) {
   ActorSystem system({.name = "launcher"});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
   if (!node.ok()) return Complain(node.status());
-  const SupervisorRef root = system.Spawn(OneForAll()
-                                              .Child("well", PermanentProcess("test_node", {"holder", well}))
-                                              .Child("stuck", PermanentProcess("test_node", {"stuck", stuck})));
+  const SupervisorRef root =
+      system.Spawn(HolderAndStuck("", fifos[0], fifos[1])
+                       .Child("branch", PermanentProcess("test_node", {"branch", fifos[2], fifos[3], fifos[4]})));
   return (*node)->RunUntilSignal(root.pid());
+}
+
+int RunBranch(char** fifos) {
+  ActorSystem system({.name = Node::GivenName("nobody")});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  if (!node.ok()) return Complain(node.status());
+  if (!HoldOpen(fifos[0])) return 72;
+  return (*node)->RunTree(HolderAndStuck("branch-", fifos[1], fifos[2]));
+}
+
+// Takes its time to stop: until somebody writes to the FIFO.
+class Slow final : public Actor {
+ public:
+  explicit Slow(std::string fifo) : fifo_(std::move(fifo)) {}
+  Next Start() override {
+    context().TrapExits([](const ExitEvent&) {}, &Slow::Stopping);
+    return Behavior("waiting", After(absl::InfiniteDuration(), [] {}));
+  }
+
+ private:
+  void Stopping(const ExitEvent& exit) {
+    const int fifo = open(fifo_.c_str(), O_RDONLY | O_CLOEXEC);  // blocks until there is a writer
+    char byte = 0;
+    if (fifo < 0 || read(fifo, &byte, 1) != 1) _exit(75);
+    context().Stop(exit.reason);
+  }
+  const std::string fifo_;
+};
+int RunSlow(const char* fifo) {
+  ActorSystem system({.name = Node::GivenName("nobody")});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system, {.drain_within = absl::Hours(1)});
+  if (!node.ok()) return Complain(node.status());
+  return (*node)->RunTree(OneForOne().Child("slow", Permanent<Slow>(std::string(fifo)).ShutdownWithoutLimit()));
 }
 
 int RunBrief() {
@@ -252,7 +300,9 @@ int Run(int argc, char** argv) {
   if (mode == "deaf") return RunDeaf();
   if (mode == "crasher" && argc == 4) return RunCrasher(argv[2], std::atoi(argv[3]));
   if (mode == "stuck" && argc == 3) return RunStuck(argv[2]);
-  if (mode == "tree" && argc == 4) return RunTreeOfTwo(argv[2], argv[3]);
+  if (mode == "tree" && argc == 7) return RunTreeOfProcesses(argv + 2);
+  if (mode == "branch" && argc == 5) return RunBranch(argv + 2);
+  if (mode == "slow" && argc == 3) return RunSlow(argv[2]);
   return Complain(absl::InvalidArgumentError(absl::StrCat("no such mode: ", mode)));
 }
 
