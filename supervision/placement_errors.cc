@@ -22,11 +22,13 @@ bool IsDnsLabel(absl::string_view name) {
                      [](unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
 }
 
-std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_template) {
+std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_made_by_class) {
   std::vector<FieldProblem> found;
   if (!child.placement.has_value()) return found;
-  if (is_template) {
-    found.push_back({"placement", "given for a template; the class of its pool makes its children, here"});
+  if (is_made_by_class) {
+    found.push_back({"placement",
+                     "given for a template whose pool has a class, which makes its children, here; a pool "
+                     "that is data makes them by the factory"});
     return found;
   }
   if (child.kind != ChildKind::kWorker) {

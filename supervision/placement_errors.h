@@ -16,8 +16,9 @@ namespace understudy {
 // leading digit).
 bool IsDnsLabel(absl::string_view name);
 
-// Of a child that has a placement; nothing for others. `is_template`: of a pool.
-std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_template);
+// Of a child that has a placement; nothing for others. `is_made_by_class`: it is
+// the template of a pool of a class, which makes its members.
+std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_made_by_class);
 
 }  // namespace understudy
 

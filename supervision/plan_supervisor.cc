@@ -135,8 +135,12 @@ void PlanSupervisor::AddMember(StartMember request, Replier<ChildStarted> replie
 }
 
 void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer) {
-  if (absl::Status refused = spec_->pool == nullptr ? absl::OkStatus() : GivenIdError(id, spec_->pool->child);
-      !refused.ok()) {
+  absl::Status refused = spec_->pool == nullptr ? absl::OkStatus() : GivenIdError(id, spec_->pool->child);
+  if (refused.ok() && start != nullptr && spec_->pool != nullptr && spec_->pool->child.placement.has_value()) {
+    refused = absl::FailedPreconditionError(
+        "a child on another node is made by a factory there, which gets no arguments from here; use start_member");
+  }
+  if (!refused.ok()) {
     std::move(answer)(std::move(refused));
     return;
   }

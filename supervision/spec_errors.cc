@@ -175,7 +175,9 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   FindInFactory(child);
   if (index != SpecError::kTemplate) FindInStart(child);  // the class of a pool makes its children
   FindInProcess(child);
-  for (FieldProblem& problem : FindPlacementProblems(child, index == SpecError::kTemplate)) {
+  const ChildSpec* pool = index == SpecError::kTemplate && path_.size() > 1 ? path_[path_.size() - 2].second : nullptr;
+  const bool is_made_by_class = pool != nullptr && (pool->start != nullptr || pool->factory.has_value());
+  for (FieldProblem& problem : FindPlacementProblems(child, is_made_by_class)) {
     Add(problem.field, std::move(problem.what));
   }
   for (const auto& [place, above] : path_) {

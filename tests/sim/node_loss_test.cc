@@ -217,6 +217,48 @@ TEST_P(NodeLossTest, SpreadChildrenShareTheNodesAndMoveTogether) {
   EXPECT_EQ(house_.LivingOn("worker-2"), 20);
 }
 
+// The same for a pool, of which each member is started by request.
+TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
+  for (const int shards : {1, 3}) {
+    auto pool = std::make_shared<PoolSpec>();
+    pool->child = PermanentRemote(SpreadOver({"worker-1", "worker-2"}), "plain").Spec("job");
+    pool->shards = shards;
+    SupervisorSpec tree{.intensity = 100, .period = absl::Seconds(1), .pool = pool};
+    const SupervisorRef root = house_.Spawn(OneForOne().Child("jobs", Permanent(tree)));
+    const SupervisorRef jobs(house_.PidOf(root, "jobs"));
+    TestSystem& system = house_.cluster().system("house");
+    std::vector<Pid> members;
+    members.reserve(20);
+    for (int i = 0; i < 20; ++i) {
+      const std::string id = i % 2 == 0 ? "" : absl::StrCat("given-", i);
+      const auto started = system.Ask(jobs.start_member(), StartMember{id}, absl::Seconds(5));
+      ASSERT_TRUE(started.ok()) << started.status();
+      members.push_back(started->pid);
+    }
+    const int on_first = house_.LivingOn("worker-1");
+    EXPECT_EQ(on_first + house_.LivingOn("worker-2"), 20);
+    EXPECT_GT(on_first, 3);
+    EXPECT_LT(on_first, 17);
+    // One is addressed as every member is.
+    EXPECT_TRUE(system.Ask(jobs.terminate_child(), TerminateChild{.pid = members[0]}, absl::Seconds(5)).ok());
+    EXPECT_TRUE(system.Ask(jobs.terminate_child(), TerminateChild{"given-1"}, absl::Seconds(5)).ok());
+    house_.AtHome(members[2])[&Worker::crash].Tell(Crash());
+    house_.Run();
+    EXPECT_EQ(house_.LivingOn("worker-1") + house_.LivingOn("worker-2"), 18);
+    house_.cluster().Crash("worker-1");
+    house_.Run(kLost);
+    EXPECT_EQ(house_.LivingOn("worker-2"), 18);
+    house_.ExitRoot();
+    house_.Run(absl::Seconds(4));
+    EXPECT_TRUE(house_.life().has_ended());
+    EXPECT_EQ(house_.LivingOn("worker-2"), 0);
+    house_.cluster().Start("worker-1");
+    house_.Run(kLost);
+    house_.Host("worker-1");
+    house_.Run();
+  }
+}
+
 // More than a channel's window at once.
 TEST(NodeLossMany, ThousandsMoveAndStopAtOnce) {
   constexpr int kMany = static_cast<int>(limits::kChannelWindowMessages) + 200;

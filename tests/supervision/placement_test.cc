@@ -77,12 +77,27 @@ TEST(Placement, OnlyAWorkerOfAFactoryHasOne) {
               ElementsAre(HasSubstr("child 'a': placement: given for a supervisor; only a worker")));
   EXPECT_THAT(ErrorsOf(Permanent<Worker>("a", std::make_shared<Journal>()).ConnectWithin(absl::Seconds(1))),
               ElementsAre(HasSubstr("child 'a': factory: is missing"), HasSubstr("placement.nodes: is empty")));
-  SupervisorSpec pool = PoolTree({});
-  auto changed = std::make_shared<PoolSpec>(*pool.pool);
-  changed->child.placement = OnNode("worker-1");
-  pool.pool = changed;
-  ASSERT_EQ(FindSpecErrors(pool).size(), 1u);
-  EXPECT_THAT(FindSpecErrors(pool)[0].ToString(), HasSubstr("placement: given for a template"));
+}
+
+TEST(Placement, ThatOfAPoolsTemplateIsOfOneThatIsDataAlone) {
+  SupervisorSpec tree = PoolTree({});
+  auto pool = std::make_shared<PoolSpec>(*tree.pool);
+  pool->child.placement = OnNode("worker-1");
+  pool->child.factory = FactoryCall{.name = "encoder"};
+  tree.pool = pool;
+  EXPECT_THAT(FindSpecErrors(tree), IsEmpty());
+  using Workers = Pool<Worker(std::string, std::shared_ptr<Journal>)>;
+  const ChildSpec of_a_class = Permanent<Workers>(PoolOptions()).Spec("workers");
+  ChildSpec holder = of_a_class;
+  holder.subtree = std::make_shared<SupervisorSpec>(tree);
+  const std::vector<SpecError> errors = FindSpecErrors(SupervisorSpec{.children = {holder}});
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].ToString(),
+              HasSubstr("child 'workers' / child 'child': placement: given for a template whose pool has a class"));
+  TestSystem system(1);
+  const Workers::Ref workers = system.Spawn<Workers>(tree);
+  const auto started = system.Ask(workers.start(), {"a", std::make_shared<Journal>()}, absl::Seconds(1));
+  EXPECT_THAT(started.status().message(), HasSubstr("which gets no arguments from here; use start_member"));
 }
 
 TEST(Placement, SpreadingDependsOnTheIdAlone) {
