@@ -145,6 +145,8 @@ Measurement RunBecome(ActorSystem& system, int64_t operations);
 Measurement RunGuardMiss(ActorSystem& system, int64_t operations);
 Measurement RunRestart(ActorSystem& system, int64_t operations);
 Measurement RunRestartLatency(ActorSystem& system, int64_t operations);
+Measurement RunPool(ActorSystem& system, int64_t operations);
+Measurement RunPoolSharded(ActorSystem& system, int64_t operations);
 // Ends by shutting the system down.
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
 

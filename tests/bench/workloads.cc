@@ -2,6 +2,7 @@
 
 #include "absl/strings/string_view.h"
 #include "understudy/actors/limits.h"
+#include "understudy/supervision/limits.h"
 #include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {
@@ -19,6 +20,8 @@ const std::vector<Workload>& Workloads() {
       {"guard_miss", "message", kLargeCapacity, &RunGuardMiss},
       {"restart", "restart", kLargeCapacity, &RunRestart},
       {"restart_latency", "restart", kLargeCapacity, &RunRestartLatency},
+      {"pool", "child", limits::kSupervisorRequestsMax, &RunPool},
+      {"pool_sharded", "child", limits::kSupervisorRequestsMax, &RunPoolSharded},
       {"idle_memory", "actor", limits::kMailboxCapacityMessages, &RunIdleMemory},
   };
   return *workloads;

@@ -20,6 +20,8 @@ WORKLOADS = [
     Workload("guard_miss", "message", 3_000_000, False),
     Workload("restart", "restart", 60_000, False, ("understudy", "erlang")),
     Workload("restart_latency", "restart", 60_000, False, ("understudy", "erlang")),
+    Workload("pool", "child", 240_000, False, ("understudy", "erlang")),
+    Workload("pool_sharded", "child", 240_000, False, ("understudy", "erlang")),
     Workload("idle_memory", "bytes/actor", 1_000_200, True),
 ]
 SYSTEMS = ["understudy", "erlang", "caf"]
