@@ -68,6 +68,11 @@ struct NodeChild {
   // Told who the actor is, in the stand-in's turn, just before that has started;
   // may be null.
   std::function<void(Pid)> on_started;
+  // What the last life of the same child left, on the node where it ran, in
+  // mailboxes that are kept (estate.h); after this life's end, what this one did.
+  // A life that begins on that node has it. It is dead letters when another node
+  // has the next life, or when it is let go. May be null: nothing is kept.
+  std::shared_ptr<std::shared_ptr<const void>> left;
 };
 
 // Any thread.

@@ -236,8 +236,8 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   if (life == 0) return;
   switch (outcome.kind) {
     case SpawnOutcome::Kind::kStarted:
-      if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && !found->second.child->is_null()) {
-        plan_->Spawned(life, *found->second.child);  // others know the child, not its stand-in
+      if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && !found->second.life->child.is_null()) {
+        plan_->Spawned(life, found->second.life->child);  // others know the child, not its stand-in
       }
       plan_->Started(life, context().Now());
       CarryOut();
@@ -254,6 +254,9 @@ void PlanSupervisor::ChildDown(Down down) {
   const LifeId life = LifeOf(down.pid);
   if (life == 0) return;
   if (!down.estate.empty()) estates_[plan_->SpecOf(life)->id].Append(std::move(down.estate));
+  if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && found->second.life->left != nullptr) {
+    left_elsewhere_[plan_->SpecOf(life)->id] = std::move(found->second.life->left);
+  }
   ForgetStandIn(life);
   NoticeWhatLingers(life);
   if (declined_.erase(life) > 0) {
@@ -336,6 +339,7 @@ void PlanSupervisor::CarryOut(Action& action) {
       break;
     case Action::Kind::kForget:
       estates_.erase(action.child->id);
+      left_elsewhere_.erase(action.child->id);
       if (!plan_->HasPredecessor(action.child->id)) lives_->Forget(action.child->id);
       break;
     case Action::Kind::kReport:
@@ -353,12 +357,16 @@ void PlanSupervisor::CarryOut(Action& action) {
 }
 
 void PlanSupervisor::StartLife(const Action& action) {
-  const std::shared_ptr<Pid> elsewhere = action.child->placement.has_value() ? std::make_shared<Pid>() : nullptr;
+  const auto elsewhere = action.child->placement.has_value() ? std::make_shared<RemoteLife>() : nullptr;
   Hold hold = HoldOf(action);
   absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere, std::move(hold.below));
   if (!make.ok()) {
+    tokens_.erase(action.life);
     plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
     return;
+  }
+  if (auto left = left_elsewhere_.extract(action.child->id); !left.empty() && elsewhere != nullptr) {
+    elsewhere->left = std::move(left.mapped());
   }
   SpawnOptions options = OptionsOf(*action.child);
   options.held_until_gone = std::move(hold.life);
@@ -368,7 +376,7 @@ void PlanSupervisor::StartLife(const Action& action) {
   const Pid spawned = context().SpawnMade(std::move(options), *std::move(make));
   plan_->Spawned(action.life, spawned);
   if (elsewhere == nullptr) return;
-  elsewhere_[action.life] = {.stand_in = spawned, .child = elsewhere};
+  elsewhere_[action.life] = {.stand_in = spawned, .life = elsewhere};
   stand_ins_[spawned] = action.life;
 }
 
@@ -387,7 +395,7 @@ void PlanSupervisor::ForgetStandIn(LifeId life) {
 }
 
 absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
-                                                  const std::shared_ptr<Pid>& elsewhere,
+                                                  const std::shared_ptr<RemoteLife>& elsewhere,
                                                   std::shared_ptr<const void> held) {
   const ChildSpec& child = *spec;
   if (child.placement.has_value()) {

@@ -37,6 +37,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/exclusive_lives.h"
+#include "understudy/supervision/remote_child.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -142,8 +143,8 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
-  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec, const std::shared_ptr<Pid>& elsewhere,
-                                    std::shared_ptr<const void> held);
+  absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
+                                    const std::shared_ptr<RemoteLife>& elsewhere, std::shared_ptr<const void> held);
   absl::StatusOr<MakeActor> MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held);
   // The actor here that is the child, or stands in for it, and back.
   Pid ActorOf(LifeId life) const;
@@ -167,13 +168,14 @@ class PlanSupervisor : public Supervisor {
   // there, once that is known.
   struct Elsewhere {
     Pid stand_in;
-    std::shared_ptr<const Pid> child;
+    std::shared_ptr<RemoteLife> life;
   };
   std::map<LifeId, Elsewhere> elsewhere_;
   std::map<Pid, LifeId> stand_ins_;
   std::set<LifeId> declined_;  // to start; their Downs are yet to come
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
+  std::map<std::string, std::shared_ptr<const void>> left_elsewhere_;  // on other nodes; see NodeChild::left
   // Of exclusive children's lives, until they are down, and until they are gone.
   struct Tokens {
     ExclusiveLives::Token life;   // held by the actor, and by all below it

@@ -14,7 +14,7 @@
 namespace understudy::internal {
 
 absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spawner* spawner,
-                                                     const std::shared_ptr<Pid>& elsewhere) {
+                                                     const std::shared_ptr<RemoteLife>& elsewhere) {
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("child '", child.id, "' runs on another node, and this system knows none: it has no node"));
@@ -30,7 +30,8 @@ absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spa
   remote.published_as = child.published_as;
   remote.label = child.id;
   remote.stop_within = ShutdownOf(child).LongestStop();
-  remote.on_started = [elsewhere](Pid pid) { *elsewhere = pid; };
+  remote.on_started = [elsewhere](Pid pid) { elsewhere->child = pid; };
+  remote.left = std::shared_ptr<std::shared_ptr<const void>>(elsewhere, &elsewhere->left);
   return spawner->ForNode(remote);
 }
 

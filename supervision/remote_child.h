@@ -12,11 +12,18 @@
 
 namespace understudy::internal {
 
+// What a supervisor and the stand-in of a child on another node know of one life.
+// The stand-in writes: `child` before it has started, `left` before it ends.
+struct RemoteLife {
+  Pid child;                         // its own pid
+  std::shared_ptr<const void> left;  // see NodeChild::left
+};
+
 // Makes what stands for that child, which has a placement, here. `spawner` is
-// this system's, or null: FailedPrecondition. `elsewhere` is set to the child's
-// own pid before the stand-in has started.
+// this system's, or null: FailedPrecondition. `elsewhere` is that life;
+// what it has already is the next one's.
 absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spawner* spawner,
-                                                     const std::shared_ptr<Pid>& elsewhere);
+                                                     const std::shared_ptr<RemoteLife>& elsewhere);
 
 }  // namespace understudy::internal
 

@@ -16,6 +16,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/estate.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
@@ -62,6 +63,15 @@ class ChildHost final : public ChildHostActor {
     absl::optional<WaitReplier> waiting;
     absl::optional<ExitReason> ended;  // and nobody has asked yet
     bool is_orphan = false;            // its stand-in has ended
+    bool has_declined = false;
+    Pid supervisor;       // null for none
+    uint64_t estate = 0;  // what it left
+  };
+  // For the next life of the same child.
+  struct Left {
+    Estate estate;
+    Pid supervisor;
+    MonitorHandle watch;  // of that
   };
   using Children = std::map<Pid, Hosted>;  // by stand-in
 
@@ -79,9 +89,13 @@ class ChildHost final : public ChildHostActor {
   void AwaitChild(const proto::AwaitHostedChild& request, WaitReplier replier);
   void StopChild(const proto::StopHostedChild& request, Replier<google::protobuf::Empty> replier);
 
+  void DropEstate(const proto::DropEstate& request) { left_.erase(request.estate()); }
+
   // Of children and stand-ins.
   void Outcome(const SpawnOutcome& outcome);
-  void ChildDown(const Down& down);
+  void ChildDown(Down down);
+  uint64_t Keep(Estate estate, const Hosted& hosted);
+  Estate TakeLeft(uint64_t number, Pid supervisor);
   void StandInDown(const Down& down);
   // Ends it as its parent, and kills it when its time is over.
   void EndChild(const Hosted& hosted, const ExitReason& reason);
@@ -106,9 +120,10 @@ class ChildHost final : public ChildHostActor {
   std::string node_;
   Children children_;
   std::map<Pid, Pid> stand_ins_;         // by child
+  std::map<uint64_t, Left> left_;        // by a number that nobody guesses
   absl::optional<ExitReason> stopping_;  // with this, when no child is left
   Behavior hosting_{"hosting", On(start, &ChildHost::StartChild), On(wait, &ChildHost::AwaitChild),
-                    On(stop, &ChildHost::StopChild)};
+                    On(stop, &ChildHost::StopChild), On(drop, &ChildHost::DropEstate)};
 };
 
 // Normal would end nobody.
@@ -170,7 +185,11 @@ void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier 
   hosted.stop_within =
       request.has_stop_within_nanos() ? absl::Nanoseconds(request.stop_within_nanos()) : absl::InfiniteDuration();
   hosted.starting = std::move(replier);
-  SpawnOptions options;
+  if (request.has_supervisor()) {
+    const absl::StatusOr<Pid> supervisor = PidFromProto(request.supervisor(), context().Self());
+    if (supervisor.ok() && supervisor->node() == stand_in.node()) hosted.supervisor = *supervisor;
+  }
+  SpawnOptions options = SpawnOptions().WithEstate(TakeLeft(request.estate(), hosted.supervisor));
   options.published_as = request.published_as();
   options.shutdown_within = hosted.stop_within;
   options.label = absl::StrCat(request.label(), " (", request.factory(), " for ", stand_in.ToString(), ")");
@@ -204,23 +223,37 @@ ChildHost::Children::iterator ChildHost::FindChild(Pid child) {
 
 void ChildHost::Outcome(const SpawnOutcome& outcome) {
   const auto hosted = FindChild(outcome.pid);
-  // Of one that failed the Down is next, with the same reason.
-  if (hosted == children_.end() || outcome.kind == SpawnOutcome::Kind::kFailed) return;
+  if (hosted == children_.end()) return;
+  // Of one that failed or declined the Down is next, with what it leaves.
+  hosted->second.has_declined = outcome.kind == SpawnOutcome::Kind::kIgnored;
+  if (outcome.kind != SpawnOutcome::Kind::kStarted) return;
   absl::optional<StartReplier> replier = std::exchange(hosted->second.starting, absl::nullopt);
   proto::HostedChildStart answer;
-  if (outcome.kind == SpawnOutcome::Kind::kStarted) {
-    *answer.mutable_started() = ToProto(outcome.pid);
-    Log(LogSeverity::kInfo, hosted->second, hosted->first, "started");
-  } else {
-    answer.set_declined(true);
-    stand_ins_.erase(outcome.pid);
-    children_.erase(hosted);
-  }
+  *answer.mutable_started() = ToProto(outcome.pid);
+  Log(LogSeverity::kInfo, hosted->second, hosted->first, "started");
   if (replier.has_value()) replier->Reply(std::move(answer));
-  StopWhenAllHaveEnded();
 }
 
-void ChildHost::ChildDown(const Down& down) {
+// What a child left is kept for as long as its supervisor lives and has not said
+// that nobody is to have it.
+uint64_t ChildHost::Keep(Estate estate, const Hosted& hosted) {
+  const bool is_kept = !estate.empty() && !hosted.supervisor.is_null() && !hosted.is_orphan && !stopping_.has_value() &&
+                       left_.size() < options_.children_max;
+  if (!is_kept) return 0;
+  uint64_t number = 0;
+  while (number == 0 || left_.contains(number)) number = context().Random().Next();
+  left_[number] = {.estate = std::move(estate), .supervisor = hosted.supervisor, .watch = {}};
+  left_[number].watch = context().Monitor(hosted.supervisor, [this, number](const Down&) { left_.erase(number); });
+  return number;
+}
+
+Estate ChildHost::TakeLeft(uint64_t number, Pid supervisor) {
+  const auto left = left_.find(number);
+  if (left == left_.end() || supervisor.is_null() || left->second.supervisor != supervisor) return Estate();
+  return std::move(left_.extract(left).mapped().estate);
+}
+
+void ChildHost::ChildDown(Down down) {
   const auto hosted = FindChild(down.pid);
   if (hosted == children_.end()) return;
   context().CancelTimer(KillTimer(down.pid));
@@ -228,6 +261,7 @@ void ChildHost::ChildDown(const Down& down) {
       absl::StrCat("ended: ", down.reason.ToString()));
   stand_ins_.erase(down.pid);
   hosted->second.ended = down.reason;
+  hosted->second.estate = Keep(std::move(down.estate), hosted->second);
   if (hosted->second.waiting.has_value() || hosted->second.starting.has_value() || hosted->second.is_orphan) {
     Forget(hosted);
   }
@@ -243,11 +277,17 @@ void ChildHost::Forget(Children::iterator hosted) {
   const absl::Status stopped = stopping_.has_value() ? StoppingError() : absl::OkStatus();
   if (gone.starting.has_value()) {
     proto::HostedChildStart answer;
-    *answer.mutable_failed() = ToProto(*gone.ended);
+    answer.set_estate(gone.estate);
+    if (gone.has_declined) {
+      answer.set_declined(true);
+    } else {
+      *answer.mutable_failed() = ToProto(*gone.ended);
+    }
     gone.starting->Reply(stopped.ok() ? absl::StatusOr<proto::HostedChildStart>(std::move(answer)) : stopped);
   } else if (gone.waiting.has_value()) {
     proto::HostedChildEnd end;
     *end.mutable_reason() = ToProto(*gone.ended);
+    end.set_estate(gone.estate);
     gone.waiting->Reply(stopped.ok() ? absl::StatusOr<proto::HostedChildEnd>(std::move(end)) : stopped);
   }
 }
@@ -259,6 +299,7 @@ void ChildHost::StandInDown(const Down& down) {
   hosted->second.starting.reset();
   hosted->second.waiting.reset();
   if (hosted->second.ended.has_value()) {
+    left_.erase(hosted->second.estate);
     children_.erase(hosted);
   } else if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
     EndChild(hosted->second,
@@ -285,6 +326,7 @@ void ChildHost::EndChild(const Hosted& hosted, const ExitReason& reason) {
 void ChildHost::StopAll(const ExitReason& reason) {
   if (stopping_.has_value()) return;
   stopping_ = reason;
+  left_.clear();
   // Before a supervisor hears of an end, and looks for a node to start the child on.
   context().Unregister(internal::ChildHostName(node_));
   for (const auto& [stand_in, hosted] : children_) {

@@ -37,6 +37,26 @@ namespace {
 
 constexpr absl::Duration kRoomLook = absl::Milliseconds(20);
 
+// What a child left, as its host keeps it. Any thread.
+class LeftThere {
+ public:
+  LeftThere(ChildHostRef host, uint64_t number) : host_(host), number_(number) {}
+  // Does nothing where a life has taken it.
+  ~LeftThere() {
+    proto::DropEstate request;
+    request.set_estate(number_);
+    host_.drop().Send(std::move(request)).IgnoreError();  // it goes with its node, too
+  }
+  LeftThere(const LeftThere&) = delete;
+  LeftThere& operator=(const LeftThere&) = delete;
+
+  uint64_t NumberAt(const ChildHostRef& host) const { return host.pid() == host_.pid() ? number_ : 0; }
+
+ private:
+  const ChildHostRef host_;
+  const uint64_t number_;
+};
+
 class NodeStandIn final : public Actor {
  public:
   explicit NodeStandIn(NodeChild child) : child_(std::move(child)) {}
@@ -73,6 +93,12 @@ class NodeStandIn final : public Actor {
     understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::ending_].Tell(Ending{reason});
   }
   Task<> AskToStop(Ending ending);
+  proto::StartHostedChild Request();
+  // The number that the host has given to what the child left; 0 for nothing.
+  void SetLeft(uint64_t number) {
+    if (child_.left == nullptr) return;
+    *child_.left = number == 0 ? nullptr : std::make_shared<const LeftThere>(host_, number);
+  }
   // For a window of the host's that is full, when thousands ask at once: nobody
   // has that name.
   PendingLookup<ChildHostRef> Pause() { return context().Lookup<ChildHostRef>(ChildHostName(""), kRoomLook); }
@@ -166,7 +192,7 @@ Task<bool> NodeStandIn::FindHost() {
 Task<bool> NodeStandIn::StartChild() {
   while (true) {
     is_asked_ = true;
-    const auto asking = host_.start().Ask(RequestFor(child_), limits::kAskTimeoutMax);
+    const auto asking = host_.start().Ask(Request(), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildStart> answer = co_await asking;
     if (!IsFull(answer.status())) co_return Started(answer);
     is_asked_ = false;
@@ -176,8 +202,18 @@ Task<bool> NodeStandIn::StartChild() {
   }
 }
 
+proto::StartHostedChild NodeStandIn::Request() {
+  proto::StartHostedChild request = RequestFor(child_);
+  if (child_.left == nullptr) return request;
+  *request.mutable_supervisor() = ToProto(context().Parent());
+  const auto* const left = static_cast<const LeftThere*>(child_.left->get());
+  if (left != nullptr) request.set_estate(left->NumberAt(host_));
+  return request;
+}
+
 bool NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
   if (!answer.ok()) return Fails(ReasonOf(answer.status()));
+  SetLeft(answer->estate());
   switch (answer->result_case()) {
     case proto::HostedChildStart::kStarted: {
       const absl::StatusOr<Pid> pid = PidFromProto(answer->started(), context().Self());
@@ -217,6 +253,7 @@ Task<> NodeStandIn::AwaitEnd() {
     } else if (!end.ok()) {
       context().Stop(ReasonOf(end.status()));
     } else {
+      SetLeft(end->estate());
       const absl::StatusOr<ExitReason> reason = FromProto(end->reason());
       context().Stop(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
     }

@@ -217,7 +217,34 @@ TEST_P(NodeLossTest, SpreadChildrenShareTheNodesAndMoveTogether) {
   EXPECT_EQ(house_.LivingOn("worker-2"), 20);
 }
 
-// The same for a pool, of which each member is started by request.
+// A loss is no end of its own: only that ends the supervisor.
+TEST_P(NodeLossTest, ASignificantChildsEndAndNotItsNodesLossEndsItsSupervisor) {
+  for (const AutoShutdown when : {AutoShutdown::kAnySignificant, AutoShutdown::kAllSignificant}) {
+    SupervisorBuilder tree = OneForOne().Intensity(100, absl::Seconds(1)).AutoShutdown(when);
+    for (const char* id : {"a", "b"}) {
+      tree.Child(id, TransientRemote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(id)).Significant());
+    }
+    const SupervisorRef root = house_.Spawn(tree);
+    house_.cluster().Crash("worker-1");
+    house_.Run(kLost);
+    EXPECT_EQ(house_.StatesOf(root), "a running on worker-2, b running on worker-2");
+    house_.EndChild(root, "b", ExitReason::Normal());
+    if (when == AutoShutdown::kAllSignificant) {
+      EXPECT_EQ(house_.StatesOf(root), "a running on worker-2, b stopped");
+      house_.EndChild(root, "a", ExitReason::Shutdown());
+    }
+    house_.Run(absl::Seconds(1));
+    ASSERT_TRUE(house_.life().has_ended());
+    EXPECT_EQ(house_.life().end().kind(), ExitReason::Kind::kShutdown);
+    EXPECT_EQ(house_.LivingOn("worker-2"), 0);
+    house_.cluster().Start("worker-1");
+    house_.Run(kLost);
+    house_.Host("worker-1");
+    house_.Run();
+  }
+}
+
+// Spread children are a pool's members, of which each member is started by request.
 TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
   for (const int shards : {1, 3}) {
     auto pool = std::make_shared<PoolSpec>();
@@ -228,6 +255,7 @@ TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
     const SupervisorRef jobs(house_.PidOf(root, "jobs"));
     TestSystem& system = house_.cluster().system("house");
     std::vector<Pid> members;
+    members.reserve(20);
     for (int i = 0; i < 20; ++i) {
       const std::string id = i % 2 == 0 ? "" : absl::StrCat("given-", i);
       const auto started = system.Ask(jobs.start_member(), StartMember{id}, absl::Seconds(5));

@@ -127,6 +127,23 @@ TEST(RestartPlanNames, AParkedChildCanBeTerminatedAndEndsWithItsSupervisor) {
   EXPECT_EQ(plan.Log(), "stop b, cancel timer, finish Shutdown");
 }
 
+TEST(RestartPlanNames, AParkedChildIsNotRestartedByRequestUntilItIsTerminated) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(WithName(strategy, {"a", "b"}, "a"));
+    plan.StartAll();
+    plan.TakeName("auction/a");
+    plan.Exit("a", ExitReason::NameConflict("auction/a"));
+    EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.Restart("a")))) << strategy;
+    EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(plan.Delete("a")))) << strategy;
+    EXPECT_TRUE(plan.StatusOf(plan.Terminate("a")).ok());
+    plan.FreeName("auction/a");
+    plan.Pass(absl::Minutes(1));
+    EXPECT_EQ(plan.plan().WhichChildren()[0].state, ChildState::kStopped) << "who was terminated stays down";
+    EXPECT_TRUE(plan.StatusOf(plan.Restart("a")).ok());
+    EXPECT_EQ(plan.plan().WhichChildren()[0].state, ChildState::kRunning);
+  }
+}
+
 // ---- Starts.
 
 TEST(RestartPlanStartWithin, ItsActorBoundsItAndAStartThatIsOverdueHasFailed) {

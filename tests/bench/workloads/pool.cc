@@ -99,7 +99,9 @@ Measurement RunPools(ActorSystem& system, int64_t operations, int shards) {
   const Members::Ref pool = system.Spawn<Members>(PoolOptions{.shards = shards});
   AwaitStarted(system, pool.count_children());
   std::vector<Ref<Client>> clients;
+  clients.reserve(static_cast<size_t>(count));
   std::vector<Pid> actors = {gatherer.pid()};
+  actors.reserve(static_cast<size_t>(count) + 1);
   for (int64_t i = 0; i < count; ++i) {
     clients.push_back(system.Spawn<Client>(pool, gatherer[&Gatherer::seen]));
     actors.push_back(clients.back().pid());
