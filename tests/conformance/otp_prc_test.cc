@@ -130,7 +130,7 @@ TEST_F(PrcTest, AnActorKnowsItselfItsParentAndItsMailboxes) {
   Ref<Script> parent = NewScript([&](Script& self) {
     EXPECT_TRUE(self.context().Parent().is_null()) << "a plain thread is no actor";
     child = self.context().Spawn<Script>(
-        [&self](Script& born) { EXPECT_EQ(born.context().Parent(), self.context().Self()); });
+        [spawner = self.context().Self()](Script& born) { EXPECT_EQ(born.context().Parent(), spawner); });
   });
   Step(child, [&](Script& self) {
     EXPECT_EQ(self.context().Self(), child.pid());
