@@ -133,8 +133,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
 bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
                 PendingId& waits, absl::Status& outcome) {
   UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
-  const KernelCode kernel;
-  if (kernel.is_refused()) {
+  if (IsRefused(ThisTurn())) {
     outcome = RefusedError();
     return false;
   }
@@ -162,17 +161,23 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
       return false;
     }
   }
-  waits = core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  // In user code, all that may throw.
+  const uint64_t bytes = type.bytes(value);
+  Envelope* const block = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
+  MoveBrittleValue(block, type, value);
+  block->call().bytes = bytes;
+  const KernelCode kernel;
+  waits = kernel.is_refused() ? CancelledAsk() : core.NewAsk(Pid(), core.DeadlineWithin(timeout));
   if (waits.id == 0) {
-    outcome = core.TakeAnswer(waits).status;
+    outcome = kernel.is_refused() ? RefusedError() : core.TakeAnswer(waits).status;
+    block->call().bytes = 0;
+    ActorCell::TakeBack(/*gates=*/nullptr, type, value, Handing::kMove, block);
     return false;
   }
   core.NoteWaitForRoom(waits.id, to);
   if (watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(mailbox)));
   }
-  Envelope* block = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false);
-  MoveBrittleValue(block, type, value);
   system.room_waiters().Add(
       *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = mailbox, .payload = Payload(block)});
   return true;

@@ -262,7 +262,9 @@ class Payload {
   // Requires bytes.
   const std::string& wire_bytes() const { return static_cast<const WireBytes*>(block_->value())->bytes; }
   size_t bytes() const;
-  // The block, whose owner the caller becomes; null for nothing.
+  // The block, or null for nothing.
+  Envelope* block() const { return block_; }
+  // The same, whose owner the caller becomes.
   Envelope* Release() { return std::exchange(block_, nullptr); }
 
   // Makes a typed value of wire bytes. InvalidArgument when they do not parse

@@ -68,11 +68,16 @@ void Discard(Envelope* envelope) {
   Envelope::Delete(envelope);
 }
 
+// An envelope that has its value already.
+Envelope* Addressed(Envelope* made, const OutboundMessage& message) {
+  made->life = message.to.life();
+  made->set_sender(message.from);
+  return made;
+}
+
 // An envelope with the message in it.
 Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part) {
-  Envelope* envelope = Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part);
-  envelope->life = message.to.life();
-  envelope->set_sender(message.from);
+  Envelope* const envelope = Addressed(Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part), message);
   if (has_call_part) {
     envelope->call().ask = message.ask;
     envelope->call().deadline = message.deadline;
@@ -103,8 +108,8 @@ void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) 
   discard.Done();
 }
 
-absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
-                               WhenFull when_full) {
+absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
+                               Envelope* made) {
   const uint64_t life = message.to.life();
   // acquire: pairs with Open's release: what is read below is of this life or of a later one.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
@@ -137,7 +142,8 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   OnThrow uncount([&] { Uncount(gates, place, bytes); });
   if (ABSL_PREDICT_FALSE(!is_plain)) {
     const MailboxDeclaration& declaration = (*layout)[place];
-    const uint64_t its_bytes = declaration.has_bytes() ? BytesOf(message) : 0;
+    const uint64_t measured = made != nullptr ? made->call().bytes : declaration.has_bytes() ? BytesOf(message) : 0;
+    const uint64_t its_bytes = declaration.has_bytes() ? measured : 0;
     if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
       uncount.Done();
       if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
@@ -148,16 +154,21 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     }
     bytes = its_bytes;
   }
-  Envelope* envelope = Fill(message, handing, message.ask != 0 || !is_plain);
+  Envelope* envelope =
+      made != nullptr ? Addressed(made, message) : Fill(message, handing, message.ask != 0 || !is_plain);
   uncount.Done();
   envelope->mailbox = static_cast<uint8_t>(place);
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
-  if (!is_plain) {
+  if (!is_plain || made != nullptr) {
     envelope->call().accepted = system.clock().Now();
     envelope->call().bytes = bytes;
   }
   if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kEveryMailbox : bit))) return absl::OkStatus();
-  TakeBack(gates, *message.type, message.value, handing, envelope);
+  if (made != nullptr) {
+    Uncount(gates, place, bytes);
+  } else {
+    TakeBack(gates, *message.type, message.value, handing, envelope);
+  }
   return EndedError();
 }
 

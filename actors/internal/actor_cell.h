@@ -133,11 +133,21 @@ class alignas(64) ActorCell {
   // Accepts a message, or refuses it with NoProcess, Stopping, NoMailbox or
   // Full; only an accepted one is moved from. `system` is the cell's.
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
-                      WhenFull when_full = WhenFull::kRefuses);
+                      WhenFull when_full = WhenFull::kRefuses) {
+    return Accept(system, message, handing, when_full, /*made=*/nullptr);
+  }
+  // The same for a tell that lies in `made` already, with its bytes in the call part: no user code runs. It is
+  // the caller's until it is accepted.
+  absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
+    return Accept(system, message, Handing::kMove, WhenFull::kWaits, made);
+  }
   // Accept, for a tell in the common case (plain_send.h). False: nothing has
   // happened, and Accept says why, or does more.
   bool AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                    Handing handing);
+  // The message could not be pushed: gives its value back to the sender, and takes its acceptance back, which no gate
+  // counted if null. Frees the envelope.
+  static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was
   // idle, and has been scheduled.
@@ -276,11 +286,10 @@ class alignas(64) ActorCell {
     return beyond == 0 && HasLastPlace(mailboxes, gate, place, accepted);
   }
   static bool HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted);
+  absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
+                      Envelope* made);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
-  // The actor died before the message could be pushed: gives its value back to
-  // the sender, and takes its acceptance back, which no gate counted if null.
-  static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
   // The actor was idle and has been claimed: what is the owner's is the caller's until it schedules it. False: not for
   // that message, which goes the usual way; the actor is scheduled.
   bool Hand(SystemCore& system, size_t place, Envelope* envelope);

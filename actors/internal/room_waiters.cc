@@ -77,15 +77,15 @@ std::vector<Signal> RoomWaiters::AdmitLocked(Shard& shard, ActorCell& cell, uint
     std::deque<Waiting>& queue = next->second;
     while (!queue.empty()) {
       Waiting& first = queue.front();
-      absl::Status sent = cell.Accept(system_,
-                                      {.from = first.from,
-                                       .to = first.to,
-                                       .mailbox = first.mailbox,
-                                       .type = first.payload.type(),
-                                       .value = first.payload.value()},
-                                      Handing::kMove, WhenFull::kWaits);
+      absl::Status sent = cell.AcceptMade(
+          system_, {.from = first.from, .to = first.to, .mailbox = first.mailbox, .type = first.payload.type()},
+          first.payload.block());
       if (IsFull(sent)) break;
-      if (!sent.ok()) system_.CountRefused();
+      if (sent.ok()) {
+        (void)first.payload.Release();  // it is the receiver's
+      } else {
+        system_.CountRefused();
+      }
       replies.push_back({.kind = SignalKind::kReply,
                          .from = first.to,
                          .to = first.from,

@@ -9,7 +9,7 @@
 // mark when it has published the room of that turn.
 //
 // The sender is told by a reply to its ask: OK, or why not, with the message.
-// Any thread. Of user code only the moves of messages run under its locks.
+// Any thread. No user code runs under its locks.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
 
@@ -41,7 +41,7 @@ class RoomWaiters {
     Pid to;
     uint64_t ask = 0;
     uint32_t mailbox = 0;
-    Payload payload;
+    Payload payload;  // in a block that may be pushed, with its bytes in the call part
   };
 
   explicit RoomWaiters(SystemCore& system) : system_(system) {}

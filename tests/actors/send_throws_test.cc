@@ -2,10 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/estate.h"
@@ -17,6 +20,8 @@
 #if defined(__cpp_exceptions)
 namespace understudy {
 namespace {
+
+using ::testing::ElementsAre;
 
 class SendThrowsTest : public ActorTest {};
 
@@ -125,6 +130,65 @@ TEST_F(SendThrowsTest, AnEarlySendWhoseSizeThrowsTakesNoPlace) {
   EXPECT_TRUE(narrow[&Narrow::sized].Send(Brittle(Brittle::Breaks::kNever)).ok());
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+}
+
+// Each move is one less; then it throws.
+struct Worn {
+  explicit Worn(int moves) : moves_left(moves) {}
+  Worn(Worn&& other) : moves_left(other.moves_left - 1) {  // NOLINT(performance-noexcept-move-constructor)
+    if (moves_left < 0) throw std::runtime_error("move");
+  }
+  int moves_left;
+};
+size_t MessageBytes(const Worn& worn) {
+  if (worn.moves_left > 100) throw std::runtime_error("size");
+  return 1;
+}
+
+class Narrows final : public Actor {
+ public:
+  Mailbox<"worn", Worn> worn{this, {.capacity_messages = 1, .capacity_bytes = 100}};
+  Next Start() override { return taking_; }
+
+ private:
+  Behavior taking_{"taking", On(worn, [](const Worn&) {})};
+};
+
+// Sends one that needs no room, then one that waits for some.
+class Patient final : public Actor {
+ public:
+  Mailbox<"go", int> go{this};
+  Patient(Channel<Worn> to, std::vector<std::string>* came_to) : to_(to), came_to_(*came_to) {}
+  Next Start() override { return sending_; }
+
+ private:
+  Task<> Go(int moves) {
+    EXPECT_TRUE(to_.Send(Worn(10)).ok());
+    auto sending = to_.Sent(Worn(moves), absl::Hours(1));
+    try {
+      const absl::Status sent = co_await sending;
+      came_to_.emplace_back(sent.ok() ? "sent" : sent.message());
+    } catch (const std::runtime_error& thrown) {
+      came_to_.emplace_back(thrown.what());
+    }
+  }
+  const Channel<Worn> to_;
+  std::vector<std::string>& came_to_;
+  Behavior sending_{"sending", On(go, &Patient::Go)};
+};
+
+// Two moves bring it to where it waits, one into the block in which it is sent.
+TEST_F(SendThrowsTest, OneThatWaitsForRoomThrowsWhereItComesToWaitOrNotAtAll) {
+  const Ref<Narrows> narrow = system().Spawn<Narrows>();
+  system().RunUntilIdle();
+  std::vector<std::string> came_to;
+  for (const int moves : {3, 2, 1000}) {
+    const Ref<Patient> patient = system().Spawn<Patient>(narrow[&Narrows::worn], &came_to);
+    patient[&Patient::go].Tell(moves);
+    system().RunUntilIdle();
+  }
+  EXPECT_THAT(came_to, ElementsAre("sent", "move", "size"));
+  EXPECT_EQ(Ledger().accepted, 3 + 3 + 1) << "three are told to go";
 }
 
 // Measures what it passes on.
