@@ -9,7 +9,7 @@
 // Listeners hear of all, but not of what a listener makes while it runs: that is
 // counted and logged. A listener runs on the thread that made the letter, and for
 // what waited for a fenced actor on one of the executor's; one at a time. It must
-// not wait, nor (un)subscribe; it may send: only its own lock is held meanwhile.
+// not wait, throw, nor (un)subscribe; it may send: only its own lock is held meanwhile.
 // Threads: any. After Unsubscribe has returned its listener does not run.
 #ifndef UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
 #define UNDERSTUDY_ACTORS_DEAD_LETTERS_H_

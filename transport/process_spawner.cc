@@ -69,6 +69,8 @@ class StandInAddress {
   // The child has a stream. True for the first. What it says by it, and then that
   // it has ended, is seen after this.
   bool TakeStream() { return !has_stream_.exchange(true, std::memory_order_acq_rel); }
+  // It was not accepted: nothing will come by it.
+  void LoseStream() { has_stream_.store(false, std::memory_order_release); }
   bool has_stream() const { return has_stream_.load(std::memory_order_acquire); }
 
  private:
@@ -245,8 +247,11 @@ absl::Status ProcessStandIn::StartProcess() {
 AcceptStream ProcessStandIn::AcceptOnce() {
   return [accept = host_.accept, address = address_](std::unique_ptr<FrameStream> stream) -> FrameStream::Events* {
     if (!address->TakeStream()) return nullptr;
-    return accept(std::move(stream),
-                  [address](const absl::Status& why) { address->Send(&ProcessStandIn::gone_, StreamGone{why}); });
+    FrameStream::Events* const events = accept(std::move(stream), [address](const absl::Status& why) {
+      address->Send(&ProcessStandIn::gone_, StreamGone{why});
+    });
+    if (events == nullptr) address->LoseStream();
+    return events;
   };
 }
 

@@ -56,7 +56,7 @@ class ActorCore final : public CellOwner {
   std::string Describe() override;
   // CellOwner.
   void Fence(ExitReason reason) override;
-  bool IsStarting() const override { return stage_ != Stage::kRunning; }
+  bool IsStarting() const override;
   void HasRemains() override { Set(kHasRemains); }
 
   // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.

@@ -102,6 +102,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ != nullptr) {
+    rare_->become = nullptr;
     rare_->stack.clear();
     rare_->receives.clear();
     rare_->exit_handler = nullptr;

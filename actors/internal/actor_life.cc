@@ -97,7 +97,7 @@ bool ActorCore::Construct() {
   }
   cell().SetLayout(construction.layout());
   FindMailboxes(ThisTurn());
-  TakeEstate();
+  if (!has_exit()) TakeEstate();  // else it is its next life's
   cell().OpenGates();
   if (!has_exit()) BeginStart();  // unless the constructor has ended it
   return true;
@@ -253,6 +253,12 @@ void ActorCore::BecomeStarted() {
     system().executor().Cancel(std::exchange(rare_->start_timer, 0));
   }
   TellOutcome(SpawnReport::Kind::kStarted, {});
+}
+
+// One whose start has ended otherwise is let end in its own time.
+bool ActorCore::IsStarting() const {
+  if (stage_ == Stage::kRunning) return false;
+  return !is_ending_ || reason().kind() == ExitReason::Kind::kStartTimeout;
 }
 
 void ActorCore::FinishStart() {

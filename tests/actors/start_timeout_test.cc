@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -26,7 +27,10 @@ struct Life {
   std::function<void()> construct = [] {};
   std::function<void()> start = [] {};
   std::function<void()> handle = [] {};
+  std::function<void()> exit = [] {};
   bool awaits = false;
+  bool fails = false;
+  bool never = false;  // its Start awaits what does not come in time
 };
 
 class Late final : public Actor {
@@ -37,12 +41,14 @@ class Late final : public Actor {
   Next Start() override {
     if (life_.awaits) return Await();
     life_.start();
+    if (life_.fails) return absl::InternalError("no disk");
     return working_;
   }
+  void OnExit(const ExitReason& /*reason*/) override { life_.exit(); }
 
  private:
   Task<Next> Await() {
-    auto asked = Ref<Late>(context().Self())[&Late::never].Ask(1, absl::Milliseconds(200));
+    auto asked = Ref<Late>(context().Self())[&Late::never].Ask(1, absl::Milliseconds(life_.never ? 60'000 : 200));
     (void)co_await asked;
     life_.start();
     co_return working_;
@@ -122,6 +128,19 @@ TEST_F(StartTimeoutTest, IsNothingToAHandlerOfOneThatHasStartedBeforeTheFence) {
   Spawn({.start = HoldFor(absl::Milliseconds(1050)), .handle = HoldFor(absl::Minutes(1))});
   system().Advance(absl::Minutes(2));
   EXPECT_TRUE(late_[&Late::work].Send(1).ok());
+}
+
+// It is told why, and has the time that it takes.
+TEST_F(StartTimeoutTest, IsNothingToOneThatHasFailedAndIsEnding) {
+  Spawn({.exit = HoldFor(absl::Seconds(5)), .fails = true});
+  EXPECT_EQ(End(), ExitReason::Failed(absl::InternalError("no disk")));
+  EXPECT_EQ(took_, absl::Seconds(5));
+}
+
+// What is overdue does not end in its own time.
+TEST_F(StartTimeoutTest, BoundsTheEndOfOneThatIsOverdue) {
+  Spawn({.exit = HoldFor(absl::Hours(1)), .awaits = true, .never = true});
+  EXPECT_EQ(End(), ExitReason::StartTimeoutHandlerRunning());
 }
 
 TEST_F(StartTimeoutTest, IsForgottenOnceItHasStartedLate) {

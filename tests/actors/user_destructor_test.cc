@@ -286,5 +286,45 @@ TEST(UserDestructorAtTheEndTest, AHandlerThatTheObjectMakesInItsOwnIsDestroyedTo
   EXPECT_TRUE(is_there.expired());
 }
 
+// Becomes what it never is: in a handler that hangs, or as it ends.
+class BecomesTooLate final : public Actor {
+ public:
+  Mailbox<"go", std::function<void()>> go{this};
+  explicit BecomesTooLate(std::shared_ptr<int> captured) : captured_(std::move(captured)) {}
+  Next Start() override { return waiting_; }
+  void OnExit(const ExitReason& /*reason*/) override { BecomeLate(); }
+
+ private:
+  void Go(const std::function<void()>& hang) {
+    BecomeLate();
+    hang();
+  }
+  void BecomeLate() {
+    Become(Behavior("late", On(go, [captured = captured_](const std::function<void()>&) {})));
+    captured_ = nullptr;
+  }
+  std::shared_ptr<int> captured_;
+  Behavior waiting_{"waiting", On(go, &BecomesTooLate::Go)};
+};
+
+TEST(UserDestructorAtTheEndTest, ABehaviourThatItWasAboutToBecomeIsDestroyedToo) {
+  for (const bool hangs : {true, false}) {
+    TestSystem system;
+    auto captured = std::make_shared<int>(1);
+    const std::weak_ptr<int> is_there = captured;
+    const Ref<BecomesTooLate> late = system.Spawn<BecomesTooLate>(std::move(captured));
+    system.RunUntilIdle();
+    if (hangs) {
+      late[&BecomesTooLate::go].Tell([&] { system.seeded_executor().HoldHere(absl::Seconds(1)); });
+      system.seeded_executor().RunAt(system.Now() + absl::Milliseconds(1), [&] { system.Kill(late.pid()); });
+    } else {
+      system.RequestStop(late.pid());
+    }
+    system.Advance(absl::Seconds(2));
+    EXPECT_EQ(system.live_actors(), 0);
+    EXPECT_TRUE(is_there.expired()) << hangs;
+  }
+}
+
 }  // namespace
 }  // namespace understudy
