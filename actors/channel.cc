@@ -170,7 +170,6 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
   waits = kernel.is_refused() ? CancelledAsk() : core.NewAsk(Pid(), core.DeadlineWithin(timeout));
   if (waits.id == 0) {
     outcome = kernel.is_refused() ? RefusedError() : core.TakeAnswer(waits).status;
-    block->call().bytes = 0;
     ActorCell::TakeBack(/*gates=*/nullptr, type, value, Handing::kMove, block);
     return false;
   }

@@ -180,7 +180,8 @@ void Context::Postpone() {
   if (!call.is_refused()) core_.Postpone();
 }
 void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
-  const uint64_t bytes = payload.bytes();  // user code, which may throw
+  core_.CheckTurn();
+  const uint64_t bytes = core_.IsBoundedInBytes(mailbox) ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), bytes, in_hand);
 }

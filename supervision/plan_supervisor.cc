@@ -30,6 +30,7 @@
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/exclusive_lives.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/remote_child.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/spec_errors.h"

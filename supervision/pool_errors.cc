@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/member_ids.h"
 
 namespace understudy {
 namespace {
@@ -57,7 +57,7 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
     found.push_back({"pool.child", absl::StrCat("the id has ", pool.child.id.size(), " bytes; at most ",
                                                 kProcessIdBytesMax, " leave room for a number in a node's name")});
   }
-  if (absl::StrContains(pool.child.id, '#')) {
+  if (IsMadeUpId(pool.child.id)) {
     found.push_back({"pool.child", absl::StrCat("the id '", pool.child.id, "' has a '#', which begins the numbers")});
   }
   return found;

@@ -90,14 +90,6 @@ struct ChildCounts {
   int workers = 0;      // the others
 };
 
-// The id of a pool's child that was given none.
-std::string MemberId(const ChildSpec& child, uint64_t number);
-// Of a pool of processes: the name of that child's node.
-std::string MemberNodeName(absl::string_view id);
-// Why a child of that pool cannot be given the id: it, or its node's name, may be
-// made up for another. OK for others; `child` is the template.
-absl::Status GivenIdError(absl::string_view id, const ChildSpec& child);
-
 // What a pool answers to StartChild, and to RestartChild and DeleteChild.
 absl::Status OnlyMembersError();
 absl::Status NobodyIsStoppedError();
@@ -234,7 +226,7 @@ class RestartPlan {
     LifeId life = 0;      // the present one, or the last
     Pid pid;
     Pid address;                            // the last that was not null
-    TimerId timer = 0;                      // of the start, the stop or the wait
+    TimerId timer = 0;                      // of the stop or the wait
     absl::optional<MonotonicTime> started;  // of the present life, or the last
     bool has_started = false;               // ever
     bool was_parked = false;                // and has not started since

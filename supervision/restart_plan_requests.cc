@@ -9,12 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
@@ -22,28 +18,12 @@
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"
 
 namespace understudy {
-
-std::string MemberId(const ChildSpec& child, uint64_t number) { return absl::StrCat(child.id, "#", number); }
-
-// A made-up id, job#17, is no node's name.
-std::string MemberNodeName(absl::string_view id) { return absl::StrReplaceAll(id, {{"#", "-"}}); }
-
-absl::Status GivenIdError(absl::string_view id, const ChildSpec& child) {
-  if (absl::StrContains(id, '#')) {
-    return absl::InvalidArgumentError(absl::StrCat("the id '", id, "' has a '#', as only ids that were made up have"));
-  }
-  const bool is_numbered = absl::ConsumePrefix(&id, child.id) && absl::ConsumePrefix(&id, "-") && !id.empty() &&
-                           std::all_of(id.begin(), id.end(), absl::ascii_isdigit);
-  if (!child.process.has_value() || !is_numbered) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the id '", child.id, "-", id, "' is the name of the node of '",
-                                                 child.id, "#", id, "', an id that is made up; give another"));
-}
-
 namespace {
 
 absl::Status NotGoneError(absl::string_view id) {

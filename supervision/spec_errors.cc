@@ -1,7 +1,6 @@
 #include "understudy/supervision/spec_errors.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/placement_errors.h"
 #include "understudy/supervision/pool_errors.h"
 
@@ -341,11 +341,9 @@ void Finder::FindRepeatedNames() {
 
 void Finder::FindRepeatedNodes() {
   for (const auto& [node, uses] : nodes_) {
-    const size_t dash = node.rfind('-');
-    const bool is_numbered =
-        dash != std::string::npos && dash + 1 < node.size() &&
-        std::all_of(node.begin() + static_cast<ptrdiff_t>(dash) + 1, node.end(), absl::ascii_isdigit);
-    if (const auto made_up = templates_.find(node.substr(0, dash)); is_numbered && made_up != templates_.end()) {
+    const absl::optional<absl::string_view> made_up_by = TemplateOfNode(node);
+    const auto made_up = made_up_by.has_value() ? templates_.find(std::string(*made_up_by)) : templates_.end();
+    if (made_up != templates_.end()) {
       Add(uses[0].first, uses[0].second,
           absl::StrCat("'", node, "' is the node of a child whose id the pool of ", made_up->second.text,
                        " makes up; a process child needs its own"));

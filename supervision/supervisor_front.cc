@@ -17,6 +17,7 @@
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/plan_supervisor.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervisor.h"

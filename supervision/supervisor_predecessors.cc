@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/context.h"
 #include "understudy/supervision/exclusive_lives.h"
 #include "understudy/supervision/limits.h"
+#include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/plan_supervisor.h"
 #include "understudy/supervision/restart_plan.h"
 
@@ -18,9 +18,6 @@ namespace understudy::internal {
 namespace {
 
 constexpr absl::string_view kLookTimerName = "supervisor: predecessors";
-
-// The id of a pool's child that was made up is of this life of the pool alone.
-bool IsMadeUp(absl::string_view id) { return absl::StrContains(id, '#'); }
 
 }  // namespace
 
@@ -30,7 +27,8 @@ PlanSupervisor::Hold PlanSupervisor::HoldOf(const Action& start) {
   const auto life = std::make_shared<const std::shared_ptr<const void>>(held_);
   const auto below = std::make_shared<const std::shared_ptr<const void>>(life);
   tokens_[start.life] = {life, below};
-  if (spec_->pool == nullptr || !IsMadeUp(start.child->id)) lives_->SetLast(start.child->id, life);
+  // A made-up id is of this life of the pool alone.
+  if (spec_->pool == nullptr || !IsMadeUpId(start.child->id)) lives_->SetLast(start.child->id, life);
   return {life, below};
 }
 

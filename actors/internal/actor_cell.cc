@@ -142,8 +142,8 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   OnThrow uncount([&] { Uncount(gates, place, bytes); });
   if (ABSL_PREDICT_FALSE(!is_plain)) {
     const MailboxDeclaration& declaration = (*layout)[place];
-    const uint64_t measured = made != nullptr ? made->call().bytes : declaration.has_bytes() ? BytesOf(message) : 0;
-    const uint64_t its_bytes = declaration.has_bytes() ? measured : 0;
+    uint64_t its_bytes = 0;
+    if (declaration.has_bytes()) its_bytes = made != nullptr ? made->call().bytes : BytesOf(message);
     if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
       uncount.Done();
       if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
@@ -313,7 +313,7 @@ void ActorCell::Grow(size_t mailboxes) {
     std::vector<void*> blocks ABSL_GUARDED_BY(mu);
   };
   static auto* const retired = new Retired;
-  const size_t gates_at = (mailboxes * sizeof(Outside) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  const size_t gates_at = UnitsFor(mailboxes * sizeof(Outside)) * kBlockUnit;
   auto* block =
       static_cast<unsigned char*>(::operator new(gates_at + mailboxes * sizeof(Gate), std::align_val_t(kBlockUnit)));
   auto* gates = reinterpret_cast<Gate*>(block + gates_at);

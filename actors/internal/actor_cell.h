@@ -340,10 +340,7 @@ inline void MakeValue(Envelope* envelope, const MessageType& type, const void* v
 // What is not a message, with its value.
 template <class T>
 Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
-  Envelope* envelope = Envelope::Make(kind, TypeOf<T>(), /*has_call_part=*/false);
-  new (envelope->value()) T(std::move(value));
-  envelope->SetMade();
-  return envelope;
+  return Payload::With(Envelope::Make(kind, TypeOf<T>(), /*has_call_part=*/false), std::move(value)).Release();
 }
 // Posts it, or lets it go when that life has ended.
 inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {

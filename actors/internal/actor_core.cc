@@ -191,10 +191,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
     }
     if (!is_simple) {
       open = OpenMask();  // a guard may throw, or not return
-      if (ABSL_PREDICT_FALSE(ends() || has_remains())) {
-        if (ends()) return false;
-        continue;
-      }
+      if (ends()) return false;
+      if (has_remains()) continue;
     }
     if (PublishRoom(turn) && cell().TryIdle(open)) return true;
     drains = true;

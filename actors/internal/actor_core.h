@@ -99,8 +99,10 @@ class ActorCore final : public CellOwner {
   void CloseMailbox(int mailbox);
   void EndLease(int mailbox);
   void Postpone();
-  // The message in hand, or what was made of it, which has so many bytes, goes to
-  // `mailbox`; a call with its right to answer. Its block has a call part.
+  bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }
+  // The message in hand, or what was made of it, goes to `mailbox`; a call with its
+  // right to answer. Its block has a call part; `bytes`: its, where the mailbox is
+  // bounded in bytes, else 0.
   void PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
 
   // A new entry of the table of asks, to be answered by Answered or a reply. Its

@@ -31,7 +31,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   envelope->call().ask = current_->ask();
   envelope->call().deadline = current_->deadline();
   envelope->call().accepted = system().clock().Now();
-  envelope->call().bytes = target.has_bytes() ? bytes : 0;
+  envelope->call().bytes = bytes;
   // The message in hand has its fate now, whatever its handler still does.
   current_->is_passed_on = true;
   CountOutOfHand(*current_);

@@ -17,6 +17,8 @@
 namespace understudy::internal {
 
 inline constexpr size_t kBlockUnit = 64;
+// Of so many bytes.
+constexpr size_t UnitsFor(size_t bytes) { return (bytes + kBlockUnit - 1) / kBlockUnit; }
 
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kPoolsBlocks = false;
@@ -94,14 +96,13 @@ class BlockAllocator {
   template <class U>
   BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor): as allocators are
 
-  T* allocate(size_t count) { return static_cast<T*>(AllocateBlock(Units(count))); }
-  void deallocate(T* block, size_t count) { FreeBlock(block, Units(count)); }
+  T* allocate(size_t count) { return static_cast<T*>(AllocateBlock(UnitsFor(count * sizeof(T)))); }
+  void deallocate(T* block, size_t count) { FreeBlock(block, UnitsFor(count * sizeof(T))); }
 
   friend bool operator==(const BlockAllocator&, const BlockAllocator&) = default;
 
  private:
   static_assert(alignof(T) <= kBlockUnit);
-  static constexpr size_t Units(size_t count) { return (count * sizeof(T) + kBlockUnit - 1) / kBlockUnit; }
 };
 
 }  // namespace understudy::internal

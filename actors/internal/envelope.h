@@ -116,7 +116,7 @@ constexpr bool IsBoxed(size_t size, size_t alignment) { return alignment > 16 ||
 constexpr uint8_t BlockUnits(size_t size, size_t alignment, bool has_call_part) {
   const size_t value = IsBoxed(size, alignment) ? sizeof(void*) : size;
   const size_t bytes = sizeof(Envelope) + (has_call_part ? sizeof(CallPart) : 0) + value;
-  return static_cast<uint8_t>((bytes + kBlockUnit - 1) / kBlockUnit);
+  return static_cast<uint8_t>(UnitsFor(bytes));
 }
 
 }  // namespace understudy::internal

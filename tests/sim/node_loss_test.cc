@@ -38,6 +38,13 @@ constexpr absl::Duration kLost = absl::Seconds(25);
 class NodeLossTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override { ASSERT_TRUE(house_.Open()); }
+  // Its node runs again, and hosts children.
+  void BringBackTheFirst() {
+    house_.cluster().Start("worker-1");
+    house_.Run(kLost);
+    house_.Host("worker-1");
+    house_.Run();
+  }
 
   RemoteHouse house_{GetParam()};
 };
@@ -237,10 +244,7 @@ TEST_P(NodeLossTest, ASignificantChildsEndAndNotItsNodesLossEndsItsSupervisor) {
     ASSERT_TRUE(house_.life().has_ended());
     EXPECT_EQ(house_.life().end().kind(), ExitReason::Kind::kShutdown);
     EXPECT_EQ(house_.LivingOn("worker-2"), 0);
-    house_.cluster().Start("worker-1");
-    house_.Run(kLost);
-    house_.Host("worker-1");
-    house_.Run();
+    BringBackTheFirst();
   }
 }
 
@@ -279,10 +283,7 @@ TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
     house_.Run(absl::Seconds(4));
     EXPECT_TRUE(house_.life().has_ended());
     EXPECT_EQ(house_.LivingOn("worker-2"), 0);
-    house_.cluster().Start("worker-1");
-    house_.Run(kLost);
-    house_.Host("worker-1");
-    house_.Run();
+    BringBackTheFirst();
   }
 }
 

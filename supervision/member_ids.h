@@ -1,0 +1,33 @@
+// The ids that a pool makes up for children that were given none: that of its
+// template, and a number. Only these have a '#'.
+//
+// Pure functions; any thread.
+#ifndef UNDERSTUDY_SUPERVISION_MEMBER_IDS_H_
+#define UNDERSTUDY_SUPERVISION_MEMBER_IDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "understudy/supervision/child_spec.h"
+
+namespace understudy {
+
+// job#17, of the template `child`.
+std::string MemberId(const ChildSpec& child, uint64_t number);
+bool IsMadeUpId(absl::string_view id);
+// Of a pool of processes: the name of that child's node. job-17 for job#17, which
+// is no node's name.
+std::string MemberNodeName(absl::string_view id);
+// The id of the template that MemberNodeName would give that name for, if it has
+// the form.
+absl::optional<absl::string_view> TemplateOfNode(absl::string_view node);
+// Why a child of that pool cannot be given the id: it, or its node's name, may be
+// made up for another. OK for others; `child` is the template.
+absl::Status GivenIdError(absl::string_view id, const ChildSpec& child);
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_MEMBER_IDS_H_
