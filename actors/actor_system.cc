@@ -148,7 +148,7 @@ void ActorSystem::PostToAll(SignalKind kind) {
 }
 
 bool ActorSystem::Shutdown(absl::Duration within) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().actor == nullptr, "an actor cannot shut its own system down and wait");
+  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "an actor cannot shut its own system down and wait");
   std::vector<Pid> roots;
   {
     absl::MutexLock lock(&mu_);

@@ -254,7 +254,7 @@ class ThreadAsker final : public Actor {
 template <class Q, class R>
 absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request,
                                    absl::Duration timeout) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().actor == nullptr,
+  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
   Spawn<internal::ThreadAsker<Q, R>>(channel, std::move(request), timeout, result, std::ref(executor()));

@@ -43,8 +43,9 @@ absl::Status NobodyError(Pid to) {
 
 // The turn's actor was killed, and its handler runs on, or its suspended handlers
 // are destroyed. Read from its code: one send may still get through.
-bool IsRefused(const CurrentTurn& turn) {
-  return turn.worker != nullptr && turn.worker->rights.load(std::memory_order_relaxed) != Rights::kAll;
+bool IsRefused() {
+  const Worker* const worker = ThisWorker();
+  return worker != nullptr && worker->rights.load(std::memory_order_relaxed) != Rights::kAll;
 }
 
 ActorCore& OwnerOf(PendingId pending) {
@@ -78,7 +79,7 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, Pid to
 
 absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
-  if (ABSL_PREDICT_FALSE(IsRefused(turn))) return RefusedError();
+  if (ABSL_PREDICT_FALSE(IsRefused())) return RefusedError();
   SystemCore* const system = turn.system;
   if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to))) {
     ActorCell* const cell = system->CellOf(to);
@@ -104,10 +105,10 @@ void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* v
 }
 
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout) {
-  UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
+  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Ask on a plain thread; use ActorSystem::Ask there");
   const KernelCode kernel;
   if (ABSL_PREDICT_FALSE(kernel.is_refused())) return CancelledAsk();
-  ActorCore& core = *ThisTurn().actor;
+  ActorCore& core = *ThisTurn().actor();
   const MonotonicTime deadline = core.DeadlineWithin(timeout);
   const PendingId pending = core.NewAsk(to, deadline);
   if (pending.id == 0) return pending;
@@ -132,12 +133,12 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
 
 bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
                 PendingId& waits, absl::Status& outcome) {
-  UNDERSTUDY_CHECK(ThisTurn().actor != nullptr, "Sent on a plain thread; use Send there");
-  if (IsRefused(ThisTurn())) {
+  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Sent on a plain thread; use Send there");
+  if (IsRefused()) {
     outcome = RefusedError();
     return false;
   }
-  ActorCore& core = *ThisTurn().actor;
+  ActorCore& core = *ThisTurn().actor();
   SystemCore& system = core.system();
   ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
   if (cell == nullptr) {
@@ -260,7 +261,7 @@ void ReplierBase::Moved() {
   const KernelCode kernel;
   holder_ = to;
   const AnswerRight::Hand hand = right_->Pass();
-  ActorCore* const holder = ThisTurn().actor;
+  ActorCore* const holder = ThisTurn().actor();
   if (to.is_null() || holder == nullptr || hand == AnswerRight::kUsed || kernel.is_fenced()) return;
   holder->HoldRight({.right = right_, .hand = hand, .callee = callee_, .asker = asker_, .ask = ask_});
 }
@@ -277,7 +278,7 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
   if (right_ == nullptr || !right_->Use()) return;  // the fence of who has it has answered
   if (kernel.is_fenced()) {
     // It came to have it afterwards, or only now: what it sends is refused.
-    status = CalleeExitedError(ThisTurn().self.ToString(), *ThisTurn().actor->ending());
+    status = CalleeExitedError(ThisTurn().self.ToString(), *ThisTurn().actor()->ending());
     payload = Payload();
   }
   system->Post({.kind = SignalKind::kReply,
@@ -298,7 +299,7 @@ CallInHand ReplierBase::Release() {
 void ReplierBase::Abandon() {
   if (system_ == nullptr) return;
   const KernelCode kernel;
-  ActorCore* holder = ThisTurn().actor;
+  ActorCore* holder = ThisTurn().actor();
   if (holder != nullptr && holder->ending() != nullptr) {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {

@@ -86,7 +86,7 @@ void SeededExecutor::HoldHere(absl::Duration duration) {
   {
     internal::WorkerScope scope(other);
     // Timers' callbacks are nobody's turn.
-    internal::TurnScope nobody;
+    const internal::NobodysTurn nobody;
     Advance(duration);
   }
   held_.pop_back();

@@ -100,9 +100,12 @@ class RootTask {
 
 class Activation {
  public:
-  enum class Source { kMessage, kEvent, kStart };
+  enum class Source : uint8_t { kMessage, kEvent, kStart };
 
-  Activation(ActorCore& core, Source source) : core_(core), source_(source) {}
+  Activation(ActorCore& core, Source source) : source_(source), core_(core) {}
+  // Of a message.
+  Activation(ActorCore& core, Envelope* taken)
+      : envelope(taken), mailbox(taken->mailbox), source_(Source::kMessage), core_(core) {}
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
   ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
@@ -112,10 +115,10 @@ class Activation {
 
   ActorCore& core() { return core_; }
   Source source() const { return source_; }
-  bool is_call() const { return ask_ != 0; }
-  Pid asker() const { return asker_; }
-  uint64_t ask() const { return ask_; }
-  MonotonicTime deadline() const { return deadline_; }
+  bool is_call() const { return ask() != 0; }
+  Pid asker() const { return has_call_part_ ? call_.asker : Pid(); }
+  uint64_t ask() const { return has_call_part_ ? call_.ask : 0; }
+  MonotonicTime deadline() const { return has_call_part_ ? call_.deadline : MonotonicTime::InfiniteFuture(); }
 
   // For handler.h: the message or event, and what the handler came to.
   template <class M>
@@ -147,14 +150,10 @@ class Activation {
   }
 
   // For ActorCore.
-  void TakeMessage(Envelope* taken) {
-    envelope = taken;
-    mailbox = taken->mailbox;
-    if (taken->has(Envelope::kHasCallPart)) {
-      asker_ = taken->sender();
-      ask_ = taken->call().ask;
-      deadline_ = taken->call().deadline;
-    }
+  void TakeCallPart() {
+    if (!envelope->has(Envelope::kHasCallPart)) return;
+    has_call_part_ = true;
+    call_ = {.asker = envelope->sender(), .ask = envelope->call().ask, .deadline = envelope->call().deadline};
   }
   // What a coroutine handler needs besides.
   struct Held {
@@ -182,7 +181,9 @@ class Activation {
   bool is_complete : 1 = false;
   bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
   // A tell whose handler was content with it.
-  bool is_plainly_handled() const { return !(has_failed || is_postponed || is_passed_on) && ask_ == 0 && status_.ok(); }
+  bool is_plainly_handled() const {
+    return !(has_failed || is_postponed || is_passed_on) && !has_call_part_ && status_.ok();
+  }
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }
 
@@ -192,12 +193,19 @@ class Activation {
   Envelope* ReplyBlock(const MessageType& type);
   void SendReply(Envelope* block);
 
-  ActorCore& core_;
+  struct CallInfo {
+    Pid asker;
+    uint64_t ask;
+    MonotonicTime deadline;
+  };
+
   const Source source_;
   bool answer_given_ = false;
-  Pid asker_;
-  uint64_t ask_ = 0;
-  MonotonicTime deadline_ = MonotonicTime::InfiniteFuture();
+  bool has_call_part_ = false;
+  ActorCore& core_;
+  union {
+    CallInfo call_;  // where the message has a call part
+  };
   absl::Status status_;
   Held* held_ = nullptr;  // owned
 };

@@ -28,7 +28,7 @@ absl::Status TooEarlyForNames(absl::string_view name) {
 
 MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
   const MonotonicTime deadline = system().clock().Now() + std::min(timeout, limits::kAskTimeoutMax);
-  return current_ == nullptr ? deadline : std::min(deadline, current_->deadline());
+  return current() == nullptr ? deadline : std::min(deadline, current()->deadline());
 }
 
 PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
@@ -105,7 +105,7 @@ bool ActorCore::IsAnswered(uint64_t id) const {
 }
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
-  asks()->Await(id, {.handle = waiter, .activation = current_});
+  asks()->Await(id, {.handle = waiter, .activation = current()});
   TellOfWait(id);
 }
 
@@ -113,14 +113,14 @@ void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
 // runs meanwhile.
 void ActorCore::TellOfWait(uint64_t id) {
   CallWatch* watch = system().call_watch();
-  if (watch == nullptr || current_->is_interleaved) return;
-  std::string handler = current_->source() == Activation::Source::kStart ? "Start" : "an event";
-  if (current_->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current_->mailbox)].wire_name);
+  if (watch == nullptr || current()->is_interleaved) return;
+  std::string handler = current()->source() == Activation::Source::kStart ? "Start" : "an event";
+  if (current()->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current()->mailbox)].wire_name);
   watch->Awaits(self(), id, std::move(handler));
 }
 
 void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
-  wait.waiter = {.handle = waiter, .activation = current_};
+  wait.waiter = {.handle = waiter, .activation = current()};
   // Those that are answered too: they are kept until the group has gone on.
   for (const PendingId& pending : pendings) {
     if (asks()->Has(pending.id)) asks()->Join(pending.id, &wait);

@@ -101,6 +101,19 @@ void CopyValue(Envelope* envelope, const MessageType& type, const void* value) {
   discard.Done();
 }
 
+void ActorCell::Schedule(SystemCore& system, uint64_t life) {
+  SystemCore* its = &system;
+  // A slow sender may have woken the cell's next life, perhaps of another system.
+  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
+  its->executor().Schedule(owner());
+}
+
+Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing) {
+  Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
+  MakeValue(envelope, type, value, handing);
+  return envelope;
+}
+
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) {
   envelope->SetMade();
   OnThrow discard([envelope] { Discard(envelope); });

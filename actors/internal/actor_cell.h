@@ -114,6 +114,8 @@ class CellOwner : public Runnable {
   virtual bool IsStarting() const = 0;
   // Own turn: its kernel code has let something go that user code is to end.
   virtual void HasRemains() = 0;
+  // Own turn: it sent itself what acts before the messages that wait.
+  virtual void DrainSoon() = 0;
 
  protected:
   ~CellOwner() = default;
@@ -206,6 +208,7 @@ class alignas(64) ActorCell {
   // The rest is the owner's.
 
   uint64_t owners_life() const { return life_.load(std::memory_order_relaxed); }
+  Pid pid() const { return Pid::OfLife(owners_life(), index_); }
   // Begins a life, not idle: the caller schedules its first turn.
   void Open(uint64_t life);
   // The constructor has run: these are the mailboxes. What others send is early
@@ -290,9 +293,7 @@ class alignas(64) ActorCell {
                       Envelope* made);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
-  // The actor was idle and has been claimed: what is the owner's is the caller's until it schedules it. False: not for
-  // that message, which goes the usual way; the actor is scheduled.
-  bool Hand(SystemCore& system, size_t place, Envelope* envelope);
+  bool Hand(size_t place, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
@@ -325,6 +326,8 @@ static_assert(sizeof(ActorCell) == 192);
 // A copy of the sender's message into the envelope made for it, which is freed when the copy throws. Not inline: a send
 // that moves would pay for what that needs.
 void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
+// A tell with the sender's message, of a type that moves safely.
+Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing);
 // The same by a move that may throw.
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
 // The sender's message, of a type that moves safely, moved or copied.

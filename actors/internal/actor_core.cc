@@ -64,12 +64,12 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
 }
 
 ActorCore& ActorCore::OfThisTurn() {
-  ActorCore* core = ThisTurn().actor;
+  ActorCore* core = ThisTurn().actor();
   UNDERSTUDY_CHECK(core != nullptr, "this is for an actor's turn; a plain thread uses ActorSystem");
   return *core;
 }
 
-ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? ThisTurn().actor : nullptr; }
+ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? ThisTurn().actor() : nullptr; }
 
 Rare& ActorCore::rare() {
   if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
@@ -154,11 +154,11 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& tur
 
 // Until the actor is idle, or has been scheduled again: then it may be in its
 // next turn already, and nothing here touches it. False: its life is to end.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) {
-  int budget = limits::kMessagesPerTurnMax;
+ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) {
   for (bool drains = true;;) {
-    if (drains || turn.drains || budget % kDrainEvery == 0) {
-      turn.drains = drains = false;
+    if (drains || (obstacles_ & kDrainsSoon) != 0 || budget % kDrainEvery == 0) {
+      drains = false;
+      Set(kDrainsSoon, false);
       DrainInbound(turn);
       if (ABSL_PREDICT_FALSE(has_exit())) return false;
     }
@@ -199,15 +199,32 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::TakeTurn(CurrentTurn& turn) 
   }
 }
 
+// The end of a turn in which nothing else was to be done. False: that is not so, or something came.
+inline bool ActorCore::TryRest(const CurrentTurn& turn) {
+  if (obstacles_ != 0 || rare_ != nullptr || turn.unpublished != 0 || cell().has_room_waiters()) return false;
+  const uint64_t open = behavior_->mailboxes();
+  return (has_mail_ & open) == 0 && cell().TryIdle(open);
+}
+
 void ActorCore::FindMailboxes(CurrentTurn& turn) {
   turn.gates = cell().gates();
   turn.layout = cell().layout();
 }
 
 void ActorCore::Run() {
-  TurnScope scope(SystemCore::OfLife(life()), this, ThisWorker(), self());
-  FindMailboxes(scope.turn());
-  const bool goes_on = (ABSL_PREDICT_TRUE(stage_ != Stage::kConstructing) || Construct()) && TakeTurn(scope.turn());
+  TurnScope scope(SystemCore::OfLife(life()), cell());
+  CurrentTurn& turn = scope.turn();
+  bool goes_on = true;
+  int budget = limits::kMessagesPerTurnMax;
+  if (in_hand_ != nullptr) {
+    HandleHanded(turn, static_cast<Envelope*>(in_hand_));
+    if (ABSL_PREDICT_TRUE(TryRest(turn))) return;
+    --budget;
+    goes_on = !ends();
+  } else if (ABSL_PREDICT_FALSE(stage_ == Stage::kConstructing)) {
+    goes_on = Construct();
+  }
+  goes_on = goes_on && TakeTurn(turn, budget);
   if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced() ? FinishFenced() : End();
 }
 
@@ -288,14 +305,14 @@ uint64_t ActorCore::OpenMask() {
 std::string ActorCore::Describe() {
   const MailboxLayout* mailboxes = cell().layout();
   absl::string_view what = "its code";
-  if (current_ == nullptr || mailboxes == nullptr) {
+  if (current() == nullptr || mailboxes == nullptr) {
     what = "its constructor, a guard, a destructor or its end";
-  } else if (current_->source() == Activation::Source::kStart) {
+  } else if (current()->source() == Activation::Source::kStart) {
     what = "Start";
-  } else if (current_->source() == Activation::Source::kEvent) {
+  } else if (current()->source() == Activation::Source::kEvent) {
     what = "an event";
-  } else if (current_->mailbox >= 0) {
-    what = (*mailboxes)[static_cast<size_t>(current_->mailbox)].wire_name;
+  } else if (current()->mailbox >= 0) {
+    what = (*mailboxes)[static_cast<size_t>(current()->mailbox)].wire_name;
   }
   return absl::StrCat(self().ToString(), " in the handler of ", what);
 }

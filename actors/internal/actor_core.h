@@ -58,9 +58,10 @@ class ActorCore final : public CellOwner {
   void Fence(ExitReason reason) override;
   bool IsStarting() const override;
   void HasRemains() override { Set(kHasRemains); }
+  void DrainSoon() override { Set(kDrainsSoon); }
 
-  // By a sender that has claimed the actor (ActorCell::Hand): into its mailbox.
-  void TakeHanded(size_t place, Envelope* envelope);
+  // By a sender that has claimed the actor (ActorCell::Hand), which is between turns: the first message of the next.
+  void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
 
   // For Actor, Context and the awaitables.
   static ActorCore& OfThisTurn();
@@ -68,12 +69,12 @@ class ActorCore final : public CellOwner {
   static ActorCore* OfThisTurn(Pid pid);
   // In debug builds CHECKs that this thread runs its turn.
   void CheckTurn() const {
-    UNDERSTUDY_DCHECK(ThisTurn().actor == this, "context() of ", self().ToString(), " is used outside its turn");
+    UNDERSTUDY_DCHECK(ThisTurn().actor() == this, "context() of ", self().ToString(), " is used outside its turn");
   }
 
   // Of the turn that runs on this thread: its own.
   SystemCore& system() { return *ThisTurn().system; }
-  Pid self() const { return Pid::OfLife(life(), const_cast<ActorCore*>(this)->cell().index()); }
+  Pid self() const { return const_cast<ActorCore*>(this)->cell().pid(); }
   Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
   Random& random();
   std::vector<MailboxSignature> Signatures();
@@ -170,6 +171,7 @@ class ActorCore final : public CellOwner {
     kHasExit = 8,    // and ends when its handler has returned
     kIsFenced = 16,  // its life is over, its handler runs on
     kHasRemains = 32,
+    kDrainsSoon = 64,
   };
 
   explicit ActorCore(Pid parent);
@@ -185,13 +187,16 @@ class ActorCore final : public CellOwner {
     obstacles_ = static_cast<uint8_t>(is_there ? obstacles_ | obstacle : obstacles_ & ~obstacle);
   }
 
+  Activation* current() { return static_cast<Activation*>(in_hand_); }
+  void SetCurrent(Activation* activation) { in_hand_ = activation; }
   ActorCell& cell() { return *ActorCell::Of(this); }
   uint64_t life() const { return const_cast<ActorCore*>(this)->cell().owners_life(); }
   const MailboxLayout& layout() { return *cell().layout(); }
   Rare& rare();
 
   // actor_core.cc: the turn.
-  bool TakeTurn(CurrentTurn& turn);
+  bool TakeTurn(CurrentTurn& turn, int budget);
+  bool TryRest(const CurrentTurn& turn);
   bool HandleNext();
   void FindMailboxes(CurrentTurn& turn);
   void DrainInbound(CurrentTurn& turn);
@@ -202,13 +207,13 @@ class ActorCore final : public CellOwner {
   uint64_t OpenMask();
   template <class F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
-    UserCode user(*ThisTurn().worker);
+    UserCode user(*ThisWorker());
     code();
   }
   // The exception that left it, or null.
   template <class F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE std::exception_ptr CaughtInUserCode(F&& code) {
-    UserCode user(*ThisTurn().worker);
+    UserCode user(*ThisWorker());
     return Caught(code);
   }
 
@@ -218,8 +223,9 @@ class ActorCore final : public CellOwner {
   void ReleaseCredit(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
-  void Leave(CurrentTurn& turn, size_t place, Envelope* envelope);
-  void TakeOut(CurrentTurn& turn, size_t place, Envelope* envelope, Envelope* before);
+  void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);
+  void TakeOut(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope, Envelope* before);
+  void Leave(Envelope* envelope);
   void TakeOut(Envelope* envelope, Envelope* before);
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
@@ -247,6 +253,8 @@ class ActorCore final : public CellOwner {
   // actor_choice.cc.
   bool HandleOne();
   void HandleOldest(CurrentTurn& turn, uint64_t waiting);
+  void HandleHanded(CurrentTurn& turn, Envelope* envelope);
+  static bool RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler);
   bool HandlesOldest() const;
   bool IsQuiet() const;
   bool IsHeld() const;
@@ -263,16 +271,16 @@ class ActorCore final : public CellOwner {
   // actor_handling.h, actor_handling.cc.
   void HandleMessage(BehaviorTable& table, const Choice& choice);
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
-  void HandleAtOnce(CurrentTurn& turn, Envelope* envelope, MessageHandler& handler);
+  void HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope, MessageHandler& handler);
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
-  void RunHandler(CurrentTurn& turn, Activation& activation, MessageHandler& handler);
+  void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
   void Resume(Waiter waiter);
   void AfterStep(Activation& activation);
-  void Settle(const CurrentTurn& turn, Activation& activation);
+  void Settle(Queue* queue, Activation& activation);
   void SettleUnusual(Activation& activation);
   void SettlePostponed(Activation& activation);
   void Trace(absl::string_view what, const Activation& activation);
@@ -372,8 +380,10 @@ class ActorCore final : public CellOwner {
     Birth* birth_ = nullptr;  // until the constructor runs
     uint64_t last_stamp_;     // then
   };
-  uint64_t has_mail_ = 0;          // a bit for each mailbox
-  Activation* current_ = nullptr;  // the handler that runs
+  uint64_t has_mail_ = 0;  // a bit for each mailbox
+  // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
+  // Envelope. Or null.
+  void* in_hand_ = nullptr;
   uint16_t rank_used_ = 0;
   uint8_t rank_index_ = 0;
   Stage stage_ = Stage::kConstructing;
@@ -387,6 +397,10 @@ class ActorCore final : public CellOwner {
   bool has_names_ : 1 = false;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);
+
+inline ActorCore* CurrentTurn::actor() const {
+  return cell == nullptr ? nullptr : static_cast<ActorCore*>(cell->owner());
+}
 
 }  // namespace understudy::internal
 

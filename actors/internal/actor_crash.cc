@@ -64,16 +64,16 @@ void ActorCore::NoteCrash() {
   }
   if (stage_ == Stage::kConstructing) {
     report->doing = "its constructor";
-  } else if (current_ == nullptr) {
+  } else if (current() == nullptr) {
     report->doing = stage_ == Stage::kStarting ? "Start" : "a guard or a hook";
-  } else if (current_->source() == Activation::Source::kStart) {
+  } else if (current()->source() == Activation::Source::kStart) {
     report->doing = "Start";
-  } else if (current_->source() == Activation::Source::kEvent) {
+  } else if (current()->source() == Activation::Source::kEvent) {
     report->doing = "the handler of an event";
   } else {
-    const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(current_->mailbox)];
+    const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(current()->mailbox)];
     report->doing = absl::StrCat("mailbox ", mailbox.wire_name);
-    if (const Envelope* envelope = current_->envelope; envelope != nullptr) {
+    if (const Envelope* envelope = current()->envelope; envelope != nullptr) {
       absl::StrAppend(&report->doing, " handling a ", envelope->type->name(), " from ", envelope->sender().ToString());
       if (report->messages.empty()) {
         MessageNote note = NoteOf(*envelope, mailbox);

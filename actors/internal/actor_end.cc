@@ -76,17 +76,17 @@ void ActorCore::EndLife(const ExitReason& reason) {
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {
-  std::atomic<Rights>& rights = ThisTurn().worker->rights;
+  std::atomic<Rights>& rights = ThisWorker()->rights;
   rights.store(Rights::kLettingGo, std::memory_order_relaxed);
   while (!rare_->activations.empty() && !is_fenced()) {
     const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
     rare_->activations.pop_back();
-    current_ = newest.get();
+    SetCurrent(newest.get());
     InUserCode([&] {
       newest->held()->root = RootTask();  // frames first: their Repliers answer
       newest->DropMessage();
     });
-    current_ = nullptr;
+    SetCurrent(nullptr);
     if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced()) continue;
     CountOutOfHand(*newest);
     Count(static_cast<size_t>(newest->mailbox), Fate::kFailed);
@@ -160,7 +160,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
           return;
         }
       } else {
-        Leave(ThisTurn(), envelope->mailbox, envelope);
+        Leave(envelope);
         if (kept != nullptr && IsKept(*envelope)) {
           kept->push_back(envelope);
           return;
@@ -254,8 +254,7 @@ void ActorCore::Free() {
 // back to the kernel.
 void ActorCore::Fence(ExitReason reason) {
   SystemCore* const system = SystemCore::OfLife(life());
-  TurnScope scope(system, this, ThisWorker(), self());
-  FindMailboxes(scope.turn());
+  const TurnScope scope(system, cell());
   Set(kHasExit);
   is_killed_ = true;
   is_ending_ = true;
@@ -267,9 +266,9 @@ void ActorCore::Fence(ExitReason reason) {
   auto burial = std::make_unique<Burial>(*system, self(), reason);
   {
     const Remains::Scope scope_of_remains(burial->remains());
-    SettleFenced(current_, reason);
+    SettleFenced(current(), reason);
     for (const auto& activation : rare_->activations) {
-      if (activation.get() != current_) SettleFenced(activation.get(), reason);
+      if (activation.get() != current()) SettleFenced(activation.get(), reason);
     }
     for (const HeldRight& held : rare_->rights.TakeAll()) {
       if (!held.right->UseAs(held.hand)) continue;

@@ -53,7 +53,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes)) return false;
   envelope->clear(Envelope::kIsEarly);
   envelope->call().bytes = bytes;
-  Leave(ThisTurn(), envelope->mailbox, envelope);
+  Leave(envelope);
   return true;
 }
 

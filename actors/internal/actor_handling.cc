@@ -82,8 +82,8 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     return;
   }
   if (form == MessageHandler::Form::kAwaits) {
-    auto activation = std::make_unique<Activation>(*this, Activation::Source::kMessage);
-    activation->TakeMessage(envelope);
+    auto activation = std::make_unique<Activation>(*this, envelope);
+    activation->TakeCallPart();
     activation->is_interleaved = table.is_interleaved(clause);
     activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
@@ -96,7 +96,10 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     RunAwaiting(std::move(activation), handler);
     return;
   }
-  HandleAtOnce(ThisTurn(), envelope, handler);
+  Activation activation(*this, envelope);
+  activation.TakeCallPart();
+  if (IsReceiving()) BeginRound(activation);
+  RunHandler(ThisTurn(), &cell().queue(envelope->mailbox), activation, handler);
 }
 
 // Of a behaviour that is over, or of an idleness that a message has ended since.
@@ -137,7 +140,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   Activation activation(*this, Activation::Source::kEvent);
   activation.envelope = event.payload.Release();
   if (ends_receive) BeginRound(activation);
-  RunHandler(ThisTurn(), activation, *handler);
+  RunHandler(ThisTurn(), /*queue=*/nullptr, activation, *handler);
 }
 
 // Only where handlers are observed.
@@ -158,7 +161,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   running.Hold();
   if (running.source() == Activation::Source::kMessage) CountInHand(running);
   rare().activations.push_back(std::move(activation));
-  current_ = &running;
+  SetCurrent(&running);
   std::exception_ptr thrown;
   InUserCode([&] {
     thrown = Caught([&] { handler.Run(*actor_, running); });
@@ -174,7 +177,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 
 void ActorCore::Resume(Waiter waiter) {
   if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
-  current_ = waiter.activation;
+  SetCurrent(waiter.activation);
   InUserCode([&] { waiter.handle.resume(); });
   AfterStep(*waiter.activation);
 }
@@ -183,7 +186,7 @@ void ActorCore::Resume(Waiter waiter) {
 void ActorCore::AfterStep(Activation& activation) {
   if (is_fenced()) return;
   if (!activation.is_complete) {
-    current_ = nullptr;
+    SetCurrent(nullptr);
     ApplyBecome();
     return;
   }
@@ -198,15 +201,16 @@ void ActorCore::AfterStep(Activation& activation) {
   const std::unique_ptr<Activation> finished = std::move(*place);
   activations.erase(place);
   // The frame first: a Replier that it forgot gives the right to answer back.
-  current_ = finished.get();
+  SetCurrent(finished.get());
   InUserCode([&] {
     finished->held()->root = RootTask();
     finished->DropMessage();
   });
-  current_ = nullptr;
+  SetCurrent(nullptr);
   if (is_fenced()) return;
   CountOutOfHand(*finished);
-  Settle(ThisTurn(), *finished);
+  const bool is_of_message = finished->source() == Activation::Source::kMessage;
+  Settle(is_of_message ? &cell().queue(static_cast<size_t>(finished->mailbox)) : nullptr, *finished);
 }
 
 // The behaviour may have changed while its handler awaited.
@@ -218,19 +222,19 @@ void ActorCore::SettlePostponed(Activation& activation) {
 }
 
 bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
-  if (current_ == nullptr || current_->ask() != ask || current_->asker() != asker) return false;
-  current_->TakeBackAnswer();
+  if (current() == nullptr || current()->ask() != ask || current()->asker() != asker) return false;
+  current()->TakeBackAnswer();
   return true;
 }
 
 void ActorCore::Postpone() {
-  UNDERSTUDY_CHECK(current_ != nullptr && current_->source() == Activation::Source::kMessage,
+  UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
                    "Postpone without a message in hand");
-  UNDERSTUDY_CHECK(!current_->is_passed_on, "Postpone of a message that has been passed on");
-  UNDERSTUDY_CHECK(!current_->is_moved, "Postpone in a handler that took its message, a ",
-                   current_->envelope->type->name(), ", by value: it was moved from; take const M&");
-  current_->is_postponed = true;
-  if (current_->held() != nullptr) current_->held()->postponed_in = rare_->epoch;
+  UNDERSTUDY_CHECK(!current()->is_passed_on, "Postpone of a message that has been passed on");
+  UNDERSTUDY_CHECK(!current()->is_moved, "Postpone in a handler that took its message, a ",
+                   current()->envelope->type->name(), ", by value: it was moved from; take const M&");
+  current()->is_postponed = true;
+  if (current()->held() != nullptr) current()->held()->postponed_in = rare_->epoch;
 }
 
 void ActorCore::SendReply(Pid asker, Envelope* block) {
@@ -263,7 +267,7 @@ Envelope* Activation::ReplyBlock(const MessageType& type) {
     Envelope::Delete(own);
   }
   Envelope* made = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/true);
-  made->call().ask = ask_;
+  made->call().ask = ask();
   return made;
 }
 
@@ -274,7 +278,7 @@ void Activation::SendReply(Envelope* block) {
     return;
   }
   answer_given_ = true;
-  core_.SendReply(asker_, block);
+  core_.SendReply(asker(), block);
 }
 
 void Activation::AnswerStatus(const absl::Status& status) {
@@ -287,7 +291,7 @@ void Activation::AnswerFinally(const absl::Status& status) {
   const KernelCode kernel;
   if (kernel.is_fenced()) return;  // the fence has answered
   answer_given_ = true;
-  core_.system().Reply(core_.self(), asker_, ask_, status);
+  core_.system().Reply(core_.self(), asker(), ask(), status);
 }
 
 }  // namespace understudy::internal

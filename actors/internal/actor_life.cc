@@ -114,9 +114,9 @@ void ActorCore::BeginStart() {
   {
     Activation starting(*this, Activation::Source::kStart);
     if (system().is_observed()) Trace("handles", starting);
-    current_ = &starting;
+    SetCurrent(&starting);
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
-    current_ = nullptr;
+    SetCurrent(nullptr);
   }
   if (is_fenced()) return;
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
@@ -283,7 +283,7 @@ void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
 
 void ActorCore::Fail(absl::Status status) {
-  if (current_ != nullptr) current_->has_failed = true;
+  if (current() != nullptr) current()->has_failed = true;
   SetExit(ExitReason::Failed(std::move(status)), ExitCause::kOwn);
 }
 

@@ -13,29 +13,29 @@
 namespace understudy::internal {
 
 void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand call) {
-  UNDERSTUDY_CHECK(current_ != nullptr && current_->source() == Activation::Source::kMessage,
+  UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
                    "PassOn without a message in hand");
-  UNDERSTUDY_CHECK(!current_->is_passed_on, "PassOn twice: the message in hand has been passed on already");
-  UNDERSTUDY_CHECK(!current_->is_postponed, "PassOn of a message that was postponed");
-  UNDERSTUDY_CHECK(call.ask == current_->ask() && (call.ask == 0 || call.asker == current_->asker()),
-                   current_->is_call() ? "PassOn of a call in hand goes with its own Replier, to a mailbox of calls"
-                                       : "PassOn of a Replier: the message in hand is not its call");
+  UNDERSTUDY_CHECK(!current()->is_passed_on, "PassOn twice: the message in hand has been passed on already");
+  UNDERSTUDY_CHECK(!current()->is_postponed, "PassOn of a message that was postponed");
+  UNDERSTUDY_CHECK(call.ask == current()->ask() && (call.ask == 0 || call.asker == current()->asker()),
+                   current()->is_call() ? "PassOn of a call in hand goes with its own Replier, to a mailbox of calls"
+                                        : "PassOn of a Replier: the message in hand is not its call");
   const auto place = static_cast<size_t>(mailbox);
   const MailboxDeclaration& target = layout()[place];
   Envelope* const envelope = payload.Release();
   envelope->kind = EnvelopeKind::kMessage;
   envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
   envelope->life = life();
-  envelope->set_sender(current_->envelope->sender());
+  envelope->set_sender(current()->envelope->sender());
   envelope->mailbox = static_cast<uint8_t>(place);
-  envelope->call().ask = current_->ask();
-  envelope->call().deadline = current_->deadline();
+  envelope->call().ask = current()->ask();
+  envelope->call().deadline = current()->deadline();
   envelope->call().accepted = system().clock().Now();
   envelope->call().bytes = bytes;
   // The message in hand has its fate now, whatever its handler still does.
-  current_->is_passed_on = true;
-  CountOutOfHand(*current_);
-  const auto from = static_cast<size_t>(current_->mailbox);
+  current()->is_passed_on = true;
+  CountOutOfHand(*current());
+  const auto from = static_cast<size_t>(current()->mailbox);
   PublishLimits(ThisTurn());
   if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
     if (target.options.overflow == Overflow::kFailActor) {

@@ -41,7 +41,7 @@ Envelope* ActorCore::Parsed(Envelope* envelope) {
   Envelope* parsed = Parse(envelope, *layout()[place].request);
   if (parsed == nullptr) {
     const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes.size();
-    Leave(ThisTurn(), envelope->mailbox, envelope);
+    Leave(envelope);
     Dispose(
         envelope, Fate::kDropped,
         absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
@@ -87,6 +87,7 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;
   Queue& queue = cell().queue(place);
   envelope->set(Envelope::kWasInHand);
+  if (envelope->stamp == 0) envelope->stamp = ++last_stamp_;  // it was handed past the queue
   if (waits_for_change) {
     envelope->set(Envelope::kIsPostponed);
     Set(kHasPostponed);

@@ -38,19 +38,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& t
   if (ABSL_PREDICT_FALSE((turn.layout->overflowing() >> place & 1U) != 0)) DropOverflow(place);
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeHanded(size_t place, Envelope* envelope) {
-  Queue& queue = cell().queue(place);
-  AddAsOwner(queue.left, 0U - 1U);
-  envelope->stamp = ++last_stamp_;
-  Append(queue, envelope);
-  has_mail_ |= uint64_t{1} << place;
-}
-
 // Ends the wait of a message in every ledger. Senders write the line that the
 // limit is on: it is not stored for each message, but soon enough that nobody
 // is refused for long.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, size_t place, Envelope* envelope) {
-  const uint32_t left = AddAsOwner(cell().queue(turn.gates, place).left, 1U);
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Queue& queue, size_t place,
+                                                          Envelope* envelope) {
+  const uint32_t left = AddAsOwner(queue.left, 1U);
   const MailboxLayout::Publishing publishing = turn.layout->publishing(place);
   if (ABSL_PREDICT_FALSE((left & publishing.mask) == 0)) {
     turn.gates[place].limit.store(left + publishing.room, std::memory_order_relaxed);
@@ -75,11 +68,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& t
   turn.unpublished = 0;
 }
 
-// `before` is what lies before it in the ring of its mailbox, whose place is
-// `place`.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, size_t place, Envelope* envelope,
-                                                            Envelope* before) {
-  Queue& queue = cell().queue(turn.gates, place);
+// `before` is what lies before it in the ring of `queue`, its mailbox, whose
+// place is `place`.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, Queue& queue, size_t place,
+                                                            Envelope* envelope, Envelope* before) {
   if (envelope == before) {
     queue.newest = nullptr;
     has_mail_ &= ~(uint64_t{1} << place);
@@ -87,11 +79,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, s
     before->next = envelope->next;
     if (queue.newest == envelope) queue.newest = before;
   }
-  Leave(turn, place, envelope);
+  Leave(turn, queue, place, envelope);
 }
 
+inline void ActorCore::Leave(Envelope* envelope) {
+  Leave(ThisTurn(), cell().queue(envelope->mailbox), envelope->mailbox, envelope);
+}
 inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
-  TakeOut(ThisTurn(), envelope->mailbox, envelope, before);
+  TakeOut(ThisTurn(), cell().queue(envelope->mailbox), envelope->mailbox, envelope, before);
 }
 
 // The oldest of what waits is next: one rank, no guards, no predicates, nothing

@@ -16,7 +16,7 @@ void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) 
   UNDERSTUDY_CHECK(rare().receives.empty() || rare().receives.back().is_taken, "a Receive of ", self().ToString(),
                    " waits already; only the handler of what it has taken may Receive meanwhile");
   if (stage_ == Stage::kStarting) FinishStart();
-  rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current_}});
+  rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current()}});
   ++rare().epoch;
   ReturnPostponed();
   AddBehaviorTimers(*rare().receives.back().table);

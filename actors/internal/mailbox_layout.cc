@@ -96,6 +96,10 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
       .room = added.room(),
       .mask = PublishingMask(added.room()),
       .plain_tell = is_plain && !added.is_call() && added.request->moves_safely ? added.request : nullptr};
+  made->places_ = places_;
+  size_t probe = added.hash;
+  while (made->places_[probe % kProbes] != kNoPlace) ++probe;
+  made->places_[probe % kProbes] = static_cast<uint8_t>(size_);
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.

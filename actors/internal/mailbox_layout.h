@@ -6,13 +6,16 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MAILBOX_LAYOUT_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MAILBOX_LAYOUT_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/mailbox_options.h"
 #include "understudy/actors/message.h"
 
@@ -61,17 +64,15 @@ class MailboxLayout {
   Publishing publishing(size_t place) const { return {.room = briefs_[place].room, .mask = briefs_[place].mask}; }
   // The mailbox with that hash, or -1.
   int Find(uint32_t hash) const {
-    for (uint32_t place = 0; place < size_; ++place) {
-      if (briefs_[place].hash == hash) return static_cast<int>(place);
+    for (uint32_t probe = hash;; ++probe) {
+      const uint8_t place = places_[probe % kProbes];
+      if (ABSL_PREDICT_FALSE(place == kNoPlace) || briefs_[place].hash == hash) return static_cast<int8_t>(place);
     }
-    return -1;
   }
   // The same, if it is a plain one for tells of that type; else -1.
   int FindPlainTell(uint32_t hash, const MessageType& type) const {
-    for (uint32_t place = 0; place < size_; ++place) {
-      if (briefs_[place].hash == hash) return briefs_[place].plain_tell == &type ? static_cast<int>(place) : -1;
-    }
-    return -1;
+    const int place = Find(hash);
+    return place >= 0 && briefs_[static_cast<size_t>(place)].plain_tell == &type ? place : -1;
   }
   // Mailboxes for which acceptance is counting: no bound in bytes, no time to
   // live, and a sender's overflow is only refused. Bit i is mailbox i.
@@ -84,7 +85,11 @@ class MailboxLayout {
   bool has_bytes() const { return has_bytes_; }
 
  private:
-  MailboxLayout() = default;
+  // Twice what there can be at most: a search ends at a free one.
+  static constexpr size_t kProbes = size_t{2} * limits::kMailboxesPerActorMax;
+  static constexpr uint8_t kNoPlace = 0xff;
+
+  MailboxLayout() { places_.fill(kNoPlace); }
 
   // What each message needs to know of its mailbox.
   struct Brief {
@@ -95,6 +100,7 @@ class MailboxLayout {
   };
 
   std::unique_ptr<Brief[]> briefs_;
+  std::array<uint8_t, kProbes> places_;  // of a mailbox: at its hash, or at the next that was free
   uint32_t size_ = 0;
   std::vector<const MailboxDeclaration*> declarations_;
   uint64_t plain_ = 0;

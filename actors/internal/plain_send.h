@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
@@ -18,27 +19,50 @@
 
 namespace understudy::internal {
 
-// Past the gate: the limit is the owner's, and one lower while the message waits.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(SystemCore& system, size_t place, Envelope* envelope) {
-  const uint64_t life = envelope->life;
-  bool is_handed = false;
+// With the sender's message, of a type that moves safely.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, size_t place,
+                                                       const MessageType& type, const void* value, Handing handing) {
+  if (ABSL_PREDICT_FALSE(type.small_words == 0)) {
+    Envelope* const large = MakeLargeTell(type, value, handing);
+    large->life = life;
+    large->set_sender(turn.self);
+    large->mailbox = static_cast<uint8_t>(place);
+    return large;
+  }
+  void* const block = AllocateBlock(1);
+  const Pid self = turn.self;
+  auto* envelope = new (block) Envelope{.life = life,
+                                        .sender_life = self.life(),
+                                        .sender_cell = self.cell(),
+                                        .flags = Envelope::kHasValue | Envelope::kIsSmall,
+                                        .mailbox = static_cast<uint8_t>(place),
+                                        .type = &type};
+  auto* const to = reinterpret_cast<unsigned char*>(envelope + 1);
+  const auto* const from = static_cast<const unsigned char*>(value);
+  std::memcpy(to, from, sizeof(uint64_t));
+  if (type.small_words > 1) std::memcpy(to + sizeof(uint64_t), from + sizeof(uint64_t), sizeof(uint64_t));
+  return envelope;
+}
+
+// The actor was idle and has been claimed: what is the owner's is the sender's until it schedules it. Past the gate:
+// the limit is the owner's, and one lower while the message waits. False: not for that message, which goes the usual
+// way.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope* envelope) {
   // relaxed, all: the owner's words, and its is the caller. An actor that is idle, and has the life that it had when
   // its mailboxes were read, takes messages.
-  if (ABSL_PREDICT_TRUE(life_.load(std::memory_order_relaxed) == life)) {
-    Gate& gate = this->gate(place);
-    const uint32_t limit = gate.limit.load(std::memory_order_relaxed) - 1;
-    gate.limit.store(limit, std::memory_order_relaxed);
-    StdAtomics::LightBarrier();  // pairs with HasLastPlace's heavy one
-    is_handed = static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) <= 0;
-    if (ABSL_PREDICT_TRUE(is_handed)) {
-      AddAsOwner(handed(place), 1U);
-      static_cast<ActorCore*>(owner())->TakeHanded(place, envelope);
-    } else {
-      gate.limit.store(limit + 1, std::memory_order_relaxed);
-    }
+  if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_relaxed) != envelope->life)) return false;
+  Gate* const gates = this->gates();
+  Gate& gate = gates[place];
+  const uint32_t limit = AddAsOwner(gate.limit, 0U - 1U);
+  StdAtomics::LightBarrier();  // pairs with HasLastPlace's heavy one
+  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) > 0)) {
+    AddAsOwner(gate.limit, 1U);
+    return false;
   }
-  Schedule(system, life);
-  return is_handed;
+  AddAsOwner(const_cast<std::atomic<uint32_t>&>(HandedOf(gates, place)), 1U);
+  AddAsOwner(queue(gates, place).left, 0U - 1U);
+  static_cast<ActorCore*>(owner())->TakeHanded(envelope);
+  return true;
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox,
@@ -50,18 +74,20 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   if (stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr) return false;
   const int found = mailboxes->FindPlainTell(mailbox, type);
   if (ABSL_PREDICT_FALSE(found < 0)) return false;
-  // Before what is read of the cell and the turn: the call would have it all kept.
-  Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
-  MakeValue(envelope, type, value, handing);
-  const auto place = static_cast<size_t>(found);
-  const uint64_t bit = uint64_t{1} << place;
-  envelope->life = to.life();
-  envelope->set_sender(turn.self);
-  envelope->mailbox = static_cast<uint8_t>(place);
+  const auto place = static_cast<uint32_t>(found);
+  Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, handing);
   // relaxed: an old mask has a turn run that handles nothing.
-  if (inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & mailboxes->handed() & bit) != 0 &&
-      inbound_.TryClaim() && Hand(*turn.system, place, envelope)) {
-    return true;
+  const uint64_t hands = open_.load(std::memory_order_relaxed) & mailboxes->handed();
+  if (inbound_.CanClaim() && (hands >> place & 1U) != 0 && inbound_.TryClaim()) {
+    if (ABSL_PREDICT_TRUE(Hand(place, envelope))) {
+      Executor& executor = turn.system->executor();
+      Worker* const worker = ThisWorker();
+      if (ABSL_PREDICT_FALSE(worker == nullptr || !worker->TryPutNext(executor, owner()))) {
+        executor.Schedule(owner());
+      }
+      return true;
+    }
+    Schedule(*turn.system, to.life());
   }
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
@@ -71,7 +97,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
     return false;
   }
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
-  switch (inbound_.PushAndWake(envelope, open_, bit)) {
+  switch (inbound_.PushAndWake(envelope, open_, uint64_t{1} << place)) {
     case Pushed::kMustSchedule:
       Schedule(*turn.system, to.life());
       return true;

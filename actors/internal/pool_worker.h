@@ -9,7 +9,6 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/os_thread.h"
 #include "understudy/actors/internal/parking.h"
-#include "understudy/actors/internal/ready_slot.h"
 #include "understudy/actors/internal/run_queue.h"
 #include "understudy/actors/internal/stuck_watch.h"
 #include "understudy/actors/internal/worker.h"
@@ -20,9 +19,6 @@ class PoolWorker final : public Worker {
  public:
   PoolWorker(Executor& its_executor, StuckWatch its_watch, uint32_t number)
       : Worker(its_executor, &its_executor), next_victim(number), watch(its_watch) {}
-
-  // Guarded by lock.
-  ReadySlot<Runnable> slot;
 
   // Own thread.
   uint32_t slot_runs = 0;      // in a row

@@ -23,6 +23,13 @@ class ReadySlot {
   ReadySlot(const ReadySlot&) = delete;
   ReadySlot& operator=(const ReadySlot&) = delete;
 
+  // Owner. False when it is occupied, or taken over.
+  [[nodiscard]] bool TryPut(T* item) {
+    if (item_ != nullptr || is_taken_over_) return false;
+    item_ = item;
+    return true;
+  }
+
   // Owner. Null, or what has to be queued: what was here before, or `item`
   // itself while the slot is taken over.
   [[nodiscard]] T* Put(T* item) {

@@ -19,8 +19,9 @@ Remains::Scope::~Scope() { gathering = outer_; }
 Remains* Remains::Gathering() {
   if (gathering != nullptr) return gathering;
   CurrentTurn& turn = ThisTurn();
-  if (turn.actor == nullptr || turn.worker == nullptr || !turn.worker->lock.IsHeldByOwner()) return nullptr;
-  turn.system->CellOf(turn.self)->owner()->HasRemains();
+  const Worker* const worker = ThisWorker();
+  if (turn.cell == nullptr || worker == nullptr || !worker->lock.IsHeldByOwner()) return nullptr;
+  turn.cell->owner()->HasRemains();
   return &turn.remains;
 }
 

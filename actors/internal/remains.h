@@ -60,7 +60,9 @@ void LetGoValue(Envelope* envelope);
 
 // Ends an envelope, now or where that is user code.
 inline void LetGo(Envelope* envelope) {
-  if (envelope->type != nullptr && (envelope->type->destroy != nullptr || envelope->has(Envelope::kIsBoxed))) {
+  if (ABSL_PREDICT_TRUE(envelope->has(Envelope::kIsSmall))) {
+    FreeBlock(envelope, 1);
+  } else if (envelope->type != nullptr && (envelope->type->destroy != nullptr || envelope->has(Envelope::kIsBoxed))) {
     LetGoValue(envelope);
   } else {
     FreeBlock(envelope, envelope->units);

@@ -129,7 +129,9 @@ void SystemCore::Post(Signal signal) {
                 .reason = ExitReason::NoConnection("this system has no node")});
     return;
   }
-  if (signal.to == ThisTurn().self) ThisTurn().drains = true;
+  if (const CurrentTurn& turn = ThisTurn(); turn.cell != nullptr && signal.to == turn.self) {
+    turn.cell->owner()->DrainSoon();
+  }
   ActorCell* cell = cells_.Find(signal.to.cell());
   Envelope* envelope = Envelope::Make(EnvelopeKind::kSignal, TypeOf<Signal>(), /*has_call_part=*/false);
   const uint64_t life = signal.to.life();

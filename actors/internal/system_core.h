@@ -178,13 +178,6 @@ class SystemCore {
   DeadLetterStream dead_letters_;
 };
 
-inline void ActorCell::Schedule(SystemCore& system, uint64_t life) {
-  SystemCore* its = &system;
-  // A slow sender may have woken the cell's next life, perhaps of another system.
-  if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
-  its->executor().Schedule(owner());
-}
-
 // What is answered for an actor that has ended: NoProcess.
 absl::Status EndedError();
 // What the calls of an actor that was fenced are answered with, and those of its
@@ -193,19 +186,18 @@ absl::Status RefusedError();
 
 // The turn that runs on this thread.
 struct CurrentTurn {
+  ActorCore* actor() const;  // inline in actor_core.h
+
   SystemCore* system = nullptr;
-  ActorCore* actor = nullptr;
-  Worker* worker = nullptr;
+  ActorCell* cell = nullptr;  // null where `system` is
+  // The actor's pid and, once they are known, its mailboxes: the cell has these words where its senders write.
   Pid self;
-  // The actor's mailboxes, once they are known: the cell has these words where its senders write.
   Gate* gates = nullptr;
   const MailboxLayout* layout = nullptr;
   // Mailboxes of the actor whose room its senders do not know yet.
   uint64_t unpublished = 0;
   // What its kernel code has let go.
   Remains remains;
-  // The actor sent itself what acts before the messages that wait.
-  bool drains = false;
 };
 // What a thread has outside turns. Nothing writes to it.
 inline constinit CurrentTurn no_turn;

@@ -1,26 +1,44 @@
-// TurnScope: while it lives, a turn runs on this thread.
+// Whose turn runs on this thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_SCOPE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_SCOPE_H_
 
+#include "understudy/actors/check.h"
+#include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/system_core.h"
 
 namespace understudy::internal {
 
+// A turn of the actor that has the cell. Where none runs: afterwards it is nobody's.
 class TurnScope {
  public:
-  // Nobody's.
-  TurnScope() : outer_(this_turn) { this_turn = &turn_; }
-  TurnScope(SystemCore* system, ActorCore* actor, Worker* worker, Pid self)
-      : turn_{.system = system, .actor = actor, .worker = worker, .self = self}, outer_(this_turn) {
+  TurnScope(SystemCore* system, ActorCell& cell)
+      : turn_{.system = system,
+              .cell = &cell,
+              .self = cell.pid(),
+              .gates = cell.gates(),
+              .layout = cell.layout(),
+              .remains = {}} {
+    UNDERSTUDY_DCHECK(this_turn->cell == nullptr, "a turn within a turn");
     this_turn = &turn_;
   }
-  ~TurnScope() { this_turn = outer_; }
-  CurrentTurn& turn() { return turn_; }
+  ~TurnScope() { this_turn = &no_turn; }
   TurnScope(const TurnScope&) = delete;
   TurnScope& operator=(const TurnScope&) = delete;
+  CurrentTurn& turn() { return turn_; }
 
  private:
   CurrentTurn turn_;
+};
+
+// Nobody's, within a turn.
+class NobodysTurn {
+ public:
+  NobodysTurn() : outer_(this_turn) { this_turn = &no_turn; }
+  ~NobodysTurn() { this_turn = outer_; }
+  NobodysTurn(const NobodysTurn&) = delete;
+  NobodysTurn& operator=(const NobodysTurn&) = delete;
+
+ private:
   CurrentTurn* const outer_;
 };
 

@@ -25,6 +25,7 @@
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/atomics.h"
 #include "understudy/actors/internal/biased_lock.h"
+#include "understudy/actors/internal/ready_slot.h"
 
 namespace understudy::internal {
 
@@ -50,6 +51,10 @@ class Worker {
     rights.store(Rights::kAll, std::memory_order_relaxed);
     runnable.Run();
   }
+
+  // Own thread, kernel or user code. `runnable`, which becomes runnable, runs next here. False when that is for
+  // `its_executor` to say.
+  [[nodiscard]] bool TryPutNext(Executor& its_executor, Runnable* runnable);
 
   // Any other thread. True: this worker is in user code and cannot leave it until
   // EndSeizure. A handler that calls the kernel all the time is caught on its way
@@ -93,6 +98,8 @@ class Worker {
   Executor& executor;
   Executor* const local_executor;
   BiasedLock<StdAtomics> lock;
+  // What runs next, where there is a local executor. Guarded by lock.
+  ReadySlot<Runnable> slot;
   // The turn that runs, or the last one. Written in kernel code; what another
   // thread reads is certain only under a seizure.
   std::atomic<Runnable*> current{nullptr};
@@ -178,6 +185,19 @@ class KernelCode {
   Worker* const worker_;
   const bool has_entered_;
 };
+
+inline bool Worker::TryPutNext(Executor& its_executor, Runnable* runnable) {
+  if (ABSL_PREDICT_FALSE(local_executor != &its_executor || runnable->own_thread() != 0)) return false;
+  if (ABSL_PREDICT_FALSE(lock.IsHeldByOwner())) return slot.TryPut(runnable);
+  lock.Acquire();
+  if (ABSL_PREDICT_FALSE(!slot.TryPut(runnable))) {
+    lock.Release();
+    return false;
+  }
+  lock.Release();
+  GiveWay();
+  return true;
+}
 
 }  // namespace understudy::internal
 

@@ -102,6 +102,19 @@ TEST(ReadySlotTest, KeepsTheNewestAndGivesUpTheOneBefore) {
   EXPECT_EQ(slot.Take(), nullptr);
 }
 
+TEST(ReadySlotTest, ItemIsPutOnlyWhereItIsFree) {
+  int a = 0;
+  int b = 0;
+  ReadySlot<int> slot;
+  EXPECT_TRUE(slot.TryPut(&a));
+  EXPECT_FALSE(slot.TryPut(&b));
+  EXPECT_EQ(slot.TakeOver(), &a);
+  EXPECT_FALSE(slot.TryPut(&b));
+  slot.GiveBack();
+  EXPECT_TRUE(slot.TryPut(&b));
+  EXPECT_EQ(slot.Take(), &b);
+}
+
 TEST(ReadySlotTest, TakesNothingWhileItIsTakenOver) {
   int a = 0;
   int b = 0;

@@ -46,6 +46,7 @@ enum class Bug {
   kNone,
   kDoesNotLookAtLife,  // of the actor that it has claimed
   kLimitStays,         // although a message waits that the gate has not counted
+  kLimitStaysLow,      // after what was handed has been handled
   kNoLightBarrier,     // between the lower limit and the look at what is counted
   kNoHeavyBarrier,     // of a sender that takes the last place
   kForgetsToSchedule,  // what it has claimed and cannot hand over to
@@ -90,7 +91,8 @@ struct Cell {
       is_handed = accepted.load(kRelaxed) - lowered <= 0;
       if (is_handed) {
         left = left - 1;
-        Enqueue(node);
+        Expect(node.life == life.load(kRelaxed), "a message reaches the life it was sent to");
+        in_hand = &node;
       } else {
         limit.store(lowered + 1, kRelaxed);
       }
@@ -110,6 +112,14 @@ struct Cell {
     do {
       Expect(running == 0, "one turn at a time");
       running = 1;
+      Node* const handed = in_hand;
+      in_hand = nullptr;
+      if (handed != nullptr && !inbound.HasNodes()) {
+        HandleHanded(*handed);
+        running = 0;
+        continue;
+      }
+      if (handed != nullptr) Enqueue(*handed);
       bool is_killed = false;
       for (Node* node = Inbound<Node, Atomics>::Reverse(inbound.TakeAll()); node != nullptr; node = node->next) {
         if (node->kills) {
@@ -130,6 +140,12 @@ struct Cell {
       open.store(kBit, kRelaxed);
       running = 0;
     } while (!inbound.TryIdle());
+  }
+  // Past its mailbox.
+  void HandleHanded(Node& node) {
+    node.fate = Fate::kHandled;
+    left = left + 1;
+    if (kBug != Bug::kLimitStaysLow) limit.store(limit.load(kRelaxed) + 1, kRelaxed);
   }
   void EndLife() {
     Empty(Fate::kDeadLetter);
@@ -164,6 +180,7 @@ struct Cell {
   void Check() {
     Expect(inbound.IsIdle(), "it is idle in the end");
     Expect(accepted.load(kRelaxed) == left, "what is counted in is what has left");
+    Expect(limit.load(kRelaxed) == left + kRoom, "all of its room is open again");
     for (const Sent& node : nodes) {
       if (node.is_sent) Expect(node.fate != Fate::kNone, "each message has a fate");
     }
@@ -176,6 +193,7 @@ struct Cell {
   // The owner's:
   ModelPlain<int> running{0};
   ModelPlain<int> left{0};
+  ModelPlain<Node*> in_hand{nullptr};
   std::vector<Node*> waiting;
   struct Sent : Node {
     bool is_sent = false;
@@ -230,6 +248,10 @@ TEST(HandModelTest, AClaimThatDoesNotLookWhoseActorItIsIsFound) {
 
 TEST(HandModelTest, ALimitThatDoesNotCountWhatWasHandedIsFound) {
   EXPECT_THAT(ExploreCell<Bug::kLimitStays>({}, 1, 1, false).failure, HasSubstr("no more wait than there is room for"));
+}
+
+TEST(HandModelTest, ALimitThatStaysLowWhenWhatWasHandedIsHandledIsFound) {
+  EXPECT_THAT(ExploreCell<Bug::kLimitStaysLow>({}, 1, 1, false).failure, HasSubstr("all of its room is open again"));
 }
 
 TEST(HandModelTest, APlaceThatIsGivenAwayTwiceIsFound) {

@@ -1,0 +1,163 @@
+// What an actor sends to one that is idle: it is handed over, and handled past the queue of its mailbox if nothing has
+// come since (actors/internal/plain_send.h). To users it is a message like any other.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/ledger.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Word {
+  int64_t value = 0;
+};
+struct Pair {
+  int64_t first = 0;
+  int64_t second = 0;
+};
+struct Odd {
+  std::array<char, 13> bytes{};
+};
+struct Wide {
+  std::array<int64_t, 5> values{};
+};
+
+// Notes what it gets; postpones words until `go`.
+class Receiver final : public Actor {
+ public:
+  Mailbox<"word", Word> word{this};
+  Mailbox<"pair", Pair> pair{this};
+  Mailbox<"odd", Odd> odd{this};
+  Mailbox<"wide", Wide> wide{this};
+  Mailbox<"text", std::string> text{this};
+  Mailbox<"go", int> go{this};
+  explicit Receiver(std::vector<std::string>* notes) : notes_(notes) {}
+  Next Start() override { return waiting_; }
+
+ private:
+  void Later(const Word&) { context().Postpone(); }
+  void NoteWord(const Word& word) { notes_->push_back(absl::StrCat(word.value)); }
+  void NotePair(const Pair& pair) { notes_->push_back(absl::StrCat(pair.first, " ", pair.second)); }
+  void NoteOdd(const Odd& odd) { notes_->emplace_back(odd.bytes.data(), odd.bytes.size()); }
+  void NoteWide(const Wide& wide) { notes_->push_back(absl::StrCat(wide.values.front(), " ", wide.values.back())); }
+  void NoteText(const std::string& text) { notes_->push_back(text); }
+
+  std::vector<std::string>* const notes_;
+  Behavior taking_{"taking", On(word, &Receiver::NoteWord)};
+  Behavior waiting_{"waiting",
+                    On(word, &Receiver::Later),
+                    On(pair, &Receiver::NotePair),
+                    On(odd, &Receiver::NoteOdd),
+                    On(wide, &Receiver::NoteWide),
+                    On(text, &Receiver::NoteText),
+                    On(go, [this](int) { Become(taking_); })};
+};
+
+class HandedTest : public ActorTest {
+ protected:
+  HandedTest() : sender_(system().Spawn<Script>()), receiver_(system().Spawn<Receiver>(&notes_)) {
+    system().RunUntilIdle();
+  }
+  // In a turn of the sender, while the receiver is idle.
+  template <class F>
+  void InSender(F send) {
+    Do(sender_, [send](Script&) { send(); });
+    system().RunUntilIdle();
+  }
+  MessageLedger WordsOfReceiver() {
+    for (const MailboxLedger& ledger : system().MailboxLedgers()) {
+      if (ledger.actor == receiver_.pid() && ledger.mailbox == "word") return ledger.messages;
+    }
+    return {};
+  }
+
+  std::vector<std::string> notes_;
+  const Ref<Script> sender_;
+  const Ref<Receiver> receiver_;
+};
+
+TEST_F(HandedTest, ItHasTheValueThatWasSentWhateverItsSize) {
+  InSender([&] { receiver_[&Receiver::pair].Tell({.first = 1, .second = 2}); });
+  InSender([&] {
+    receiver_[&Receiver::odd].Tell({.bytes = {'t', 'h', 'i', 'r', 't', 'e', 'e', 'n', ' ', 'b', 'y', 't', 'e'}});
+  });
+  InSender([&] { receiver_[&Receiver::wide].Tell({.values = {3, 0, 0, 0, 4}}); });
+  InSender([&] { receiver_[&Receiver::text].Tell("a text that is too long to lie in its string"); });
+  EXPECT_THAT(notes_, ElementsAre("1 2", "thirteen byte", "3 4", "a text that is too long to lie in its string"));
+}
+
+TEST_F(HandedTest, ItWaitsInTheLedgerUntilItIsHandled) {
+  MessageLedger before;
+  InSender([&] {
+    receiver_[&Receiver::word].Tell({.value = 1});
+    before = WordsOfReceiver();
+  });
+  EXPECT_EQ(before.accepted, 1);
+  EXPECT_EQ(before.waiting, 1);
+  InSender([&] { receiver_[&Receiver::go].Tell(0); });
+  EXPECT_EQ(WordsOfReceiver().accepted, 1);
+  EXPECT_EQ(WordsOfReceiver().waiting, 0);
+}
+
+TEST_F(HandedTest, PostponedItComesBackBeforeWhatCameAfterIt) {
+  for (int64_t value = 1; value <= 3; ++value) {
+    InSender([&] { receiver_[&Receiver::word].Tell({.value = value}); });
+  }
+  EXPECT_THAT(notes_, IsEmpty());
+  InSender([&] {
+    receiver_[&Receiver::go].Tell(0);
+    receiver_[&Receiver::word].Tell({.value = 4});
+  });
+  EXPECT_THAT(notes_, ElementsAre("1", "2", "3", "4"));
+}
+
+TEST_F(HandedTest, AnExitThatCameAfterItActsBeforeIt) {
+  InSender([&] {
+    receiver_[&Receiver::pair].Tell({.first = 1, .second = 2});
+    system().Kill(receiver_.pid());
+  });
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+// As many mailboxes as there may be, so that some share their place in the table that senders look in.
+class Many final : public Actor {
+ public:
+  MailboxArray<"in", int64_t> in;
+  Many(const std::vector<std::string>& labels, std::vector<int64_t>* sums) : in(this, labels), sums_(sums) {}
+  Next Start() override { return summing_; }
+
+ private:
+  void Add(const int64_t& value, size_t place) { (*sums_)[place] += value; }
+
+  std::vector<int64_t>* const sums_;
+  Behavior summing_{"summing", On(in, &Many::Add)};
+};
+
+TEST_F(HandedTest, EachOfAsManyMailboxesAsThereMayBeGetsItsOwn) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < limits::kMailboxesPerActorMax; ++i) labels.push_back(absl::StrCat("source-", i));
+  std::vector<int64_t> sums(labels.size());
+  const Ref<Many> many = system().Spawn<Many>(labels, &sums);
+  system().RunUntilIdle();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    InSender([&] { many.At(&Many::in, labels[i]).Tell(static_cast<int64_t>(i) + 1); });
+  }
+  for (size_t i = 0; i < labels.size(); ++i) EXPECT_EQ(sums[i], static_cast<int64_t>(i) + 1);
+}
+
+}  // namespace
+}  // namespace understudy
