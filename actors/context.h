@@ -291,7 +291,7 @@ class Context : public SpawnsActors<Context> {
   void Unregister(absl::string_view name);
   // Waits for the name to be there, at most `timeout` (then NoName), and gives
   // a ref bound to its owner. FailedPrecondition when the owner lacks a mailbox
-  // that R uses.
+  // that R uses, InvalidArgument for what can be no name.
   template <class R>
   PendingLookup<R> Lookup(absl::string_view name, absl::Duration timeout) {
     return PendingLookup<R>(StartLookup(name, timeout));

@@ -187,6 +187,10 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
   PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
+  if (absl::Status valid = ValidateName(name); !valid.ok()) {
+    Answered(id, std::move(valid), {});
+    return pending;
+  }
   if (absl::optional<NameRecord> record = system().registry().Find(name)) {
     Answered(id, absl::OkStatus(), Payload::Of(*std::move(record)));
     return pending;
