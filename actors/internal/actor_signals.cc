@@ -88,7 +88,8 @@ bool ActorCore::EndsLink(Pid peer) {
 void ActorCore::OnExitSignal(const Signal& signal) {
   const bool was_tied = is_tied_to_parent_;
   if (signal.is_link && !EndsLink(signal.from)) return;
-  const bool from_parent = !parent().is_null() ? signal.from == parent() : signal.from.is_null();
+  // Of one without a parent a plain thread is; what comes along a link to nobody is that link's end.
+  const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
   if (rare_ == nullptr || !rare_->traps_exits) {
     // Normal ends nobody but its sender.
     if (signal.reason.is_normal() && signal.from != self()) return;
