@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/limits.h"
@@ -46,6 +47,8 @@ absl::Status ActorCore::Unbecome() {
 // The changes that a step asked for, those of hooks included.
 void ActorCore::ApplyBecome() {
   if (rare_->become == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
+  UNDERSTUDY_CHECK(!is_process_, self().ToString(), " would become ", rare_->become->name(),
+                   ", but it is in the process style: what it waits for is said by its next Receive");
   for (int changes = 0; rare_->become != nullptr && !ends(); ++changes) {
     if (changes == limits::kBehaviorChangesInARowMax) {
       SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
