@@ -8,8 +8,8 @@
 // may hold several systems: an actor of one is not reached from another but
 // through nodes.
 //
-// Threads: any plain thread; inside an actor's turn use context() instead (Ask
-// and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
+// Threads: any plain thread; inside an actor's turn use context() instead (Ask,
+// AwaitEnd and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
 // Shutdown does, and waits for them.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
 #define UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
