@@ -26,6 +26,9 @@ inline constexpr int64_t kMailboxCapacityMessages = 1000;
 // Different sets of mailboxes, which are kept for ever: far more than a program
 // has actor classes.
 inline constexpr size_t kMailboxLayoutsMax = 65536;
+// Between two looks for mailboxes that are closed with mail: each looks at all
+// actors.
+inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
 // Actors that live in one system at once; their cells alone take 3 GiB.
 inline constexpr size_t kActorsPerSystemMax = size_t{1} << 24;
 // From a Kill to the fence around a handler that has not returned, and from

@@ -1,5 +1,6 @@
 #include "understudy/actors/mailbox_watch.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 
@@ -65,7 +67,8 @@ void MailboxWatch::State::Log(const ClosedMailbox& mailbox) {
 }
 
 void MailboxWatch::State::Arm(const std::shared_ptr<State>& self) {
-  self->timer = self->system.executor().RunAt(self->system.clock().Now() + self->limit / 4, [self] {
+  const absl::Duration pause = std::max(self->limit / 4, limits::kClosedMailPauseMin);
+  self->timer = self->system.executor().RunAt(self->system.clock().Now() + pause, [self] {
     absl::MutexLock lock(&self->mu);
     if (self->is_stopped) return;
     (void)self->Look();

@@ -67,6 +67,17 @@ TEST_F(MailboxWatchTest, OneLineTellsOfAMailboxThatIsClosedWithMailForLong) {
                                  " has been closed for 40s with 2 messages: its behavior neither takes nor drops them");
 }
 
+TEST(MailboxWatchLimitTest, WithoutALimitItLooksNowAndThenAndNotAllTheTime) {
+  SeededExecutor executor(1);
+  KeptLog log;
+  ActorSystem system({.executor = &executor, .seed = 1, .log = &log, .closed_mail_limit = -absl::Seconds(1)});
+  system.Spawn<Shutter>()[&Shutter::item].Tell(1);
+  executor.RunUntilIdle(/*steps_max=*/100);
+  executor.Advance(absl::Seconds(1));
+  EXPECT_THAT(log.lines(), SizeIs(1));
+  EXPECT_LT(executor.steps(), 1000);
+}
+
 TEST_F(MailboxWatchTest, OneThatLetsAMessageOutNowAndThenIsNotCounted) {
   Ref<Shutter> shutter = system_.Spawn<Shutter>();
   for (int i = 0; i < 20; ++i) shutter[&Shutter::item].Tell(i);
