@@ -1,5 +1,7 @@
 // Which behaviour an actor has: become, the stack below it, and the hooks of
 // entering and leaving.
+#include <bit>
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -78,6 +80,9 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
     ++rare_->epoch;
   }
   behavior_ = std::move(table);
+  UNDERSTUDY_DCHECK(static_cast<size_t>(std::bit_width(behavior_->mailboxes())) <= layout().size(), "behavior ",
+                    behavior_->name(), " of ", self().ToString(), " names a mailbox of another actor: this one has ",
+                    layout().size());
   Set(kIsNotSimple, !behavior_->is_simple());
   if (behavior_->extra() != nullptr) {
     AddBehaviorTimers(*behavior_);
