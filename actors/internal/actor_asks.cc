@@ -114,7 +114,7 @@ void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
 void ActorCore::TellOfWait(uint64_t id) {
   CallWatch* watch = system().call_watch();
   if (watch == nullptr || current_->is_interleaved) return;
-  std::string handler = current_->source() == Activation::Source::kStart ? "Start" : "an event";
+  std::string handler(current_->source() == Activation::Source::kStart ? StartName() : "an event");
   if (current_->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current_->mailbox)].wire_name);
   watch->Awaits(self(), id, std::move(handler));
 }

@@ -239,7 +239,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     case EnvelopeKind::kOverflow:
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
-        SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwn);
+        SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwnOutside);
       } else {
         cell().ForgetExpiry();
         ExpireWaitingCalls(envelope->mailbox);
@@ -293,7 +293,7 @@ std::string ActorCore::Describe() {
   if (current_ == nullptr || mailboxes == nullptr) {
     what = "its constructor, a guard, a destructor or its end";
   } else if (current_->source() == Activation::Source::kStart) {
-    what = "Start";
+    what = StartName();
   } else if (current_->source() == Activation::Source::kEvent) {
     what = "an event";
   } else if (current_->mailbox >= 0) {

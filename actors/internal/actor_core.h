@@ -303,8 +303,9 @@ class ActorCore final : public CellOwner {
   bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
-  // What ends an actor: what it did, what it was told, or a Kill.
-  enum class ExitCause : uint8_t { kOwn, kTold, kKill };
+  // What ends an actor: what it did, what it has brought upon itself outside of its
+  // code, what it was told, or a Kill.
+  enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
   void SetExit(ExitReason reason, ExitCause cause);
   LinkTable& links();
   absl::Duration shutdown_within() const;
@@ -358,7 +359,9 @@ class ActorCore final : public CellOwner {
 
   // actor_crash.cc.
   void KeepMessage(const Activation& activation);
-  void NoteCrash();
+  void NoteCrash(ExitCause cause);
+  // For people: the coroutine that Start gave.
+  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
   void ReportCrash();
 
   uint32_t parent_cell_ = 0;

@@ -48,7 +48,7 @@ void ActorCore::KeepMessage(const Activation& activation) {
 }
 
 // While what it did is still in hand.
-void ActorCore::NoteCrash() {
+void ActorCore::NoteCrash(ExitCause cause) {
   if (!system().reports_crashes()) return;
   auto report = std::make_shared<CrashReport>();
   report->pid = self();
@@ -64,10 +64,12 @@ void ActorCore::NoteCrash() {
   }
   if (stage_ == Stage::kConstructing) {
     report->doing = "its constructor";
+  } else if (cause == ExitCause::kOwnOutside) {
+    report->doing = "no handler";
   } else if (current_ == nullptr) {
-    report->doing = stage_ == Stage::kStarting ? "Start" : "a guard or a hook";
+    report->doing = stage_ == Stage::kStarting ? "Start" : "a guard, a predicate or a hook";
   } else if (current_->source() == Activation::Source::kStart) {
-    report->doing = "Start";
+    report->doing = std::string(StartName());
   } else if (current_->source() == Activation::Source::kEvent) {
     report->doing = "the handler of an event";
   } else {

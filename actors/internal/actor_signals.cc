@@ -58,7 +58,7 @@ void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
   Set(kHasExit);
   is_killed_ = cause == ExitCause::kKill;
   if (!reason.is_normal()) rare().exit = std::move(reason);
-  if (cause == ExitCause::kOwn && this->reason().is_abnormal()) NoteCrash();
+  if (cause <= ExitCause::kOwnOutside && this->reason().is_abnormal()) NoteCrash(cause);
 }
 
 LinkTable& ActorCore::links() {
@@ -93,7 +93,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   if (rare_ == nullptr || !rare_->traps_exits) {
     // Normal ends nobody but its sender.
     if (signal.reason.is_normal() && signal.from != self()) return;
-    SetExit(signal.reason, signal.from == self() ? ExitCause::kOwn : ExitCause::kTold);
+    SetExit(signal.reason, signal.from == self() ? ExitCause::kOwnOutside : ExitCause::kTold);
     return;
   }
   Event event{

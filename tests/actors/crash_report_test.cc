@@ -25,6 +25,7 @@ namespace {
 
 using google::protobuf::StringValue;
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -127,6 +128,57 @@ TEST_F(CrashReportTest, ItSaysWhoAtWhatAndTheMessageInHand) {
   EXPECT_EQ(crash.messages[0].bytes, sizeof(Crash));
   EXPECT_THAT(crash.messages[0].type, HasSubstr("Crash"));
   EXPECT_EQ(crash.messages[0].contents, "");
+}
+
+// Ends by what is none of its handlers, or by a part of it.
+class Frail final : public Actor {
+ public:
+  enum class How { kOverflow, kEarlyOverflow, kExitOfItself, kPredicate, kProcess };
+  Mailbox<"text", Text> text{this, {.capacity_messages = 1, .overflow = Overflow::kFailActor}};
+  Mailbox<"exit", Crash> exit{this};
+  explicit Frail(How how) : how_(how) {}
+  Next Start() override {
+    if (how_ == How::kProcess) return Process();
+    return open_;
+  }
+
+ private:
+  Task<> Process() {
+    auto received = Receive(On(exit, [] {}));
+    co_await received;
+    Fail(absl::DataLossError("torn"));
+  }
+
+  const How how_;
+  Behavior open_{"open", On(exit, [this] {
+                           context().Exit(context().Self(), ExitReason::Failed(absl::DataLossError("torn")));
+                         }).If([this](const Crash&) {
+                   if (how_ == How::kPredicate) Fail(absl::DataLossError("torn"));
+                   return how_ != How::kPredicate;
+                 })};
+};
+
+TEST_F(CrashReportTest, ItSaysAtWhatWithoutAMessageInHandToo) {
+  ActorSystem& system = System(0);
+  const std::vector<std::pair<Frail::How, const char*>> ends = {
+      {Frail::How::kOverflow, "ended in no handler: Overflow(text)"},
+      {Frail::How::kEarlyOverflow, "ended in no handler: Overflow(text)"},
+      {Frail::How::kExitOfItself, "ended in no handler: Failed(DATA_LOSS: torn)"},
+      {Frail::How::kPredicate, "ended in a guard, a predicate or a hook: Failed(DATA_LOSS: torn)"},
+      {Frail::How::kProcess, "ended in its process: Failed(DATA_LOSS: torn)"}};
+  for (const auto& [how, line] : ends) {
+    const Ref<Frail> frail = system.Spawn<Frail>(how);
+    if (how != Frail::How::kEarlyOverflow) executor_.RunUntilIdle();
+    if (how == Frail::How::kOverflow || how == Frail::How::kEarlyOverflow) {
+      frail[&Frail::text].Tell({"one"});
+      frail[&Frail::text].Tell({"too many"});
+    } else {
+      frail[&Frail::exit].Tell({});
+    }
+    executor_.RunUntilIdle();
+    EXPECT_THAT(log_.lines(),
+                Contains(HasSubstr(frail.pid().ToString() + " (understudy::(anonymous namespace)::Frail) " + line)));
+  }
 }
 
 TEST_F(CrashReportTest, AnActorThatWasToldToEndHasNone) {
