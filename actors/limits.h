@@ -61,8 +61,8 @@ inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
 // Room for the signals these may cause is kept from the moment they are made.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
-// Exits by Exit, not along a link, that wait at an actor that traps; more are
-// merged. No room is kept for them, and nobody means to send so many.
+// Exits by Exit, not along a link, that wait at an actor that traps, and requests
+// to stop that wait at any; more are merged. No room is kept for them, and nobody means to send so many.
 inline constexpr size_t kExitsWaitingPerActorMax = 1000;
 inline constexpr size_t kTimersPerActorMax = 10000;
 inline constexpr size_t kAsksPerActorMax = 100000;

@@ -294,8 +294,9 @@ class ActorCore final : public CellOwner {
   // actor_signals.cc.
   void Act(Signal signal);
   void OnExitSignal(const Signal& signal);
-  SentExits& SentExitsOf(const Event& event);
-  void TakeSentExit(Event& event);
+  SentEvents& SentLike(const Event& event);
+  bool AddSent(Event event);
+  void TakeSent(Event& event);
   void OnDownSignal(Signal signal);
   absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);
