@@ -63,7 +63,8 @@ void MailboxWatch::State::Log(const ClosedMailbox& mailbox) {
   system.log().Write(LogSeverity::kWarning,
                      absl::StrCat("mailbox ", mailbox.mailbox, " of ", mailbox.actor.ToString(),
                                   " has been closed for ", absl::FormatDuration(mailbox.closed_for), " with ",
-                                  mailbox.waiting, " messages: its behavior neither takes nor drops them"));
+                                  mailbox.waiting, " messages: its behavior neither takes nor drops them, or a lease, ",
+                                  "or a handler that awaits, holds it closed"));
 }
 
 void MailboxWatch::State::Arm(const std::shared_ptr<State>& self) {
