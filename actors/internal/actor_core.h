@@ -364,6 +364,8 @@ class ActorCore final : public CellOwner {
   // For people: the coroutine that Start gave.
   absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
   void ReportCrash();
+  // One line of the log.
+  void LogError(absl::string_view line);
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

@@ -111,6 +111,10 @@ void ActorCore::ReportCrash() {
       absl::StrAppend(&line, i == 0 ? "; its last messages: " : ", ", crash.messages[i].ToString());
     }
   }
+  LogError(line);
+}
+
+void ActorCore::LogError(absl::string_view line) {
   system().log().Write(LogSeverity::kError, absl::StrReplaceAll(line, {{"\n", "\\n"}}));
 }
 

@@ -2,6 +2,7 @@
 #include "understudy/actors/crash_report.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -180,6 +181,27 @@ TEST_F(CrashReportTest, ItSaysAtWhatWithoutAMessageInHandToo) {
                 Contains(HasSubstr(frail.pid().ToString() + " (understudy::(anonymous namespace)::Frail) " + line)));
   }
 }
+
+#if defined(__cpp_exceptions)
+TEST_F(CrashReportTest, WhatOnExitThrowsIsLoggedAndChangesNothing) {
+  class Clumsy final : public Actor {
+   public:
+    Next Start() override {
+      return Behavior("waiting", After(absl::Seconds(1), [this] { context().Stop(ExitReason::Shutdown()); }));
+    }
+    void OnExit(const ExitReason& /*reason*/) override { throw std::runtime_error("the file is\ngone"); }
+  };
+  ActorSystem& system = System(0);
+  const Ref<Clumsy> clumsy = system.Spawn<Clumsy>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clumsy.pid(), &reason);
+  executor_.Advance(absl::Seconds(2));
+  EXPECT_EQ(reason, ExitReason::Shutdown());
+  EXPECT_THAT(log_.lines(),
+              testing::ElementsAre(clumsy.pid().ToString() + " threw in OnExit, and ends all the same: "
+                                                             "Exception(std::runtime_error: the file is\\ngone)"));
+}
+#endif
 
 TEST_F(CrashReportTest, AnActorThatWasToldToEndHasNone) {
   ActorSystem& system = System(4);
