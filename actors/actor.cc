@@ -28,9 +28,10 @@ void Actor::Become(const Behavior& behavior) {
 
 Failure Actor::Fail(absl::Status status) {
   context_.core().CheckTurn();
+  Failure failure(std::move(status));
   const internal::KernelCode kernel;
-  if (!kernel.is_fenced()) context_.core().Fail(status);
-  return Failure(std::move(status));
+  if (!kernel.is_fenced()) context_.core().Fail(failure.status());
+  return failure;
 }
 
 }  // namespace understudy

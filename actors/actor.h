@@ -83,7 +83,8 @@ class Actor {
   // Decides how to begin: a Behavior; a Status or Fail (the start failed);
   // Next::Ignore(); a Task<Next>; or a Task<>, the process style.
   virtual Next Start() = 0;
-  // The actor is ending; may send, and not await. Not called when killed.
+  // The actor is ending; may send, and not await. Not called when killed. What it
+  // throws is logged, and changes nothing.
   virtual void OnExit(const ExitReason& /*reason*/) {}
 
   // A clause: messages of `mailbox` go to `handler`, a member function or a

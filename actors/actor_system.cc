@@ -125,6 +125,8 @@ void ActorSystem::RequestStop(Pid target, ExitReason reason) {
 }
 
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
+  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
+                   "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
   auto result = std::make_shared<EndWatcher::Result>();
   Spawn<EndWatcher>(target, timeout, result, std::ref(executor()));
   executor().BlockUntil([&] { return result->IsOver(); }, MonotonicTime::InfiniteFuture());

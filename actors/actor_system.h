@@ -8,8 +8,8 @@
 // may hold several systems: an actor of one is not reached from another but
 // through nodes.
 //
-// Threads: any plain thread; inside an actor's turn use context() instead (Ask
-// and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
+// Threads: any plain thread; inside an actor's turn use context() instead (Ask,
+// AwaitEnd and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
 // Shutdown does, and waits for them.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
 #define UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
@@ -123,8 +123,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
   int64_t fenced_actors() const { return core_.fenced_actors(); }
   // Counts: dead letters, refused tells among them; replies that came when their
-  // asker no longer waited, and were dropped; exits to actors that trap that were
-  // merged (ExitEvent::merged).
+  // asker no longer waited, and were dropped; exits to actors that trap, and
+  // requests to stop, that were merged (ExitEvent::merged, StopRequest::merged).
   int64_t dead_letters() const { return core_.dead_letters().count(); }
   int64_t late_replies() const { return core_.late_replies(); }
   int64_t merged_exits() const { return core_.merged_exits(); }

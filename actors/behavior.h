@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/variant.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/behavior_table.h"
 #include "understudy/actors/internal/guard.h"
@@ -33,10 +34,12 @@ namespace understudy {
 class Actor;
 
 // What Fail gives, so that any handler can say `return Fail(status);`. The
-// actor's failure is recorded already.
+// actor's failure is recorded already. An OK status becomes what it does in
+// ExitReason::Failed.
 class Failure {
  public:
-  explicit Failure(absl::Status status) : status_(std::move(status)) {}
+  explicit Failure(absl::Status status)
+      : status_(status.ok() ? ExitReason::Failed(status).status() : std::move(status)) {}
   operator absl::Status() const { return status_; }  // NOLINT: it stands for one
   template <class T>
   operator absl::StatusOr<T>() const {  // NOLINT: it stands for one

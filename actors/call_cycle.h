@@ -18,7 +18,7 @@ namespace understudy {
 // A held actor, and what it waits for.
 struct CallWait {
   Pid waiter;
-  // The mailbox whose message it has in hand; "Start", or "an event".
+  // The mailbox whose message it has in hand; "Start", "its process", or "an event".
   std::string handler;
   // Who is to answer: the callee, or who has its Replier now.
   Pid holder;

@@ -183,7 +183,7 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
   return true;
 }
 
-PendingId CancelledAsk() { return {}; }
+PendingId CancelledAsk() { return {.asker = ThisTurn().self}; }
 
 bool IsAnswered(PendingId pending) {
   const KernelCode kernel;

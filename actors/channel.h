@@ -95,8 +95,12 @@ class [[nodiscard]] Sending {
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
-  // The message that was not accepted. Requires an outcome that is not OK.
-  M TakeMessage() && { return std::move(*message_); }
+  // The message that was not accepted. CHECKs that there is one: the outcome is
+  // not OK.
+  M TakeMessage() && {
+    UNDERSTUDY_CHECK(message_.has_value(), "TakeMessage of a Sending whose message was accepted, or still waits");
+    return std::move(*message_);
+  }
 
   auto operator co_await() & {
     class Awaiter {

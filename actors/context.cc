@@ -179,11 +179,12 @@ void Context::Postpone() {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.Postpone();
 }
-void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand) {
+void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier) {
   core_.CheckTurn();
   const uint64_t bytes = core_.IsBoundedInBytes(mailbox) ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.PassOn(mailbox, std::move(payload), bytes, in_hand);
+  if (call.is_refused()) return;  // its caller's end answers
+  core_.PassOn(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {

@@ -259,11 +259,11 @@ class Context : public SpawnsActors<Context> {
   // has been passed on.
   template <class M>
   void PassOn(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
-    PassOnPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), {});
+    PassOnPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), /*replier=*/nullptr);
   }
   template <class Q, class R>
   void PassOn(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
-    PassOnPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), replier.Release());
+    PassOnPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), &replier);
   }
 
   // Calls `handler` after `delay`, once. A timer of that name that runs is
@@ -291,7 +291,7 @@ class Context : public SpawnsActors<Context> {
   void Unregister(absl::string_view name);
   // Waits for the name to be there, at most `timeout` (then NoName), and gives
   // a ref bound to its owner. FailedPrecondition when the owner lacks a mailbox
-  // that R uses.
+  // that R uses, InvalidArgument for what can be no name.
   template <class R>
   PendingLookup<R> Lookup(absl::string_view name, absl::Duration timeout) {
     return PendingLookup<R>(StartLookup(name, timeout));
@@ -329,7 +329,8 @@ class Context : public SpawnsActors<Context> {
   void SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                 std::shared_ptr<internal::MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<internal::MessageHandler> handler);
-  void PassOnPayload(int mailbox, internal::Payload payload, internal::CallInHand in_hand);
+  // `replier` is null for a tell.
+  void PassOnPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier);
   absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
                                std::shared_ptr<internal::MessageHandler> handler);
   Lease CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);

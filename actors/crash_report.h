@@ -39,7 +39,9 @@ struct MessageNote {
 struct CrashReport {
   Pid pid;
   std::string label;  // SpawnOptions::label, else its class
-  // "Start", "mailbox make_offer handling a … from …"
+  // "mailbox make_offer handling a … from …", "its constructor", "Start", "its
+  // process", "the handler of an event", "a guard, a predicate or a hook"; "no
+  // handler" for a full mailbox that fails its actor, and an exit sent to itself.
   std::string doing;
   Pid parent;  // null when it had none
   // The last messages that it took in hand, the newest first: the one in hand,

@@ -35,6 +35,8 @@ struct ExitEvent {
 struct StopRequest {
   Pid from;
   ExitReason reason;
+  // Further requests that this one stands for, by whomever and why ever, as of ExitEvent.
+  int64_t merged = 0;
 };
 
 // What became of a spawn: exactly one for each, before any Down.

@@ -252,7 +252,7 @@ std::string ExitReason::ToStringWithoutCauses() const {
     case Kind::kFailed:
       return absl::StrCat(name, "(", status().ToString(absl::StatusToStringMode::kWithNoExtraData), ")");
     case Kind::kException:
-      return absl::StrCat(name, "(", exception_type(), ": ", detail(), ")");
+      return absl::StrCat(name, "(", exception_type(), detail().empty() ? "" : ": ", detail(), ")");
     case Kind::kOsExit:
       return absl::StrCat(name, "(", os_value_, InOneLine(detail()), ")");
     case Kind::kOsSignal: {

@@ -26,6 +26,9 @@ inline constexpr int64_t kMailboxCapacityMessages = 1000;
 // Different sets of mailboxes, which are kept for ever: far more than a program
 // has actor classes.
 inline constexpr size_t kMailboxLayoutsMax = 65536;
+// Between two looks for mailboxes that are closed with mail: each looks at all
+// actors.
+inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
 // Actors that live in one system at once; their cells alone take 3 GiB.
 inline constexpr size_t kActorsPerSystemMax = size_t{1} << 24;
 // From a Kill to the fence around a handler that has not returned, and from
@@ -58,8 +61,8 @@ inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
 // Room for the signals these may cause is kept from the moment they are made.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
-// Exits by Exit, not along a link, that wait at an actor that traps; more are
-// merged. No room is kept for them, and nobody means to send so many.
+// Exits by Exit, not along a link, that wait at an actor that traps, and requests
+// to stop that wait at any; more are merged. No room is kept for them, and nobody means to send so many.
 inline constexpr size_t kExitsWaitingPerActorMax = 1000;
 inline constexpr size_t kTimersPerActorMax = 10000;
 inline constexpr size_t kAsksPerActorMax = 100000;

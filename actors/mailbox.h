@@ -121,6 +121,8 @@ MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
 
 template <internal::FixedString kName, class M>
 class Mailbox : public internal::TypedMailbox<M> {
+  static_assert(!kName.view().empty(), "a mailbox has a name that is not empty: errors and the log tell it");
+
  public:
   // `owner` is the actor that declares this member: `this`.
   template <class A>

@@ -21,12 +21,12 @@ uint32_t ElementHash(absl::string_view array, absl::string_view label) {
   return MailboxNames::Meant(ElementName(array, label));
 }
 
-std::vector<std::string> LabelsUpTo(size_t count) {
-  UNDERSTUDY_CHECK(count <= static_cast<size_t>(limits::kMailboxesPerActorMax), "an array of ", count,
+std::vector<std::string> LabelsUpTo(int64_t count) {
+  UNDERSTUDY_CHECK(count >= 0 && count <= limits::kMailboxesPerActorMax, "an array of ", count,
                    " mailboxes: an actor has at most ", limits::kMailboxesPerActorMax);
   std::vector<std::string> labels;
-  labels.reserve(count);
-  for (size_t i = 0; i < count; ++i) labels.push_back(absl::StrCat(i));
+  labels.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) labels.push_back(absl::StrCat(i));
   return labels;
 }
 

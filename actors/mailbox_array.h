@@ -42,7 +42,7 @@ namespace internal {
 std::string ElementName(absl::string_view array, absl::string_view label);
 uint32_t ElementHash(absl::string_view array, absl::string_view label);
 
-std::vector<std::string> LabelsUpTo(size_t count);
+std::vector<std::string> LabelsUpTo(int64_t count);
 
 // One mailbox of an array: a small value, made when it is asked for.
 template <class M>
@@ -77,6 +77,8 @@ class MailboxArrayBase {
 
 template <internal::FixedString kName, class M>
 class MailboxArray : public internal::MailboxArrayBase {
+  static_assert(!kName.view().empty(), "a mailbox has a name that is not empty: errors and the log tell it");
+
  public:
   // `owner` is the actor that declares this member: `this`. The options are
   // those of each mailbox.
@@ -85,7 +87,7 @@ class MailboxArray : public internal::MailboxArrayBase {
       : MailboxArrayBase(internal::DeclareMailbox<A, kName, M>(options), std::move(labels)) {}
   template <class A, std::integral Count>
   MailboxArray(A* owner, Count count, MailboxOptions options = {})
-      : MailboxArray(owner, internal::LabelsUpTo(static_cast<size_t>(count)), options) {}
+      : MailboxArray(owner, internal::LabelsUpTo(static_cast<int64_t>(count)), options) {}
 
   internal::MailboxElement<M> operator[](size_t place) const { return internal::MailboxElement<M>(IndexOf(place)); }
   internal::MailboxElement<M> at(absl::string_view label) const { return (*this)[PlaceOf(label)]; }

@@ -1,5 +1,6 @@
 #include "understudy/actors/mailbox_watch.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/internal/actor_cell.h"
+#include "understudy/actors/limits.h"
 
 namespace understudy {
 
@@ -61,11 +63,13 @@ void MailboxWatch::State::Log(const ClosedMailbox& mailbox) {
   system.log().Write(LogSeverity::kWarning,
                      absl::StrCat("mailbox ", mailbox.mailbox, " of ", mailbox.actor.ToString(),
                                   " has been closed for ", absl::FormatDuration(mailbox.closed_for), " with ",
-                                  mailbox.waiting, " messages: its behavior neither takes nor drops them"));
+                                  mailbox.waiting, " messages: its behavior neither takes nor drops them, or a lease, ",
+                                  "or a handler that awaits, holds it closed"));
 }
 
 void MailboxWatch::State::Arm(const std::shared_ptr<State>& self) {
-  self->timer = self->system.executor().RunAt(self->system.clock().Now() + self->limit / 4, [self] {
+  const absl::Duration pause = std::max(self->limit / 4, limits::kClosedMailPauseMin);
+  self->timer = self->system.executor().RunAt(self->system.clock().Now() + pause, [self] {
     absl::MutexLock lock(&self->mu);
     if (self->is_stopped) return;
     (void)self->Look();

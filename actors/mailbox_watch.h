@@ -35,8 +35,8 @@ struct ClosedMailbox {
 
 class MailboxWatch {
  public:
-  // Looks four times within `limit` and logs what has been closed for longer;
-  // with an infinite limit only when asked. The system outlives it.
+  // Looks four times within `limit`, at most each limits::kClosedMailPauseMin, and
+  // logs what has been closed for longer; with an infinite limit only when asked. The system outlives it.
   MailboxWatch(internal::SystemCore& system, absl::Duration limit);
   ~MailboxWatch();
   MailboxWatch(const MailboxWatch&) = delete;

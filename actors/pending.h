@@ -39,7 +39,7 @@ bool IsAnswered(PendingId pending);
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter);
 Answer TakeAnswer(PendingId pending);
 void CancelPending(PendingId pending);
-// What an ask of a fenced actor gives: its answer is Cancelled.
+// What an ask of an actor that was fenced or ends gives: its answer is Cancelled.
 PendingId CancelledAsk();
 
 // What awaiting a Pending<R> gives.

@@ -225,7 +225,9 @@ class [[nodiscard]] QuorumOf : public internal::PendingGroup<std::vector<interna
       }
     }
     if (ids_.empty() || needed_ == 0 || needed_ > ids_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(needed_, " good answers of ", ids_.size(), " pendings"));
+      return absl::InvalidArgumentError(absl::StrCat(needed_, " good answers of ", ids_.size(),
+                                                     " pendings cannot be waited for; ask for 1 or more, and no more ",
+                                                     "than there are"));
     }
     if (good.size() < needed_) return failures.Status(good.size(), needed_, ids_.size());
     return good;

@@ -47,6 +47,9 @@ bool SeededExecutor::FireDue() {
 }
 
 bool SeededExecutor::RunOne() {
+  const internal::Worker* const here = internal::ThisWorker();
+  UNDERSTUDY_CHECK(here == nullptr || &here->executor != this || here->lock.IsHeldByOwner(),
+                   "a turn would run within a turn: a test runs them from outside, and a handler waits by co_await");
   ++steps_;
   if (FireDue()) return true;
   Runnable* runnable = nullptr;

@@ -9,7 +9,7 @@
 //     co_return OfferResult();
 //   }
 //
-// Starts when awaited or run by the actor. Awaits only Understudy's awaitables
+// Starts when awaited, which it is once (CHECKed), or run by the actor. Awaits only Understudy's awaitables
 // and other Tasks. Owner's turn only: its handle never leaves the actor. The
 // frame is destroyed with the Task, suspended or not.
 #ifndef UNDERSTUDY_ACTORS_TASK_H_
@@ -59,7 +59,11 @@ class TaskPromiseBase {
     return std::forward<A>(awaitable);
   }
 
-  void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
+  void set_continuation(std::coroutine_handle<> continuation) {
+    UNDERSTUDY_CHECK(continuation_ == nullptr,
+                     "a Task is awaited a second time; await each once, and keep what it gives");
+    continuation_ = continuation;
+  }
 
  protected:
   void RethrowIfFailed() {
@@ -69,7 +73,7 @@ class TaskPromiseBase {
   }
 
  private:
-  std::coroutine_handle<> continuation_ = std::noop_coroutine();
+  std::coroutine_handle<> continuation_;  // null until it is awaited, which begins it
   std::exception_ptr exception_;
 };
 

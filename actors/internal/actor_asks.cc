@@ -114,7 +114,7 @@ void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
 void ActorCore::TellOfWait(uint64_t id) {
   CallWatch* watch = system().call_watch();
   if (watch == nullptr || current()->is_interleaved) return;
-  std::string handler = current()->source() == Activation::Source::kStart ? "Start" : "an event";
+  std::string handler(current()->source() == Activation::Source::kStart ? StartName() : "an event");
   if (current()->mailbox >= 0) handler = std::string(layout()[static_cast<size_t>(current()->mailbox)].wire_name);
   watch->Awaits(self(), id, std::move(handler));
 }
@@ -187,6 +187,10 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
   PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
+  if (absl::Status valid = ValidateName(name); !valid.ok()) {
+    Answered(id, std::move(valid), {});
+    return pending;
+  }
   if (absl::optional<NameRecord> record = system().registry().Find(name)) {
     Answered(id, absl::OkStatus(), Payload::Of(*std::move(record)));
     return pending;

@@ -1,10 +1,13 @@
 // Which behaviour an actor has: become, the stack below it, and the hooks of
 // entering and leaving.
+#include <bit>
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/limits.h"
@@ -46,6 +49,8 @@ absl::Status ActorCore::Unbecome() {
 // The changes that a step asked for, those of hooks included.
 void ActorCore::ApplyBecome() {
   if (rare_->become == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;
+  UNDERSTUDY_CHECK(!is_process_, self().ToString(), " would become ", rare_->become->name(),
+                   ", but it is in the process style: what it waits for is said by its next Receive");
   for (int changes = 0; rare_->become != nullptr && !ends(); ++changes) {
     if (changes == limits::kBehaviorChangesInARowMax) {
       SetExit(ExitReason::Failed(absl::ResourceExhaustedError(
@@ -75,6 +80,9 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
     ++rare_->epoch;
   }
   behavior_ = std::move(table);
+  UNDERSTUDY_DCHECK(static_cast<size_t>(std::bit_width(behavior_->mailboxes())) <= layout().size(), "behavior ",
+                    behavior_->name(), " of ", self().ToString(), " names a mailbox of another actor: this one has ",
+                    layout().size());
   Set(kIsNotSimple, !behavior_->is_simple());
   if (behavior_->extra() != nullptr) {
     AddBehaviorTimers(*behavior_);

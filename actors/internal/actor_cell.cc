@@ -46,6 +46,22 @@ absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view 
                                                   "; send later, or declare it larger"));
 }
 
+// What a declaration calls the capacity of the messages, or bytes, that fit.
+absl::string_view CapacityText(const MailboxDeclaration& declaration) {
+  return declaration.options.overflow == Overflow::kDropOldest ? "twice its capacity" : "its capacity";
+}
+
+absl::Status FullOfMessages(const MailboxDeclaration& declaration) {
+  return FullError(declaration, absl::StrCat(declaration.room(), " messages, ", CapacityText(declaration)));
+}
+
+absl::Status FullOfBytes(const MailboxDeclaration& declaration, uint64_t held, uint64_t bytes) {
+  const uint64_t capacity = declaration.options.capacity_bytes;
+  return FullError(declaration,
+                   absl::StrCat(held, " bytes, and ", bytes, " more exceed ",
+                                bytes > capacity ? "its capacity" : CapacityText(declaration), " of ", capacity));
+}
+
 // Not Full: no room that comes is enough.
 absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes) {
   return absl::InvalidArgumentError(absl::StrCat("a message of ", bytes, " bytes never fits into mailbox ",
@@ -146,7 +162,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
     const MailboxDeclaration& declaration = (*layout)[place];
     if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
-    return FullError(declaration, absl::StrCat(declaration.room(), " messages, its capacity"));
+    return FullOfMessages(declaration);
   }
   const uint64_t bit = uint64_t{1} << place;
   const bool is_plain = (layout->plain() & bit) != 0;
@@ -229,8 +245,7 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
   wakes = wakes || (drops && held > capacity);
   if (bytes <= capacity && static_cast<int64_t>(after - limit) <= 0) return absl::OkStatus();
   Uncount(gates, place, bytes);
-  return FullError(declaration,
-                   absl::StrCat(held - bytes, " bytes, and ", bytes, " more exceed its capacity of ", capacity));
+  return FullOfBytes(declaration, held - bytes, bytes);
 }
 
 // The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
@@ -357,21 +372,23 @@ void ActorCell::SetLayout(const MailboxLayout& layout) {
   layout_.store(&layout, std::memory_order_release);
 }
 
-bool ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes) {
+absl::Status ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes) {
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   // Where the oldest are dropped this is the receiver's turn: it drops them.
   const bool drops = declaration.options.overflow == Overflow::kDropOldest;
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!drops && static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0) {
     Uncount(gates, place, 0);
-    return false;
+    return FullOfMessages(declaration);
   }
-  if (!declaration.has_bytes()) return true;
+  if (!declaration.has_bytes()) return absl::OkStatus();
   ByteGate& gate = ByteGateOf(gates, place);
   const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (drops || static_cast<int64_t>(after - gate.limit.load(std::memory_order_relaxed)) <= 0) return true;
+  const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
+  const bool fits = drops || static_cast<int64_t>(after - limit) <= 0;
+  if (bytes <= declaration.options.capacity_bytes && fits) return absl::OkStatus();
   Uncount(gates, place, bytes);
-  return false;
+  return FullOfBytes(declaration, after - bytes - limit + declaration.room_bytes(), bytes);
 }
 
 void ActorCell::BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }

@@ -230,9 +230,9 @@ class alignas(64) ActorCell {
   std::atomic<uint32_t>& handed(size_t place) { return const_cast<std::atomic<uint32_t>&>(HandedOf(gates(), place)); }
   Gate& gate(size_t place) { return gates()[place]; }
   ByteGate& byte_gate(size_t place) { return ByteGateOf(gates(), place); }
-  // A message that came early goes to that mailbox: it is counted there. False
-  // when there is no room.
-  bool AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);
+  // A message that came early goes to that mailbox: it is counted there, unless it
+  // is Full.
+  absl::Status AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);
   // It has looked for calls that have expired: it may be asked again.
   void ForgetExpiry() { expiry_asked_.store(false, std::memory_order_relaxed); }
   // An early message has left what held it.

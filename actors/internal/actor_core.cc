@@ -254,7 +254,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     case EnvelopeKind::kOverflow:
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
-        SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwn);
+        SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwnOutside);
       } else {
         cell().ForgetExpiry();
         ExpireWaitingCalls(envelope->mailbox);
@@ -308,7 +308,7 @@ std::string ActorCore::Describe() {
   if (current() == nullptr || mailboxes == nullptr) {
     what = "its constructor, a guard, a destructor or its end";
   } else if (current()->source() == Activation::Source::kStart) {
-    what = "Start";
+    what = StartName();
   } else if (current()->source() == Activation::Source::kEvent) {
     what = "an event";
   } else if (current()->mailbox >= 0) {

@@ -304,8 +304,9 @@ class ActorCore final : public CellOwner {
   // actor_signals.cc.
   void Act(Signal signal);
   void OnExitSignal(const Signal& signal);
-  SentExits& SentExitsOf(const Event& event);
-  void TakeSentExit(Event& event);
+  SentEvents& SentLike(const Event& event);
+  bool AddSent(Event event);
+  void TakeSent(Event& event);
   void OnDownSignal(Signal signal);
   absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);
@@ -313,8 +314,9 @@ class ActorCore final : public CellOwner {
   bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);
   void AddEvent(Event event);
-  // What ends an actor: what it did, what it was told, or a Kill.
-  enum class ExitCause : uint8_t { kOwn, kTold, kKill };
+  // What ends an actor: what it did, what it has brought upon itself outside of its
+  // code, what it was told, or a Kill.
+  enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
   void SetExit(ExitReason reason, ExitCause cause);
   LinkTable& links();
   absl::Duration shutdown_within() const;
@@ -368,8 +370,12 @@ class ActorCore final : public CellOwner {
 
   // actor_crash.cc.
   void KeepMessage(const Activation& activation);
-  void NoteCrash();
+  void NoteCrash(ExitCause cause);
+  // For people: the coroutine that Start gave.
+  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
   void ReportCrash();
+  // One line of the log.
+  void LogError(absl::string_view line);
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

@@ -48,7 +48,7 @@ void ActorCore::KeepMessage(const Activation& activation) {
 }
 
 // While what it did is still in hand.
-void ActorCore::NoteCrash() {
+void ActorCore::NoteCrash(ExitCause cause) {
   if (!system().reports_crashes()) return;
   auto report = std::make_shared<CrashReport>();
   report->pid = self();
@@ -64,10 +64,12 @@ void ActorCore::NoteCrash() {
   }
   if (stage_ == Stage::kConstructing) {
     report->doing = "its constructor";
+  } else if (cause == ExitCause::kOwnOutside) {
+    report->doing = "no handler";
   } else if (current() == nullptr) {
-    report->doing = stage_ == Stage::kStarting ? "Start" : "a guard or a hook";
+    report->doing = stage_ == Stage::kStarting ? "Start" : "a guard, a predicate or a hook";
   } else if (current()->source() == Activation::Source::kStart) {
-    report->doing = "Start";
+    report->doing = std::string(StartName());
   } else if (current()->source() == Activation::Source::kEvent) {
     report->doing = "the handler of an event";
   } else {
@@ -109,6 +111,10 @@ void ActorCore::ReportCrash() {
       absl::StrAppend(&line, i == 0 ? "; its last messages: " : ", ", crash.messages[i].ToString());
     }
   }
+  LogError(line);
+}
+
+void ActorCore::LogError(absl::string_view line) {
   system().log().Write(LogSeverity::kError, absl::StrReplaceAll(line, {{"\n", "\\n"}}));
 }
 

@@ -1,6 +1,7 @@
 // How an actor ends, by itself or fenced.
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,12 +38,15 @@ void ActorCore::End() {
     rare_->become = nullptr;
     DropActivations(reason);
   }
+  std::exception_ptr thrown;
   InUserCode([&] {
-    if (actor_ != nullptr && !is_killed_) {
-      (void)Caught([&] { actor_->OnExit(reason); });  // the reason is decided already
-    }
+    if (actor_ != nullptr && !is_killed_) thrown = Caught([&] { actor_->OnExit(reason); });
   });
   if (!is_fenced()) {
+    // The reason is decided already.
+    if (thrown != nullptr)
+      LogError(absl::StrCat(self().ToString(),
+                            " threw in OnExit, and ends all the same: ", DescribeException(thrown).ToString()));
     DropHandlers();
   }
   if (!is_fenced()) {

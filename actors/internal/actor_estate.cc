@@ -50,7 +50,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   if (found < 0 || !layout()[place].Takes(*envelope->type, envelope->ask())) return false;
   envelope->mailbox = static_cast<uint8_t>(place);
   const uint64_t bytes = layout()[place].has_bytes() ? envelope->call().bytes : 0;
-  if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes)) return false;
+  if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
   envelope->clear(Envelope::kIsEarly);
   envelope->call().bytes = bytes;
   Leave(envelope);
@@ -105,7 +105,7 @@ bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
       return false;
     }
   }
-  if (!cell().AdmitEarly(place, declaration, bytes)) {
+  if (!cell().AdmitEarly(place, declaration, bytes).ok()) {
     legacy.Lose(envelope,
                 MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " of its successor ",
                                                          self().ToString(), " is full")));

@@ -121,7 +121,7 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
     if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
   }
-  if (event.is_sent_exit) TakeSentExit(event);
+  if (event.is_sent) TakeSent(event);
   if (handler == nullptr) {
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),

@@ -157,13 +157,11 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
     return;
   }
   const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
-  if (!cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes)) {
+  if (const absl::Status full = cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes); !full.ok()) {
     if (declaration->options.overflow == Overflow::kFailActor) {
-      SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwn);
+      SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }
-    Dispose(envelope, Fate::kDeadLetter,
-            MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration->wire_name, " holds ", declaration->room(),
-                                                     " messages, its capacity")));
+    Dispose(envelope, Fate::kDeadLetter, full);
     return;
   }
   envelope->clear(Envelope::kIsEarly);

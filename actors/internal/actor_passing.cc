@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
-#include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
 
@@ -37,14 +35,12 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   CountOutOfHand(*current());
   const auto from = static_cast<size_t>(current()->mailbox);
   PublishLimits(ThisTurn());
-  if (!cell().AdmitEarly(place, target, envelope->call().bytes)) {
+  if (const absl::Status full = cell().AdmitEarly(place, target, envelope->call().bytes); !full.ok()) {
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
     Count(from, Fate::kDeadLetter);
-    TellOfLoss(envelope, Fate::kDeadLetter,
-               MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", target.wire_name, " holds ", target.room(),
-                                                        " messages, its capacity, and takes none that is passed on")));
+    TellOfLoss(envelope, Fate::kDeadLetter, full);
     return;
   }
   Count(from, Fate::kPassedOn);

@@ -42,7 +42,7 @@ struct Event {
   uint64_t id = 0;                                             // monitor or timer
   uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
   MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
-  bool is_sent_exit = false;                                   // kExit, kParentExit: by Exit, for which no room is kept
+  bool is_sent = false;                                        // by Exit or RequestStop, for which no room is kept
   bool is_tied_exit = false;                                   // kParentExit: of SpawnLink::kOneWay
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
@@ -69,9 +69,9 @@ struct ReceiveUnderWay {
   bool is_taken = false;                        // what it waited for is in hand
 };
 
-// Exits that were sent and wait to be handled, and those beyond the limit: the
-// last that waits stands for them too.
-struct SentExits {
+// Exits, or requests to stop, that were sent and wait to be handled, and those
+// beyond the limit: the last that waits stands for them too.
+struct SentEvents {
   size_t waiting = 0;
   int64_t merged = 0;
 };
@@ -139,8 +139,9 @@ struct Rare {
   std::map<uint64_t, NameWatch> name_watches;
   uint64_t last_name_watch = 0;
   bool traps_exits = false;
-  SentExits sent_exits;
-  SentExits parents_sent_exits;
+  SentEvents sent_exits;
+  SentEvents parents_sent_exits;
+  SentEvents stop_requests;
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;

@@ -58,7 +58,7 @@ void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
   Set(kHasExit);
   is_killed_ = cause == ExitCause::kKill;
   if (!reason.is_normal()) rare().exit = std::move(reason);
-  if (cause == ExitCause::kOwn && this->reason().is_abnormal()) NoteCrash();
+  if (cause <= ExitCause::kOwnOutside && this->reason().is_abnormal()) NoteCrash(cause);
 }
 
 LinkTable& ActorCore::links() {
@@ -88,44 +88,55 @@ bool ActorCore::EndsLink(Pid peer) {
 void ActorCore::OnExitSignal(const Signal& signal) {
   const bool was_tied = is_tied_to_parent_;
   if (signal.is_link && !EndsLink(signal.from)) return;
-  const bool from_parent = !parent().is_null() ? signal.from == parent() : signal.from.is_null();
+  // Of one without a parent a plain thread is; what comes along a link to nobody is that link's end.
+  const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
   if (rare_ == nullptr || !rare_->traps_exits) {
     // Normal ends nobody but its sender.
     if (signal.reason.is_normal() && signal.from != self()) return;
-    SetExit(signal.reason, signal.from == self() ? ExitCause::kOwn : ExitCause::kTold);
+    SetExit(signal.reason, signal.from == self() ? ExitCause::kOwnOutside : ExitCause::kTold);
     return;
   }
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
-      .is_sent_exit = !signal.is_link,
+      .is_sent = !signal.is_link,
       .is_tied_exit = was_tied && !is_tied_to_parent_,
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
       .handler = from_parent ? rare().parent_exit_handler : rare().exit_handler};
-  if (event.is_sent_exit) {
-    SentExits& sent = SentExitsOf(event);
-    if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
-      ++sent.merged;
-      system().CountMergedExit();
-      return;
-    }
-    ++sent.waiting;
-  }
-  AddEvent(std::move(event));
+  if (!AddSent(std::move(event))) return;
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
     rare().parent_exit_timer = system().KillAfter(shutdown_within(), cell(), life());
   }
 }
 
-SentExits& ActorCore::SentExitsOf(const Event& event) {
+SentEvents& ActorCore::SentLike(const Event& event) {
+  if (event.kind == Event::Kind::kStopRequest) return rare_->stop_requests;
   return event.kind == Event::Kind::kParentExit ? rare_->parents_sent_exits : rare_->sent_exits;
 }
 
+// False when it was merged with others that wait.
+bool ActorCore::AddSent(Event event) {
+  if (event.is_sent) {
+    SentEvents& sent = SentLike(event);
+    if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
+      ++sent.merged;
+      system().CountMergedExit();
+      return false;
+    }
+    ++sent.waiting;
+  }
+  AddEvent(std::move(event));
+  return true;
+}
+
 // It waits no more. The last that waited stands for those that were merged.
-void ActorCore::TakeSentExit(Event& event) {
-  SentExits& sent = SentExitsOf(event);
-  if (--sent.waiting == 0) event.payload.As<ExitEvent>().merged = std::exchange(sent.merged, 0);
+void ActorCore::TakeSent(Event& event) {
+  SentEvents& sent = SentLike(event);
+  if (--sent.waiting > 0) return;
+  const bool is_stop = event.kind == Event::Kind::kStopRequest;
+  int64_t& merged = is_stop ? event.payload.As<StopRequest>().merged : event.payload.As<ExitEvent>().merged;
+  merged = std::exchange(sent.merged, 0);
 }
 
 // Of a monitor that has fired; none when nobody is to be told. A null one: a
@@ -179,11 +190,12 @@ void ActorCore::OnDownSignal(Signal signal) {
 }
 
 void ActorCore::OnRequestStop(const Signal& signal) {
-  AddEvent({.kind = Event::Kind::kStopRequest,
-            .peer = signal.from,
-            .reason = signal.reason,
-            .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason}),
-            .handler = rare().stop_handler});
+  (void)AddSent({.kind = Event::Kind::kStopRequest,
+                 .is_sent = true,
+                 .peer = signal.from,
+                 .reason = signal.reason,
+                 .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason}),
+                 .handler = rare().stop_handler});
 }
 
 Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
@@ -227,7 +239,7 @@ void ActorCore::Unlink(Pid peer) {
                                          stays = stays || is_parents;
                                          return false;
                                        }
-                                       if (event.is_sent_exit) TakeSentExit(event);
+                                       if (event.is_sent) TakeSent(event);
                                        takes_back = takes_back || is_parents;
                                        return true;
                                      }),

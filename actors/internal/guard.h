@@ -9,6 +9,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "understudy/actors/internal/own_class.h"
+
 namespace understudy {
 
 class Actor;
@@ -22,18 +24,18 @@ class Guard {
   template <class A>
   explicit Guard(bool (A::*holds)() const)
       : Guard(holds, 0, [](const Guard& guard, const Actor& actor) {
-          return (static_cast<const A&>(actor).*guard.As<bool (A::*)() const>())();
+          return (AsOwnClass<const A>(actor).*guard.As<bool (A::*)() const>())();
         }) {}
   // Of the mailbox at `place` in its array.
   template <class A>
   Guard(bool (A::*holds)(size_t place) const, size_t place)
       : Guard(holds, place, [](const Guard& guard, const Actor& actor) {
-          return (static_cast<const A&>(actor).*guard.As<bool (A::*)(size_t) const>())(guard.place_);
+          return (AsOwnClass<const A>(actor).*guard.As<bool (A::*)(size_t) const>())(guard.place_);
         }) {}
   template <class A>
   explicit Guard(bool (*holds)(const A&))
       : Guard(holds, 0, [](const Guard& guard, const Actor& actor) {
-          return guard.As<bool (*)(const A&)>()(static_cast<const A&>(actor));
+          return guard.As<bool (*)(const A&)>()(AsOwnClass<const A>(actor));
         }) {}
 
   bool is_always() const { return call_ == nullptr; }

@@ -17,6 +17,7 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/message_handler.h"
+#include "understudy/actors/internal/own_class.h"
 #include "understudy/actors/replier.h"
 #include "understudy/actors/task.h"
 
@@ -88,7 +89,7 @@ decltype(auto) CallHandler(F& handler, Actor& self, Args&&... args) {
   if constexpr (std::is_void_v<A>) {
     return handler(std::forward<Args>(args)...);
   } else {
-    return (static_cast<A&>(self).*handler)(std::forward<Args>(args)...);
+    return (AsOwnClass<A>(self).*handler)(std::forward<Args>(args)...);
   }
 }
 

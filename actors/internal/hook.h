@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "understudy/actors/internal/own_class.h"
 #include "understudy/actors/task.h"
 
 namespace understudy {
@@ -55,7 +56,7 @@ Hook MakeHook(F hook) {
     static_assert(std::is_invocable_v<F&, A&>, "a hook takes nothing");
     if constexpr (std::is_invocable_v<F&, A&>) {
       CheckHookResult<decltype((std::declval<A&>().*hook)())>();
-      return [hook](Actor& self) { (void)(static_cast<A&>(self).*hook)(); };
+      return [hook](Actor& self) { (void)(AsOwnClass<A>(self).*hook)(); };
     }
   }
   return nullptr;

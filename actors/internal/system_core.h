@@ -85,7 +85,7 @@ class SystemCore {
   MessageLedger Ledger() const;
   std::vector<MailboxLedger> MailboxLedgers() const;
   std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
-  // An exit that was merged with others that wait.
+  // An exit, or a request to stop, that was merged with others that wait.
   void CountMergedExit() { merged_exits_.fetch_add(1, std::memory_order_relaxed); }
   int64_t merged_exits() const { return merged_exits_.load(std::memory_order_relaxed); }
   // A reply that came after its ask's end, and was dropped.

@@ -228,5 +228,24 @@ TEST(ActorSystemDeathTest, AnActorThatShutsItsOwnSystemDownIsACheck) {
       "cannot shut its own system down");
 }
 
+TEST(ActorSystemDeathTest, AnActorThatWaitsForAnothersEndOrRunsTurnsIsACheck) {
+  EXPECT_DEATH(
+      {
+        TestSystem system;
+        Ref<Script> script = system.Spawn<Script>();
+        Do(script, [&](Script&) { (void)system.AwaitEnd(script.pid(), absl::Seconds(1)); });
+        system.RunUntilIdle();
+      },
+      "AwaitEnd blocks its thread; in an actor's turn use context...Monitor");
+  EXPECT_DEATH(
+      {
+        TestSystem system;
+        Ref<Script> script = system.Spawn<Script>();
+        Do(script, [&](Script&) { system.RunUntilIdle(); });
+        system.RunUntilIdle();
+      },
+      "a turn would run within a turn");
+}
+
 }  // namespace
 }  // namespace understudy

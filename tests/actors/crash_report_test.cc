@@ -2,6 +2,7 @@
 #include "understudy/actors/crash_report.h"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ namespace {
 
 using google::protobuf::StringValue;
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -128,6 +130,78 @@ TEST_F(CrashReportTest, ItSaysWhoAtWhatAndTheMessageInHand) {
   EXPECT_THAT(crash.messages[0].type, HasSubstr("Crash"));
   EXPECT_EQ(crash.messages[0].contents, "");
 }
+
+// Ends by what is none of its handlers, or by a part of it.
+class Frail final : public Actor {
+ public:
+  enum class How { kOverflow, kEarlyOverflow, kExitOfItself, kPredicate, kProcess };
+  Mailbox<"text", Text> text{this, {.capacity_messages = 1, .overflow = Overflow::kFailActor}};
+  Mailbox<"exit", Crash> exit{this};
+  explicit Frail(How how) : how_(how) {}
+  Next Start() override {
+    if (how_ == How::kProcess) return Process();
+    return open_;
+  }
+
+ private:
+  Task<> Process() {
+    auto received = Receive(On(exit, [] {}));
+    co_await received;
+    Fail(absl::DataLossError("torn"));
+  }
+
+  const How how_;
+  Behavior open_{"open", On(exit, [this] {
+                           context().Exit(context().Self(), ExitReason::Failed(absl::DataLossError("torn")));
+                         }).If([this](const Crash&) {
+                   if (how_ == How::kPredicate) Fail(absl::DataLossError("torn"));
+                   return how_ != How::kPredicate;
+                 })};
+};
+
+TEST_F(CrashReportTest, ItSaysAtWhatWithoutAMessageInHandToo) {
+  ActorSystem& system = System(0);
+  const std::vector<std::pair<Frail::How, const char*>> ends = {
+      {Frail::How::kOverflow, "ended in no handler: Overflow(text)"},
+      {Frail::How::kEarlyOverflow, "ended in no handler: Overflow(text)"},
+      {Frail::How::kExitOfItself, "ended in no handler: Failed(DATA_LOSS: torn)"},
+      {Frail::How::kPredicate, "ended in a guard, a predicate or a hook: Failed(DATA_LOSS: torn)"},
+      {Frail::How::kProcess, "ended in its process: Failed(DATA_LOSS: torn)"}};
+  for (const auto& [how, line] : ends) {
+    const Ref<Frail> frail = system.Spawn<Frail>(how);
+    if (how != Frail::How::kEarlyOverflow) executor_.RunUntilIdle();
+    if (how == Frail::How::kOverflow || how == Frail::How::kEarlyOverflow) {
+      frail[&Frail::text].Tell({"one"});
+      frail[&Frail::text].Tell({"too many"});
+    } else {
+      frail[&Frail::exit].Tell({});
+    }
+    executor_.RunUntilIdle();
+    EXPECT_THAT(log_.lines(),
+                Contains(HasSubstr(frail.pid().ToString() + " (understudy::(anonymous namespace)::Frail) " + line)));
+  }
+}
+
+#if defined(__cpp_exceptions)
+TEST_F(CrashReportTest, WhatOnExitThrowsIsLoggedAndChangesNothing) {
+  class Clumsy final : public Actor {
+   public:
+    Next Start() override {
+      return Behavior("waiting", After(absl::Seconds(1), [this] { context().Stop(ExitReason::Shutdown()); }));
+    }
+    void OnExit(const ExitReason& /*reason*/) override { throw std::runtime_error("the file is\ngone"); }
+  };
+  ActorSystem& system = System(0);
+  const Ref<Clumsy> clumsy = system.Spawn<Clumsy>();
+  ExitReason reason;
+  system.Spawn<Watcher>(clumsy.pid(), &reason);
+  executor_.Advance(absl::Seconds(2));
+  EXPECT_EQ(reason, ExitReason::Shutdown());
+  EXPECT_THAT(log_.lines(),
+              testing::ElementsAre(clumsy.pid().ToString() + " threw in OnExit, and ends all the same: "
+                                                             "Exception(std::runtime_error: the file is\\ngone)"));
+}
+#endif
 
 TEST_F(CrashReportTest, AnActorThatWasToldToEndHasNone) {
   ActorSystem& system = System(4);

@@ -1,5 +1,7 @@
 // What is sent before an actor's constructor has run and said which mailboxes
 // there are (semantics 5.2).
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -93,7 +95,40 @@ TEST_F(EarlyMailTest, BeyondTheMailboxesBytesItIsADeadLetter) {
   Ref<Reader> reader = system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_bytes = 2 * sizeof(std::string)});
   for (const char* text : {"a", "b", "c"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b"));
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+  ASSERT_EQ(dead_letters().size(), 1U);
+  EXPECT_THAT(std::string(dead_letters()[0].why.message()),
+              HasSubstr("64 bytes, and 32 more exceed its capacity of 64"));
+}
+
+// As large as it says, or more than any number holds.
+struct Load {
+  size_t bytes = 0;
+};
+size_t MessageBytes(const Load& load) { return load.bytes; }
+
+class Store final : public Actor {
+ public:
+  Mailbox<"store", Load> store;
+  Store(Channel<size_t> out, Overflow overflow)
+      : store(this, {.capacity_bytes = 10, .overflow = overflow}), out_(out) {}
+  Next Start() override { return storing_; }
+
+ private:
+  const Channel<size_t> out_;
+  Behavior storing_{"storing", On(store, [this](const Load& load) { out_.Tell(load.bytes); })};
+};
+
+TEST_F(EarlyMailTest, WhatNeverFitsIsADeadLetterAndDropsNoOther) {
+  for (const Overflow overflow : {Overflow::kRefuse, Overflow::kDropOldest}) {
+    Probe<size_t> out(system());
+    Ref<Store> store = system().Spawn<Store>(out.channel(), overflow);
+    for (const size_t bytes : {size_t{4}, size_t{11}, SIZE_MAX, size_t{5}}) store[&Store::store].Tell({bytes});
+    EXPECT_THAT(out.ReceiveAll(), ElementsAre(4, 5));
+  }
+  ASSERT_EQ(dead_letters().size(), 4U);
+  EXPECT_THAT(std::string(dead_letters()[2].why.message()),
+              HasSubstr("4 bytes, and 11 more exceed its capacity of 10"));
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 0);
 }
 
 TEST_F(EarlyMailTest, ADropOldestMailboxKeepsTheNewest) {

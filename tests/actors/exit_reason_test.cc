@@ -56,6 +56,7 @@ TEST(ExitReasonTest, EqualWhenKindPartsAndCausesAre) {
 TEST(ExitReasonTest, PrintsItsPartsAndCauses) {
   EXPECT_EQ(ExitReason::Failed(absl::NotFoundError("no table")).ToString(), "Failed(NOT_FOUND: no table)");
   EXPECT_EQ(ExitReason::Exception("std::bad_alloc", "memory").ToString(), "Exception(std::bad_alloc: memory)");
+  EXPECT_EQ(ExitReason::Exception("int", "").ToString(), "Exception(int)");
   EXPECT_EQ(ExitReason::OsExit(3).ToString(), "OsExit(3)");
   EXPECT_EQ(ExitReason::OsSignal(SIGKILL).ToString(), "OsSignal(9 SIGKILL)");
   EXPECT_EQ(ExitReason::Overflow("offers").ToString(), "Overflow(offers)");

@@ -141,6 +141,16 @@ TEST_F(ExitTest, LinkingTheDeadAnswersNoProcess) {
   EXPECT_FALSE(IsAlive(plain));
 }
 
+TEST_F(ExitTest, LinkingNobodyIsNoParentsExit) {
+  Ref<Script> trapping = NewScript(Trap);
+  Step(trapping, [](Script& self) {
+    self.context().Link(Ref<Script>());
+    self.context().Link(Pid::Unnamed());
+  });
+  EXPECT_THAT(notes_, ElementsAre("NoProcess", "NoProcess"));
+  EXPECT_TRUE(IsAlive(trapping));
+}
+
 TEST_F(ExitTest, AMonitorFiresOnceAndItsWatcherLives) {
   // semantics 5.6
   Ref<Script> watched = NewScript();

@@ -264,6 +264,20 @@ TEST_F(CallFormsTest, FailEndsTheActorAndTheCallGetsTheExitReason) {
   EXPECT_EQ(Ledger().of(Fate::kFailed), 6);
 }
 
+TEST_F(CallFormsTest, AFailureWithAnOkStatusIsOneAllTheSame) {
+  class Confused final : public Actor {
+   public:
+    Mailbox<"ask", Call<int, int>> ask{this};
+    Next Start() override { return open_; }
+
+   private:
+    absl::StatusOr<int> Answer(int) { return Fail(absl::OkStatus()); }
+    Behavior open_{"open", On(ask, &Confused::Answer)};
+  };
+  const absl::Status status = Ask(system().Spawn<Confused>()[&Confused::ask], 1).status();
+  EXPECT_EQ(ExitReasonOf(status), ExitReason::Failed(absl::InternalError("failed with an OK status"))) << status;
+}
+
 // Ends itself in different ways, in the middle of a handler.
 class Ender final : public Actor {
  public:

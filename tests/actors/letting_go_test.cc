@@ -9,10 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/pending.h"
 #include "understudy/actors/replier.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
@@ -92,6 +94,22 @@ TEST_F(LettingGoTest, WhatItsHandlersAskForIsCancelled) {
   EXPECT_EQ(system().WhereIs("late"), absl::nullopt);
 }
 
+TEST_F(LettingGoTest, WhatIsCancelledMayBeCancelledAgain) {
+  absl::optional<Pending<int>> late;
+  Ref<Script> script = Suspended(
+      [&](Script&) {
+        late = nobody_.channel().Ask(2, absl::Seconds(1));
+        late->Cancel();
+      },
+      [&](Script& self, const ExitReason&) {
+        late->Cancel();
+        const Lease lease = self.context().Close(self.note, *late);
+        self.Note("ended");
+      });
+  End(script);
+  EXPECT_THAT(notes_, ::testing::ElementsAre("ended"));
+}
+
 TEST_F(LettingGoTest, ThenOnExitMaySend) {
   Probe<std::string> other(system());
   absl::Status from_frame;
@@ -141,6 +159,38 @@ TEST_F(LettingGoTest, RepliersMonitorsAndLeasesStillWork) {
   system().Exit(keeper.pid(), ExitReason::Shutdown());
   system().RunUntilIdle();
   EXPECT_THAT(notes_, ::testing::UnorderedElementsAre("7", HasSubstr("CalleeExited")));
+}
+
+// Its frame passes its call on when it goes, which is too late.
+class LatePasser final : public Actor {
+ public:
+  Mailbox<"ask", Call<int, int>> ask{this};
+  Mailbox<"other", Call<int, int>> other{this};
+  explicit LatePasser(Channel<Call<int, int>> nobody) : nobody_(nobody) {}
+  Next Start() override { return passing_; }
+
+ private:
+  Task<> Pass(int n, Replier<int> replier) {
+    const AtItsEnd end([&] { context().PassOn(other, n, std::move(replier)); });
+    auto asked = nobody_.Ask(1, absl::Hours(1));
+    (void)co_await asked;
+  }
+
+  const Channel<Call<int, int>> nobody_;
+  Behavior passing_{"passing", On(ask, &LatePasser::Pass)};
+};
+
+TEST_F(LettingGoTest, ACallThatIsPassedOnThenIsAnsweredWithTheReason) {
+  Ref<LatePasser> passer = system().Spawn<LatePasser>(nobody_.channel());
+  RunTask(system().Spawn<Script>(nullptr, nullptr, &notes_), [passer](Script& self) -> Task<> {
+    auto asked = passer[&LatePasser::ask].Ask(1, absl::Hours(1));
+    const absl::StatusOr<int> answer = co_await asked;
+    self.Note(answer.status().ToString());
+  });
+  system().RunUntilIdle();
+  system().Exit(passer.pid(), ExitReason::Shutdown());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ::testing::ElementsAre(AllOf(HasSubstr("CalleeExited"), HasSubstr("Shutdown"))));
 }
 
 }  // namespace

@@ -217,6 +217,13 @@ class Asks final : public Actor {
   int place_;
 };
 
+class Counted final : public Actor {
+ public:
+  explicit Counted(int count) : boxes(this, count) {}
+  Next Start() override { return Next::Ignore(); }
+  MailboxArray<"box", int> boxes;
+};
+
 using MailboxArrayDeathTest = ActorTest;
 
 template <class A, class... Args>
@@ -232,6 +239,8 @@ TEST_F(MailboxArrayDeathTest, BadLabelsAndPlacesSayWhatIsWrong) {
   EXPECT_DEATH(SpawnAlone<Labelled>(Labels{"a", "b", "a"}), "mailbox array box has the label a twice");
   EXPECT_DEATH(SpawnAlone<Labelled>(Labels{std::string(limits::kMailboxLabelBytesMax + 1, 'x')}),
                "mailbox array box has a label of 65 bytes, x*; at most 64 are allowed");
+  EXPECT_DEATH(SpawnAlone<Counted>(-1), "an array of -1 mailboxes: an actor has at most 64");
+  EXPECT_DEATH(SpawnAlone<Counted>(65), "an array of 65 mailboxes: an actor has at most 64");
   EXPECT_DEATH(SpawnAlone<Asks>(1), "mailbox array box has 1 mailboxes, and none at 1");
   EXPECT_DEATH(SpawnAlone<Asks>(-1), "mailbox array box has no label b; it has a");
 }

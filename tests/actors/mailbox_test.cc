@@ -146,7 +146,9 @@ TEST_F(MailboxTest, DropOldestKeepsTheNewestAndRefusesAtTwiceTheCapacity) {
       system().Spawn<Shelf>(out.channel(), MailboxOptions{.capacity_messages = 2, .overflow = Overflow::kDropOldest});
   system().RunUntilIdle();
   for (const char* content : {"a", "b", "c", "d"}) EXPECT_TRUE(shelf[&Shelf::put].Send({content}).ok());
-  EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"e"}))) << "the receiver has had no turn";
+  const absl::Status full = shelf[&Shelf::put].Send({"e"});
+  EXPECT_TRUE(IsFull(full)) << full << ": the receiver has had no turn";
+  EXPECT_THAT(std::string(full.message()), HasSubstr("holds 4 messages, twice its capacity"));
   system().RunUntilIdle();  // a full one wakes its closed actor
   EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
   EXPECT_TRUE(shelf[&Shelf::put].Send({"f"}).ok());

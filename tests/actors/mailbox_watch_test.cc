@@ -63,8 +63,21 @@ TEST_F(MailboxWatchTest, OneLineTellsOfAMailboxThatIsClosedWithMailForLong) {
   EXPECT_THAT(log_.lines(), IsEmpty());
   executor_.Advance(3 * kLimit);
   ASSERT_THAT(log_.lines(), SizeIs(1)) << "and only one";
-  EXPECT_EQ(log_.lines()[0], "mailbox item of " + shutter.pid().ToString() +
-                                 " has been closed for 40s with 2 messages: its behavior neither takes nor drops them");
+  EXPECT_EQ(log_.lines()[0],
+            "mailbox item of " + shutter.pid().ToString() +
+                " has been closed for 40s with 2 messages: its behavior neither takes nor drops them, or a "
+                "lease, or a handler that awaits, holds it closed");
+}
+
+TEST(MailboxWatchLimitTest, WithoutALimitItLooksNowAndThenAndNotAllTheTime) {
+  SeededExecutor executor(1);
+  KeptLog log;
+  ActorSystem system({.executor = &executor, .seed = 1, .log = &log, .closed_mail_limit = -absl::Seconds(1)});
+  system.Spawn<Shutter>()[&Shutter::item].Tell(1);
+  executor.RunUntilIdle(/*steps_max=*/100);
+  executor.Advance(absl::Seconds(1));
+  EXPECT_THAT(log.lines(), SizeIs(1));
+  EXPECT_LT(executor.steps(), 1000);
 }
 
 TEST_F(MailboxWatchTest, OneThatLetsAMessageOutNowAndThenIsNotCounted) {

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
@@ -101,6 +102,17 @@ TEST_F(NameTest, ANameThatDoesNotComeAnswersNoName) {
   system().Advance(absl::Seconds(5));
   EXPECT_TRUE(is_over_);
   EXPECT_TRUE(IsNoName(status_)) << status_;
+}
+
+TEST_F(NameTest, LookupOfWhatIsNoNameSaysSo) {
+  NewBook();
+  system().RunUntilIdle();
+  const std::string too_long(limits::kNameBytesMax + 1, 'x');
+  for (const char* name : {"", "two\nlines", too_long.c_str()}) {
+    Lookup<BookRef>(name, absl::Seconds(1));
+    EXPECT_TRUE(is_over_);
+    EXPECT_TRUE(absl::IsInvalidArgument(status_)) << status_;
+  }
 }
 
 TEST_F(NameTest, LookupComparesTheMailboxesThatTheRefUses) {

@@ -24,8 +24,12 @@ constexpr bool kChecks = true;
 class Open final : public Actor {
  public:
   Mailbox<"note", int> note{this};
+  Mailbox<"other", int> other{this};
   explicit Open(Open** self) { *self = this; }
   Next Start() override { return opened; }
+  void TakeNote(int /*note*/) {}
+  bool IsOpen() const { return true; }
+  void Enter() {}
   using Actor::Become;
   using Actor::context;
   using Actor::Fail;
@@ -122,6 +126,43 @@ TEST_F(OwnerTurnTest, SoIsOneInTheTurnOfAnotherActor) {
     EXPECT_DEATH((void)outside().Fail(absl::InternalError("outside")), "outside its turn");
   });
   system().RunUntilIdle();
+}
+
+// Has a handler, a guard and a hook that are another class's, or another actor's mailbox.
+class Borrower final : public Actor {
+ public:
+  enum class What { kHandler, kGuard, kHook, kMailbox };
+  Mailbox<"note", int> note{this};
+  Borrower(What what, Open* lender) : what_(what), lender_(lender) {}
+  Next Start() override {
+    switch (what_) {
+      case What::kHandler:
+        return Behavior("borrowing", On(note, &Open::TakeNote));
+      case What::kGuard:
+        return Behavior("borrowing", On(note, [] {}).When(&Open::IsOpen));
+      case What::kHook:
+        return Behavior("borrowing", On(note, [] {})).WhenEntered(&Open::Enter);
+      case What::kMailbox:
+        return Behavior("borrowing", On(lender_->other, [] {}));
+    }
+    return Next::Ignore();
+  }
+
+ private:
+  const What what_;
+  Open* const lender_;
+};
+
+TEST_F(OwnerTurnTest, SoIsWhatABehaviourHasOfAnotherClassOrActor) {
+  const auto borrow = [this](Borrower::What what) {
+    system().Spawn<Borrower>(what, &outside())[&Borrower::note].Tell(1);
+    system().RunUntilIdle();
+  };
+  for (const auto what : {Borrower::What::kHandler, Borrower::What::kGuard, Borrower::What::kHook}) {
+    EXPECT_DEATH(borrow(what), "a member of .*Open in a behavior of a .*Borrower, which is none");
+  }
+  EXPECT_DEATH(borrow(Borrower::What::kMailbox),
+               "behavior borrowing of <.*> names a mailbox of another actor: this one has 1");
 }
 
 }  // namespace

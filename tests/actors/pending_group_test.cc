@@ -112,6 +112,7 @@ TEST_F(PendingGroupTest, OfNothingAllIsThereAtOnceAndTheOthersSaySo) {
   EXPECT_THAT(notes_, ElementsAre("0 0"));
   ASSERT_EQ(refused.size(), 3U);
   for (const absl::Status& status : refused) EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(refused[2].message()), HasSubstr("2 good answers of 0 pendings cannot be waited for"));
 }
 
 TEST_F(PendingGroupTest, AnyGivesTheFirstAndTheOthersStayPending) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -286,6 +287,66 @@ TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
   EXPECT_EQ(EndOf(throwing.pid()), ExitReason::Exception("std::runtime_error", "body"));
 }
 #endif
+
+// Does what a process does not.
+class Confused final : public Actor {
+ public:
+  enum class How { kByCall, kByReturning, kInStart };
+  Mailbox<"go", int> go{this};
+  explicit Confused(How how) : how_(how) {}
+  Next Start() override {
+    if (how_ == How::kInStart) Become(going_);
+    return Body();
+  }
+
+ private:
+  Task<> Body() {
+    auto next = Receive(On(go, [this]() -> absl::StatusOr<Behavior> {
+      if (how_ == How::kByReturning) return going_;
+      Become(going_);
+      return absl::CancelledError();
+    }));
+    co_await next;
+  }
+  const How how_;
+  Behavior going_{"going", On(go, [] {})};
+};
+
+using ProcessStyleDeathTest = ProcessStyleTest;
+
+TEST_F(ProcessStyleDeathTest, AProcessDoesNotBecome) {
+  for (const Confused::How how : {Confused::How::kByCall, Confused::How::kByReturning, Confused::How::kInStart}) {
+    EXPECT_DEATH(
+        {
+          system().Spawn<Confused>(how)[&Confused::go].Tell(1);
+          system().RunUntilIdle();
+        },
+        "would become going, but it is in the process style");
+  }
+}
+
+// Awaits a task of its own twice.
+class Twice final : public Actor {
+ public:
+  Next Start() override { return Body(); }
+
+ private:
+  static Task<int> One() { co_return 1; }
+  static Task<> Body() {
+    auto one = One();
+    (void)co_await one;
+    (void)co_await one;
+  }
+};
+
+TEST_F(ProcessStyleDeathTest, ATaskIsAwaitedOnce) {
+  EXPECT_DEATH(
+      {
+        system().Spawn<Twice>();
+        system().RunUntilIdle();
+      },
+      "a Task is awaited a second time");
+}
 
 }  // namespace
 }  // namespace understudy

@@ -291,6 +291,16 @@ TEST(SentDeathTest, APlainThreadDoesNotWaitForRoom) {
       "Sent on a plain thread; use Send there");
 }
 
+TEST(SentDeathTest, WhatWasSentIsNotGivenBack) {
+  TestSystem system;
+  Ref<Script> script = system.Spawn<Script>();
+  RunTask(script, [channel = script[&Script::note]](Script&) -> Task<> {
+    auto sending = channel.Sent("a note", absl::Seconds(1));
+    if ((co_await sending).ok()) (void)std::move(sending).TakeMessage();
+  });
+  EXPECT_DEATH(system.RunUntilIdle(), "TakeMessage of a Sending whose message was accepted");
+}
+
 // Sends `count` numbers, each when there is room, and counts what was refused.
 Task<> Produce(Script& self, Channel<Box> to, int first, int count, absl::Duration timeout) {
   int refused = 0;

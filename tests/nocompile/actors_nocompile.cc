@@ -71,6 +71,9 @@ class Sample final : public Actor {
   void ReturnsNothing(int) {}
   Behavior bad_{"bad", On(call, &Sample::ReturnsNothing)};
 #endif
+#ifdef NOCOMPILE_MAILBOX_WITHOUT_A_NAME
+  Mailbox<"", int> nameless{this};
+#endif
 #ifdef NOCOMPILE_EMPTY_BEHAVIOR
   Behavior bad_{"bad"};
 #endif
