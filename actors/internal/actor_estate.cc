@@ -13,12 +13,12 @@
 namespace understudy::internal {
 namespace {
 
-// The same message, with room for what its new mailbox counts.
+// The same message, with room for what its new mailbox counts. User code: its move
+// may throw, and then it stays where it was.
 Envelope* WithCallPart(Envelope* envelope, MonotonicTime now) {
   if (envelope->has(Envelope::kHasCallPart)) return envelope;
   Envelope* made = Envelope::Make(EnvelopeKind::kMessage, *envelope->type, /*has_call_part=*/true);
-  envelope->type->move(made->value(), envelope->value());
-  made->SetMade();
+  MoveBrittleValue(made, *envelope->type, envelope->value());
   made->set_sender(envelope->sender());
   made->mailbox = envelope->mailbox;
   made->call().accepted = now;
@@ -86,7 +86,7 @@ void ActorCore::TakeEstate() {
   }
 }
 
-// False when the size of the message ended the actor.
+// False when the size of the message, or its move, ended the actor.
 bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   const int found = layout().Find(legacy.MailboxOf(*envelope).hash);
   const auto place = static_cast<size_t>(found);
@@ -97,8 +97,12 @@ bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   }
   const MailboxDeclaration& declaration = layout()[place];
   uint64_t bytes = 0;
-  if (declaration.has_bytes()) {
-    const std::exception_ptr thrown = CaughtInUserCode([&] { bytes = envelope->type->bytes(envelope->value()); });
+  if (declaration.has_bytes() || declaration.has_time_to_live()) {
+    const MonotonicTime now = system().clock().Now();
+    const std::exception_ptr thrown = CaughtInUserCode([&] {
+      if (declaration.has_bytes()) bytes = envelope->type->bytes(envelope->value());
+      envelope = WithCallPart(envelope, now);
+    });
     if (thrown != nullptr && !is_fenced()) SetExit(DescribeException(thrown), ExitCause::kOwn);
     if (thrown != nullptr || is_fenced()) {
       legacy.Lose(envelope, legacy.why);
@@ -112,12 +116,7 @@ bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
     return true;
   }
   legacy.Settle(*envelope, Fate::kPassedOn);
-  if (declaration.has_bytes() || declaration.has_time_to_live()) {
-    envelope = WithCallPart(envelope, system().clock().Now());
-    envelope->call().bytes = bytes;
-  } else if (envelope->has(Envelope::kHasCallPart)) {
-    envelope->call().bytes = 0;
-  }
+  if (envelope->has(Envelope::kHasCallPart)) envelope->call().bytes = bytes;
   envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
   envelope->clear(Envelope::kIsPostponed);
   envelope->life = life();

@@ -211,9 +211,10 @@ TEST_F(SendThrowsTest, AMessageThatIsPassedOnAndWhoseSizeThrowsFailsItsActor) {
 }
 
 // What waits for it is kept.
+template <class M>
 class Keeping final : public Actor {
  public:
-  Mailbox<"kept", Brittle> kept;
+  Mailbox<"kept", M> kept;
   explicit Keeping(size_t capacity_bytes)
       : kept(this, {.capacity_bytes = capacity_bytes, .on_restart = OnRestart::kKeep}) {}
   Next Start() override {
@@ -221,32 +222,56 @@ class Keeping final : public Actor {
   }
 };
 
-TEST_F(SendThrowsTest, AMessageInAnEstateWhoseSizeThrowsFailsTheSuccessor) {
-  std::vector<Down> downs;
-  const Ref<Script> parent = system().Spawn<Script>();
-  const auto spawn = [&](size_t capacity_bytes, Estate estate) {
-    Ref<Keeping> keeping;
-    Do(parent, [&](Script& self) {
+// A parent of one after the other that keeps.
+template <class M>
+class KeepingParent {
+ public:
+  explicit KeepingParent(TestSystem& system) : system_(system), script_(system.Spawn<Script>()) {}
+
+  Ref<Keeping<M>> Spawn(size_t capacity_bytes, Estate estate) {
+    Ref<Keeping<M>> keeping;
+    Do(script_, [&](Script& self) {
       self.context().TrapExits([](const ExitEvent&) {});
-      keeping = self.context().Spawn<Keeping>(
-          SpawnOptions().OnDown([&](Down down) { downs.push_back(std::move(down)); }).WithEstate(std::move(estate)),
+      keeping = self.context().Spawn<Keeping<M>>(
+          SpawnOptions().OnDown([this](Down down) { downs.push_back(std::move(down)); }).WithEstate(std::move(estate)),
           capacity_bytes);
     });
-    system().RunUntilIdle();
+    system_.RunUntilIdle();
     return keeping;
-  };
-  const Ref<Keeping> first = spawn(SIZE_MAX, Estate());
-  for (const auto breaks : {Brittle::Breaks::kMeasured, Brittle::Breaks::kNever}) {
-    EXPECT_TRUE(first[&Keeping::kept].Send(Brittle(breaks)).ok()) << "nobody measures it";
   }
-  system().Kill(first.pid());
-  system().RunUntilIdle();
-  ASSERT_EQ(downs.size(), 1U);
-  EXPECT_EQ(downs[0].estate.size(), 2U);
-  spawn(1000, std::move(downs[0].estate));
-  ASSERT_EQ(downs.size(), 2U);
-  EXPECT_EQ(downs[1].reason.kind(), ExitReason::Kind::kException);
-  EXPECT_EQ(downs[1].estate.size(), 1U) << "the other is not lost";
+  // The successor of one that has left `first` and `second`.
+  void SpawnSuccessorTo(M first, M second) {
+    const Ref<Keeping<M>> left = Spawn(SIZE_MAX, Estate());
+    EXPECT_TRUE(left[&Keeping<M>::kept].Send(std::move(first)).ok()) << "nobody measures it";
+    EXPECT_TRUE(left[&Keeping<M>::kept].Send(std::move(second)).ok());
+    system_.Kill(left.pid());
+    system_.RunUntilIdle();
+    ASSERT_EQ(downs.size(), 1U);
+    EXPECT_EQ(downs[0].estate.size(), 2U);
+    Spawn(1000, std::move(downs[0].estate));
+  }
+
+  std::vector<Down> downs;
+
+ private:
+  TestSystem& system_;
+  const Ref<Script> script_;
+};
+
+TEST_F(SendThrowsTest, AMessageInAnEstateWhoseSizeThrowsFailsTheSuccessor) {
+  KeepingParent<Brittle> parent(system());
+  parent.SpawnSuccessorTo(Brittle(Brittle::Breaks::kMeasured), Brittle(Brittle::Breaks::kNever));
+  ASSERT_EQ(parent.downs.size(), 2U);
+  EXPECT_EQ(parent.downs[1].reason.kind(), ExitReason::Kind::kException);
+  EXPECT_EQ(parent.downs[1].estate.size(), 1U) << "the other is not lost";
+}
+
+TEST_F(SendThrowsTest, AMessageInAnEstateWhoseMoveThrowsFailsTheSuccessor) {
+  KeepingParent<Worn> parent(system());
+  parent.SpawnSuccessorTo(Worn(1), Worn(10));  // its one move is into the first mailbox
+  ASSERT_EQ(parent.downs.size(), 2U);
+  EXPECT_EQ(parent.downs[1].reason.kind(), ExitReason::Kind::kException);
+  EXPECT_EQ(parent.downs[1].estate.size(), 1U) << "the other is not lost";
 }
 
 }  // namespace
