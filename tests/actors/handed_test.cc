@@ -50,11 +50,11 @@ class Receiver final : public Actor {
 
  private:
   void Later(const Word&) { context().Postpone(); }
-  void NoteWord(const Word& word) { notes_->push_back(absl::StrCat(word.value)); }
-  void NotePair(const Pair& pair) { notes_->push_back(absl::StrCat(pair.first, " ", pair.second)); }
-  void NoteOdd(const Odd& odd) { notes_->emplace_back(odd.bytes.data(), odd.bytes.size()); }
-  void NoteWide(const Wide& wide) { notes_->push_back(absl::StrCat(wide.values.front(), " ", wide.values.back())); }
-  void NoteText(const std::string& text) { notes_->push_back(text); }
+  void NoteWord(const Word& got) { notes_->push_back(absl::StrCat(got.value)); }
+  void NotePair(const Pair& got) { notes_->push_back(absl::StrCat(got.first, " ", got.second)); }
+  void NoteOdd(const Odd& got) { notes_->emplace_back(got.bytes.data(), got.bytes.size()); }
+  void NoteWide(const Wide& got) { notes_->push_back(absl::StrCat(got.values.front(), " ", got.values.back())); }
+  void NoteText(const std::string& got) { notes_->push_back(got); }
 
   std::vector<std::string>* const notes_;
   Behavior taking_{"taking", On(word, &Receiver::NoteWord)};
