@@ -1,5 +1,6 @@
 #include "understudy/transport/grpc_stream.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -304,12 +305,32 @@ TEST_F(GrpcStreamTest, ClosingDoesNotWaitForAPeerThatReadsNothing) {
   EXPECT_FALSE(server_->WaitUntilClosed().ok());
 }
 
+// A port of the loopback that is taken, so that nobody else listens there, and on which nobody does.
+class BoundPort {
+ public:
+  BoundPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(socket_, any, size), 0);
+    EXPECT_EQ(getsockname(socket_, any, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~BoundPort() { close(socket_); }
+  BoundPort(const BoundPort&) = delete;
+  BoundPort& operator=(const BoundPort&) = delete;
+  int port() const { return port_; }
+
+ private:
+  const int socket_;
+  int port_ = 0;
+};
+
 TEST_F(GrpcStreamTest, NobodyListeningClosesTheStream) {
-  const std::string address = [&] {
-    Accepting nobody;
-    return ListenAt("127.0.0.1:0", nobody)->address();  // and stops
-  }();
-  DialTo(address, client_);
+  const BoundPort nobody;
+  DialTo(absl::StrCat("127.0.0.1:", nobody.port()), client_);
   EXPECT_EQ(client_.WaitUntilClosed().code(), absl::StatusCode::kUnavailable);
 }
 
