@@ -125,6 +125,12 @@ void ActorCell::Schedule(SystemCore& system, uint64_t life) {
 }
 
 Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing) {
+  if (ABSL_PREDICT_TRUE(handing == Handing::kMove && !type.is_boxed)) {
+    const uint8_t units = type.units[0];
+    auto* const made = new (AllocateBlock(units)) Envelope{.flags = Envelope::kHasValue, .units = units, .type = &type};
+    type.move(made + 1, const_cast<void*>(value));
+    return made;
+  }
   Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
   MakeValue(envelope, type, value, handing);
   return envelope;
