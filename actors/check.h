@@ -14,7 +14,9 @@
 #endif
 
 #include <string>
+#include <type_traits>
 
+#include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -23,12 +25,30 @@ namespace understudy::internal {
 
 [[noreturn]] void CheckFailed(const char* file, int line, absl::string_view condition, absl::string_view message);
 
+// How a part of the message is passed to where the message is put together.
+template <class T, class Decayed = std::decay_t<const T&>>
+using CheckPart = std::conditional_t<std::is_scalar_v<Decayed>, Decayed, const T&>;
+
+// Not inline, and small parts by value: a check costs its function no buffers, and keeps no variable in memory.
+template <class... Parts>
+[[noreturn]] ABSL_ATTRIBUTE_NOINLINE ABSL_ATTRIBUTE_COLD void CheckFailedWith(const char* file, int line,
+                                                                              absl::string_view condition,
+                                                                              Parts... parts) {
+  CheckFailed(file, line, condition, absl::StrCat(parts...));
+}
+template <class... Parts>
+[[noreturn]] ABSL_ATTRIBUTE_ALWAYS_INLINE inline void CheckFailedIn(const char* file, int line,
+                                                                    absl::string_view condition,
+                                                                    const Parts&... parts) {
+  CheckFailedWith<CheckPart<Parts>...>(file, line, condition, parts...);
+}
+
 }  // namespace understudy::internal
 
 #define UNDERSTUDY_CHECK(condition, ...)                                                                \
   do {                                                                                                  \
     if (ABSL_PREDICT_FALSE(!(condition))) {                                                             \
-      ::understudy::internal::CheckFailed(__FILE__, __LINE__, #condition, ::absl::StrCat(__VA_ARGS__)); \
+      ::understudy::internal::CheckFailedIn(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
     }                                                                                                   \
   } while (false)
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -108,11 +109,14 @@ class Stopwatch {
   const MonotonicTime began_ = Clock::Real().Now();
 };
 
+// Not inline: a send builds no message where it is refused.
+[[noreturn]] void EndRefused(const absl::Status& refusal);
+
 // Sends; a refusal ends the run.
 template <class C, class M>
 void SendOrDie(const C& channel, M message) {
   const absl::Status sent = channel.Send(std::move(message));
-  UNDERSTUDY_CHECK(sent.ok(), "a send was refused: ", sent.ToString());
+  if (ABSL_PREDICT_FALSE(!sent.ok())) EndRefused(sent);
 }
 
 // The answer, asked from a plain thread; a failure ends the run.

@@ -34,6 +34,8 @@ const Workload* FindWorkload(absl::string_view name) {
   return nullptr;
 }
 
+void EndRefused(const absl::Status& refusal) { UNDERSTUDY_CHECK(false, "a send was refused: ", refusal.ToString()); }
+
 void EndActors(ActorSystem& system, const std::vector<Pid>& actors) {
   for (Pid actor : actors) system.Exit(actor, ExitReason::Shutdown());
   AwaitActorsLeft(system, 0);
