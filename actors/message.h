@@ -78,7 +78,7 @@ struct MessageType {
   size_t alignment;
   bool is_wire;
   bool is_boxed;                             // too large or over-aligned for a block
-  uint8_t small_words;                       // SmallWords
+  uint8_t small_bytes;                       // SmallBytes
   uint8_t units[2];                          // of a block for a tell, and for a call
   bool moves_safely;                         // its move does not throw
   void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
@@ -168,13 +168,14 @@ void MoveMessage(void* to, void* from) {
   }
 }
 
-// A small message: plain data of one or two words of 8 bytes, which lies in a tell's block of one unit and needs no
-// end. The words; 0 for others, which are moved and destroyed by their type.
+// A small message: plain data of few bytes, which is copied into a tell's block as bytes and needs no end. Its size; 0
+// for others, which are moved and destroyed by their type.
 template <class M>
-constexpr uint8_t SmallWords() {
-  constexpr size_t kWord = sizeof(uint64_t);
-  if (!std::is_trivially_copyable_v<M> || BlockUnits(sizeof(M), alignof(M), /*has_call_part=*/false) > 1) return 0;
-  return sizeof(M) == kWord || sizeof(M) == 2 * kWord ? static_cast<uint8_t>(sizeof(M) / kWord) : 0;
+constexpr uint8_t SmallBytes() {
+  constexpr size_t kSmallMax = 4 * sizeof(uint64_t);
+  return std::is_trivially_copyable_v<M> && !IsBoxed(sizeof(M), alignof(M)) && sizeof(M) <= kSmallMax
+             ? static_cast<uint8_t>(sizeof(M))
+             : 0;
 }
 
 template <class M>
@@ -184,7 +185,7 @@ constexpr MessageType MakeMessageType() {
                    .alignment = alignof(M),
                    .is_wire = WireMessage<M>,
                    .is_boxed = IsBoxed(sizeof(M), alignof(M)),
-                   .small_words = SmallWords<M>(),
+                   .small_bytes = SmallBytes<M>(),
                    .units = {BlockUnits(sizeof(M), alignof(M), false), BlockUnits(sizeof(M), alignof(M), true)},
                    .moves_safely = std::is_nothrow_move_constructible_v<M>,
                    .move = MoveMessage<M>,

@@ -51,7 +51,7 @@ struct Envelope {
   static constexpr uint8_t kIsPostponed = 8;  // waits for another behaviour
   static constexpr uint8_t kWasInHand = 16;   // and was put back
   static constexpr uint8_t kHasValue = 32;
-  static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallWords), in one unit
+  static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)
 
   Envelope* next = nullptr;
   uint64_t life = 0;         // of the receiver

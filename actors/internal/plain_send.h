@@ -19,28 +19,42 @@
 
 namespace understudy::internal {
 
+// A value of `size` bytes, 1 to 32: by words, which may overlap.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void CopySmall(unsigned char* to, const unsigned char* from, size_t size) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  if (ABSL_PREDICT_FALSE(size < kWord)) {
+    for (size_t i = 0; i < size; ++i) to[i] = from[i];
+    return;
+  }
+  std::memcpy(to, from, kWord);
+  if (size == kWord) return;
+  std::memcpy(to + size - kWord, from + size - kWord, kWord);
+  if (size <= 2 * kWord) return;
+  std::memcpy(to + kWord, from + kWord, kWord);
+  std::memcpy(to + size - 2 * kWord, from + size - 2 * kWord, kWord);
+}
+
 // With the sender's message, of a type that moves safely.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, size_t place,
                                                        const MessageType& type, const void* value, Handing handing) {
-  if (ABSL_PREDICT_FALSE(type.small_words == 0)) {
+  if (ABSL_PREDICT_FALSE(type.small_bytes == 0)) {
     Envelope* const large = MakeLargeTell(type, value, handing);
     large->life = life;
     large->set_sender(turn.self);
     large->mailbox = static_cast<uint8_t>(place);
     return large;
   }
-  void* const block = AllocateBlock(1);
+  const uint8_t units = type.units[0];
+  void* const block = AllocateBlock(units);
   const Pid self = turn.self;
   auto* envelope = new (block) Envelope{.life = life,
                                         .sender_life = self.life(),
                                         .sender_cell = self.cell(),
                                         .flags = Envelope::kHasValue | Envelope::kIsSmall,
+                                        .units = units,
                                         .mailbox = static_cast<uint8_t>(place),
                                         .type = &type};
-  auto* const to = reinterpret_cast<unsigned char*>(envelope + 1);
-  const auto* const from = static_cast<const unsigned char*>(value);
-  std::memcpy(to, from, sizeof(uint64_t));
-  if (type.small_words > 1) std::memcpy(to + sizeof(uint64_t), from + sizeof(uint64_t), sizeof(uint64_t));
+  CopySmall(reinterpret_cast<unsigned char*>(envelope + 1), static_cast<const unsigned char*>(value), type.small_bytes);
   return envelope;
 }
 
