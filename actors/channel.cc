@@ -55,52 +55,55 @@ ActorCore& OwnerOf(PendingId pending) {
 }
 
 // Where calls are watched: a Replier in the message goes to `to`.
-ABSL_ATTRIBUTE_NOINLINE bool AcceptWatched(const CurrentTurn& turn, ActorCell& cell, Pid to, uint32_t mailbox,
+ABSL_ATTRIBUTE_NOINLINE bool AcceptWatched(const CurrentTurn& turn, ActorCell& cell, const ChannelBase& to,
                                            const MessageType& type, const void* value, Handing handing) {
-  const CallWatch::Handing goes_to(to);
-  return cell.AcceptPlain(turn, to, mailbox, type, value, handing);
+  const CallWatch::Handing goes_to(to.pid());
+  return cell.AcceptPlain(turn, to.pid(), to.mailbox(), type, value, handing);
 }
 
 // Whatever SendTell does not do at once.
-ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, Pid to, uint32_t mailbox,
+ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, const ChannelBase& channel,
                                                  const MessageType& type, const void* value, Handing handing) {
+  const Pid to = channel.pid();
   SystemCore* system = turn.system;
   if (system == nullptr) {
     system = SystemForSend(to);
     if (system == nullptr) return NobodyError(to);
   }
   absl::Status sent =
-      system->Send({.from = turn.self, .to = to, .mailbox = mailbox, .type = &type, .value = value}, handing);
+      system->Send({.from = turn.self, .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, handing);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
   return sent;
 }
 
 }  // namespace
 
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
+absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
   const CurrentTurn& turn = ThisTurn();
   if (ABSL_PREDICT_FALSE(IsRefused())) return RefusedError();
   SystemCore* const system = turn.system;
+  const Pid to = channel.pid();
   if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to))) {
     ActorCell* const cell = system->CellOf(to);
     if (cell != nullptr && (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)
-                                ? AcceptWatched(turn, *cell, to, mailbox, type, value, handing)
-                                : cell->AcceptPlain(turn, to, mailbox, type, value, handing))) {
+                                ? AcceptWatched(turn, *cell, channel, type, value, handing)
+                                : cell->AcceptPlain(turn, to, channel.mailbox(), type, value, handing))) {
       return absl::OkStatus();
     }
   }
-  return SendAnyTell(turn, to, mailbox, type, value, handing);
+  return SendAnyTell(turn, channel, type, value, handing);
 }
 
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing) {
-  absl::Status sent = SendTell(to, mailbox, type, value, handing);
+void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
+  absl::Status sent = SendTell(channel, type, value, handing);
   if (ABSL_PREDICT_TRUE(sent.ok())) return;
+  const Pid to = channel.pid();
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return;
   system->OnDeadLetter({.why = std::move(sent),
                         .from = ThisTurn().self,
                         .to = to,
-                        .mailbox = std::string(MailboxNames::Find(mailbox)),
+                        .mailbox = std::string(MailboxNames::Find(channel.mailbox())),
                         .type = type.name()});
 }
 
@@ -131,7 +134,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   return pending;
 }
 
-bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
+bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
                 PendingId& waits, absl::Status& outcome) {
   UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Sent on a plain thread; use Send there");
   if (IsRefused()) {
@@ -140,9 +143,10 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
   }
   ActorCore& core = *ThisTurn().actor();
   SystemCore& system = core.system();
+  const Pid to = channel.pid();
   ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
   if (cell == nullptr) {
-    outcome = SendTell(to, mailbox, type, value, Handing::kMove);
+    outcome = SendTell(channel, type, value, Handing::kMove);
     if (IsFull(outcome)) {
       outcome = absl::UnimplementedError(absl::StrCat(
           to.ToString(), " is on another node, and waiting for its room is not there yet; Send again later (",
@@ -155,7 +159,8 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
   absl::optional<CallWatch::Handing> handing;
   if (watch != nullptr) handing.emplace(to);
   if (!cell->has_room_waiters()) {
-    outcome = cell->Accept(system, {.from = core.self(), .to = to, .mailbox = mailbox, .type = &type, .value = value},
+    outcome = cell->Accept(system,
+                           {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value},
                            Handing::kMove, WhenFull::kWaits);
     if (!IsFull(outcome)) {
       if (!outcome.ok()) system.CountRefused();
@@ -176,10 +181,10 @@ bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, 
   }
   core.NoteWaitForRoom(waits.id, to);
   if (watch != nullptr) {
-    watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(mailbox)));
+    watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
   system.room_waiters().Add(
-      *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = mailbox, .payload = Payload(block)});
+      *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = channel.mailbox(), .payload = Payload(block)});
   return true;
 }
 

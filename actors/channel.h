@@ -33,10 +33,12 @@
 namespace understudy {
 namespace internal {
 
-// Sends to a mailbox of `to` as the actor of this turn, or as the thread.
-absl::Status SendTell(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
+class ChannelBase;
+
+// Sends as the actor of this turn, or as the thread.
+absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
 // The same, but a refusal becomes a dead letter.
-void TellOrBury(Pid to, uint32_t mailbox, const MessageType& type, const void* value, Handing handing);
+void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
 // Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
 // the answer. The value is moved from.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
@@ -44,7 +46,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
 // Leaves the message to wait for room: true, and `waits` is what to await. Or
 // sends it, or not: false, and `outcome` says which. The value is moved from when
 // it was accepted or waits. CHECKs outside turns.
-bool SendOrWait(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout,
+bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
                 PendingId& waits, absl::Status& outcome);
 
 // Does not compile: T is no message for a channel of M.
@@ -84,14 +86,17 @@ class ChannelBase {
 
 }  // namespace internal
 
+template <class M>
+class Channel;
+
 // What Channel::Sent gives: awaits the outcome, and has the message until it is
 // accepted. Keep it in a variable; it does not move.
 template <class M>
 class [[nodiscard]] Sending {
  public:
   using UnderstudyAwaitable = void;
-  Sending(Pid to, uint32_t mailbox, M message, absl::Duration timeout)
-      : to_(to), mailbox_(mailbox), timeout_(timeout), message_(std::move(message)) {}
+  Sending(const Channel<M>& to, M message, absl::Duration timeout)
+      : to_(to), timeout_(timeout), message_(std::move(message)) {}
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
@@ -119,7 +124,7 @@ class [[nodiscard]] Sending {
  private:
   bool SendOrWait() {
     UNDERSTUDY_CHECK(message_.has_value(), "a Sending is awaited once");
-    is_waiting_ = internal::SendOrWait(to_, mailbox_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
+    is_waiting_ = internal::SendOrWait(to_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
     if (is_waiting_ || outcome_.ok()) message_ = absl::nullopt;
     return is_waiting_;
   }
@@ -130,8 +135,7 @@ class [[nodiscard]] Sending {
     return std::move(answer.status);
   }
 
-  const Pid to_;
-  const uint32_t mailbox_;
+  const Channel<M> to_;
   const absl::Duration timeout_;
   absl::optional<M> message_;
   bool is_waiting_ = false;
@@ -151,12 +155,12 @@ class Channel : public internal::ChannelBase {
 
   // OK means accepted. A refused message is unchanged.
   [[nodiscard]] absl::Status Send(M&& message) const {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
+    return internal::SendTell(*this, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    return internal::SendTell(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+    return internal::SendTell(*this, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
   }
   // Send that waits while the mailbox is full, at most `timeout` (less when the
   // call in hand has less left), then Expired. Sent when awaited, behind those
@@ -170,9 +174,7 @@ class Channel : public internal::ChannelBase {
   // NoProcess. More bytes than the mailbox's capacity are InvalidArgument, when
   // its turn comes. To another node it does not wait: when there is no room it
   // answers Unimplemented.
-  Sending<M> Sent(M message, absl::Duration timeout) const {
-    return Sending<M>(pid_, mailbox_, std::move(message), timeout);
-  }
+  Sending<M> Sent(M message, absl::Duration timeout) const { return Sending<M>(*this, std::move(message), timeout); }
   // Says what is wrong with what is not an M.
   template <class T>
     requires(!std::is_convertible_v<T &&, M>)
@@ -182,12 +184,12 @@ class Channel : public internal::ChannelBase {
   }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kMove);
+    internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::Handing::kMove);
   }
   void Tell(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    internal::TellOrBury(pid_, mailbox_, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+    internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
   }
   template <class T>
     requires(!std::is_convertible_v<T &&, M>)

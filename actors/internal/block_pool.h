@@ -62,11 +62,9 @@ void ReturnBlocksAtExit();
 void FillBlocks(size_t units);
 void SpareBlocks(size_t units);
 
-// A block of `units` * kBlockUnit bytes; at most 255 units.
-inline void* AllocateBlock(size_t units) {
-  if (!kPoolsBlocks || ABSL_PREDICT_FALSE(units > kPooledUnits)) {
-    return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
-  }
+// A block of `units` * kBlockUnit bytes; at most kPooledUnits units.
+inline void* AllocateSmallBlock(size_t units) {
+  if (!kPoolsBlocks) return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
   BlockBatch& list = thread_blocks.of[units];
   if (ABSL_PREDICT_FALSE(list.first == nullptr)) FillBlocks(units);
   FreeBlockNode* const block = list.first;
@@ -75,8 +73,9 @@ inline void* AllocateBlock(size_t units) {
   return block;
 }
 
-inline void FreeBlock(void* block, size_t units) {
-  if (!kPoolsBlocks || ABSL_PREDICT_FALSE(units > kPooledUnits)) {
+// One of AllocateSmallBlock.
+inline void FreeSmallBlock(void* block, size_t units) {
+  if (!kPoolsBlocks) {
     ::operator delete(block, units * kBlockUnit, std::align_val_t(kBlockUnit));
     return;
   }
@@ -84,6 +83,19 @@ inline void FreeBlock(void* block, size_t units) {
   if (ABSL_PREDICT_FALSE(list.count >= kBatchBlocks)) SpareBlocks(units);
   list.first = new (block) FreeBlockNode{list.first};
   ++list.count;
+}
+
+// The same, with any number of units up to 255.
+inline void* AllocateBlock(size_t units) {
+  if (ABSL_PREDICT_TRUE(units <= kPooledUnits)) return AllocateSmallBlock(units);
+  return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
+}
+inline void FreeBlock(void* block, size_t units) {
+  if (ABSL_PREDICT_TRUE(units <= kPooledUnits)) {
+    FreeSmallBlock(block, units);
+  } else {
+    ::operator delete(block, units * kBlockUnit, std::align_val_t(kBlockUnit));
+  }
 }
 
 // For std::allocate_shared and the like: each object in a block of its own.

@@ -91,20 +91,28 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
   made->size_ = size_ + 1;
   made->briefs_ = std::make_unique<Brief[]>(made->size_);
   std::copy_n(briefs_.get(), size_, made->briefs_.get());
-  made->briefs_[size_] = {
-      .hash = added.hash,
-      .room = added.room(),
-      .mask = PublishingMask(added.room()),
-      .plain_tell = is_plain && !added.is_call() && added.request->moves_safely ? added.request : nullptr};
-  made->places_ = places_;
+  made->briefs_[size_] = {.room = added.room(), .mask = PublishingMask(added.room())};
+  made->found_ = found_;
   size_t probe = added.hash;
-  while (made->places_[probe % kProbes] != kNoPlace) ++probe;
-  made->places_[probe % kProbes] = static_cast<uint8_t>(size_);
+  while (made->found_[probe % kProbes].place != kNoPlace) ++probe;
+  const bool is_plain_tell = is_plain && !added.is_call() && added.request->moves_safely;
+  made->found_[probe % kProbes] = {
+      .plain_tell = {.type = is_plain_tell ? added.request : nullptr, .handed = is_handed ? bit : 0},
+      .hash = added.hash,
+      .place = static_cast<uint8_t>(size_)};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire above.
   longer_.store(made, std::memory_order_release);
   return made;
+}
+
+const MailboxLayout::Found* MailboxLayout::Probe(uint32_t hash) const {
+  for (uint32_t probe = hash;; ++probe) {
+    const Found& found = found_[probe % kProbes];
+    if (found.place == kNoPlace) return nullptr;
+    if (found.hash == hash) return &found;
+  }
 }
 
 }  // namespace understudy::internal

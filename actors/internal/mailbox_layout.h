@@ -64,15 +64,21 @@ class MailboxLayout {
   Publishing publishing(size_t place) const { return {.room = briefs_[place].room, .mask = briefs_[place].mask}; }
   // The mailbox with that hash, or -1.
   int Find(uint32_t hash) const {
-    for (uint32_t probe = hash;; ++probe) {
-      const uint8_t place = places_[probe % kProbes];
-      if (ABSL_PREDICT_FALSE(place == kNoPlace) || briefs_[place].hash == hash) return static_cast<int8_t>(place);
-    }
+    const Found* const found = Probe(hash);
+    return found == nullptr ? -1 : found->place;
   }
-  // The same, if it is a plain one for tells of that type; else -1.
-  int FindPlainTell(uint32_t hash, const MessageType& type) const {
-    const int place = Find(hash);
-    return place >= 0 && briefs_[static_cast<size_t>(place)].plain_tell == &type ? place : -1;
+  // What a send needs to know of a plain mailbox for tells.
+  struct PlainTell {
+    const MessageType* type = nullptr;  // what it takes; null if it is no such mailbox, or a move throws
+    uint64_t handed = 0;                // its bit, if it is one of handed()
+  };
+  // The plain mailbox for tells of that type with that hash, and its place; or null.
+  const PlainTell* FindPlainTell(uint32_t hash, const MessageType& type, uint32_t& place) const {
+    const Found* found = &found_[hash % kProbes];
+    if (ABSL_PREDICT_FALSE(found->hash != hash)) found = Probe(hash);
+    if (ABSL_PREDICT_FALSE(found == nullptr || found->plain_tell.type != &type)) return nullptr;
+    place = found->place;
+    return &found->plain_tell;
   }
   // Mailboxes for which acceptance is counting: no bound in bytes, no time to
   // live, and a sender's overflow is only refused. Bit i is mailbox i.
@@ -89,18 +95,24 @@ class MailboxLayout {
   static constexpr size_t kProbes = size_t{2} * limits::kMailboxesPerActorMax;
   static constexpr uint8_t kNoPlace = 0xff;
 
-  MailboxLayout() { places_.fill(kNoPlace); }
+  MailboxLayout() = default;
+
+  // A mailbox, where its hash is looked for: there, or at the next that was free.
+  struct Found {
+    PlainTell plain_tell;
+    uint32_t hash = 0;
+    uint8_t place = kNoPlace;  // free
+  };
+  const Found* Probe(uint32_t hash) const;
 
   // What each message needs to know of its mailbox.
   struct Brief {
-    uint32_t hash = 0;
     uint32_t room = 0;
     uint32_t mask = 0;
-    const MessageType* plain_tell = nullptr;  // what it takes, if it is plain, takes tells, and no move throws
   };
 
+  std::array<Found, kProbes> found_;
   std::unique_ptr<Brief[]> briefs_;
-  std::array<uint8_t, kProbes> places_;  // of a mailbox: at its hash, or at the next that was free
   uint32_t size_ = 0;
   std::vector<const MailboxDeclaration*> declarations_;
   uint64_t plain_ = 0;

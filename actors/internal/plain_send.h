@@ -45,7 +45,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, 
     return large;
   }
   const uint8_t units = type.units[0];
-  void* const block = AllocateBlock(units);
+  void* const block = AllocateSmallBlock(units);
   const Pid self = turn.self;
   auto* envelope = new (block) Envelope{.life = life,
                                         .sender_life = self.life(),
@@ -86,13 +86,13 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   if (life_.load(std::memory_order_acquire) != to.life()) return false;
   const MailboxLayout* const mailboxes = layout_.load(std::memory_order_acquire);
   if (stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr) return false;
-  const int found = mailboxes->FindPlainTell(mailbox, type);
-  if (ABSL_PREDICT_FALSE(found < 0)) return false;
-  const auto place = static_cast<uint32_t>(found);
+  uint32_t place = 0;
+  const MailboxLayout::PlainTell* const plain = mailboxes->FindPlainTell(mailbox, type, place);
+  if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
   Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, handing);
   // relaxed: an old mask has a turn run that handles nothing.
-  const uint64_t hands = open_.load(std::memory_order_relaxed) & mailboxes->handed();
-  if (inbound_.CanClaim() && (hands >> place & 1U) != 0 && inbound_.TryClaim()) {
+  const bool hands = (open_.load(std::memory_order_relaxed) & plain->handed) != 0;
+  if (inbound_.CanClaim() && hands && inbound_.TryClaim()) {
     if (ABSL_PREDICT_TRUE(Hand(place, envelope))) {
       Executor& executor = turn.system->executor();
       Worker* const worker = ThisWorker();

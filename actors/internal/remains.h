@@ -61,7 +61,7 @@ void LetGoValue(Envelope* envelope);
 // Ends an envelope, now or where that is user code.
 inline void LetGo(Envelope* envelope) {
   if (ABSL_PREDICT_TRUE(envelope->has(Envelope::kIsSmall))) {
-    FreeBlock(envelope, envelope->units);
+    FreeSmallBlock(envelope, envelope->units);
   } else if (envelope->type != nullptr && (envelope->type->destroy != nullptr || envelope->has(Envelope::kIsBoxed))) {
     LetGoValue(envelope);
   } else {

@@ -286,7 +286,8 @@ TEST(SentDeathTest, APlainThreadDoesNotWaitForRoom) {
       {
         internal::PendingId waits;
         absl::Status outcome;
-        internal::SendOrWait(Pid(), 1, internal::TypeOf<int>(), nullptr, absl::Seconds(1), waits, outcome);
+        internal::SendOrWait(Channel<int>(Pid(), 1), internal::TypeOf<int>(), nullptr, absl::Seconds(1), waits,
+                             outcome);
       },
       "Sent on a plain thread; use Send there");
 }
