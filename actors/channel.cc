@@ -17,6 +17,7 @@
 #include "understudy/actors/internal/burial.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/plain_send.h"
+#include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/named.h"
@@ -55,15 +56,15 @@ ActorCore& OwnerOf(PendingId pending) {
 }
 
 // Where calls are watched: a Replier in the message goes to `to`.
-ABSL_ATTRIBUTE_NOINLINE bool AcceptWatched(const CurrentTurn& turn, ActorCell& cell, const ChannelBase& to,
-                                           const MessageType& type, const void* value, Handing handing) {
+UNDERSTUDY_SLOW_PATH bool AcceptWatched(const CurrentTurn& turn, ActorCell& cell, const ChannelBase& to,
+                                        const MessageType& type, const void* value, Handing handing) {
   const CallWatch::Handing goes_to(to.pid());
   return cell.AcceptPlain(turn, to.pid(), to.mailbox(), type, value, handing);
 }
 
 // Whatever SendTell does not do at once.
-ABSL_ATTRIBUTE_NOINLINE absl::Status SendAnyTell(const CurrentTurn& turn, const ChannelBase& channel,
-                                                 const MessageType& type, const void* value, Handing handing) {
+UNDERSTUDY_SLOW_PATH absl::Status SendAnyTell(const CurrentTurn& turn, const ChannelBase& channel,
+                                              const MessageType& type, const void* value, Handing handing) {
   const Pid to = channel.pid();
   SystemCore* system = turn.system;
   if (system == nullptr) {

@@ -39,6 +39,7 @@
 #include "understudy/actors/internal/inbound.h"
 #include "understudy/actors/internal/mailbox_layout.h"
 #include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -149,7 +150,8 @@ class alignas(64) ActorCell {
                    Handing handing);
   // The message could not be pushed: gives its value back to the sender, and takes its acceptance back, which no gate
   // counted if null. Frees the envelope.
-  static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope);
+  UNDERSTUDY_SLOW_PATH static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing,
+                                            Envelope* envelope);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was
   // idle, and has been scheduled.
@@ -288,14 +290,16 @@ class alignas(64) ActorCell {
     if (ABSL_PREDICT_TRUE(beyond < 0)) return true;
     return beyond == 0 && HasLastPlace(mailboxes, gate, place, accepted);
   }
-  static bool HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted);
+  UNDERSTUDY_SLOW_PATH static bool HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place,
+                                                uint32_t accepted);
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
                       Envelope* made);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   bool Hand(size_t place, Envelope* envelope);
+  UNDERSTUDY_SLOW_PATH void ScheduleHanded(Executor& executor);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
-  void Schedule(SystemCore& system, uint64_t life);
+  UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
   void Grow(size_t mailboxes);
 
@@ -327,7 +331,7 @@ static_assert(sizeof(ActorCell) == 192);
 // that moves would pay for what that needs.
 void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
 // A tell with the sender's message, of a type that moves safely.
-Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing);
+UNDERSTUDY_SLOW_PATH Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing);
 // The same by a move that may throw.
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
 // The sender's message, of a type that moves safely, moved or copied.

@@ -22,6 +22,7 @@
 #include <atomic>
 
 #include "absl/base/optimization.h"
+#include "understudy/actors/internal/slow_path.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define UNDERSTUDY_INTERNAL_TSAN 1
@@ -55,7 +56,7 @@ struct StdAtomics {
   static void HeavyBarrier();
 
   template <class T>
-  static T WaitWhile(const std::atomic<T>& atomic, T value) {
+  UNDERSTUDY_SLOW_PATH static T WaitWhile(const std::atomic<T>& atomic, T value) {
     for (int i = 0; i < kSpins; ++i) {
       const T seen = atomic.load(std::memory_order_acquire);
       if (seen != value) return seen;

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "absl/base/optimization.h"
+#include "understudy/actors/internal/slow_path.h"
 
 namespace understudy::internal {
 
@@ -59,8 +60,8 @@ inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_mode
 void ReturnBlocksAtExit();
 
 // The slow parts: this thread's list is empty, or full.
-void FillBlocks(size_t units);
-void SpareBlocks(size_t units);
+UNDERSTUDY_SLOW_PATH void FillBlocks(size_t units);
+UNDERSTUDY_SLOW_PATH void SpareBlocks(size_t units);
 
 // A block of `units` * kBlockUnit bytes; at most kPooledUnits units.
 inline void* AllocateSmallBlock(size_t units) {

@@ -15,6 +15,7 @@
 
 #include "absl/base/optimization.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/mailbox_options.h"
 #include "understudy/actors/message.h"
@@ -103,7 +104,7 @@ class MailboxLayout {
     uint32_t hash = 0;
     uint8_t place = kNoPlace;  // free
   };
-  const Found* Probe(uint32_t hash) const;
+  UNDERSTUDY_SLOW_PATH const Found* Probe(uint32_t hash) const;
 
   // What each message needs to know of its mailbox.
   struct Brief {

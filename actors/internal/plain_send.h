@@ -97,7 +97,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
       Executor& executor = turn.system->executor();
       Worker* const worker = ThisWorker();
       if (ABSL_PREDICT_FALSE(worker == nullptr || !worker->TryPutNext(executor, owner()))) {
-        executor.Schedule(owner());
+        ScheduleHanded(executor);
       }
       return true;
     }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/message.h"
 
 namespace understudy::internal {
@@ -56,7 +57,7 @@ class Remains {
 };
 
 // The slow case of what follows.
-void LetGoValue(Envelope* envelope);
+UNDERSTUDY_SLOW_PATH void LetGoValue(Envelope* envelope);
 
 // Ends an envelope, now or where that is user code.
 inline void LetGo(Envelope* envelope) {

@@ -25,6 +25,7 @@
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/internal/remains.h"
 #include "understudy/actors/internal/room_waiters.h"
+#include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/log_sink.h"
@@ -182,7 +183,7 @@ class SystemCore {
 absl::Status EndedError();
 // What the calls of an actor that was fenced are answered with, and those of its
 // suspended handlers when it ends: Cancelled.
-absl::Status RefusedError();
+UNDERSTUDY_SLOW_PATH absl::Status RefusedError();
 
 // The turn that runs on this thread.
 struct CurrentTurn {

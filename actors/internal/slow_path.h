@@ -1,0 +1,15 @@
+// UNDERSTUDY_SLOW_PATH: of a function that a quick path calls rarely. It is not
+// inline, and leaves its caller's registers alone where the compiler can do
+// that: the quick path saves none for it. On each of its declarations.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SLOW_PATH_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SLOW_PATH_H_
+
+#include "absl/base/attributes.h"
+
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#define UNDERSTUDY_SLOW_PATH ABSL_ATTRIBUTE_NOINLINE __attribute__((preserve_most))
+#else
+#define UNDERSTUDY_SLOW_PATH ABSL_ATTRIBUTE_NOINLINE
+#endif
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SLOW_PATH_H_
