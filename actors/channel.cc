@@ -55,49 +55,57 @@ ActorCore& OwnerOf(PendingId pending) {
   return *core;
 }
 
-// Where calls are watched: a Replier in the message goes to `to`.
-UNDERSTUDY_SLOW_PATH bool AcceptWatched(const CurrentTurn& turn, ActorCell& cell, const ChannelBase& to,
-                                        const MessageType& type, const void* value, Handing handing) {
-  const CallWatch::Handing goes_to(to.pid());
-  return cell.AcceptPlain(turn, to.pid(), to.mailbox(), type, value, handing);
+// To an actor of the turn's system.
+ABSL_ATTRIBUTE_NOINLINE bool TryTellBusy(const ChannelBase& channel, const MessageType& type, const void* value,
+                                         Handing handing, ActorCell& cell) {
+  return cell.AcceptPlain(ThisTurn(), channel.pid(), channel.mailbox(), type, value, handing);
+}
+ABSL_ATTRIBUTE_NOINLINE bool TryTellIdle(const ChannelBase& channel, const MessageType& type, const void* value,
+                                         Handing handing, ActorCell& cell) {
+  return cell.HandSmall(ThisTurn(), channel.pid(), channel.mailbox(), type, value) ||
+         TryTellBusy(channel, type, value, handing, cell);
 }
 
-// Whatever SendTell does not do at once.
-UNDERSTUDY_SLOW_PATH absl::Status SendAnyTell(const CurrentTurn& turn, const ChannelBase& channel,
-                                              const MessageType& type, const void* value, Handing handing) {
-  const Pid to = channel.pid();
-  SystemCore* system = turn.system;
-  if (system == nullptr) {
-    system = SystemForSend(to);
-    if (system == nullptr) return NobodyError(to);
-  }
-  absl::Status sent =
-      system->Send({.from = turn.self, .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, handing);
-  if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
-  return sent;
+// Where calls are watched: a Replier in the message goes to `to`.
+UNDERSTUDY_SLOW_PATH bool TryTellWatched(const ChannelBase& channel, const MessageType& type, const void* value,
+                                         Handing handing, ActorCell& cell) {
+  const CallWatch::Handing goes_to(channel.pid());
+  return TryTellBusy(channel, type, value, handing, cell);
 }
 
 }  // namespace
 
-absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
-  const CurrentTurn& turn = ThisTurn();
-  if (ABSL_PREDICT_FALSE(IsRefused())) return RefusedError();
-  SystemCore* const system = turn.system;
+bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
+  SystemCore* const system = ThisTurn().system;
+  const Worker* const worker = ThisWorker();
   const Pid to = channel.pid();
-  if (ABSL_PREDICT_TRUE(system != nullptr && system->IsLocal(to))) {
-    ActorCell* const cell = system->CellOf(to);
-    if (cell != nullptr && (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)
-                                ? AcceptWatched(turn, *cell, channel, type, value, handing)
-                                : cell->AcceptPlain(turn, to, channel.mailbox(), type, value, handing))) {
-      return absl::OkStatus();
-    }
+  if (ABSL_PREDICT_FALSE(system == nullptr || worker == nullptr ||
+                         worker->rights.load(std::memory_order_relaxed) != Rights::kAll || !system->IsLocal(to))) {
+    return false;
   }
-  return SendAnyTell(turn, channel, type, value, handing);
+  ActorCell* const cell = system->CellOf(to);
+  if (ABSL_PREDICT_FALSE(cell == nullptr)) return false;
+  if (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)) return TryTellWatched(channel, type, value, handing, *cell);
+  // Each has its own registers to save.
+  return cell->IsIdle() && type.small_bytes != 0 ? TryTellIdle(channel, type, value, handing, *cell)
+                                                 : TryTellBusy(channel, type, value, handing, *cell);
+}
+
+absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
+  if (IsRefused()) return RefusedError();
+  const Pid to = channel.pid();
+  SystemCore* const system = SystemForSend(to);
+  if (system == nullptr) return NobodyError(to);
+  absl::Status sent = system->Send(
+      {.from = ThisTurn().self, .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, handing);
+  if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
+  return sent;
 }
 
 void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
+  if (ABSL_PREDICT_TRUE(TryTell(channel, type, value, handing))) return;
   absl::Status sent = SendTell(channel, type, value, handing);
-  if (ABSL_PREDICT_TRUE(sent.ok())) return;
+  if (sent.ok()) return;
   const Pid to = channel.pid();
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return;

@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -35,6 +36,9 @@ namespace internal {
 
 class ChannelBase;
 
+// The common case of a send, by the actor of this turn. False: nothing has happened, and SendTell does it, or says why
+// not.
+bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
 // Sends as the actor of this turn, or as the thread.
 absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
 // The same, but a refusal becomes a dead letter.
@@ -154,13 +158,11 @@ class Channel : public internal::ChannelBase {
   Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
 
   // OK means accepted. A refused message is unchanged.
-  [[nodiscard]] absl::Status Send(M&& message) const {
-    return internal::SendTell(*this, internal::TypeOf<M>(), &message, internal::Handing::kMove);
-  }
+  [[nodiscard]] absl::Status Send(M&& message) const { return Send(&message, internal::Handing::kMove); }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    return internal::SendTell(*this, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+    return Send(&message, internal::Handing::kCopy);
   }
   // Send that waits while the mailbox is full, at most `timeout` (less when the
   // call in hand has less left), then Expired. Sent when awaited, behind those
@@ -195,6 +197,13 @@ class Channel : public internal::ChannelBase {
     requires(!std::is_convertible_v<T &&, M>)
   void Tell(T&& /*message*/) const {
     internal::CheckMessage<M, T>();
+  }
+
+ private:
+  absl::Status Send(const void* message, internal::Handing handing) const {
+    const internal::MessageType& type = internal::TypeOf<M>();
+    if (ABSL_PREDICT_TRUE(internal::TryTell(*this, type, message, handing))) return absl::OkStatus();
+    return internal::SendTell(*this, type, message, handing);
   }
 };
 

@@ -117,16 +117,14 @@ void CopyValue(Envelope* envelope, const MessageType& type, const void* value) {
   discard.Done();
 }
 
-UNDERSTUDY_SLOW_PATH void ActorCell::Schedule(SystemCore& system, uint64_t life) {
+void ActorCell::Schedule(SystemCore& system, uint64_t life) {
   SystemCore* its = &system;
   // A slow sender may have woken the cell's next life, perhaps of another system.
   if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
   its->executor().Schedule(owner());
 }
 
-UNDERSTUDY_SLOW_PATH void ActorCell::ScheduleHanded(Executor& executor) { executor.Schedule(owner()); }
-
-UNDERSTUDY_SLOW_PATH Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing) {
+Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing) {
   if (ABSL_PREDICT_TRUE(handing == Handing::kMove && !type.is_boxed)) {
     const uint8_t units = type.units[0];
     auto* const made = new (AllocateBlock(units)) Envelope{.flags = Envelope::kHasValue, .units = units, .type = &type};
@@ -258,8 +256,7 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
 
 // The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
 // looks what is counted; here the message is counted, then the limit looked at.
-UNDERSTUDY_SLOW_PATH bool ActorCell::HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place,
-                                                  uint32_t accepted) {
+bool ActorCell::HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted) {
   if ((mailboxes.handed() >> place & 1U) == 0) return true;
   StdAtomics::HeavyBarrier();  // pairs with Hand's light one
   return static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) <= 0;
@@ -270,8 +267,7 @@ void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
   if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-UNDERSTUDY_SLOW_PATH void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing,
-                                              Envelope* envelope) {
+void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope) {
   if (gates != nullptr) Uncount(gates, envelope->mailbox, envelope->counted_bytes());
   if (handing == Handing::kMove && type.moves_safely) {
     // The sender's value again, which was moved from.

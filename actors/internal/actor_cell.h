@@ -144,6 +144,11 @@ class alignas(64) ActorCell {
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, Handing::kMove, WhenFull::kWaits, made);
   }
+  // Nothing waits, and no turn runs. Old at once.
+  bool IsIdle() const { return inbound_.CanClaim(); }
+  // The quickest: a tell of a small type, to an idle actor that handles such (plain_send.h). False: nothing has
+  // happened, and AcceptPlain may do it.
+  bool HandSmall(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value);
   // Accept, for a tell in the common case (plain_send.h). False: nothing has
   // happened, and Accept says why, or does more.
   bool AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
@@ -296,8 +301,10 @@ class alignas(64) ActorCell {
                       Envelope* made);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
+  const MailboxLayout::PlainTell* FindPlainTell(uint64_t life, uint32_t mailbox, const MessageType& type,
+                                                uint32_t& place) const;
+  bool TryHand(const CurrentTurn& turn, const MailboxLayout::PlainTell& mailbox, uint32_t place, Envelope* envelope);
   bool Hand(size_t place, Envelope* envelope);
-  UNDERSTUDY_SLOW_PATH void ScheduleHanded(Executor& executor);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);

@@ -76,13 +76,13 @@ void ReturnBlocksAtExit() {
   (void)returner.is_made;
 }
 
-UNDERSTUDY_SLOW_PATH void FillBlocks(size_t units) {
+void FillBlocks(size_t units) {
   BlockBatch& spare = thread_blocks.spare[units];
   thread_blocks.of[units] = spare.count > 0 ? spare : TakeBatch(units);
   spare = {};
 }
 
-UNDERSTUDY_SLOW_PATH void SpareBlocks(size_t units) {
+void SpareBlocks(size_t units) {
   BlockBatch& list = thread_blocks.of[units];
   BlockBatch& spare = thread_blocks.spare[units];
   if (spare.count > 0) GiveBatch(units, spare);

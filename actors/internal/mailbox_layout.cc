@@ -107,7 +107,7 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
   return made;
 }
 
-UNDERSTUDY_SLOW_PATH const MailboxLayout::Found* MailboxLayout::Probe(uint32_t hash) const {
+const MailboxLayout::Found* MailboxLayout::Probe(uint32_t hash) const {
   for (uint32_t probe = hash;; ++probe) {
     const Found& found = found_[probe % kProbes];
     if (found.place == kNoPlace) return nullptr;

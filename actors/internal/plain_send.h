@@ -34,16 +34,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void CopySmall(unsigned char* to, const unsi
   std::memcpy(to + size - 2 * kWord, from + size - 2 * kWord, kWord);
 }
 
-// With the sender's message, of a type that moves safely.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, size_t place,
-                                                       const MessageType& type, const void* value, Handing handing) {
-  if (ABSL_PREDICT_FALSE(type.small_bytes == 0)) {
-    Envelope* const large = MakeLargeTell(type, value, handing);
-    large->life = life;
-    large->set_sender(turn.self);
-    large->mailbox = static_cast<uint8_t>(place);
-    return large;
-  }
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeSmallTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
+                                                            const MessageType& type, const void* value) {
   const uint8_t units = type.units[0];
   void* const block = AllocateSmallBlock(units);
   const Pid self = turn.self;
@@ -56,6 +48,17 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, 
                                         .type = &type};
   CopySmall(reinterpret_cast<unsigned char*>(envelope + 1), static_cast<const unsigned char*>(value), type.small_bytes);
   return envelope;
+}
+
+// With the sender's message, of a type that moves safely.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
+                                                       const MessageType& type, const void* value, Handing handing) {
+  if (type.small_bytes != 0) return MakeSmallTell(turn, life, place, type, value);
+  Envelope* const large = MakeLargeTell(type, value, handing);
+  large->life = life;
+  large->set_sender(turn.self);
+  large->mailbox = static_cast<uint8_t>(place);
+  return large;
 }
 
 // The actor was idle and has been claimed: what is the owner's is the sender's until it schedules it. Past the gate:
@@ -79,34 +82,58 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope*
   return true;
 }
 
+// Claims the actor, if it is idle and handles such messages, hands the message over, and schedules the actor. False:
+// the message is the caller's, and goes the usual way.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn,
+                                                            const MailboxLayout::PlainTell& mailbox, uint32_t place,
+                                                            Envelope* envelope) {
+  // relaxed: an old mask has a turn run that handles nothing.
+  if ((open_.load(std::memory_order_relaxed) & mailbox.handed) == 0 || !inbound_.TryClaim()) return false;
+  const bool is_handed = Hand(place, envelope);
+  Worker* const worker = ThisWorker();
+  if (ABSL_PREDICT_FALSE(!is_handed || worker == nullptr || !worker->TryPutNext(owner()))) {
+    Schedule(*turn.system, envelope->life);
+  }
+  return is_handed;
+}
+
+// The mailbox of a message to that life, with its place, if acceptance is counting and the actor has started. Or null.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline const MailboxLayout::PlainTell* ActorCell::FindPlainTell(uint64_t life,
+                                                                                             uint32_t mailbox,
+                                                                                             const MessageType& type,
+                                                                                             uint32_t& place) const {
+  // acquire: as in Accept.
+  if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return nullptr;
+  const MailboxLayout* const mailboxes = layout_.load(std::memory_order_acquire);
+  if (ABSL_PREDICT_FALSE(stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr)) {
+    return nullptr;
+  }
+  return mailboxes->FindPlainTell(mailbox, type, place);
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::HandSmall(const CurrentTurn& turn, Pid to, uint32_t mailbox,
+                                                              const MessageType& type, const void* value) {
+  uint32_t place = 0;
+  const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
+  if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
+  Envelope* const envelope = MakeSmallTell(turn, to.life(), place, type, value);
+  if (ABSL_PREDICT_TRUE(TryHand(turn, *plain, place, envelope))) return true;
+  FreeSmallBlock(envelope, envelope->units);
+  return false;
+}
+
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox,
                                                                 const MessageType& type, const void* value,
                                                                 Handing handing) {
-  // acquire: as in Accept.
-  if (life_.load(std::memory_order_acquire) != to.life()) return false;
-  const MailboxLayout* const mailboxes = layout_.load(std::memory_order_acquire);
-  if (stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr) return false;
   uint32_t place = 0;
-  const MailboxLayout::PlainTell* const plain = mailboxes->FindPlainTell(mailbox, type, place);
+  const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
   if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
   Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, handing);
-  // relaxed: an old mask has a turn run that handles nothing.
-  const bool hands = (open_.load(std::memory_order_relaxed) & plain->handed) != 0;
-  if (inbound_.CanClaim() && hands && inbound_.TryClaim()) {
-    if (ABSL_PREDICT_TRUE(Hand(place, envelope))) {
-      Executor& executor = turn.system->executor();
-      Worker* const worker = ThisWorker();
-      if (ABSL_PREDICT_FALSE(worker == nullptr || !worker->TryPutNext(executor, owner()))) {
-        ScheduleHanded(executor);
-      }
-      return true;
-    }
-    Schedule(*turn.system, to.life());
-  }
+  if (inbound_.CanClaim() && TryHand(turn, *plain, place, envelope)) return true;
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (ABSL_PREDICT_FALSE(!HasPlace(*mailboxes, gate, place, accepted))) {
+  if (ABSL_PREDICT_FALSE(!HasPlace(*layout(), gate, place, accepted))) {
     TakeBack(gates, type, value, handing, envelope);
     return false;
   }

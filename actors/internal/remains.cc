@@ -46,7 +46,7 @@ void Remains::End(SystemCore& system) {
   }
 }
 
-UNDERSTUDY_SLOW_PATH void LetGoValue(Envelope* envelope) {
+void LetGoValue(Envelope* envelope) {
   const bool runs_users_code = envelope->has(Envelope::kHasValue) && envelope->type->destroy != nullptr;
   Remains* const remains = runs_users_code ? Remains::Gathering() : nullptr;
   remains == nullptr ? Envelope::Delete(envelope) : remains->Add(envelope);

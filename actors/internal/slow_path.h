@@ -1,6 +1,6 @@
 // UNDERSTUDY_SLOW_PATH: of a function that a quick path calls rarely. It is not
 // inline, and leaves its caller's registers alone where the compiler can do
-// that: the quick path saves none for it. On each of its declarations.
+// that: the quick path saves none for it. On its first declaration.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SLOW_PATH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SLOW_PATH_H_
 

@@ -37,7 +37,7 @@ Systems& GetSystems() {
 
 absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
 
-UNDERSTUDY_SLOW_PATH absl::Status RefusedError() {
+absl::Status RefusedError() {
   const bool is_fenced = ThisWorker() == nullptr || ThisWorker()->rights != Rights::kLettingGo;
   return MakeError(ErrorKind::kCancelled, is_fenced ? "the actor was killed, and its handler has not returned since"
                                                     : "the actor ends, and its suspended handlers are destroyed");

@@ -52,9 +52,9 @@ class Worker {
     runnable.Run();
   }
 
-  // Own thread, kernel or user code. `runnable`, which becomes runnable, runs next here. False when that is for
-  // `its_executor` to say.
-  [[nodiscard]] bool TryPutNext(Executor& its_executor, Runnable* runnable);
+  // Own thread, kernel or user code. `runnable`, which becomes runnable and is of the same executor, runs next here.
+  // False when that is for the executor to say.
+  [[nodiscard]] bool TryPutNext(Runnable* runnable);
 
   // Any other thread. True: this worker is in user code and cannot leave it until
   // EndSeizure. A handler that calls the kernel all the time is caught on its way
@@ -186,8 +186,8 @@ class KernelCode {
   const bool has_entered_;
 };
 
-inline bool Worker::TryPutNext(Executor& its_executor, Runnable* runnable) {
-  if (ABSL_PREDICT_FALSE(local_executor != &its_executor || runnable->own_thread() != 0)) return false;
+inline bool Worker::TryPutNext(Runnable* runnable) {
+  if (ABSL_PREDICT_FALSE(local_executor == nullptr || runnable->own_thread() != 0)) return false;
   if (ABSL_PREDICT_FALSE(lock.IsHeldByOwner())) return slot.TryPut(runnable);
   lock.Acquire();
   if (ABSL_PREDICT_FALSE(!slot.TryPut(runnable))) {

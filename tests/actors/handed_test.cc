@@ -20,6 +20,7 @@ namespace understudy {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
 struct Word {
@@ -99,6 +100,45 @@ TEST_F(HandedTest, ItHasTheValueThatWasSentWhateverItsSize) {
   InSender([&] { receiver_[&Receiver::text].Tell("a text that is too long to lie in its string"); });
   EXPECT_THAT(notes_, ElementsAre("1 2", "thirteen byte", "3 4", "a text that is too long to lie in its string"));
 }
+
+// Of one size; plain data up to 32 bytes are copied another way than larger ones.
+template <size_t kSize>
+struct Bytes {
+  std::array<unsigned char, kSize> bytes{};
+};
+template <size_t kSize>
+class Sink final : public Actor {
+ public:
+  Mailbox<"in", Bytes<kSize>> in{this};
+  explicit Sink(std::vector<unsigned char>* got) : got_(got) {}
+  Next Start() override { return taking_; }
+
+ private:
+  void Take(const Bytes<kSize>& message) { got_->assign(message.bytes.begin(), message.bytes.end()); }
+
+  std::vector<unsigned char>* const got_;
+  Behavior taking_{"taking", On(in, &Sink::Take)};
+};
+
+class SizesTest : public HandedTest {
+ protected:
+  template <size_t kSize>
+  void SendOf() {
+    std::vector<unsigned char> got;
+    const auto sink = system().template Spawn<Sink<kSize>>(&got);
+    system().RunUntilIdle();
+    Bytes<kSize> message;
+    for (size_t i = 0; i < kSize; ++i) message.bytes[i] = static_cast<unsigned char>(i + 1);
+    InSender([&] { sink[&Sink<kSize>::in].Tell(message); });
+    EXPECT_THAT(got, ElementsAreArray(message.bytes)) << kSize;
+  }
+  template <size_t... kSizes>
+  void SendOfEach(std::index_sequence<kSizes...> /*from 0*/) {
+    (SendOf<kSizes + 1>(), ...);
+  }
+};
+
+TEST_F(SizesTest, EachByteOfPlainDataOfAnySizeComes) { SendOfEach(std::make_index_sequence<72>()); }
 
 TEST_F(HandedTest, ItWaitsInTheLedgerUntilItIsHandled) {
   MessageLedger before;
