@@ -55,7 +55,7 @@ ActorCore& OwnerOf(PendingId pending) {
   return *core;
 }
 
-// To an actor of the turn's system.
+// The two ways to an actor of the turn's system: each has its own registers to save.
 ABSL_ATTRIBUTE_NOINLINE bool TryTellBusy(const ChannelBase& channel, const MessageType& type, const void* value,
                                          Handing handing, ActorCell& cell) {
   return cell.AcceptPlain(ThisTurn(), channel.pid(), channel.mailbox(), type, value, handing);
@@ -66,11 +66,17 @@ ABSL_ATTRIBUTE_NOINLINE bool TryTellIdle(const ChannelBase& channel, const Messa
          TryTellBusy(channel, type, value, handing, cell);
 }
 
-// Where calls are watched: a Replier in the message goes to `to`.
+inline bool TryTellLocal(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing,
+                         ActorCell& cell) {
+  return cell.IsIdle() && type.small_bytes != 0 ? TryTellIdle(channel, type, value, handing, cell)
+                                                : TryTellBusy(channel, type, value, handing, cell);
+}
+
+// Where calls are watched: a Replier in the message goes to the channel's actor.
 UNDERSTUDY_SLOW_PATH bool TryTellWatched(const ChannelBase& channel, const MessageType& type, const void* value,
                                          Handing handing, ActorCell& cell) {
   const CallWatch::Handing goes_to(channel.pid());
-  return TryTellBusy(channel, type, value, handing, cell);
+  return TryTellLocal(channel, type, value, handing, cell);
 }
 
 }  // namespace
@@ -86,9 +92,7 @@ bool TryTell(const ChannelBase& channel, const MessageType& type, const void* va
   ActorCell* const cell = system->CellOf(to);
   if (ABSL_PREDICT_FALSE(cell == nullptr)) return false;
   if (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)) return TryTellWatched(channel, type, value, handing, *cell);
-  // Each has its own registers to save.
-  return cell->IsIdle() && type.small_bytes != 0 ? TryTellIdle(channel, type, value, handing, *cell)
-                                                 : TryTellBusy(channel, type, value, handing, *cell);
+  return TryTellLocal(channel, type, value, handing, *cell);
 }
 
 absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {

@@ -163,7 +163,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   // relaxed: counts only; what is in the mailbox is handed over by the push.
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (ABSL_PREDICT_FALSE(!HasPlace(*layout, gates[place], place, accepted))) {
+  if (ABSL_PREDICT_FALSE(!HasPlace(gates[place], accepted, (layout->handed() >> place & 1U) != 0))) {
     Uncount(gates, place, 0);
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
     const MailboxDeclaration& declaration = (*layout)[place];
@@ -256,8 +256,7 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
 
 // The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
 // looks what is counted; here the message is counted, then the limit looked at.
-bool ActorCell::HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted) {
-  if ((mailboxes.handed() >> place & 1U) == 0) return true;
+bool ActorCell::HasLastPlace(const Gate& gate, uint32_t accepted) {
   StdAtomics::HeavyBarrier();  // pairs with Hand's light one
   return static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) <= 0;
 }

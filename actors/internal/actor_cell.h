@@ -289,14 +289,14 @@ class alignas(64) ActorCell {
   // Counts `bytes`; `wakes` when the mailbox has something to drop.
   absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                            uint32_t accepted, bool& wakes);
-  // The message that was counted as the `accepted`th has a place.
-  static bool HasPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place, uint32_t accepted) {
+  // The message that was counted as the `accepted`th has a place. `is_handed`: the mailbox is one of
+  // MailboxLayout::handed.
+  static bool HasPlace(const Gate& gate, uint32_t accepted, bool is_handed) {
     const auto beyond = static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed));
     if (ABSL_PREDICT_TRUE(beyond < 0)) return true;
-    return beyond == 0 && HasLastPlace(mailboxes, gate, place, accepted);
+    return beyond == 0 && (!is_handed || HasLastPlace(gate, accepted));
   }
-  UNDERSTUDY_SLOW_PATH static bool HasLastPlace(const MailboxLayout& mailboxes, const Gate& gate, size_t place,
-                                                uint32_t accepted);
+  UNDERSTUDY_SLOW_PATH static bool HasLastPlace(const Gate& gate, uint32_t accepted);
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
                       Envelope* made);
   // Takes the acceptance of a message back.

@@ -133,7 +133,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (ABSL_PREDICT_FALSE(!HasPlace(*layout(), gate, place, accepted))) {
+  if (ABSL_PREDICT_FALSE(!HasPlace(gate, accepted, /*is_handed=*/plain->handed != 0))) {
     TakeBack(gates, type, value, handing, envelope);
     return false;
   }
