@@ -108,15 +108,17 @@ absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const
 
 void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
   if (ABSL_PREDICT_TRUE(TryTell(channel, type, value, handing))) return;
+  // The channel may be the message's own, and a refusal destroys a message whose move may throw.
+  const Pid to = channel.pid();
+  const uint32_t mailbox = channel.mailbox();
   absl::Status sent = SendTell(channel, type, value, handing);
   if (sent.ok()) return;
-  const Pid to = channel.pid();
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return;
   system->OnDeadLetter({.why = std::move(sent),
                         .from = ThisTurn().self,
                         .to = to,
-                        .mailbox = std::string(MailboxNames::Find(channel.mailbox())),
+                        .mailbox = std::string(MailboxNames::Find(mailbox)),
                         .type = type.name()});
 }
 

@@ -36,8 +36,7 @@ namespace internal {
 
 class ChannelBase;
 
-// The common case of a send, by the actor of this turn. False: nothing has happened, and SendTell does it, or says why
-// not.
+// The common case of a send, by the actor of this turn. False: it was not accepted, and SendTell does it, or says why.
 bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
 // Sends as the actor of this turn, or as the thread.
 absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);

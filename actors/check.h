@@ -29,7 +29,8 @@ namespace understudy::internal {
 template <class T, class Decayed = std::decay_t<const T&>>
 using CheckPart = std::conditional_t<std::is_scalar_v<Decayed>, Decayed, const T&>;
 
-// Not inline, and small parts by value: a check costs its function no buffers, and keeps no variable in memory.
+// Not inline, and numbers and pointers by value: a check costs its function no buffers, and keeps none of them in
+// memory.
 template <class... Parts>
 [[noreturn]] ABSL_ATTRIBUTE_NOINLINE ABSL_ATTRIBUTE_COLD void CheckFailedWith(const char* file, int line,
                                                                               absl::string_view condition,

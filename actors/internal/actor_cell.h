@@ -144,13 +144,13 @@ class alignas(64) ActorCell {
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, Handing::kMove, WhenFull::kWaits, made);
   }
-  // Nothing waits, and no turn runs. Old at once.
+  // No turn runs or is bound to, and nothing has come since the last. Old at once.
   bool IsIdle() const { return inbound_.CanClaim(); }
-  // The quickest: a tell of a small type, to an idle actor that handles such (plain_send.h). False: nothing has
-  // happened, and AcceptPlain may do it.
+  // The quickest: a tell of a small type, to an idle actor that handles such (plain_send.h). False: it was not
+  // accepted, and AcceptPlain may do it.
   bool HandSmall(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value);
-  // Accept, for a tell in the common case (plain_send.h). False: nothing has
-  // happened, and Accept says why, or does more.
+  // Accept, for a tell in the common case (plain_send.h). False: it was not
+  // accepted, and Accept says why, or does more.
   bool AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                    Handing handing);
   // The message could not be pushed: gives its value back to the sender, and takes its acceptance back, which no gate
@@ -303,7 +303,8 @@ class alignas(64) ActorCell {
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   const MailboxLayout::PlainTell* FindPlainTell(uint64_t life, uint32_t mailbox, const MessageType& type,
                                                 uint32_t& place) const;
-  bool TryHand(const CurrentTurn& turn, const MailboxLayout::PlainTell& mailbox, uint32_t place, Envelope* envelope);
+  bool CanHand(const MailboxLayout::PlainTell& mailbox) const;
+  bool TryHand(const CurrentTurn& turn, uint32_t place, Envelope* envelope);
   bool Hand(size_t place, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
@@ -338,7 +339,7 @@ static_assert(sizeof(ActorCell) == 192);
 // that moves would pay for what that needs.
 void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
 // A tell with the sender's message, of a type that moves safely.
-UNDERSTUDY_SLOW_PATH Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing);
+Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing);
 // The same by a move that may throw.
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
 // The sender's message, of a type that moves safely, moved or copied.

@@ -65,7 +65,7 @@ class MailboxLayout {
   Publishing publishing(size_t place) const { return {.room = briefs_[place].room, .mask = briefs_[place].mask}; }
   // The mailbox with that hash, or -1.
   int Find(uint32_t hash) const {
-    const Found* const found = Probe(hash);
+    const Found* const found = Look(hash);
     return found == nullptr ? -1 : found->place;
   }
   // What a send needs to know of a plain mailbox for tells.
@@ -75,8 +75,7 @@ class MailboxLayout {
   };
   // The plain mailbox for tells of that type with that hash, and its place; or null.
   const PlainTell* FindPlainTell(uint32_t hash, const MessageType& type, uint32_t& place) const {
-    const Found* found = &found_[hash % kProbes];
-    if (ABSL_PREDICT_FALSE(found->hash != hash)) found = Probe(hash);
+    const Found* const found = Look(hash);
     if (ABSL_PREDICT_FALSE(found == nullptr || found->plain_tell.type != &type)) return nullptr;
     place = found->place;
     return &found->plain_tell;
@@ -104,6 +103,11 @@ class MailboxLayout {
     uint32_t hash = 0;
     uint8_t place = kNoPlace;  // free
   };
+  // Null if there is none.
+  const Found* Look(uint32_t hash) const {
+    const Found& first = found_[hash % kProbes];
+    return ABSL_PREDICT_TRUE(first.hash == hash && first.place != kNoPlace) ? &first : Probe(hash);
+  }
   UNDERSTUDY_SLOW_PATH const Found* Probe(uint32_t hash) const;
 
   // What each message needs to know of its mailbox.

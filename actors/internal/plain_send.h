@@ -10,6 +10,7 @@
 
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
@@ -82,15 +83,20 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope*
   return true;
 }
 
-// Claims the actor, if it is idle and handles such messages, hands the message over, and schedules the actor. False:
-// the message is the caller's, and goes the usual way.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn,
-                                                            const MailboxLayout::PlainTell& mailbox, uint32_t place,
-                                                            Envelope* envelope) {
+// It is idle, and handles what is handed to that mailbox.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::CanHand(const MailboxLayout::PlainTell& mailbox) const {
   // relaxed: an old mask has a turn run that handles nothing.
-  if ((open_.load(std::memory_order_relaxed) & mailbox.handed) == 0 || !inbound_.TryClaim()) return false;
+  return inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & mailbox.handed) != 0;
+}
+
+// After CanHand. Claims the actor, hands the message over, and schedules the actor. False: the message is the
+// caller's, and goes the usual way.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn, uint32_t place,
+                                                            Envelope* envelope) {
+  if (!inbound_.TryClaim()) return false;
   const bool is_handed = Hand(place, envelope);
   Worker* const worker = ThisWorker();
+  UNDERSTUDY_DCHECK(worker == nullptr || &worker->executor == &turn.system->executor(), "a turn of another executor");
   if (ABSL_PREDICT_FALSE(!is_handed || worker == nullptr || !worker->TryPutNext(owner()))) {
     Schedule(*turn.system, envelope->life);
   }
@@ -115,9 +121,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::HandSmall(const CurrentTurn&
                                                               const MessageType& type, const void* value) {
   uint32_t place = 0;
   const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
-  if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
+  if (ABSL_PREDICT_FALSE(plain == nullptr) || !CanHand(*plain)) return false;
   Envelope* const envelope = MakeSmallTell(turn, to.life(), place, type, value);
-  if (ABSL_PREDICT_TRUE(TryHand(turn, *plain, place, envelope))) return true;
+  if (ABSL_PREDICT_TRUE(TryHand(turn, place, envelope))) return true;
   FreeSmallBlock(envelope, envelope->units);
   return false;
 }
@@ -129,7 +135,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
   if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
   Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, handing);
-  if (inbound_.CanClaim() && TryHand(turn, *plain, place, envelope)) return true;
+  if (CanHand(*plain) && TryHand(turn, place, envelope)) return true;
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;

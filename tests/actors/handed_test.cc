@@ -173,6 +173,46 @@ TEST_F(HandedTest, AnExitThatCameAfterItActsBeforeIt) {
   EXPECT_THAT(notes_, IsEmpty());
 }
 
+// Has the channel that it is sent by.
+struct Round {
+  Channel<Round> to;
+  int64_t number = 0;
+};
+class Taker final : public Actor {
+ public:
+  Mailbox<"round", Round> round{this, {.capacity_messages = 1}};
+  Mailbox<"open", int> open{this};
+  explicit Taker(std::vector<std::string>* notes) : notes_(notes) {}
+  Next Start() override { return closed_; }
+
+ private:
+  void Note(const Round& got) { notes_->push_back(absl::StrCat(got.number)); }
+
+  std::vector<std::string>* const notes_;
+  Behavior open_{"open", On(round, &Taker::Note)};
+  Behavior closed_{"closed", On(open, [this](int) { Become(open_); })};
+};
+
+TEST_F(HandedTest, AMessageMayHaveTheChannelThatItIsSentBy) {
+  const Ref<Taker> taker = system().Spawn<Taker>(&notes_);
+  system().RunUntilIdle();
+  InSender([&] {
+    Round first{.to = taker[&Taker::round], .number = 1};
+    EXPECT_TRUE(first.to.Send(std::move(first)).ok());
+    Round second{.to = taker[&Taker::round], .number = 2};
+    EXPECT_TRUE(IsFull(second.to.Send(std::move(second))));
+    EXPECT_EQ(second.number, 2);
+    second.to.Tell(std::move(second));
+    taker[&Taker::open].Tell(0);
+  });
+  EXPECT_THAT(notes_, ElementsAre("1"));
+  InSender([&] {
+    Round third{.to = taker[&Taker::round], .number = 3};
+    third.to.Tell(std::move(third));
+  });
+  EXPECT_THAT(notes_, ElementsAre("1", "3"));
+}
+
 // As many mailboxes as there may be, so that some share their place in the table that senders look in.
 class Many final : public Actor {
  public:

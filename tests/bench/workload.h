@@ -109,7 +109,7 @@ class Stopwatch {
   const MonotonicTime began_ = Clock::Real().Now();
 };
 
-// Not inline: a send builds no message where it is refused.
+// Not inline: what it says of the refusal is not put together in the actors that are measured.
 [[noreturn]] void EndRefused(const absl::Status& refusal);
 
 // Sends; a refusal ends the run.

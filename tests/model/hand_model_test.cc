@@ -3,7 +3,7 @@
 // until it schedules it. No turn runs beside that, the message reaches the life
 // it was sent to, and the mailbox never holds more than it has room for.
 //
-// The steps are those of ActorCell::AcceptPlain, HasPlace and Hand, and of a turn
+// The steps are those of ActorCell::AcceptPlain, TryHand, Hand and HasPlace, and of a turn
 // (actor_core.cc) that may end the life and begin the cell's next, over the
 // real Inbound.
 #include <array>
