@@ -146,7 +146,7 @@ class alignas(64) ActorCell {
   }
   // No turn runs or is bound to, and nothing has come since the last. Old at once.
   bool IsIdle() const { return inbound_.CanClaim(); }
-  // The quickest: a tell of a small type, to an idle actor that handles such (plain_send.h). False: it was not
+  // The quickest, after IsIdle: a tell of a small type, to an actor that handles such (plain_send.h). False: it was not
   // accepted, and AcceptPlain may do it.
   bool HandSmall(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value);
   // Accept, for a tell in the common case (plain_send.h). False: it was not
@@ -303,7 +303,7 @@ class alignas(64) ActorCell {
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   const MailboxLayout::PlainTell* FindPlainTell(uint64_t life, uint32_t mailbox, const MessageType& type,
                                                 uint32_t& place) const;
-  bool CanHand(const MailboxLayout::PlainTell& mailbox) const;
+  bool TakesHanded(const MailboxLayout::PlainTell& mailbox) const;
   bool TryHand(const CurrentTurn& turn, uint32_t place, Envelope* envelope);
   bool Hand(size_t place, Envelope* envelope);
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);

@@ -83,14 +83,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope*
   return true;
 }
 
-// It is idle, and handles what is handed to that mailbox.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::CanHand(const MailboxLayout::PlainTell& mailbox) const {
+// If idle, it handles what is handed to that mailbox.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TakesHanded(const MailboxLayout::PlainTell& mailbox) const {
   // relaxed: an old mask has a turn run that handles nothing.
-  return inbound_.CanClaim() && (open_.load(std::memory_order_relaxed) & mailbox.handed) != 0;
+  return (open_.load(std::memory_order_relaxed) & mailbox.handed) != 0;
 }
 
-// After CanHand. Claims the actor, hands the message over, and schedules the actor. False: the message is the
-// caller's, and goes the usual way.
+// After IsIdle and TakesHanded. Claims the actor, hands the message over, and schedules the actor. False: the message
+// is the caller's, and goes the usual way.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn, uint32_t place,
                                                             Envelope* envelope) {
   if (!inbound_.TryClaim()) return false;
@@ -121,7 +121,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::HandSmall(const CurrentTurn&
                                                               const MessageType& type, const void* value) {
   uint32_t place = 0;
   const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
-  if (ABSL_PREDICT_FALSE(plain == nullptr) || !CanHand(*plain)) return false;
+  if (ABSL_PREDICT_FALSE(plain == nullptr) || !TakesHanded(*plain)) return false;
   Envelope* const envelope = MakeSmallTell(turn, to.life(), place, type, value);
   if (ABSL_PREDICT_TRUE(TryHand(turn, place, envelope))) return true;
   FreeSmallBlock(envelope, envelope->units);
@@ -135,7 +135,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
   if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
   Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, handing);
-  if (CanHand(*plain) && TryHand(turn, place, envelope)) return true;
+  if (IsIdle() && TakesHanded(*plain) && TryHand(turn, place, envelope)) return true;
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
