@@ -90,7 +90,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     if (activation->is_interleaved && activation->is_call()) {
       // Its actor need not be free to answer it.
       CallWatch* watch = system().call_watch();
-      if (watch != nullptr) watch->Forget(activation->asker(), activation->ask());
+      if (watch != nullptr) watch->IsInHand(activation->asker(), activation->ask());
     }
     // It has no fate yet: while its handler awaits, it waits in every ledger.
     RunAwaiting(std::move(activation), handler);

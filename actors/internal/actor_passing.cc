@@ -7,6 +7,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
+#include "understudy/actors/internal/call_watch.h"
 
 namespace understudy::internal {
 
@@ -44,6 +45,8 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
     return;
   }
   Count(from, Fate::kPassedOn);
+  if (CallWatch* watch = system().call_watch(); watch != nullptr && call.ask != 0)
+    watch->WaitsAgain(call.asker, call.ask);
   Enqueue(ThisTurn(), envelope);
 }
 

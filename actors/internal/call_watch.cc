@@ -42,6 +42,20 @@ void CallWatch::Moved(Pid asker, uint64_t ask, Pid holder) {
   Report(closed);
 }
 
+void CallWatch::IsInHand(Pid asker, uint64_t ask) {
+  absl::MutexLock lock(&mu_);
+  graph_.IsInHand(asker, ask);
+}
+
+void CallWatch::WaitsAgain(Pid asker, uint64_t ask) {
+  CallCycle closed;
+  {
+    absl::MutexLock lock(&mu_);
+    closed = graph_.WaitsAgain(asker, ask);
+  }
+  Report(closed);
+}
+
 void CallWatch::Forget(Pid asker, uint64_t ask) {
   absl::MutexLock lock(&mu_);
   graph_.Forget(asker, ask);

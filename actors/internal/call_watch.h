@@ -32,7 +32,11 @@ class CallWatch {
   void Asked(Pid asker, uint64_t ask, Pid callee, std::string mailbox);
   void Awaits(Pid asker, uint64_t ask, std::string handler);
   void Moved(Pid asker, uint64_t ask, Pid holder);
-  // Answered or over, or in the hand of a handler that its actor is not held by.
+  // A handler has it that its actor is not held by.
+  void IsInHand(Pid asker, uint64_t ask);
+  // That handler has passed it on to a mailbox of its own actor.
+  void WaitsAgain(Pid asker, uint64_t ask);
+  // Answered or over.
   void Forget(Pid asker, uint64_t ask);
   void ForgetAll(Pid asker);
 

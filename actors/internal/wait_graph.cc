@@ -45,7 +45,19 @@ CallCycle WaitGraph::Moved(Pid asker, uint64_t ask, Pid holder) {
   const auto found = calls_.find({asker, ask});
   if (found == calls_.end() || found->second.wait.holder == holder) return {};
   found->second.wait.holder = holder;
-  return found->second.is_awaited ? CycleThrough(found->second) : CallCycle();
+  found->second.is_in_hand = false;
+  return CycleThrough(found->second);
+}
+
+void WaitGraph::IsInHand(Pid asker, uint64_t ask) {
+  const auto found = calls_.find({asker, ask});
+  if (found != calls_.end()) found->second.is_in_hand = true;
+}
+
+CallCycle WaitGraph::WaitsAgain(Pid asker, uint64_t ask) {
+  const auto found = calls_.find({asker, ask});
+  if (found == calls_.end() || !std::exchange(found->second.is_in_hand, false)) return {};
+  return CycleThrough(found->second);
 }
 
 void WaitGraph::ForgetAll(Pid asker) {
@@ -54,6 +66,7 @@ void WaitGraph::ForgetAll(Pid asker) {
 
 // Breadth first, so it gives a shortest circle.
 CallCycle WaitGraph::CycleThrough(const Call& closing) const {
+  if (!closing.holds()) return {};
   const Pid target = closing.wait.waiter;
   std::map<Pid, const Call*> reached_by = {{closing.wait.holder, &closing}};
   std::deque<Pid> next = {closing.wait.holder};
@@ -61,7 +74,7 @@ CallCycle WaitGraph::CycleThrough(const Call& closing) const {
     const Pid waiter = next.front();
     next.pop_front();
     for (auto call = calls_.lower_bound({waiter, 0}); call != calls_.end() && call->first.first == waiter; ++call) {
-      if (!call->second.is_awaited) continue;
+      if (!call->second.holds()) continue;
       if (reached_by.emplace(call->second.wait.holder, &call->second).second) next.push_back(call->second.wait.holder);
     }
   }

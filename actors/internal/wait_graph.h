@@ -1,9 +1,8 @@
 // WaitGraph: the calls under way, who is to answer each, and which of them hold
 // an actor up; finds circles of held actors.
 //
-// A plain state machine. A call that is answered, or whose answer no longer
-// depends on its holder being free, is to be forgotten: no circle is found
-// through it.
+// A plain state machine. A call that is answered is to be forgotten: no circle
+// is found through it.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_WAIT_GRAPH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_WAIT_GRAPH_H_
 
@@ -24,10 +23,15 @@ class WaitGraph {
   // `call.waiter` has asked; its handler is not known to wait yet.
   void Asked(uint64_t ask, CallWait call);
   // The asker is held by `handler` until the answer is there. Gives the circle
-  // that this closes, empty when there is none; as does Moved.
+  // that this closes, empty when there is none; as do Moved and WaitsAgain.
   CallCycle Awaits(Pid asker, uint64_t ask, std::string handler);
   // The right to answer is another's now; a null pid is nobody who can be held.
   CallCycle Moved(Pid asker, uint64_t ask, Pid holder);
+  // A handler of its holder has it that goes on while the holder is held: no
+  // circle is found through it, until another holds it or it waits again.
+  void IsInHand(Pid asker, uint64_t ask);
+  // For its holder to be free: it was passed on.
+  CallCycle WaitsAgain(Pid asker, uint64_t ask);
   void Forget(Pid asker, uint64_t ask) { calls_.erase({asker, ask}); }
   void ForgetAll(Pid asker);
 
@@ -37,9 +41,14 @@ class WaitGraph {
   struct Call {
     CallWait wait;
     bool is_awaited = false;
+    bool is_in_hand = false;
+
+    // Holds its asker until its holder is free.
+    bool holds() const { return is_awaited && !is_in_hand; }
   };
   using Calls = std::map<std::pair<Pid, uint64_t>, Call>;
 
+  // Empty when it does not hold its asker.
   CallCycle CycleThrough(const Call& closing) const;
 
   Calls calls_;  // by asker: an asker's calls lie together

@@ -49,6 +49,8 @@ class Player final : public Actor {
   Mailbox<"open", Play> open{this};  // its handlers hold nobody
   Mailbox<"keep", Keep> keep{this};
   Mailbox<"take", Handed> take{this};
+  Mailbox<"sort", Keep> sort{this};  // its handlers hold nobody
+  Mailbox<"closed", Play> closed{this};
   Mailbox<"small", int> small{this, {.capacity_messages = 1}};
   Next Start() override { return playing_; }
   using Actor::context;
@@ -72,6 +74,7 @@ class Player final : public Actor {
                     On(open, &Player::Run).Interleaved(),
                     On(keep, &Player::RunKeep),
                     On(take, &Player::RunTake),
+                    On(sort, &Player::RunKeep).Interleaved(),
                     On(small, [](int) {})};
 };
 
@@ -244,6 +247,37 @@ TEST_F(CallCycleTest, WhoHasTheReplierIsWaitedFor) {
   ASSERT_THAT(cycles_[0].waits, SizeIs(2));
   EXPECT_EQ(cycles_[0].waits[0].waiter, c_.pid());
   EXPECT_EQ(cycles_[0].waits[1].holder, c_.pid());
+}
+
+TEST_F(CallCycleTest, APassedOnCallWaitsForItsActorAgain) {
+  MonotonicTime found;
+  system().SubscribeCallCycles([&](const CallCycle&) { found = system().Now(); });
+  const MonotonicTime before = system().Now();
+  const KeepStep pass_on_later = [this](Player& self, Replier<int> replier) -> Task<> {
+    auto a_second = c_[&Player::closed].Ask(&One, absl::Seconds(1));
+    EXPECT_TRUE(IsExpired((co_await a_second).status()));
+    self.context().PassOn(self.play, &One, std::move(replier));
+  };
+  const Step ask_a = [&](Player&) -> Task<absl::StatusOr<int>> {
+    auto asked = a_[&Player::sort].Ask(pass_on_later, absl::Seconds(10));
+    absl::StatusOr<int> answer = co_await asked;
+    co_return answer;
+  };
+  const Step hold_both = [&](Player&) -> Task<absl::StatusOr<int>> {
+    auto holds_b = b.Ask(ask_a, absl::Seconds(10));
+    auto soon = b_[&Player::closed].Ask(&One, absl::Milliseconds(1));
+    (void)co_await soon;
+    auto holds_a = a.Ask(Walk({b}, absl::Seconds(5)), absl::Seconds(10));
+    absl::StatusOr<int> answer = co_await holds_a;
+    (void)co_await holds_b;
+    co_return answer;
+  };
+  EXPECT_TRUE(IsExpired(Run(c, hold_both).status()));
+  ASSERT_THAT(cycles_, SizeIs(1));
+  EXPECT_EQ(found - before, absl::Seconds(1)) << "not before it was passed on";
+  ASSERT_THAT(cycles_[0].waits, SizeIs(2));
+  EXPECT_EQ(cycles_[0].waits[0].waiter, b_.pid()) << "passing it on closed the circle";
+  EXPECT_EQ(cycles_[0].waits[0].holder, a_.pid());
 }
 
 TEST_F(CallCycleTest, WhoHasAnsweredIsNotWaitedFor) {

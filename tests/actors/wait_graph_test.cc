@@ -84,6 +84,24 @@ TEST_F(WaitGraphTest, ACallIsAnsweredByWhoHasTheRight) {
   EXPECT_THAT(Waiters(graph_.Moved(P(1), 102, P(2))), IsEmpty()) << "told once";
 }
 
+TEST_F(WaitGraphTest, WhatIsInHandHoldsNobodyUntilItWaitsAgain) {
+  AskAndAwait(1, 2);
+  graph_.IsInHand(P(1), 102);
+  EXPECT_THAT(AskAndAwait(2, 1), IsEmpty());
+  EXPECT_THAT(Waiters(graph_.Moved(P(1), 102, P(2))), IsEmpty()) << "in the same hand";
+  EXPECT_THAT(Waiters(graph_.WaitsAgain(P(1), 102)), ElementsAre(1, 2));
+  EXPECT_THAT(Waiters(graph_.WaitsAgain(P(1), 102)), IsEmpty()) << "told once";
+  graph_.IsInHand(P(2), 201);
+  AskAndAwait(3, 2);
+  EXPECT_THAT(Waiters(graph_.Moved(P(2), 201, P(3))), ElementsAre(2, 3)) << "another has it, who is held";
+  graph_.IsInHand(P(4), 401);
+  EXPECT_THAT(Waiters(graph_.WaitsAgain(P(4), 401)), IsEmpty()) << "it is over";
+  Ask(4, 5);
+  graph_.IsInHand(P(4), 405);
+  AskAndAwait(5, 4);
+  EXPECT_THAT(Await(4, 5), IsEmpty()) << "in hand before it was awaited";
+}
+
 TEST_F(WaitGraphTest, ACircleIsPrintedWithBothChains) {
   graph_.Asked(1, {.waiter = P(1), .holder = P(2), .asked = "pay", .since = MonotonicTime::FromNanos(0)});
   graph_.Asked(1, {.waiter = P(2), .holder = P(1), .asked = "check", .since = MonotonicTime::FromNanos(2'000'000'000)});
