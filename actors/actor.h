@@ -124,7 +124,9 @@ class Actor {
     static_assert(!internal::MessageTraits<M>::kIsCall, "a call wants an answer: Refuse it");
     return MakeClause<M>(internal::MessageHandler::Dropping(), mailbox.index());
   }
-  // At the given wall time (at once when it has passed).
+  // At the given wall time (at once when it has passed). Never before it, also
+  // when the wall clock is set back meanwhile; when it is set forward, late by
+  // that much.
   template <class F>
   static TimerClause At(absl::Time time, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAt, .at = time}, std::move(handler));

@@ -15,7 +15,7 @@
 namespace understudy {
 
 absl::Time SeededExecutor::VirtualClock::WallNow() {
-  return absl::FromUnixSeconds(1'000'000'000) + absl::Nanoseconds(now.nanos());
+  return absl::FromUnixSeconds(1'000'000'000) + absl::Nanoseconds(now.nanos()) + stepped;
 }
 
 SeededExecutor::SeededExecutor(uint64_t seed) : seed_(seed), random_(seed), worker_(*this) {}

@@ -64,6 +64,8 @@ class SeededExecutor final : public Executor {
   void RunUntilIdle(int64_t steps_max = 100'000'000);
   // Lets time pass, running what falls due in its order.
   void Advance(absl::Duration duration);
+  // Sets the wall clock forward, or back; as a time service would.
+  void StepWallClock(absl::Duration step) { clock_.stepped += step; }
   // Time until the next timer; infinite without one.
   absl::Duration UntilNextTimer();
   int64_t steps() const { return steps_; }
@@ -75,6 +77,7 @@ class SeededExecutor final : public Executor {
     MonotonicTime Now() override { return now; }
     absl::Time WallNow() override;
     MonotonicTime now = MonotonicTime::FromNanos(1'000'000'000);
+    absl::Duration stepped;
   };
 
   // What runs a turn here; with a held handler there are several.

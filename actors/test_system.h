@@ -53,6 +53,8 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   void Advance(absl::Duration duration) { executor_.Advance(duration); }
   MonotonicTime Now() { return executor_.clock().Now(); }
   absl::Time WallNow() { return executor_.clock().WallNow(); }
+  // Sets the wall clock forward, or back.
+  void StepWallClock(absl::Duration step) { executor_.StepWallClock(step); }
 
   // From now on every step of every actor is written down, one line each. Two
   // runs with the same seed and code give the same lines.

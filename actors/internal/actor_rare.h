@@ -53,11 +53,12 @@ struct Event {
 struct Timer {
   enum class Kind { kBehavior, kIdle, kNamed };
   Kind kind = Kind::kBehavior;
-  uint64_t epoch = 0;    // kBehavior, kIdle
-  std::string name;      // kNamed
-  absl::Duration quiet;  // kIdle
-  MonotonicTime since;   // kIdle: armed or fired last
-  size_t place = 0;      // kIdle: in behavior_timers
+  uint64_t epoch = 0;                    // kBehavior, kIdle
+  std::string name;                      // kNamed
+  absl::Duration quiet;                  // kIdle
+  MonotonicTime since;                   // kIdle: armed or fired last
+  absl::Time at = absl::InfinitePast();  // kBehavior: not before it on the wall clock
+  size_t place = 0;                      // kBehavior, kIdle: in behavior_timers
   std::shared_ptr<MessageHandler> handler;
 };
 

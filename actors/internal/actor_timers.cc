@@ -55,12 +55,20 @@ void ActorCore::FireTimers() {
         rare().behavior_timers[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
         break;
       }
-      case Timer::Kind::kBehavior:
+      case Timer::Kind::kBehavior: {
+        const absl::Duration early = timer->at - system().clock().WallNow();
+        if (early > absl::ZeroDuration()) {  // the wall clock was set back
+          if (timer->epoch != rare().epoch) break;
+          const size_t place = timer->place;
+          rare().behavior_timers[place] = AddTimer(now + early, *std::move(timer));
+          break;
+        }
         AddEvent({.kind = Event::Kind::kTimer,
                   .epoch = timer->epoch,
                   .payload = Payload::Of(TimerEvent{}),
                   .handler = std::move(timer->handler)});
         break;
+      }
       case Timer::Kind::kNamed: {
         const auto named = rare().named_timers.find(timer->name);
         const uint64_t id = named == rare().named_timers.end() ? 0 : named->second;
@@ -92,8 +100,11 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
     switch (entry.kind) {
       case TimerEntry::Kind::kAt: {
         const absl::Duration left = std::max(entry.at - system().clock().WallNow(), absl::ZeroDuration());
-        rare().behavior_timers.push_back(
-            AddTimer(now + left, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
+        rare().behavior_timers.push_back(AddTimer(now + left, {.kind = Timer::Kind::kBehavior,
+                                                               .epoch = rare().epoch,
+                                                               .at = entry.at,
+                                                               .place = rare().behavior_timers.size(),
+                                                               .handler = entry.handler}));
         break;
       }
       case TimerEntry::Kind::kAfter:

@@ -103,6 +103,34 @@ TEST_F(TickerTest, LeavingTheBehaviourStopsItsTimersAndEnteringItArmsThemAnew) {
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("after 18"));
 }
 
+TEST_F(TickerTest, AtIsNeverBeforeItsTimeOnTheWallClock) {
+  Switch("at");
+  system().Advance(absl::Seconds(4));
+  system().StepWallClock(-absl::Seconds(3));
+  system().Advance(absl::Seconds(8));
+  system().StepWallClock(-absl::Seconds(5));
+  system().Advance(absl::Seconds(5));
+  out_.ExpectNothing();
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("at 18"));
+}
+
+TEST_F(TickerTest, AtIsLateByWhatTheWallClockIsSetForward) {
+  Switch("at");
+  system().StepWallClock(absl::Seconds(9));
+  system().Advance(absl::Seconds(20));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("at 10"));
+}
+
+TEST_F(TickerTest, AnAtThatWaitsForTheWallClockEndsWithItsBehaviour) {
+  Switch("at");
+  system().StepWallClock(-absl::Seconds(5));
+  system().Advance(absl::Seconds(12));
+  Switch("quiet");
+  system().Advance(absl::Seconds(20));
+  out_.ExpectNothing();
+}
+
 TEST_F(TickerTest, IdleCountsFromTheLastMessageAgainAndAgain) {
   Switch("idle");
   system().Advance(absl::Seconds(3));
