@@ -32,6 +32,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/sanitized.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
@@ -42,7 +43,7 @@
 namespace understudy {
 namespace {
 
-constexpr uint64_t kSeeds = 2000;
+constexpr uint64_t kSeeds = kIsSanitized ? 500 : 2000;
 constexpr uint64_t kBlocks = 20;
 constexpr int kActors = 200;
 constexpr int kDepth = 4;
@@ -354,7 +355,7 @@ TEST_P(SupervisorRandom, KeepsItsPromisesUnderEverySeed) {
   using Kind = SupervisionEvent::Kind;
   for (const Kind kind : {Kind::kStarted, Kind::kStartFailed, Kind::kExited, Kind::kRestarting, Kind::kBackoff,
                           Kind::kStopped, Kind::kGaveUp, Kind::kShutdown}) {
-    EXPECT_GT(counts[kind], 100) << SupervisionEventName(kind);
+    EXPECT_GT(counts[kind], int{kSeeds / kBlocks}) << SupervisionEventName(kind);
   }
 }
 

@@ -33,6 +33,7 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/os_process.h"
+#include "understudy/actors/testing/sanitized.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
@@ -323,13 +324,7 @@ absl::Duration Median(std::vector<absl::Duration> times) {
 }
 
 // A process with a sanitizer takes longer to begin its end and to be done with it.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kBySanitizer = 3;
-#elif defined(__has_feature)
-constexpr int kBySanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ? 3 : 1;
-#else
-constexpr int kBySanitizer = 1;
-#endif
+constexpr int kBySanitizer = kIsSanitized ? 3 : 1;
 
 // Each process exits kParentGoneDrain after its end of file at the latest, whatever it is doing, and its children have
 // theirs then. The rest of a second is for the kernel. On a slow machine all of that takes longer.
