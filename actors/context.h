@@ -284,8 +284,9 @@ class Context : public SpawnsActors<Context> {
   // AlreadyExists, InvalidArgument; FailedPrecondition in a constructor, as
   // mailboxes are known when that has run.
   [[nodiscard]] absl::Status Register(absl::string_view name);
-  // Takes a name of the cluster; OK means free as far as this node knows. In a
-  // constructor as Register.
+  // Takes a name of the cluster; OK means free as far as this node knows. What
+  // is refused this node gives up too, also a name that Register had taken. In
+  // a constructor as Register.
   Pending<void> Publish(absl::string_view name);
   // Gives a name of either kind up.
   void Unregister(absl::string_view name);
