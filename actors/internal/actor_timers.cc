@@ -7,11 +7,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
+namespace {
+
+// In whole nanoseconds, as a MonotonicTime is; zero when it has passed.
+absl::Duration Until(absl::Time wall, Clock& clock) {
+  return std::max(absl::Ceil(wall - clock.WallNow(), absl::Nanoseconds(1)), absl::ZeroDuration());
+}
+
+}  // namespace
 
 uint64_t ActorCore::AddTimer(MonotonicTime time, Timer timer) { return rare().timers.Add(time, std::move(timer)); }
 
@@ -56,7 +66,7 @@ void ActorCore::FireTimers() {
         break;
       }
       case Timer::Kind::kBehavior: {
-        const absl::Duration early = timer->at - system().clock().WallNow();
+        const absl::Duration early = Until(timer->at, system().clock());
         if (early > absl::ZeroDuration()) {  // the wall clock was set back
           if (timer->epoch != rare().epoch) break;
           const size_t place = timer->place;
@@ -99,7 +109,7 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
   for (const TimerEntry& entry : table.extra()->timers) {
     switch (entry.kind) {
       case TimerEntry::Kind::kAt: {
-        const absl::Duration left = std::max(entry.at - system().clock().WallNow(), absl::ZeroDuration());
+        const absl::Duration left = Until(entry.at, system().clock());
         rare().behavior_timers.push_back(AddTimer(now + left, {.kind = Timer::Kind::kBehavior,
                                                                .epoch = rare().epoch,
                                                                .at = entry.at,

@@ -115,6 +115,16 @@ TEST_F(TickerTest, AtIsNeverBeforeItsTimeOnTheWallClock) {
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("at 18"));
 }
 
+TEST_F(TickerTest, AnAtBetweenTwoNanosecondsComesAtTheLater) {
+  Ref<Ticker> fine =
+      system().Spawn<Ticker>(out_.channel(), system().WallNow() + absl::Seconds(10) + absl::Nanoseconds(1) / 4);
+  fine[&Ticker::become].Tell("at");
+  system().Advance(absl::Seconds(10));
+  out_.ExpectNothing();
+  system().Advance(absl::Nanoseconds(1));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("at 10"));
+}
+
 TEST_F(TickerTest, AtIsLateByWhatTheWallClockIsSetForward) {
   Switch("at");
   system().StepWallClock(absl::Seconds(9));
