@@ -34,9 +34,8 @@ class BoundToElement {
   Element element_;
 };
 
-template <class F, class Element, class Request, class... Rest>
-inline constexpr bool kMovesMessage<BoundToElement<F, Element>, Request, Rest...> =
-    kMovesMessage<F, Request, Rest..., Element>;
+template <class F, class Element>
+struct FirstParameter<BoundToElement<F, Element>> : FirstParameter<F> {};
 
 // It takes the message, perhaps a Replier, and then an Element.
 template <class M, class F, class Element>

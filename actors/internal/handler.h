@@ -77,21 +77,10 @@ struct FirstParameter<F> {
   using type = typename FirstParameter<decltype(&F::operator())>::type;
 };
 
-// As FirstParameter; of a template's, when its own parameters are Args.
-template <class F, class... Args>
-struct FirstParameterFor : FirstParameter<F> {};
-template <class F, class... Args>
-  requires requires { &F::template operator()<Args...>; }
-struct FirstParameterFor<F, Args...> : FirstParameter<decltype(&F::template operator()<Args...>)> {};
-
-template <class Request, class First>
-inline constexpr bool kTakesOver = std::is_same_v<First, Request> || std::is_same_v<First, Request&&>;
-
-// Calling it with Request&&, and Rest, leaves that moved from, or may do so.
-template <class F, class Request, class... Rest>
-inline constexpr bool kMovesMessage = (kTakesOver<Request, typename FirstParameterFor<F, Request>::type> ||
-                                       kTakesOver<Request, typename FirstParameterFor<F, Request, Rest...>::type>) &&
-                                      !std::is_trivially_copyable_v<Request>;
+// Calling it leaves the message moved from.
+template <class F, class Request>
+inline constexpr bool kMovesMessage =
+    std::is_same_v<typename FirstParameter<F>::type, Request> && !std::is_trivially_copyable_v<Request>;
 
 // Calls `handler` on `self` with `args`.
 template <class F, class... Args>
@@ -228,7 +217,6 @@ class TypedHandler {
     } else if constexpr (Traits::kIsCall) {
       static_assert(CanCallHandler<F, Request&&, Replier<Reply>>(),
                     "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
-      if constexpr (kMovesMessage<F, Request, Replier<Reply>>) activation.SetMoved();
       using R = decltype(CallHandler(handler_, self, std::move(request), Replier<Reply>(activation)));
       static_assert(kTellResult<typename TaskResult<R>::type>,
                     "a handler with a Replier returns void or Status, or a Task of one of these");

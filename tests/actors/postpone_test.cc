@@ -146,12 +146,6 @@ class Careless final : public Actor {
  public:
   Mailbox<"text", std::string> text{this};
   MailboxArray<"texts", std::string> texts{this, 1};
-  MailboxArray<"copies", std::string> copies{this, 1};
-  MailboxArray<"reads", std::string> reads{this, 1};
-  Mailbox<"copied", std::string> copied{this};
-  Mailbox<"forwarded", std::string> forwarded{this};
-  Mailbox<"read", std::string> read{this};
-  Mailbox<"asked", Call<std::string, int>> asked{this};
   Mailbox<"number", int> number{this};
   Mailbox<"passed", int> passed{this};
   Mailbox<"answered", Call<int, int>> answered{this};
@@ -183,12 +177,6 @@ class Careless final : public Actor {
   Behavior careless_{"careless",
                      On(text, &Careless::Text),
                      On(texts, [this](std::string, size_t) { context().Postpone(); }),  // NOLINT
-                     On(copies, [this](auto, size_t) { context().Postpone(); }),
-                     On(reads, [this](const auto&, auto) { context().Postpone(); }),
-                     On(copied, [this](auto) { context().Postpone(); }),
-                     On(forwarded, [this](auto&& given) { Text(std::forward<decltype(given)>(given)); }),
-                     On(read, [this](const auto&) { context().Postpone(); }),
-                     On(asked, [this](auto, auto) { context().Postpone(); }),
                      On(number, [this](int) { context().Postpone(); }),
                      On(passed, &Careless::PassedOn),
                      On(answered, &Careless::Answered),
@@ -201,14 +189,6 @@ TEST_F(PostponeTest, AMessageByValueThatIsNothingButBytesMayBePostponed) {
   careless[&Careless::number].Tell(1);
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 1);
-}
-
-TEST_F(PostponeTest, WhatAGenericLambdaOnlyReadsMayBePostponed) {
-  Ref<Careless> careless = system().Spawn<Careless>();
-  careless[&Careless::read].Tell("kept");
-  careless.At(&Careless::reads, "0").Tell("kept");
-  system().RunUntilIdle();
-  EXPECT_EQ(Ledger().waiting, 2);
 }
 
 TEST_F(PostponeTest, ACallWhoseReplierWasOnlyForgottenMayBePostponed) {
@@ -226,13 +206,6 @@ TEST(PostponeDeathTest, WhatCannotBeGivenBackSaysSo) {
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::text].Tell("gone"); }), "by value: it was moved");
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to.At(&Careless::texts, "0").Tell("gone"); }),
                "by value: it was moved");
-  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::copied].Tell("gone"); }), "it was moved");
-  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to.At(&Careless::copies, "0").Tell("gone"); }), "it was moved");
-  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::forwarded].Tell("gone"); }), "it was moved");
-  EXPECT_DEATH(tell([](TestSystem& system, Ref<Careless> to) {
-                 (void)system.Ask(to[&Careless::asked], "gone", absl::Seconds(1));
-               }),
-               "it was moved");
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::passed].Tell(1); }), "has been passed on");
   EXPECT_DEATH(tell([](TestSystem& system, Ref<Careless> to) {
                  (void)system.Ask(to[&Careless::answered], 1, absl::Seconds(1));
