@@ -66,6 +66,10 @@ class MailboxClause {
     draft_.MakeExtra().AddGuard(internal::Guard(guard));
     return std::move(*this);
   }
+  template <class A>
+  MailboxClause&& When(bool (A::*guard)() const noexcept) && {
+    return std::move(*this).When(static_cast<bool (A::*)() const>(guard));
+  }
   template <class F>
   MailboxClause&& When(F guard) && {
     static_assert(std::is_empty_v<F>,
@@ -200,8 +204,9 @@ class Behavior {
   // return, the old one's leave hook runs and then the new one's enter hook;
   // Start's behaviour is entered too. Becoming the current behaviour runs none,
   // and so does the actor's end (see Actor::OnExit). A hook may send, start
-  // timers, and Become: in a leave hook it says what is entered instead, in an
-  // enter hook it is the next change, and limits::kBehaviorChangesInARowMax
+  // timers, and Become: in a leave hook it says what is entered instead (the one
+  // that is left too, which is then entered anew), in an enter hook it is the
+  // next change, and limits::kBehaviorChangesInARowMax
   // of them end the actor. One that fails or throws ends the actor at once.
   template <class F>
   Behavior WhenEntered(F hook) && {

@@ -226,6 +226,9 @@ void CancelPending(PendingId pending) {
 bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
   const KernelCode kernel;
   if (kernel.is_fenced()) return false;  // it waits for ever: its actor has ended
+  UNDERSTUDY_CHECK(!std::exchange(wait.has_begun, true), "a group is awaited a second time; await it once, and keep ",
+                   "the answers");
+  if (wait.is_over()) return true;
   for (const PendingId& pending : pendings) {
     ActorCore& core = OwnerOf(pending);
     if (core.IsAnswered(pending.id)) wait.Count(core.HasGoodAnswer(pending.id));
@@ -255,15 +258,15 @@ Pid CalleeOf(PendingId pending) {
 Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();
   const absl::optional<NameRecord> record = system->registry().Find(name);
-  return record ? record->pid : Pid::Unnamed();
+  return record ? record->pid : Pid::Unnamed(system->node());
 }
 
 ReplierBase::ReplierBase(Activation& activation)
-    : system_(&activation.core().system()),
+    : is_open_(true),
       callee_(activation.core().self()),
       asker_(activation.asker()),
       ask_(activation.ask()),
-      is_watched_(system_->call_watch() != nullptr) {
+      is_watched_(activation.core().system().call_watch() != nullptr) {
   const KernelCode kernel;
   // Once fenced, the fence has answered: what this one answers comes too late.
   if (kernel.is_fenced()) return;
@@ -287,14 +290,17 @@ void ReplierBase::Moved() {
 }
 
 void ReplierBase::TellOfMove() const {
+  SystemCore* const system = SystemCore::OfLife(callee_.life());
+  if (system == nullptr) return;
   const Pid* to = CallWatch::Handing::Current();
-  system_->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
+  system->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
 }
 
 void ReplierBase::Post(absl::Status status, Payload payload) {
-  UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
-  SystemCore* system = std::exchange(system_, nullptr);
+  UNDERSTUDY_CHECK(std::exchange(is_open_, false), "a Replier answers once; this one has answered or was moved from");
   const KernelCode kernel;
+  SystemCore* const system = SystemCore::OfLife(callee_.life());
+  if (system == nullptr) return;                    // it has ended, and who asked with it
   if (right_ == nullptr || !right_->Use()) return;  // the fence of who has it has answered
   if (kernel.is_fenced()) {
     // It came to have it afterwards, or only now: what it sends is refused.
@@ -310,20 +316,19 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
 }
 
 CallInHand ReplierBase::Release() {
-  UNDERSTUDY_CHECK(system_ != nullptr, "a Replier answers once; this one has answered or was moved from");
-  system_ = nullptr;
+  UNDERSTUDY_CHECK(std::exchange(is_open_, false), "a Replier answers once; this one has answered or was moved from");
   if (right_ != nullptr) (void)right_->Use();  // the call answers for itself again
   return {.asker = asker_, .ask = ask_};
 }
 
 void ReplierBase::Abandon() {
-  if (system_ == nullptr) return;
+  if (!is_open_) return;
   const KernelCode kernel;
   ActorCore* holder = ThisTurn().actor();
   if (holder != nullptr && holder->ending() != nullptr) {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
-    system_ = nullptr;  // the handler's end answers: it may have failed
+    is_open_ = false;  // the handler's end answers: it may have failed
     (void)right_->Use();
   } else if (const Burial* burial = Burial::Running(); holder == nullptr && burial != nullptr) {
     Post(CalleeExitedError(burial->whose().ToString(), burial->reason()), {});

@@ -134,7 +134,7 @@ class [[nodiscard]] Sending {
   absl::Status Outcome() {
     if (!is_waiting_) return outcome_;
     internal::Answer answer = internal::TakeAnswer(waits_);
-    if (!answer.status.ok()) message_.emplace(std::move(answer.payload.template As<M>()));
+    if (!answer.status.ok() && answer.payload.is_typed()) message_.emplace(std::move(answer.payload.template As<M>()));
     return std::move(answer.status);
   }
 

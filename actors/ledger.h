@@ -26,6 +26,8 @@ inline constexpr int kFateCount = 8;
 // "handled", "dead letter", …
 absl::string_view FateName(Fate fate);
 
+// Of what one actor has handled in one mailbox while it lives, the number
+// modulo 2^32; all else is exact.
 struct MessageLedger {
   int64_t accepted = 0;
   std::array<int64_t, kFateCount> fates{};

@@ -24,7 +24,7 @@ class ActorSystem;
 
 namespace internal {
 class SystemCore;
-// The owner of the name now, or Pid::Unnamed(). `system` may be null.
+// The owner of the name now, or Pid::Unnamed. `system` may be null.
 Pid Resolve(absl::string_view name, SystemCore* system);
 SystemCore* CoreOf(ActorSystem& system);
 }  // namespace internal

@@ -37,9 +37,9 @@ class Pid {
   constexpr Pid() = default;
   // `serial` is below 2^48 and not 0; `node` is an index of NodeTable.
   constexpr Pid(uint16_t node, uint32_t cell, uint64_t serial) : word_(serial << 16 | node), cell_(cell) {}
-  // What resolving a free name gives: no actor's pid, and a send to it answers
-  // NoName.
-  static constexpr Pid Unnamed() { return Pid(0, 1, 0); }
+  // What resolving a free name in that node's table gives: no actor's pid, and a
+  // send to it answers NoName.
+  static constexpr Pid Unnamed(uint16_t node = 0) { return Pid(node, 1, 0); }
 
   // The pid whose life() and cell() are these.
   static constexpr Pid OfLife(uint64_t life, uint32_t cell) {

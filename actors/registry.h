@@ -69,8 +69,9 @@ class Registry {
  public:
   virtual ~Registry() = default;
 
-  // `change` is null when the name has become free. Called without the
-  // registry's lock held, in the order of the changes.
+  // `change` is null when the name has become free. Called in the order of the
+  // changes, under a lock that every change takes, perhaps by an actor's end: it
+  // is short, and neither changes the registry nor watches or unwatches it.
   using Listener = absl::AnyInvocable<void(absl::string_view name, const NameRecord* change)>;
 
   // Enters the record. AlreadyExists (with the owner's pid) when another actor
@@ -86,8 +87,8 @@ class Registry {
   // Calls `listener` for the present owner of `name`, if any, and for every
   // change after that, until Unwatch. An empty name watches all names.
   virtual uint64_t Watch(absl::string_view name, Listener listener) = 0;
-  // When it returns, the listener is not running and is not called again
-  // (except when called by the listener itself).
+  // When it returns, the listener is not running and is not called again. Not by
+  // a listener.
   virtual void Unwatch(uint64_t watch) = 0;
 };
 

@@ -41,35 +41,35 @@ struct CallInHand {
 class ReplierBase {
  public:
   ReplierBase(ReplierBase&& other) noexcept
-      : system_(std::exchange(other.system_, nullptr)),
+      : is_open_(std::exchange(other.is_open_, false)),
         callee_(other.callee_),
         asker_(other.asker_),
         ask_(other.ask_),
         is_watched_(other.is_watched_),
         right_(std::move(other.right_)),
         holder_(other.holder_) {
-    if (system_ != nullptr) Moved();
+    if (is_open_) Moved();
   }
   ReplierBase& operator=(ReplierBase&& other) noexcept {
     if (this != &other) {
       Abandon();
-      system_ = std::exchange(other.system_, nullptr);
+      is_open_ = std::exchange(other.is_open_, false);
       callee_ = other.callee_;
       asker_ = other.asker_;
       ask_ = other.ask_;
       is_watched_ = other.is_watched_;
       right_ = std::move(other.right_);
       holder_ = other.holder_;
-      if (system_ != nullptr) Moved();
+      if (is_open_) Moved();
     }
     return *this;
   }
   ~ReplierBase() { Abandon(); }
 
   // It can still answer.
-  bool is_open() const { return system_ != nullptr; }
+  bool is_open() const { return is_open_; }
   // Who waits for it; of another node's actors the session vouches for the node.
-  // Null for a plain thread.
+  // For a plain thread, an actor that asks for it.
   Pid asker() const { return asker_; }
 
   // For Context::PassOn: gives the right up, unanswered. CHECKs that it is open.
@@ -86,7 +86,7 @@ class ReplierBase {
   // To the search for call cycles.
   void TellOfMove() const;
 
-  SystemCore* system_ = nullptr;
+  bool is_open_ = false;
   Pid callee_;
   Pid asker_;
   uint64_t ask_ = 0;

@@ -55,7 +55,8 @@ void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
   if (notes == nullptr) return;
   if (notes->name_watch != 0) system().registry().Unwatch(std::exchange(notes->name_watch, 0));
   // Not taken after all: then this node does not know the name either.
-  if (!has_good_answer && !notes->publishes.empty()) Unregister(notes->publishes);
+  const std::string publishes = std::exchange(notes->publishes, {});
+  if (!has_good_answer && !publishes.empty()) Unregister(publishes);
   for (const int mailbox : std::exchange(notes->leases, {})) EndLease(mailbox);
 }
 

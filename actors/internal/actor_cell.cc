@@ -181,6 +181,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     if (declaration.has_bytes()) its_bytes = made != nullptr ? made->call().bytes : BytesOf(message);
     if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
       uncount.Done();
+      if (!IsAlive(life)) return EndedError();
       if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
         return TooLargeError(declaration, its_bytes);
       }
@@ -244,14 +245,16 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
   }
   if (!declaration.has_bytes()) return absl::OkStatus();
   ByteGate& gate = ByteGateOf(gates, place);
-  const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
   const uint64_t capacity = declaration.options.capacity_bytes;
+  // What never fits is not counted, not even for a moment: it would take the room of others.
+  const uint64_t counted = bytes <= capacity ? bytes : 0;
+  const uint64_t after = gate.accepted.fetch_add(counted, std::memory_order_relaxed) + counted;
+  const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
   const uint64_t held = after - limit + declaration.room_bytes();
   wakes = wakes || (drops && held > capacity);
-  if (bytes <= capacity && static_cast<int64_t>(after - limit) <= 0) return absl::OkStatus();
-  Uncount(gates, place, bytes);
-  return FullOfBytes(declaration, held - bytes, bytes);
+  if (counted == bytes && static_cast<int64_t>(after - limit) <= 0) return absl::OkStatus();
+  Uncount(gates, place, counted);
+  return FullOfBytes(declaration, held - counted, bytes);
 }
 
 // The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
@@ -285,7 +288,9 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
   if (is_told.exchange(true, std::memory_order_relaxed)) return;
   Envelope* told = Envelope::Make(EnvelopeKind::kOverflow);
   told->mailbox = static_cast<uint8_t>(place);
-  if (Post(system, life, told) == Pushed::kClosed) Envelope::Delete(told);
+  if (Post(system, life, told) != Pushed::kClosed) return;
+  Envelope::Delete(told);
+  is_told.store(false, std::memory_order_relaxed);  // it may be the cell's next life that is to be told
 }
 
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
@@ -388,19 +393,12 @@ absl::Status ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& decla
   }
   if (!declaration.has_bytes()) return absl::OkStatus();
   ByteGate& gate = ByteGateOf(gates, place);
-  const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const uint64_t counted = bytes <= declaration.options.capacity_bytes ? bytes : 0;  // as in AcceptBytes
+  const uint64_t after = gate.accepted.fetch_add(counted, std::memory_order_relaxed) + counted;
   const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
-  const bool fits = drops || static_cast<int64_t>(after - limit) <= 0;
-  if (bytes <= declaration.options.capacity_bytes && fits) return absl::OkStatus();
-  Uncount(gates, place, bytes);
-  return FullOfBytes(declaration, after - bytes - limit + declaration.room_bytes(), bytes);
-}
-
-void ActorCell::BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
-
-Envelope* ActorCell::Close() {
-  Envelope* const newest = inbound_.Close();
-  return Inbound<Envelope>::Reverse(newest);
+  if (counted == bytes && (drops || static_cast<int64_t>(after - limit) <= 0)) return absl::OkStatus();
+  Uncount(gates, place, counted);
+  return FullOfBytes(declaration, after - counted - limit + declaration.room_bytes(), bytes);
 }
 
 void ActorCell::ResetCounts() {

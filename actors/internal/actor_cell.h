@@ -251,10 +251,10 @@ class alignas(64) ActorCell {
     return inbound_.TryIdle();
   }
   // From now on senders get Stopping.
-  void BeginStop();
+  void BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
   // Ends the life. Senders get NoProcess from now on. Gives what arrived and
   // was not taken, oldest first.
-  Envelope* Close();
+  Envelope* Close() { return Inbound<Envelope>::Reverse(inbound_.Close()); }
   // After Close: the counts of this life are over.
   void ResetCounts();
   // The acceptance of a message for an earlier life of the cell is taken back.

@@ -221,6 +221,7 @@ class ActorCore final : public CellOwner {
   void Enqueue(const CurrentTurn& turn, Envelope* envelope);
   Envelope* Parsed(Envelope* envelope);
   void ReleaseCredit(const Envelope& envelope);
+  void LeaveEarly(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
   void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);

@@ -159,6 +159,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
     if (envelope->kind == EnvelopeKind::kMessage) {
       if (envelope->has(Envelope::kIsEarly)) {
         cell().ReleaseEarly();
+        LeaveEarly(*envelope);
         if (kept != nullptr && KeepEarly(envelope)) {
           kept->push_back(envelope);
           return;

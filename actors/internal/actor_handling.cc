@@ -73,7 +73,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
       return;
     }
   }
-  if (behavior_ != nullptr && behavior_->has_idle()) rare().last_message = system().clock().Now();
+  if (table.has_idle()) rare().last_message = system().clock().Now();
   MessageHandler& handler = table.handler(clause);
   const MessageHandler::Form form = handler.form();
   if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
@@ -217,6 +217,9 @@ void ActorCore::AfterStep(Activation& activation) {
 void ActorCore::SettlePostponed(Activation& activation) {
   UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
                    "Postpone of a call that has been answered, or whose Replier is elsewhere");
+  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
+    watch->WaitsAgain(activation.asker(), activation.ask());
+  }
   const Activation::Held* const held = activation.held();
   PutBack(std::exchange(activation.envelope, nullptr), held == nullptr || held->postponed_in == rare_->epoch);
 }

@@ -151,6 +151,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
+    LeaveEarly(*envelope);
     Dispose(envelope, Fate::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
@@ -161,6 +162,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }
+    LeaveEarly(*envelope);
     Dispose(envelope, Fate::kDeadLetter, full);
     return;
   }

@@ -24,6 +24,7 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
     return nullptr;
   }
   parsed->SetMade();
+  if (envelope->has(Envelope::kWasInHand)) parsed->set(Envelope::kWasInHand);
   parsed->life = envelope->life;
   parsed->set_sender(envelope->sender());
   parsed->mailbox = envelope->mailbox;
@@ -78,7 +79,9 @@ void ActorCore::DropOverflow(size_t place) {
 void ActorCore::ReleaseCredit(const Envelope& envelope) {
   if (envelope.has(Envelope::kWasInHand)) return;
   if (Router* router = system().router(); router != nullptr) {
-    router->Released(envelope.sender(), self(), layout()[envelope.mailbox].hash, 1);
+    const uint32_t mailbox =
+        envelope.has(Envelope::kIsEarly) ? static_cast<uint32_t>(envelope.stamp) : layout()[envelope.mailbox].hash;
+    router->Released(envelope.sender(), self(), mailbox, 1);
   }
 }
 
@@ -170,6 +173,12 @@ void ActorCore::ExpireWaitingCalls(size_t place) {
     TakeOut(envelope, before);
     Dispose(envelope, Fate::kExpired, why);
   }
+}
+
+// An early message leaves without having come to a mailbox.
+void ActorCore::LeaveEarly(const Envelope& envelope) {
+  const Pid sender = envelope.sender();
+  if (!sender.is_null() && sender.node() != self().node()) ReleaseCredit(envelope);
 }
 
 void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) {

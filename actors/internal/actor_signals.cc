@@ -216,7 +216,7 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
 
 void ActorCore::Link(Pid peer) {
   if (peer == self()) return;
-  if (links().link_count() >= limits::kLinksPerActorMax) {
+  if (links().link_count() >= limits::kLinksPerActorMax && !links().IsLinked(peer)) {
     system().Post(
         Signal{.kind = SignalKind::kExit,
                .from = peer,

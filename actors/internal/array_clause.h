@@ -16,22 +16,23 @@
 
 namespace understudy::internal {
 
-// A handler and which mailbox the message came from, as one callable.
+// A handler and which mailbox the message came from, as one callable. The
+// element outlives what a handler that awaits makes of it.
 template <class F, class Element>
 class BoundToElement {
  public:
-  BoundToElement(F& handler, Actor& self, Element element) : handler_(handler), self_(self), element_(element) {}
+  BoundToElement(F& handler, Actor& self, const Element& element) : handler_(handler), self_(self), element_(element) {}
 
   template <class... Args>
-    requires(CanCallHandler<F, Args..., Element>())
+    requires(CanCallHandler<F, Args..., const Element&>())
   decltype(auto) operator()(Args&&... args) const {
-    return CallHandler(handler_, self_, std::forward<Args>(args)..., Element(element_));
+    return CallHandler(handler_, self_, std::forward<Args>(args)..., element_);
   }
 
  private:
   F& handler_;
   Actor& self_;
-  Element element_;
+  const Element& element_;
 };
 
 template <class F, class Element>
@@ -42,10 +43,10 @@ template <class M, class F, class Element>
 constexpr bool TakesElement() {
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
-  if constexpr (CanCallHandler<F, Request&&, Element>()) {
+  if constexpr (CanCallHandler<F, Request&&, const Element&>()) {
     return true;
   } else if constexpr (Traits::kIsCall) {
-    return CanCallHandler<F, Request&&, Replier<typename Traits::Reply>, Element>();
+    return CanCallHandler<F, Request&&, Replier<typename Traits::Reply>, const Element&>();
   } else {
     return false;
   }
@@ -56,10 +57,10 @@ template <class M, class F, class Element>
 constexpr bool AwaitsWithElement() {
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
-  if constexpr (CanCallHandler<F, Request&&, Element>()) {
-    return IsTask<HandlerResult<F, Request&&, Element>>::value;
+  if constexpr (CanCallHandler<F, Request&&, const Element&>()) {
+    return IsTask<HandlerResult<F, Request&&, const Element&>>::value;
   } else {
-    return IsTask<HandlerResult<F, Request&&, Replier<typename Traits::Reply>, Element>>::value;
+    return IsTask<HandlerResult<F, Request&&, Replier<typename Traits::Reply>, const Element&>>::value;
   }
 }
 
@@ -72,27 +73,30 @@ class ElementHandler {
 
   ElementHandler(F handler, size_t place, std::string label)
       : handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
+  ElementHandler(ElementHandler&& other) noexcept
+      : ElementHandler(std::move(other.handler_), other.place_, std::move(other.label_)) {}
 
   void Run(Actor& self, Activation& activation) {
     if constexpr (TakesElement<M, F, size_t>()) {
       RunBound<size_t>(self, activation, place_);
     } else {
-      RunBound<absl::string_view>(self, activation, label_);
+      RunBound<absl::string_view>(self, activation, label_view_);
     }
   }
 
  private:
-  // What it makes ends here; a coroutine holds the element, and a lambda's
-  // captures are in this handler.
+  // What it makes ends here; the element and a lambda's captures are in this
+  // handler.
   template <class Element>
-  void RunBound(Actor& self, Activation& activation, Element element) {
+  void RunBound(Actor& self, Activation& activation, const Element& element) {
     TypedHandler<M, BoundToElement<F, Element>> bound({handler_, self, element});
     bound.Run(self, activation);
   }
 
   F handler_;
-  size_t place_;
+  const size_t place_;
   std::string label_;
+  const absl::string_view label_view_ = label_;
 };
 
 template <class M, class F>
@@ -125,12 +129,20 @@ class ArrayClause {
   ArrayClause&& When(F guard) && {
     return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
   }
+  template <class A>
+  ArrayClause&& When(bool (A::*guard)() const noexcept) && {
+    return std::move(*this).When(static_cast<bool (A::*)() const>(guard));
+  }
   // A guard of each: a const member function that takes the mailbox's place.
   template <class A>
   ArrayClause&& When(bool (A::*guard)(size_t place) const) && {
     size_t place = 0;
     return std::move(*this).Each(
         [&](MailboxClause<Request>&& clause) { std::move(clause).WhenElement(guard, place++); });
+  }
+  template <class A>
+  ArrayClause&& When(bool (A::*guard)(size_t place) const noexcept) && {
+    return std::move(*this).When(static_cast<bool (A::*)(size_t) const>(guard));
   }
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Request&>

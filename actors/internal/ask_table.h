@@ -48,6 +48,8 @@ struct GroupWait {
   size_t bad_left = 0;
   Waiter waiter;
 
+  bool has_begun = false;
+
   void Count(bool is_good) {
     --answers_left;
     --(is_good ? good_left : bad_left);

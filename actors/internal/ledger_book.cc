@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,14 @@ MessageLedger Read(const LedgerBook::Counts& counts) {
 }
 
 }  // namespace
+
+void LedgerBook::AddCounted(const ActorCell::Counts& counted, MessageLedger& messages) {
+  const auto low = [](int64_t n) { return static_cast<uint32_t>(n); };
+  messages.fates[static_cast<size_t>(Fate::kHandled)] = counted.handled;
+  messages.waiting += static_cast<int32_t>(low(counted.accepted) - low(counted.left));
+  const int64_t known = std::accumulate(messages.fates.begin(), messages.fates.end(), messages.waiting);
+  messages.accepted = known + static_cast<int32_t>(low(counted.accepted) - low(known));
+}
 
 LedgerBook::~LedgerBook() {
   for (const std::atomic<Chunk*>& known : chunks_) {
@@ -42,14 +51,13 @@ void LedgerBook::EndLife(const ActorCell& cell, Page* page) {
   cell.ForEachMailbox([&](const MailboxLayout& layout, size_t place, const ActorCell::Counts& counted) {
     if (counted.left == 0) return;
     Counts& ended = OfEnded(layout, place);
+    MessageLedger messages;
+    if (page != nullptr) messages = Read((*page)[place]);
     // All that it accepted has left; what its gates count besides is a sender's that is about to take it back.
-    ended.accepted.fetch_add(counted.left, std::memory_order_relaxed);
-    ended.of(Fate::kHandled).fetch_add(counted.handled, std::memory_order_relaxed);
-    if (page == nullptr) return;
-    const Counts& rare = (*page)[place];
-    for (size_t i = 0; i < rare.fates.size(); ++i) {
-      const int64_t n = rare.fates[i].load(std::memory_order_relaxed);
-      if (n != 0) ended.fates[i].fetch_add(n, std::memory_order_relaxed);
+    AddCounted({.accepted = counted.left, .left = counted.left, .handled = counted.handled}, messages);
+    ended.accepted.fetch_add(messages.accepted, std::memory_order_relaxed);
+    for (size_t i = 0; i < messages.fates.size(); ++i) {
+      if (messages.fates[i] != 0) ended.fates[i].fetch_add(messages.fates[i], std::memory_order_relaxed);
     }
   });
   if (page == nullptr) return;
@@ -105,9 +113,7 @@ void LedgerBook::ForEach(const CellArena& cells, Look look) const {
     cell->ForEachMailbox([&](const MailboxLayout& layout, size_t place, const ActorCell::Counts& counted) {
       MessageLedger messages;
       if (has_page && place < found->second.size()) messages = found->second[place];
-      messages.accepted = counted.accepted;
-      messages.fates[static_cast<size_t>(Fate::kHandled)] = counted.handled;
-      messages.waiting += counted.accepted - counted.left;
+      AddCounted(counted, messages);
       if (messages.accepted != 0) look(actor, &layout[place], messages);
     });
     if (const int64_t early = cell->early(); early != 0) look(actor, nullptr, {.accepted = early, .waiting = early});

@@ -70,6 +70,11 @@ class LedgerBook {
   // ended while it came.
   void CountUnsorted() { unsorted_.fetch_add(1, std::memory_order_relaxed); }
 
+  // Adds to the rare fates what a cell counts, in 32 bits: `accepted` is the
+  // number next to the sum of the others that has those bits, so that they
+  // balance where they did before a count began again at 0.
+  static void AddCounted(const ActorCell::Counts& counted, MessageLedger& messages);
+
   // Calls `look` for each mailbox of a living actor, one after another, then for
   // those of ended actors: only for those that have accepted something.
   using Look = absl::FunctionRef<void(Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages)>;

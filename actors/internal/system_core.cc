@@ -206,7 +206,10 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
     return cell->Accept(*this, message, handing);
   }
   const NodeEntry* entry = NodeTable::Find(message.to.node());
-  if (entry == nullptr || entry->system != this) {
+  if (entry == nullptr || entry->system == nullptr) {
+    return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", message.to.ToString(), " has ended"));
+  }
+  if (entry->system != this) {
     return MakeError(ErrorKind::kNoProcess, absl::StrCat(message.to.ToString(), " belongs to another actor system; ",
                                                          "send to it from there, or through a node"));
   }

@@ -45,18 +45,17 @@ CallCycle WaitGraph::Moved(Pid asker, uint64_t ask, Pid holder) {
   const auto found = calls_.find({asker, ask});
   if (found == calls_.end() || found->second.wait.holder == holder) return {};
   found->second.wait.holder = holder;
-  found->second.is_in_hand = false;
   return CycleThrough(found->second);
 }
 
 void WaitGraph::IsInHand(Pid asker, uint64_t ask) {
   const auto found = calls_.find({asker, ask});
-  if (found != calls_.end()) found->second.is_in_hand = true;
+  if (found != calls_.end()) found->second.in_hand_of = found->second.wait.holder;
 }
 
 CallCycle WaitGraph::WaitsAgain(Pid asker, uint64_t ask) {
   const auto found = calls_.find({asker, ask});
-  if (found == calls_.end() || !std::exchange(found->second.is_in_hand, false)) return {};
+  if (found == calls_.end() || std::exchange(found->second.in_hand_of, Pid()).is_null()) return {};
   return CycleThrough(found->second);
 }
 

@@ -27,8 +27,8 @@ class WaitGraph {
   CallCycle Awaits(Pid asker, uint64_t ask, std::string handler);
   // The right to answer is another's now; a null pid is nobody who can be held.
   CallCycle Moved(Pid asker, uint64_t ask, Pid holder);
-  // A handler of its holder has it that goes on while the holder is held: no
-  // circle is found through it, until another holds it or it waits again.
+  // A handler of its holder has it that goes on while the holder is held: as long
+  // as that has it, and until it waits again, no circle is found through it.
   void IsInHand(Pid asker, uint64_t ask);
   // For its holder to be free: it was passed on.
   CallCycle WaitsAgain(Pid asker, uint64_t ask);
@@ -41,10 +41,10 @@ class WaitGraph {
   struct Call {
     CallWait wait;
     bool is_awaited = false;
-    bool is_in_hand = false;
+    Pid in_hand_of;
 
     // Holds its asker until its holder is free.
-    bool holds() const { return is_awaited && !is_in_hand; }
+    bool holds() const { return is_awaited && wait.holder != in_hand_of; }
   };
   using Calls = std::map<std::pair<Pid, uint64_t>, Call>;
 

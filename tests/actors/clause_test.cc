@@ -103,7 +103,7 @@ class Doors final : public Actor {
   Next Start() override { return taking_; }
 
  private:
-  bool IsFirstOpen() const { return is_open_[0]; }
+  bool IsFirstOpen() const noexcept { return is_open_[0]; }
   bool IsOpen(size_t door) const { return is_open_[door]; }
   static bool IsSmall(int n) { return n < 10; }
 

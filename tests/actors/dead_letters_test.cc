@@ -174,5 +174,19 @@ TEST_F(DeadLettersTest, ASendToAnActorOfAnotherSystemSaysSo) {
   ExpectNothingLost(other);
 }
 
+TEST_F(DeadLettersTest, ASendToAnActorOfASystemThatHasEndedSaysSo) {
+  Channel<int> number;
+  {
+    TestSystem other(2, "other");
+    number = other.Spawn<Nothing>()[&Nothing::number];
+  }
+  absl::Status sent;
+  Do(system().Spawn<Script>(), [&](Script&) { sent = number.Send(1); });
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoProcess(sent));
+  EXPECT_THAT(std::string(sent.message()), HasSubstr("the actor system of "));
+  EXPECT_THAT(std::string(sent.message()), HasSubstr(" has ended"));
+}
+
 }  // namespace
 }  // namespace understudy

@@ -14,6 +14,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/random.h"
@@ -318,6 +319,24 @@ TEST(LedgerThreadsTest, EachMailboxBalancesWhenActorsDieUnderLoad) {
   ExpectLedgersBalance(system);
   EXPECT_EQ(system.Ledger().waiting, 0);
   EXPECT_GT(system.Ledger().accepted, 0);
+}
+
+TEST(LedgerBookTest, BalancesWhenTheCountsOfACellBeginAgain) {
+  constexpr int64_t kAll = int64_t{1} << 32;
+  // 10 were rejected, 3 wait, one is in hand; all others were handled.
+  for (const int64_t handled : {kAll - 20, kAll - 12, kAll - 10, kAll - 1, kAll, kAll + 5}) {
+    MessageLedger messages{.waiting = 1};
+    messages.fates[static_cast<size_t>(Fate::kRejected)] = 10;
+    internal::LedgerBook::AddCounted(
+        {.accepted = (handled + 14) % kAll, .left = (handled + 11) % kAll, .handled = handled % kAll}, messages);
+    EXPECT_TRUE(messages.balances()) << messages.ToString();
+    EXPECT_EQ(messages.waiting, 4);
+    EXPECT_EQ(messages.of(Fate::kHandled), handled % kAll);
+  }
+  MessageLedger lost;
+  internal::LedgerBook::AddCounted({.accepted = 5, .left = 5, .handled = 4}, lost);
+  EXPECT_FALSE(lost.balances()) << "one has no fate";
+  EXPECT_EQ(lost.accepted, 5);
 }
 
 }  // namespace

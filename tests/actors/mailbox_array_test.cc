@@ -53,12 +53,13 @@ class Desk final : public Actor {
     auto found = co_await asked;
     out_.Tell(absl::StrCat("awaited ", place, " ", text, " ", found.ok()));
   }
-  bool IsOpen(size_t place) const { return place == open_place_; }
-  bool IsLeftOpen() const { return open_place_ == 0; }
+  bool IsOpen(size_t place) const noexcept { return place == open_place_; }
+  bool IsLeftOpen() const noexcept { return open_place_ == 0; }
   void Mode(const std::string& what) {
     leases_.clear();
     if (what == "labels") Become(by_label_);
     if (what == "await") Become(awaiting_);
+    if (what == "reference") Become(by_reference_);
     if (what == "one") Become(by_element_);
     if (what == "guards") Become(guarded_);
     if (what == "away") Become(away_);
@@ -73,6 +74,14 @@ class Desk final : public Actor {
   Behavior by_place_{"by place", On(windows, &Desk::ByPlace), On(clerks, &Desk::Answer), On(mode, &Desk::Mode)};
   Behavior by_label_{"by label", On(windows, &Desk::ByLabel), On(clerks, &Desk::AnswerLater), On(mode, &Desk::Mode)};
   Behavior awaiting_{"awaiting", On(windows, &Desk::Await), On(mode, &Desk::Mode)};
+  Behavior by_reference_{"by reference",
+                         On(windows,
+                            [this](const std::string& text, const auto& place) -> Task<> {
+                              auto asked = context().Lookup<Ref<Desk>>("nobody", absl::Seconds(1));
+                              (void)co_await asked;
+                              out_.Tell(absl::StrCat("kept ", place, " ", text));
+                            }),
+                         On(mode, &Desk::Mode)};
   Behavior by_element_{"by element", On(windows.at("right"), &Desk::Plain),
                        On(windows[0], [this](const std::string& text) { out_.Tell("first: " + text); }),
                        On(clerks[2], [](const std::string& text) { return "only " + text; }), On(mode, &Desk::Mode)};
@@ -105,6 +114,13 @@ TEST_F(DeskTest, OneClauseHandlesEachMailboxAndMayTakeItsPlaceOrItsLabel) {
   Both();
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("left a", "right b"));
   EXPECT_EQ(*Ask(desk_.At(&Desk::clerks, "1"), std::string("c")), "1 c");
+}
+
+TEST_F(DeskTest, ACoroutineMayTakeItsPlaceByReference) {
+  Mode("reference");
+  Both();
+  system().Advance(absl::Seconds(3));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("kept 0 a", "kept 1 b"));
 }
 
 TEST_F(DeskTest, ACoroutineKeepsItsPlace) {

@@ -141,6 +141,15 @@ TEST_F(NameTest, ANamedRefIsResolvedAtEachUse) {
   EXPECT_EQ(*Ask(book->load(), 1), 2);
 }
 
+TEST_F(NameTest, ATellOfAPlainThreadThroughAFreeNameIsADeadLetterToo) {
+  Named<Ref<Book>> book(system(), "book");
+  book.Resolve()[&Book::extra].Tell(1);
+  ASSERT_EQ(dead_letters().size(), 1U);
+  EXPECT_TRUE(IsNoName(dead_letters()[0].why)) << dead_letters()[0].why;
+  EXPECT_TRUE(IsNoName(book.Resolve()[&Book::extra].Send(1)));
+  EXPECT_EQ(Ledger().refused, 2);
+}
+
 TEST_F(NameTest, ATellThroughAFreeNameIsADeadLetter) {
   class Writer final : public Actor {
    public:
@@ -242,6 +251,20 @@ TEST_F(PublishTest, ANameThatTheClusterRefusesIsNotKnownHereEither) {
   system().RunUntilIdle();
   EXPECT_EQ(status_, absl::AlreadyExistsError("taken"));
   EXPECT_EQ(system().WhereIs("cluster/book"), absl::nullopt);
+}
+
+TEST_F(PublishTest, OneThatWasGivenUpTakesNothingAwayLater) {
+  RunTask(script_, [](Script& self) -> Task<> {
+    auto given_up = self.context().Publish("cluster/book");
+    given_up.Cancel();
+    auto pause = self.context().Lookup<Ref<Book>>("nobody", absl::Seconds(1));
+    (void)co_await pause;
+    EXPECT_TRUE(self.context().Register("cluster/book").ok());
+    auto longer = self.context().Lookup<Ref<Book>>("nobody", absl::Hours(30));
+    (void)co_await longer;
+  });
+  system().Advance(absl::Hours(25));
+  EXPECT_EQ(system().WhereIs("cluster/book"), script_.pid());
 }
 
 TEST_F(PublishTest, AnActorIsStartedWhenItsNameIsPublished) {

@@ -288,6 +288,26 @@ TEST_F(PendingGroupDeathTest, APendingIsInOneGroupOnce) {
                "twice in one group");
 }
 
+TEST_F(PendingGroupDeathTest, AGroupIsAwaitedOnce) {
+  EXPECT_DEATH(Run([&](Script&) -> Task<> {
+                 auto asked = a_.channel().Ask(1, absl::ZeroDuration());
+                 auto all = All(asked);
+                 (void)co_await all;
+                 (void)co_await all;
+               });
+               system().Advance(absl::Seconds(1)), "a group is awaited a second time");
+}
+
+TEST_F(PendingGroupTest, AQuorumOfNoneIsThereAtOnce) {
+  Run([&](Script&) -> Task<> {
+    auto none = AskAll(Oracles(), 1, absl::Seconds(5));
+    auto quorum = Quorum(0, none);
+    auto answers = co_await quorum;
+    Note(answers.status());
+  });
+  EXPECT_EQ(notes_.size(), 1U);
+}
+
 // Answers after some time, well or not, or never, or ends.
 class Fickle final : public Actor {
  public:

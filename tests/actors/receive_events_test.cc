@@ -40,6 +40,8 @@ class Process final : public Actor {
   void OnExit(const ExitReason& reason) override { Note(absl::StrCat("exit ", reason.ToString())); }
   using Actor::After;
   using Actor::context;
+  using Actor::Drop;
+  using Actor::Idle;
   using Actor::On;
   using Actor::Receive;
   template <class... Parts>
@@ -145,6 +147,21 @@ TEST_F(ReceiveEventsTest, AFlushTakesWhatIsThereAndGoesOnAtOnce) {
   EXPECT_EQ(system().Now(), before);
   process[&Process::a].Tell(4);
   EXPECT_THAT(Notes(), ElementsAre("later 4", "exit Normal"));
+}
+
+TEST_F(ReceiveEventsTest, IdleCountsFromWhatItRefusesOrDropsToo) {
+  Ref<Process> process = Start([](Process& self) -> Task<> {
+    auto quiet = self.Receive(self.Drop(self.a), self.Idle(absl::Seconds(5), [&] { self.Note("idle"); }));
+    co_await quiet;
+  });
+  for (int i = 0; i < 4; ++i) {
+    system().Advance(absl::Seconds(3));
+    process[&Process::a].Tell(i);
+  }
+  system().Advance(absl::Seconds(4));
+  EXPECT_THAT(Notes(), IsEmpty());
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(Notes(), ElementsAre("idle", "exit Normal"));
 }
 
 TEST_F(ReceiveEventsTest, WhatIsThereWinsOverATimeoutThatHasCome) {

@@ -153,6 +153,31 @@ TEST_F(ReplierTest, ItsFormerHoldersDeathIsNothingToIt) {
   EXPECT_TRUE(answer.has_value());
 }
 
+TEST(ReplierLifetimeTest, OutlivesItsSystemHarmlessly) {
+  class Giver final : public Actor {
+   public:
+    Mailbox<"ask", Call<int, int>> ask{this};
+    explicit Giver(std::vector<Replier<int>>* given) : given_(given) {}
+    Next Start() override { return open_; }
+
+   private:
+    void Give(const int&, Replier<int> replier) { given_->push_back(std::move(replier)); }
+    std::vector<Replier<int>>* const given_;
+    Behavior open_{"open", On(ask, &Giver::Give)};
+  };
+  std::vector<Replier<int>> given;
+  {
+    TestSystem system;
+    Ref<Giver> giver = system.Spawn<Giver>(&given);
+    for (int i = 0; i < 2; ++i) (void)system.Ask(giver[&Giver::ask], i, absl::Seconds(1));
+  }
+  ASSERT_EQ(given.size(), 2U);
+  Replier<int> moved = std::move(given[0]);
+  moved.Reply(1);
+  EXPECT_FALSE(moved.is_open());
+  given.clear();  // unanswered
+}
+
 TEST_F(ReplierTest, ForWhoNeverStartsItAnswersWhy) {
   class Failing final : public Actor {
    public:

@@ -202,6 +202,23 @@ TEST_F(RouterTest, CreditComesBackOnceWhenAMessageLeavesItsMailbox) {
   EXPECT_EQ(router_.released, 2);
 }
 
+TEST_F(RouterTest, CreditOfEarlyMailComesBackOnceWhateverBecomesOfIt) {
+  // semantics 7.5
+  Ref<Office> early = system().Spawn<Office>(out_.channel());
+  for (const char* bytes : {"La", "Lb", "Lc"}) EXPECT_TRUE(Deliver(early[&Office::letter], bytes).ok());
+  EXPECT_TRUE(Deliver(Channel<Letter>(early.pid(), 12345), "Ld").ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(router_.released, 2) << "one did not fit, and one had no mailbox";
+  early[&Office::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "b"));
+  EXPECT_EQ(router_.released, 4);
+  Ref<Office> killed = system().Spawn<Office>(out_.channel());
+  EXPECT_TRUE(Deliver(killed[&Office::letter], "La").ok());
+  system().Kill(killed.pid());
+  system().RunUntilIdle();
+  EXPECT_EQ(router_.released, 5);
+}
+
 TEST_F(RouterTest, ARemoteAskIsAnsweredByAReplySignalAndCancelledAtItsDeadline) {
   std::vector<std::string> notes;
   Ref<Script> script = system().Spawn<Script>(nullptr, nullptr, &notes);

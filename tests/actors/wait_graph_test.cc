@@ -94,6 +94,7 @@ TEST_F(WaitGraphTest, WhatIsInHandHoldsNobodyUntilItWaitsAgain) {
   graph_.IsInHand(P(2), 201);
   AskAndAwait(3, 2);
   EXPECT_THAT(Waiters(graph_.Moved(P(2), 201, P(3))), ElementsAre(2, 3)) << "another has it, who is held";
+  EXPECT_THAT(Waiters(graph_.Moved(P(2), 201, P(1))), IsEmpty()) << "it came back";
   graph_.IsInHand(P(4), 401);
   EXPECT_THAT(Waiters(graph_.WaitsAgain(P(4), 401)), IsEmpty()) << "it is over";
   Ask(4, 5);
