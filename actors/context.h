@@ -248,8 +248,8 @@ class Context : public SpawnsActors<Context> {
   // The message in hand goes back to its mailbox and is eligible again when the
   // behaviour changes, or at once when it has changed before the handler ends.
   // CHECKs when no message is in hand, when its handler took it by value, so that
-  // it was moved from (take const M&), and when a call was answered, or its
-  // Replier is kept.
+  // it was moved from (take const M&; what a generic lambda does is not seen), and
+  // when a call was answered, or its Replier is kept.
   void Postpone();
   // For a mailbox that is a classifier: the message in hand goes on, as
   // `message`, to another mailbox of this actor, where it is accepted anew, in
