@@ -33,6 +33,23 @@ Systems& GetSystems() {
   return *systems;
 }
 
+// Fences that life after `delay` if its handler has not returned by then, or what it destroys at its end.
+// `has_started`: of a start that is overdue; null where the actor was killed.
+void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
+  if (!cell->IsAlive(life)) return;
+  const MonotonicTime time = executor.clock().Now() + delay;
+  (void)executor.RunAt(time, [&executor, cell, life, has_started = std::move(has_started)]() mutable {
+    const bool is_killed = has_started == nullptr;
+    if (!cell->IsAlive(life) || (!is_killed && has_started->load(std::memory_order_relaxed))) return;
+    // The life that is meant may end meanwhile, and the next one of its cell run; or it may have started in time.
+    const auto is_meant = [&] { return cell->IsAlive(life) && (is_killed || cell->owner()->IsStarting()); };
+    (void)executor.WhileInUserCode(cell->owner(), is_meant, [&] {
+      cell->owner()->Fence(is_killed ? ExitReason::KilledHandlerRunning() : ExitReason::StartTimeoutHandlerRunning());
+    });
+    FenceAfter(executor, limits::kFenceRetry, cell, life, std::move(has_started));
+  });
+}
+
 }  // namespace
 
 absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
@@ -143,36 +160,26 @@ void SystemCore::Post(Signal signal) {
     AnswerForDead(*posted);
     LetGo(envelope);
   } else if (is_kill) {
-    FenceAfter(limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
+    FenceAfter(executor_, limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
   }
 }
 
+// A timer of an actor may run when its life has just ended and its system is destroyed, where several share an
+// executor. Its cell is there for ever, and takes no post of that life then; the system is used only where a post was
+// taken.
 uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
-  return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
-    if (cell->IsAlive(life)) Post({.kind = SignalKind::kKill, .to = Pid::OfLife(life, cell->index())});
+  return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life] {
+    const Pid actor = Pid::OfLife(life, cell->index());
+    PostOrDrop(*cell, *this, life, MakeEnvelope(EnvelopeKind::kSignal, Signal{.kind = SignalKind::kKill, .to = actor}));
+    FenceAfter(*executor, limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
   });
 }
 
 uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
-  return executor_.RunAt(clock().Now() + delay, [this, cell = &cell, life] {
-    if (!cell->IsAlive(life)) return;
+  return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life] {
     auto has_started = std::make_shared<std::atomic<bool>>(false);
     PostOrDrop(*cell, *this, life, MakeEnvelope(EnvelopeKind::kOverdue, has_started));
-    FenceAfter(limits::kFenceAfterKill, cell, life, std::move(has_started));
-  });
-}
-
-// If its handler has not returned by then, or what it destroys at its end, it is fenced.
-void SystemCore::FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
-  (void)executor_.RunAt(clock().Now() + delay, [this, cell, life, has_started = std::move(has_started)]() mutable {
-    const bool is_killed = has_started == nullptr;
-    if (!cell->IsAlive(life) || (!is_killed && has_started->load(std::memory_order_relaxed))) return;
-    // The life that is meant may end meanwhile, and the next one of its cell run; or it may have started in time.
-    const auto is_meant = [&] { return cell->IsAlive(life) && (is_killed || cell->owner()->IsStarting()); };
-    (void)executor_.WhileInUserCode(cell->owner(), is_meant, [&] {
-      cell->owner()->Fence(is_killed ? ExitReason::KilledHandlerRunning() : ExitReason::StartTimeoutHandlerRunning());
-    });
-    if (cell->IsAlive(life)) FenceAfter(limits::kFenceRetry, cell, life, std::move(has_started));
+    FenceAfter(*executor, limits::kFenceAfterKill, cell, life, std::move(has_started));
   });
 }
 

@@ -149,9 +149,6 @@ class SystemCore {
   void AnswerForDead(const Signal& signal);
 
  private:
-  // `has_started`: of a start that is overdue; null where the actor was killed.
-  void FenceAfter(absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started);
-
   const std::string name_;
   const NodeIncarnation incarnation_;
   Executor& executor_;
