@@ -67,11 +67,10 @@ class Account final : public Actor {
 using SelBankingTest = ActorTest;
 
 // SEL 9
-// Its small size, 500 accounts and 10,000 transfers (the row has 1,000 and 50,000), in one process; two are later:
-// nodes. Source and destination are any pair, circles included.
+// In one process; two are later: nodes. Source and destination are any pair, circles included.
 TEST_F(SelBankingTest, EachTransferIsAnsweredAndNoMoneyIsLost) {
-  constexpr int kAccounts = 500;
-  constexpr int kTransfers = 10'000;
+  constexpr int kAccounts = 1'000;
+  constexpr int kTransfers = 50'000;
   constexpr int64_t kCents = 1000;
   Probe<Received> teller(system(), {.capacity_messages = kTransfers});
   std::vector<Ref<Account>> accounts;
