@@ -72,10 +72,10 @@ class MailboxClause {
   }
   template <class F>
   MailboxClause&& When(F guard) && {
-    static_assert(std::is_empty_v<F>,
+    static_assert(internal::IsGuardFunction<F>,
                   "a guard is a const member function that returns bool, or a captureless callable of const Self&: it "
                   "reads its actor, and changes nothing");
-    if constexpr (std::is_empty_v<F>) {
+    if constexpr (internal::IsGuardFunction<F>) {
       return std::move(*this).WhenFunction(+guard);
     } else {
       return std::move(*this);

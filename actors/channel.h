@@ -175,7 +175,9 @@ class Channel : public internal::ChannelBase {
   // NoProcess. More bytes than the mailbox's capacity are InvalidArgument, when
   // its turn comes. To another node it does not wait: when there is no room it
   // answers Unimplemented.
-  Sending<M> Sent(M message, absl::Duration timeout) const { return Sending<M>(*this, std::move(message), timeout); }
+  Sending<M> Sent(M message, absl::Duration timeout = absl::InfiniteDuration()) const {
+    return Sending<M>(*this, std::move(message), timeout);
+  }
   // Says what is wrong with what is not an M.
   template <class T>
     requires(!std::is_convertible_v<T &&, M>)

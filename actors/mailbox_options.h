@@ -30,7 +30,7 @@ struct MailboxOptions {
   // By MessageBytes(message), else by its wire size or sizeof.
   size_t capacity_bytes = SIZE_MAX;
   Overflow overflow = Overflow::kRefuse;
-  // A message that has waited longer is not handled: it expires.
+  // A message that has waited so long, or longer, is not handled: it expires.
   absl::Duration time_to_live = absl::InfiniteDuration();
   OnRestart on_restart = OnRestart::kDiscard;
   ReportContents report_contents = ReportContents::kNo;

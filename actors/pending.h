@@ -76,6 +76,10 @@ class PendingAwaiter {
 // A type that Understudy lets a Task await.
 template <class T>
 concept Awaitable = requires { typename std::remove_cvref_t<T>::UnderstudyAwaitable; };
+// And lets it be awaited as what it is here: T is an lvalue reference or not.
+template <class T>
+concept AwaitableAs =
+    requires { std::declval<T>().await_ready(); } || requires { std::declval<T>().operator co_await(); };
 
 }  // namespace internal
 

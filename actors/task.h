@@ -56,6 +56,8 @@ class TaskPromiseBase {
   decltype(auto) await_transform(A&& awaitable) {
     static_assert(Awaitable<A> || IsTask<std::remove_cvref_t<A>>::value,
                   "a Task awaits only Understudy's awaitables (Pending, Receive, Lookup, Task)");
+    static_assert(!Awaitable<A> || AwaitableAs<A>,
+                  "this awaitable stays where it is until it is awaited: keep it in a variable, and await that");
     return std::forward<A>(awaitable);
   }
 

@@ -162,6 +162,7 @@ class Activation {
     std::exception_ptr exception;
     RootTask root;
     uint64_t postponed_in = 0;  // the epoch of the behaviour in which it was postponed last
+    bool is_cancelled = false;  // the call in hand, by its asker
   };
   Held& Hold() {
     if (held_ == nullptr) held_ = std::make_unique<Held>().release();

@@ -17,7 +17,7 @@
 namespace understudy::internal {
 namespace {
 
-constexpr uint64_t kEveryMailbox = ~uint64_t{0};
+constexpr uint64_t kWakesAlways = ~uint64_t{0};
 
 // Calls `undo` when a message throws before Done: absl::Cleanup, but always inline, so that who does not throw pays
 // nothing.
@@ -199,7 +199,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     envelope->call().accepted = system.clock().Now();
     envelope->call().bytes = bytes;
   }
-  if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kEveryMailbox : bit))) return absl::OkStatus();
+  if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kWakesAlways : bit))) return absl::OkStatus();
   if (made != nullptr) {
     Uncount(gates, place, bytes);
   } else {
@@ -230,7 +230,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   envelope->stamp = message.mailbox;
   envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
-  if (PushAndWake(system, envelope, kEveryMailbox)) return absl::OkStatus();
+  if (PushAndWake(system, envelope, kWakesAlways)) return absl::OkStatus();
   ReleaseEarly();
   TakeBack(/*gates=*/nullptr, *message.type, message.value, handing, envelope);
   return EndedError();
@@ -295,7 +295,8 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
 
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
   const uint64_t life = envelope->life;
-  switch (inbound_.PushAndWake(envelope, open_, bits)) {
+  switch (bits == kWakesAlways ? inbound_.Push(envelope, /*wakes=*/true)
+                               : inbound_.PushAndWake(envelope, open_, bits)) {
     case Pushed::kMustSchedule:
       Schedule(system, life);
       return true;

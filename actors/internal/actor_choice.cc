@@ -100,6 +100,10 @@ ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
   for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !ends(); waiting &= waiting - 1) {
     AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
+  if (candidates.empty()) {  // the ranks begin anew, from the top
+    rank_index_ = 0;
+    rank_used_ = 0;
+  }
   return candidates;
 }
 
@@ -137,7 +141,7 @@ bool ActorCore::HandleOne() {
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {
     auto& events = rare_->events;
-    while (!events.empty() && IsStale(events.front())) events.pop_front();
+    while (!events.empty() && (IsStale(events.front()) || RunsOn(events.front()))) events.pop_front();
     if (!events.empty()) event = events.front().stamp;
   }
   const Choices candidates = Candidates(*table);
@@ -148,11 +152,7 @@ bool ActorCore::HandleOne() {
     HandleEvent();
     return true;
   }
-  if (candidates.empty()) {
-    rank_index_ = 0;
-    rank_used_ = 0;
-    return false;
-  }
+  if (candidates.empty()) return false;
   HandleMessage(*table, ChooseByRank(*table, candidates));
   return true;
 }

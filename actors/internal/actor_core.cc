@@ -181,7 +181,9 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
       if (ends()) return false;
       if (has_handled) {
         --budget;
-        drains = behavior_ != nullptr && behavior_->has_ranks();
+        // What has arrived counts for the rank that goes next.
+        const BehaviorTable* const next = Effective();
+        drains = next != nullptr && next->has_ranks();
         continue;
       }
     }
@@ -256,8 +258,10 @@ void ActorCore::ActOn(Envelope* envelope) {
       if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
         SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwnOutside);
       } else {
-        cell().ForgetExpiry();
-        ExpireWaitingCalls(envelope->mailbox);
+        cell().ForgetExpiry();  // first: a sender that finds one full from now on asks again
+        for (size_t i = 0; i < layout().size(); ++i) {
+          if (layout()[i].is_call()) ExpireWaitingCalls(i);
+        }
       }
       break;
     case EnvelopeKind::kOutcome:

@@ -277,6 +277,7 @@ class ActorCore final : public CellOwner {
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
+  bool RunsOn(const Event& event);
   void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
   void Resume(Waiter waiter);

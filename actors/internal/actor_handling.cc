@@ -217,10 +217,14 @@ void ActorCore::AfterStep(Activation& activation) {
 void ActorCore::SettlePostponed(Activation& activation) {
   UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
                    "Postpone of a call that has been answered, or whose Replier is elsewhere");
+  const Activation::Held* const held = activation.held();
+  if (held != nullptr && held->is_cancelled) {
+    Count(static_cast<size_t>(activation.mailbox), Fate::kCancelled);  // its asker knows
+    return;
+  }
   if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
     watch->WaitsAgain(activation.asker(), activation.ask());
   }
-  const Activation::Held* const held = activation.held();
   PutBack(std::exchange(activation.envelope, nullptr), held == nullptr || held->postponed_in == rare_->epoch);
 }
 

@@ -36,6 +36,11 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   CountOutOfHand(*current());
   const auto from = static_cast<size_t>(current()->mailbox);
   PublishLimits(ThisTurn());
+  if (current()->held() != nullptr && current()->held()->is_cancelled) {
+    Count(from, Fate::kCancelled);  // its asker knows
+    LetGo(envelope);
+    return;
+  }
   if (const absl::Status full = cell().AdmitEarly(place, target, envelope->call().bytes); !full.ok()) {
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
@@ -47,7 +52,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   Count(from, Fate::kPassedOn);
   if (CallWatch* watch = system().call_watch(); watch != nullptr && call.ask != 0)
     watch->WaitsAgain(call.asker, call.ask);
-  Enqueue(ThisTurn(), envelope);
+  PostOrDrop(cell(), system(), life(), envelope);  // behind what has arrived
 }
 
 }  // namespace understudy::internal

@@ -104,11 +104,12 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   Envelope* before = queue.newest;
   if (before == nullptr || before->stamp < envelope->stamp) {
     Append(queue, envelope);
-    return;
+  } else {
+    while (before->next->stamp < envelope->stamp) before = before->next;
+    envelope->next = before->next;
+    before->next = envelope;
   }
-  while (before->next->stamp < envelope->stamp) before = before->next;
-  envelope->next = before->next;
-  before->next = envelope;
+  DropOverflow(place);  // newer ones may have taken its room meanwhile
 }
 
 void ActorCore::ReturnPostponed() {
@@ -153,6 +154,10 @@ void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
       }
       before = envelope;
     } while (before != newest);
+  }
+  if (rare_ == nullptr) return;
+  for (const std::unique_ptr<Activation>& activation : rare_->activations) {
+    if (activation->ask() == ask && activation->asker() == asker) activation->Hold().is_cancelled = true;
   }
 }
 

@@ -42,6 +42,8 @@ struct Event {
   uint64_t id = 0;                                             // monitor or timer
   uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
   MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
+  absl::Time at = absl::InfinitePast();                        // of At
+  size_t place = 0;                                            // of At: in behavior_timers
   bool is_sent = false;                                        // by Exit or RequestStop, for which no room is kept
   bool is_tied_exit = false;                                   // kParentExit: of SpawnLink::kOneWay
   Pid peer;

@@ -47,16 +47,24 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
 // when there was one. The Receive's own timeouts are only noted.
 bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout) {
   auto& events = rare().events;
-  for (auto place = events.begin(); place != events.end() && place->stamp < before; ++place) {
+  for (auto place = events.begin(); place != events.end() && place->stamp < before;) {
     if (place->epoch != 0) {
+      if (RunsOn(*place)) {
+        place = events.erase(place);
+        continue;
+      }
       has_timeout = has_timeout || !IsStale(*place);
+      ++place;
       continue;
     }
     const EventEntry* clause = ClauseFor(table, *place);
     if (ends()) return true;
     const bool ends_actor = place->handler == nullptr &&
                             (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
-    if (clause == nullptr && place->handler == nullptr && !ends_actor) continue;
+    if (clause == nullptr && place->handler == nullptr && !ends_actor) {
+      ++place;
+      continue;
+    }
     Event taken = std::move(*place);
     events.erase(place);
     std::shared_ptr<MessageHandler> handler = clause != nullptr ? clause->handler : taken.handler;
@@ -79,6 +87,7 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
     return true;
   }
   if (!has_timeout && rare().receives.back().timeout_now == nullptr) return false;
+  if (cell().HasInbound()) return false;  // it is looked at first
   TakeTimeout();
   return true;
 }

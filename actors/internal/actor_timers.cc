@@ -66,17 +66,13 @@ void ActorCore::FireTimers() {
         break;
       }
       case Timer::Kind::kBehavior: {
-        const absl::Duration early = Until(timer->at, system().clock());
-        if (early > absl::ZeroDuration()) {  // the wall clock was set back
-          if (timer->epoch != rare().epoch) break;
-          const size_t place = timer->place;
-          rare().behavior_timers[place] = AddTimer(now + early, *std::move(timer));
-          break;
-        }
-        AddEvent({.kind = Event::Kind::kTimer,
-                  .epoch = timer->epoch,
-                  .payload = Payload::Of(TimerEvent{}),
-                  .handler = std::move(timer->handler)});
+        Event event{.kind = Event::Kind::kTimer,
+                    .epoch = timer->epoch,
+                    .at = timer->at,
+                    .place = timer->place,
+                    .payload = Payload::Of(TimerEvent{}),
+                    .handler = std::move(timer->handler)};
+        if (!RunsOn(event)) AddEvent(std::move(event));
         break;
       }
       case Timer::Kind::kNamed: {
@@ -90,6 +86,20 @@ void ActorCore::FireTimers() {
       }
     }
   }
+}
+
+// Of an At before its time, because the wall clock was set back: its timer runs again.
+bool ActorCore::RunsOn(const Event& event) {
+  if (event.at == absl::InfinitePast()) return false;
+  const absl::Duration early = Until(event.at, system().clock());
+  if (early <= absl::ZeroDuration()) return false;
+  if (event.epoch != rare().epoch) return true;
+  rare().behavior_timers[event.place] = AddTimer(system().clock().Now() + early, {.kind = Timer::Kind::kBehavior,
+                                                                                  .epoch = event.epoch,
+                                                                                  .at = event.at,
+                                                                                  .place = event.place,
+                                                                                  .handler = event.handler});
+  return true;
 }
 
 // One at a time: while a handler that awaits holds the actor they do not pile up.
@@ -119,7 +129,8 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
       }
       case TimerEntry::Kind::kAfter:
         if (IsReceiving() && entry.after <= absl::ZeroDuration()) {
-          rare().receives.back().timeout_now = entry.handler;
+          std::shared_ptr<MessageHandler>& timeout_now = rare().receives.back().timeout_now;
+          if (timeout_now == nullptr) timeout_now = entry.handler;  // the first of several
           break;
         }
         rare().behavior_timers.push_back(AddTimer(

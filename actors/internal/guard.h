@@ -17,6 +17,12 @@ class Actor;
 
 namespace internal {
 
+template <class R, class A>
+void GuardOf(R (*function)(A&));
+// A captureless callable of one thing by reference, whatever it gives.
+template <class F>
+concept IsGuardFunction = std::is_empty_v<F> && requires(F guard) { GuardOf(+guard); };
+
 class Guard {
  public:
   // Always holds.

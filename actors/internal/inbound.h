@@ -80,9 +80,8 @@ class Inbound {
     }
   }
 
-  // Push, and wakes the actor if `open`, the published mask, has any of `bits`
-  // (Bits of all mailboxes: it wakes always). kClosed, kPushed or
-  // kMustSchedule.
+  // Push, and wakes the actor if `open`, the published mask, has any of `bits`.
+  // kClosed, kPushed or kMustSchedule.
   template <class Mask>
   Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
     // relaxed: an old value is cured by the second read, or wakes once too often.

@@ -19,6 +19,7 @@
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/tests/actors/letter.h"
+#include "understudy/tests/actors/script.h"
 
 namespace understudy {
 namespace {
@@ -56,6 +57,10 @@ class Sorter final : public Actor {
         return absl::OkStatus();
       case 'n':
         context().PassOn(newest, word);
+        return absl::OkStatus();
+      case 's':
+        Ref<Sorter>(context().Self())[&Sorter::text].Tell("sent before");
+        context().PassOn(text, word);
         return absl::OkStatus();
       case '2':
         context().PassOn(text, word);
@@ -130,6 +135,49 @@ TEST_F(ClassifierTest, PassesOnByContentInTheOrderOfArrival) {
   EXPECT_EQ(Ledger().of(Fate::kHandled), 10);
   EXPECT_EQ(Ledger().accepted, 15);
   EXPECT_TRUE(Ledger().balances()) << Ledger().ToString();
+}
+
+TEST_F(ClassifierTest, PassesOnBehindWhatHasArrived) {
+  Send("s");
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("sent before", "s"));
+}
+
+// Passes on what it has awaited for.
+class SlowSorter final : public Actor {
+ public:
+  Mailbox<"query", Call<int, int>> query{this};
+  Mailbox<"later", Call<int, int>> later{this};
+  SlowSorter(Channel<int> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
+  Next Start() override { return sorting_; }
+
+ private:
+  Task<> Classify(int n, Replier<int> replier) {
+    auto asked = silent_.Ask(n, absl::Seconds(1));
+    (void)co_await asked;
+    context().PassOn(later, n, std::move(replier));
+  }
+  const Channel<int> out_;
+  const Channel<Call<int, int>> silent_;
+  Behavior sorting_{"sorting", On(query, &SlowSorter::Classify), On(later, [this](int n) {
+                      out_.Tell(n);
+                      return n;
+                    })};
+};
+
+TEST_F(ClassifierTest, ACallWhoseAskerEndedMeanwhileIsCancelled) {
+  Probe<int> handled(system());
+  Probe<Call<int, int>> silent(system());
+  Ref<SlowSorter> slow = system().Spawn<SlowSorter>(handled.channel(), silent.channel());
+  Ref<Script> asker = system().Spawn<Script>();
+  RunTask(asker, [&](Script&) -> Task<> {
+    auto asked = slow[&SlowSorter::query].Ask(1, absl::Hours(1));
+    (void)co_await asked;
+  });
+  system().RunUntilIdle();
+  system().Kill(asker.pid());
+  system().Advance(absl::Seconds(1));
+  handled.ExpectNothing();
+  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
 }
 
 TEST_F(ClassifierTest, WhatItDoesNotPassOnHasItsOwnFate) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -30,6 +32,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 using MailboxTest = ActorTest;
 
@@ -171,6 +174,64 @@ TEST_F(MailboxTest, DropOldestBoundsBytesToo) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("bbb"));
 }
 
+// As Shelf, with nothing open at all for a second; or its only handler awaits.
+class Sleeper final : public Actor {
+ public:
+  Mailbox<"put", Parcel> put{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Mailbox<"ask", Call<int, int>> ask{this, {.capacity_messages = 1, .overflow = Overflow::kDropOldest}};
+  Mailbox<"sleep", int> sleep{this};
+  Sleeper(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
+  Next Start() override { return awake_; }
+
+ private:
+  Task<> Sleep(int) {
+    auto asked = silent_.Ask(1, absl::Seconds(1));
+    (void)co_await asked;
+  }
+  Behavior Doze(int) { return dozing_; }
+  const Channel<std::string> out_;
+  const Channel<Call<int, int>> silent_;
+  Behavior awake_{"awake", On(put, [this](const Parcel& parcel) { out_.Tell(parcel.content); }),
+                  On(ask, [](int n) { return n; }), On(sleep, &Sleeper::Sleep).If([](int n) { return n == 1; }),
+                  On(sleep, &Sleeper::Doze)};
+  Behavior dozing_{"dozing", After(absl::Seconds(1), [this] { return awake_; })};
+};
+
+TEST_F(MailboxTest, AFullOneThatDropsTheOldestWakesAnActorThatHasNothingOpen) {
+  // semantics 2.5
+  for (const int how : {1, 2}) {
+    Probe<std::string> out(system());
+    Probe<Call<int, int>> silent(system());
+    Ref<Sleeper> sleeper = system().Spawn<Sleeper>(out.channel(), silent.channel());
+    sleeper[&Sleeper::sleep].Tell(how);
+    system().RunUntilIdle();
+    for (const char* content : {"a", "b", "c", "d", "e", "f"}) {
+      EXPECT_TRUE(sleeper[&Sleeper::put].Send({content}).ok()) << content;
+      system().RunUntilIdle();
+    }
+    system().Advance(absl::Seconds(1));
+    EXPECT_THAT(out.ReceiveAll(), ElementsAre("e", "f"));
+  }
+}
+
+TEST_F(MailboxTest, TheAskerOfACallThatIsDroppedIsToldWhileNothingIsOpen) {
+  Probe<std::string> out(system());
+  Probe<Call<int, int>> silent(system());
+  Ref<Sleeper> sleeper = system().Spawn<Sleeper>(out.channel(), silent.channel());
+  sleeper[&Sleeper::sleep].Tell(1);
+  for (int i = 1; i <= 2; ++i) {
+    RunTask(system().Spawn<Script>(), [&, i](Script&) -> Task<> {
+      auto asked = sleeper[&Sleeper::ask].Ask(i, absl::Hours(1));
+      const absl::StatusOr<int> answer = co_await asked;
+      out.channel().Tell(answer.ok() ? absl::StrCat(*answer) : std::string(answer.status().message()));
+    });
+    system().RunUntilIdle();
+  }
+  out.Expect(HasSubstr("Full: dropped from full mailbox ask"));
+  system().Advance(absl::Seconds(1));
+  out.Expect("2");
+}
+
 TEST_F(MailboxTest, TheAskerOfADroppedCallIsToldAtOnce) {
   // semantics 1.5
   Probe<std::string> out(system());
@@ -221,6 +282,39 @@ TEST_F(MailboxTest, ACallThatHasOutlivedItsTimeIsAnsweredExpired) {
   system().Advance(absl::Seconds(3));
   shelf[&Shelf::open].Tell(1);
   out.Expect(HasSubstr("a: Expired: the message waited in mailbox ask longer than its time to live of 2s"));
+}
+
+// Two closed mailboxes that hold a call each.
+class TwoCalls final : public Actor {
+ public:
+  static constexpr MailboxOptions kOptions = {.capacity_messages = 1, .time_to_live = absl::Seconds(1)};
+  Mailbox<"left", Call<int, int>> left{this, kOptions};
+  Mailbox<"right", Call<int, int>> right{this, kOptions};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+TEST_F(MailboxTest, ExpiredCallsLeaveEachFullMailboxThatACallFindsFull) {
+  Ref<TwoCalls> calls = system().Spawn<TwoCalls>();
+  system().RunUntilIdle();
+  std::vector<std::string> answers;
+  for (const auto& channel : {calls[&TwoCalls::left], calls[&TwoCalls::right]}) {
+    RunTask(system().Spawn<Script>(), [&answers, channel](Script&) -> Task<> {
+      auto asked = channel.Ask(1, absl::Hours(1));
+      const absl::StatusOr<int> answer = co_await asked;
+      answers.emplace_back(answer.status().message());
+    });
+  }
+  system().Advance(absl::Seconds(2));
+  // Both in one turn: the callee has none between them.
+  Do(system().Spawn<Script>(), [&](Script&) {
+    (void)calls[&TwoCalls::left].Ask(1, absl::Seconds(1));
+    (void)calls[&TwoCalls::right].Ask(1, absl::Seconds(1));
+  });
+  system().RunUntilIdle();
+  EXPECT_THAT(answers, UnorderedElementsAre(HasSubstr("Expired: the message waited in mailbox left"),
+                                            HasSubstr("Expired: the message waited in mailbox right")));
 }
 
 TEST_F(MailboxTest, MailForAClosedMailboxDoesNotWakeItsActor) {

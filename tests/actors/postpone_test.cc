@@ -16,6 +16,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
+#include "understudy/tests/actors/script.h"
 
 namespace understudy {
 namespace {
@@ -32,6 +33,8 @@ class Waiter final : public Actor {
   Mailbox<"brief", int> brief{this, {.time_to_live = absl::Seconds(1)}};
   Mailbox<"call", Call<int, int>> call{this};
   Mailbox<"slow", int> slow{this};
+  Mailbox<"slow_newest", int> slow_newest{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Mailbox<"slow_call", Call<int, int>> slow_call{this};
   Mailbox<"leaving", int> leaving{this};
   Mailbox<"go", int> go{this};
   Waiter(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
@@ -47,6 +50,12 @@ class Waiter final : public Actor {
     context().Postpone();
     auto asked = silent_.Ask(n, absl::Seconds(1));
     (void)co_await asked;
+  }
+  Task<int> AwaitsAndThen(const int& n) {
+    auto asked = silent_.Ask(n, absl::Seconds(1));
+    (void)co_await asked;
+    context().Postpone();
+    co_return 0;
   }
   Task<> BecomesAndAwaits(const int& n) {
     context().Postpone();
@@ -64,12 +73,20 @@ class Waiter final : public Actor {
                    On(newest, Taking("newest ")),
                    On(brief, Taking("brief ")),
                    On(slow, Taking("slow ")),
+                   On(slow_newest, Taking("slow newest ")),
+                   On(slow_call,
+                      [this](int n) {
+                        out_.Tell("slow call");
+                        return n;
+                      }),
                    On(leaving, Taking("leaving ")),
                    On(call, [](int n) { return n; })};
   Behavior waiting_{"waiting",
                     On(newest, &Waiter::Later),
                     On(brief, &Waiter::Later),
                     On(slow, &Waiter::AwaitsAnd).Interleaved(),
+                    On(slow_newest, &Waiter::AwaitsAnd),
+                    On(slow_call, &Waiter::AwaitsAndThen),
                     On(leaving, &Waiter::BecomesAndAwaits),
                     On(call, &Waiter::LaterAnswer),
                     On(go, [this](int) { Become(taking_); })};
@@ -122,6 +139,33 @@ TEST_F(WaiterTest, IsDroppedByNewerOnesWhereTheOldestAreDropped) {
   EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
   Go();
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("newest 4", "newest 5"));
+}
+
+TEST_F(WaiterTest, IsDroppedWhenItComesBackToAFullMailboxThatDropsTheOldest) {
+  for (int n = 1; n <= 3; ++n) {
+    waiter_[&Waiter::slow_newest].Tell(n);
+    system().RunUntilIdle();
+  }
+  Go();
+  system().Advance(absl::Seconds(10));
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("slow newest 2", "slow newest 3"));
+}
+
+TEST_F(WaiterTest, ACallWhoseAskerEndedWhileItWasInHandIsCancelled) {
+  // semantics 4.1
+  Ref<Script> asker = system().Spawn<Script>();
+  RunTask(asker, [&](Script&) -> Task<> {
+    auto asked = waiter_[&Waiter::slow_call].Ask(1, absl::Hours(1));
+    (void)co_await asked;
+  });
+  system().RunUntilIdle();
+  system().Kill(asker.pid());
+  system().Advance(absl::Seconds(1));
+  Go();
+  out_.ExpectNothing();
+  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().waiting, 0);
 }
 
 TEST_F(WaiterTest, ExpiresWhileItWaits) {

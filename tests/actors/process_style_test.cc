@@ -268,6 +268,80 @@ TEST_F(ProcessStyleTest, RanksTakeTurnsFromOneReceiveToTheNext) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("high", "high", "low", "high", "high", "high"));
 }
 
+TEST_F(ProcessStyleTest, RanksBeginFromTheTopAfterIdling) {
+  // semantics 2.8
+  Probe<Text> out(system());
+  Ref<Turns> turns = system().Spawn<Turns>(out.channel());
+  turns[&Turns::low].Tell(1);
+  out.Expect("low");
+  for (int i = 0; i < 2; ++i) turns[&Turns::low].Tell(1);
+  turns[&Turns::high].Tell(1);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("high", "low", "low"));
+}
+
+// Takes `many` until `stop`, of a higher rank, which the first of them sends.
+class EarlyStop final : public Actor {
+ public:
+  Mailbox<"many", int> many{this};
+  Mailbox<"stop", int> stop{this};
+  explicit EarlyStop(Channel<int> out) : out_(out) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    int taken = 0;
+    bool stops = false;
+    while (!stops) {
+      auto next = Receive(On(many,
+                             [&](int) {
+                               if (++taken == 1) Ref<EarlyStop>(context().Self())[&EarlyStop::stop].Tell(1);
+                             })
+                              .Quota(1),
+                          On(stop, [&](int) { stops = true; }).Rank(1).Quota(1));
+      co_await next;
+    }
+    out_.Tell(taken);
+  }
+  Channel<int> out_;
+};
+
+TEST_F(ProcessStyleTest, AHigherRankSeesWhatHasJustArrived) {
+  // semantics 2.8: served within (2-1)*1+1 messages.
+  Probe<int> out(system());
+  Ref<EarlyStop> early = system().Spawn<EarlyStop>(out.channel());
+  for (int i = 0; i < 100; ++i) early[&EarlyStop::many].Tell(i);
+  out.Expect(1);
+}
+
+// Sends itself a message, and looks what there is.
+class Poll final : public Actor {
+ public:
+  Mailbox<"own", int> own{this};
+  explicit Poll(Channel<Text> out) : out_(out) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    for (int i = 0; i < 2; ++i) {
+      Ref<Poll>(context().Self())[&Poll::own].Tell(i);
+      auto poll = Receive(On(own, [this](int n) { out_.Tell(absl::StrCat("own ", n)); }),
+                          After(absl::ZeroDuration(), [this] { out_.Tell("nothing"); }),
+                          After(absl::ZeroDuration(), [this] { out_.Tell("nothing, of the second"); }));
+      co_await poll;
+    }
+    auto poll = Receive(On(own, [](int) {}), After(absl::ZeroDuration(), [this] { out_.Tell("nothing"); }),
+                        After(absl::ZeroDuration(), [this] { out_.Tell("nothing, of the second"); }));
+    co_await poll;
+  }
+  Channel<Text> out_;
+};
+
+TEST_F(ProcessStyleTest, ATimeoutOfZeroLooksAtWhatHasArrivedFirst) {
+  Probe<Text> out(system());
+  system().Spawn<Poll>(out.channel());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("own 0", "own 1", "nothing"));
+}
+
 #if defined(__cpp_exceptions)
 TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
   class Throwing final : public Actor {

@@ -141,6 +141,40 @@ TEST_F(TickerTest, AnAtThatWaitsForTheWallClockEndsWithItsBehaviour) {
   out_.ExpectNothing();
 }
 
+// Its handler awaits when the timer comes.
+class HeldAt final : public Actor {
+ public:
+  Mailbox<"hold", int> hold{this};
+  HeldAt(Channel<std::string> out, Channel<Call<int, int>> silent, absl::Time at)
+      : out_(out), silent_(silent), at_(at) {}
+  Next Start() override { return holding_; }
+
+ private:
+  Task<> Hold(int) {
+    auto asked = silent_.Ask(1, absl::Seconds(11));
+    (void)co_await asked;
+  }
+  const Channel<std::string> out_;
+  const Channel<Call<int, int>> silent_;
+  const absl::Time at_;
+  Behavior holding_{"holding", On(hold, &HeldAt::Hold), At(at_, [this] {
+                      out_.Tell(absl::StrCat("late by ", absl::FormatDuration(context().WallNow() - at_)));
+                    })};
+};
+
+TEST_F(TickerTest, AnAtWhoseEventWaitsFollowsTheWallClockToo) {
+  Probe<Call<int, int>> silent(system());
+  Ref<HeldAt> held = system().Spawn<HeldAt>(out_.channel(), silent.channel(), system().WallNow() + absl::Seconds(10));
+  held[&HeldAt::hold].Tell(1);
+  system().RunUntilIdle();
+  system().Advance(absl::Seconds(10));
+  system().StepWallClock(-absl::Seconds(6));
+  system().Advance(absl::Seconds(1));  // the handler is over
+  out_.ExpectNothing();
+  system().Advance(absl::Seconds(5));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("late by 0"));
+}
+
 TEST_F(TickerTest, IdleCountsFromTheLastMessageAgainAndAgain) {
   Switch("idle");
   system().Advance(absl::Seconds(3));

@@ -103,6 +103,12 @@ class Sample final : public Actor {
 #ifdef NOCOMPILE_GUARD_WITH_A_CAPTURE
   Behavior bad_{"bad", On(tell, &Sample::Tell).When([this](const Sample&) { return true; })};
 #endif
+#ifdef NOCOMPILE_GUARD_OF_NOTHING
+  Behavior bad_{"bad", On(tell, &Sample::Tell).When([] { return true; })};
+#endif
+#ifdef NOCOMPILE_AWAIT_OF_WHAT_DOES_NOT_STAY
+  Task<> Bad(Channel<int> to) { (void)co_await to.Sent(1); }
+#endif
 #ifdef NOCOMPILE_AWAIT_OF_A_STRANGER
   Task<> Bad() { co_await std::suspend_always(); }
 #endif
