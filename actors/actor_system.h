@@ -80,6 +80,8 @@ struct ActorSystemOptions {
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  public:
   explicit ActorSystem(ActorSystemOptions options = {});
+  // Shutdown(shutdown_within). No plain thread uses the system, nor a channel,
+  // Replier or estate of it, until this has returned.
   ~ActorSystem() override;
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
@@ -217,36 +219,46 @@ struct Handover {
   }
 };
 
+// The actor's end of it: closed when that ends, or never comes to be.
+template <class T>
+class HandoverEnd {
+ public:
+  HandoverEnd(std::shared_ptr<Handover<T>> handover, Executor& executor)
+      : handover_(std::move(handover)), executor_(executor) {}
+  HandoverEnd(HandoverEnd&&) = default;
+  HandoverEnd& operator=(HandoverEnd&&) = delete;
+  ~HandoverEnd() {
+    if (handover_ == nullptr) return;
+    handover_->Close();
+    executor_.Notify();
+  }
+  void Give(T given) { handover_->Give(std::move(given)); }
+
+ private:
+  std::shared_ptr<Handover<T>> handover_;  // null: moved from
+  Executor& executor_;
+};
+
 // Asks for a plain thread.
 template <class Q, class R>
 class ThreadAsker final : public Actor {
  public:
-  using Result = Handover<absl::StatusOr<R>>;
-  ThreadAsker(Channel<Call<Q, R>> channel, Q request, absl::Duration timeout, std::shared_ptr<Result> result,
-              Executor& executor)
-      : channel_(channel),
-        request_(std::move(request)),
-        timeout_(timeout),
-        result_(std::move(result)),
-        executor_(executor) {}
-  ~ThreadAsker() override {
-    result_->Close();
-    executor_.Notify();
-  }
+  using Result = HandoverEnd<absl::StatusOr<R>>;
+  ThreadAsker(Channel<Call<Q, R>> channel, Q request, absl::Duration timeout, Result result)
+      : result_(std::move(result)), channel_(channel), request_(std::move(request)), timeout_(timeout) {}
   Next Start() override { return Ask(); }
 
  private:
   Task<> Ask() {
     const auto asked = channel_.Ask(std::move(request_), timeout_);
     absl::StatusOr<R> answer = co_await asked;
-    result_->Give(std::move(answer));
+    result_.Give(std::move(answer));
   }
 
+  Result result_;
   Channel<Call<Q, R>> channel_;
   Q request_;
   absl::Duration timeout_;
-  std::shared_ptr<Result> result_;
-  Executor& executor_;
 };
 
 }  // namespace internal
@@ -256,8 +268,9 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
                                    absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
+  using Asker = internal::ThreadAsker<Q, R>;
   auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
-  Spawn<internal::ThreadAsker<Q, R>>(channel, std::move(request), timeout, result, std::ref(executor()));
+  Spawn<Asker>(channel, std::move(request), timeout, typename Asker::Result(result, executor()));
   executor().BlockUntil([&] { return result->IsOver(); }, MonotonicTime::InfiniteFuture());
   absl::optional<absl::StatusOr<R>> answer = result->Take();
   if (!answer) return MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer");

@@ -43,10 +43,12 @@ absl::Status NobodyError(Pid to) {
 }
 
 // The turn's actor was killed, and its handler runs on, or its suspended handlers
-// are destroyed. Read from its code: one send may still get through.
+// are destroyed. Read from its code: one send may still get through. What a
+// listener for dead letters sends is not that actor's.
 bool IsRefused() {
   const Worker* const worker = ThisWorker();
-  return worker != nullptr && worker->rights.load(std::memory_order_relaxed) != Rights::kAll;
+  return worker != nullptr && worker->rights.load(std::memory_order_relaxed) != Rights::kAll &&
+         !DeadLetterStream::IsTelling();
 }
 
 ActorCore& OwnerOf(PendingId pending) {

@@ -12,7 +12,8 @@
 // actor in the order of sending. The sender is the actor whose turn runs on
 // this thread, else the thread.
 // Threads: any; Ask and await only in an actor's turn. Lifetime: a small
-// trivially copyable value; it names one life and outlives it harmlessly.
+// trivially copyable value; it names one life and outlives it harmlessly, and its
+// system too, but no plain thread uses it while that is being destroyed.
 #ifndef UNDERSTUDY_ACTORS_CHANNEL_H_
 #define UNDERSTUDY_ACTORS_CHANNEL_H_
 

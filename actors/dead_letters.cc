@@ -54,6 +54,8 @@ void DeadLetterStream::Publish(const DeadLetter& letter) {
   }
 }
 
+bool DeadLetterStream::IsTelling() { return is_telling; }
+
 int64_t DeadLetterStream::count() const {
   absl::MutexLock lock(&mu_);
   return count_;

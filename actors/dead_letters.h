@@ -55,6 +55,8 @@ class DeadLetterStream {
   DeadLetterStream& operator=(const DeadLetterStream&) = delete;
 
   void Publish(const DeadLetter& letter);
+  // A listener runs on this thread.
+  static bool IsTelling();
   // Letters so far.
   int64_t count() const;
   uint64_t Subscribe(Listener listener);

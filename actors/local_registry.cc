@@ -11,7 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/internal/worker.h"
 
+// A fence takes change_mu_ while it holds a worker in its user code: none holds it there.
 namespace understudy {
 
 void LocalRegistry::TellWatchers(absl::string_view name, const NameRecord* record) {
@@ -22,6 +24,7 @@ void LocalRegistry::TellWatchers(absl::string_view name, const NameRecord* recor
 
 absl::Status LocalRegistry::Insert(const NameRecord& record) {
   if (absl::Status valid = ValidateName(record.name); !valid.ok()) return valid;
+  const internal::KernelCode kernel;
   absl::MutexLock change(&change_mu_);
   {
     absl::MutexLock lock(&mu_);
@@ -64,6 +67,7 @@ void LocalRegistry::Withdraw(const NameRecord& record) {
 void LocalRegistry::Remove(absl::string_view name, Pid owner) {
   absl::optional<NameRecord> taken;
   {
+    const internal::KernelCode kernel;
     absl::MutexLock change(&change_mu_);
     taken = Take(name, owner);
     if (taken) TellWatchers(taken->name, nullptr);
@@ -99,6 +103,7 @@ std::vector<NameRecord> LocalRegistry::List(absl::string_view prefix) {
 }
 
 uint64_t LocalRegistry::Watch(absl::string_view name, Listener listener) {
+  const internal::KernelCode kernel;
   absl::MutexLock change(&change_mu_);
   const uint64_t id = ++last_watch_;
   const std::vector<NameRecord> present = [&] {
@@ -117,6 +122,7 @@ uint64_t LocalRegistry::Watch(absl::string_view name, Listener listener) {
 }
 
 void LocalRegistry::Unwatch(uint64_t watch) {
+  const internal::KernelCode kernel;
   absl::MutexLock change(&change_mu_);
   watchers_.erase(watch);
 }

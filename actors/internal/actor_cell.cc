@@ -143,6 +143,13 @@ void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) 
   discard.Done();
 }
 
+void ActorCell::AdmitInstead(SystemCore& system, uint64_t life) {
+  if (!has_room_waiters()) return;
+  const KernelCode kernel;
+  system.room_waiters().Admit(*this, life);
+}
+
+// `made` is of one that waits for room, under the lock of those.
 absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
                                Envelope* made) {
   const uint64_t life = message.to.life();
@@ -161,11 +168,13 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   }
   const auto place = static_cast<size_t>(found);
   Gate* const gates = gates_.load(std::memory_order_relaxed);
-  // relaxed: counts only; what is in the mailbox is handed over by the push.
-  const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
+  // It counts only; what is in the mailbox is handed over by the push. release, where one that waits is refused: pairs
+  // with Uncount's acquire, so that who was counted then sees that somebody waits.
+  const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (ABSL_PREDICT_FALSE(!HasPlace(gates[place], accepted, (layout->handed() >> place & 1U) != 0))) {
     Uncount(gates, place, 0);
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
+    if (made == nullptr) AdmitInstead(system, life);
     const MailboxDeclaration& declaration = (*layout)[place];
     if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
     return FullOfMessages(declaration);
@@ -174,7 +183,10 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   const bool is_plain = (layout->plain() & bit) != 0;
   bool wakes = false;
   uint64_t bytes = 0;
-  OnThrow uncount([&] { Uncount(gates, place, bytes); });
+  OnThrow uncount([&] {
+    Uncount(gates, place, bytes);
+    if (made == nullptr) AdmitInstead(system, life);
+  });
   if (ABSL_PREDICT_FALSE(!is_plain)) {
     const MailboxDeclaration& declaration = (*layout)[place];
     uint64_t its_bytes = 0;
@@ -182,6 +194,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
       uncount.Done();
       if (!IsAlive(life)) return EndedError();
+      if (made == nullptr) AdmitInstead(system, life);
       if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
         return TooLargeError(declaration, its_bytes);
       }
@@ -265,7 +278,8 @@ bool ActorCell::HasLastPlace(const Gate& gate, uint32_t accepted) {
 }
 
 void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
-  gates[place].accepted.fetch_sub(1, std::memory_order_relaxed);
+  // acquire: pairs with Accept's release.
+  gates[place].accepted.fetch_sub(1, std::memory_order_acq_rel);
   if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
@@ -429,70 +443,6 @@ void ActorCell::ForgetStale(Envelope* envelope) {
   const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Accept made it of a pointer.
   Uncount(reinterpret_cast<Gate*>(static_cast<uintptr_t>(envelope->stamp)), envelope->mailbox, bytes);
-}
-
-struct CellArena::Pool {
-  absl::Mutex mu;
-  std::vector<Chunk*> chunks ABSL_GUARDED_BY(mu);
-};
-
-CellArena::Pool& CellArena::GetPool() {
-  static Pool* const pool = new Pool;
-  return *pool;
-}
-
-CellArena::CellArena() : chunks_(new std::atomic<Chunk*>[kChunksMax]()) {}
-
-CellArena::~CellArena() {
-  Pool& pool = GetPool();
-  absl::MutexLock lock(&mu_);
-  absl::MutexLock pool_lock(&pool.mu);
-  for (size_t i = 0; i < chunk_count_; ++i) pool.chunks.push_back(chunks_[i].load(std::memory_order_relaxed));
-}
-
-ActorCell* CellArena::Allocate() {
-  const auto next_of = [this](uint32_t index) -> std::atomic<uint32_t>& { return NextFree(index); };
-  uint32_t index = free_.Pop(next_of);
-  if (ABSL_PREDICT_FALSE(index == FreeList<>::kNone)) {
-    absl::MutexLock lock(&mu_);
-    index = free_.Pop(next_of);  // another may have grown it meanwhile
-    if (index == FreeList<>::kNone) index = Grow();
-  }
-  return Find(index);
-}
-
-uint32_t CellArena::Grow() {
-  UNDERSTUDY_CHECK(chunk_count_ < kChunksMax, "a system has at most ", limits::kActorsPerSystemMax, " actors at once");
-  Pool& pool = GetPool();
-  Chunk* chunk = nullptr;
-  {
-    absl::MutexLock pool_lock(&pool.mu);
-    if (!pool.chunks.empty()) {
-      chunk = pool.chunks.back();
-      pool.chunks.pop_back();
-    }
-  }
-  if (chunk == nullptr) chunk = new Chunk;
-  const size_t first = chunk_count_ * kChunkCells;
-  for (size_t i = 0; i < kChunkCells; ++i) chunk->cells[i].index_ = static_cast<uint32_t>(first + i);
-  // release: pairs with Find's acquire.
-  chunks_[chunk_count_++].store(chunk, std::memory_order_release);
-  for (size_t i = kChunkCells; i-- > 1;) Free(&chunk->cells[i]);
-  return chunk->cells[0].index_;
-}
-
-void CellArena::Free(ActorCell* cell) {
-  free_.Push(cell->index_, [this](uint32_t index) -> std::atomic<uint32_t>& { return NextFree(index); });
-}
-
-std::vector<ActorCell*> CellArena::Used() const {
-  absl::MutexLock lock(&mu_);
-  std::vector<ActorCell*> cells;
-  for (uint32_t i = 0; i < chunk_count_ * kChunkCells; ++i) {
-    ActorCell* cell = Find(i);
-    if (cell->inbound_.IsLive()) cells.push_back(cell);
-  }
-  return cells;
 }
 
 }  // namespace understudy::internal

@@ -113,6 +113,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& tu
     }
     envelope = next;
   }
+  if (ABSL_PREDICT_FALSE(rare_ != nullptr && !rare_->early_cancels.empty())) {
+    for (const auto& [asker, ask] : std::exchange(rare_->early_cancels, {})) (void)CancelWaiting(asker, ask);
+  }
 }
 
 // Whatever is next, if it is not simply the oldest message (HandlesOldest).
@@ -189,6 +192,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
     }
     if (cell().HasInbound()) {
       drains = true;
+      --budget;  // what is only sorted, or dropped, is work too
       continue;
     }
     if (!is_simple) {
@@ -198,6 +202,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
     }
     if (PublishRoom(turn) && cell().TryIdle(open)) return true;
     drains = true;
+    --budget;
   }
 }
 

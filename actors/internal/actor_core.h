@@ -231,7 +231,7 @@ class ActorCore final : public CellOwner {
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
-  void CancelWaiting(Pid asker, uint64_t ask);
+  bool CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
   void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);

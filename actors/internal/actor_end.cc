@@ -298,6 +298,7 @@ void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
 
 // The handler of a fenced actor has returned: what it left is destroyed here.
 void ActorCore::FinishFenced() {
+  SetCurrent(nullptr);  // whoever asks what it does finds nothing that is destroyed
   SystemCore& core = system();
   core.executor().EndOwnThread(own_thread());
   InUserCode([&] {

@@ -52,6 +52,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   Count(from, Fate::kPassedOn);
   if (CallWatch* watch = system().call_watch(); watch != nullptr && call.ask != 0)
     watch->WaitsAgain(call.asker, call.ask);
+  if (call.ask != 0) rare().passes_calls_on = true;
   PostOrDrop(cell(), system(), life(), envelope);  // behind what has arrived
 }
 

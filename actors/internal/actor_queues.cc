@@ -139,7 +139,8 @@ void ActorCore::EndLease(int mailbox) {
   if (--rare().leases[place] == 0) rare_->leased &= ~(uint64_t{1} << place);
 }
 
-void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
+// False: there is no such call.
+bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (size_t i = 0; i < layout().size(); ++i) {
     Envelope* const newest = cell().queue(i).newest;
     if (newest == nullptr || !layout()[i].is_call()) continue;
@@ -150,15 +151,18 @@ void ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
         TakeOut(envelope, before);
         Count(i, Fate::kCancelled);  // its asker knows
         LetGo(envelope);
-        return;
+        return true;
       }
       before = envelope;
     } while (before != newest);
   }
-  if (rare_ == nullptr) return;
+  if (rare_ == nullptr) return false;
   for (const std::unique_ptr<Activation>& activation : rare_->activations) {
-    if (activation->ask() == ask && activation->asker() == asker) activation->Hold().is_cancelled = true;
+    if (activation->ask() != ask || activation->asker() != asker) continue;
+    activation->Hold().is_cancelled = true;
+    return true;
   }
+  return false;
 }
 
 // A sender found it full: calls that nobody waits for any more leave it, whether

@@ -70,6 +70,7 @@ struct ReceiveUnderWay {
   Waiter receiver;
   std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
   bool is_taken = false;                        // what it waited for is in hand
+  bool looks_again = false;                     // before a timeout, at what has come
 };
 
 // Exits, or requests to stop, that were sent and wait to be handled, and those
@@ -127,9 +128,11 @@ struct Rare {
   absl::InlinedVector<Waiter, 2> resumable;
   std::vector<ReceiveUnderWay> receives;  // the innermost last
 
-  BehaviorPtr become;              // when the handler returns
-  std::vector<BehaviorPtr> stack;  // below what it has, or will have become
-  uint64_t epoch = 1;              // counts behaviours entered
+  BehaviorPtr become;  // when the handler returns
+  bool passes_calls_on = false;
+  std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may come later in what is being drained
+  std::vector<BehaviorPtr> stack;                       // below what it has, or will have become
+  uint64_t epoch = 1;                                   // counts behaviours entered
   std::vector<uint64_t> behavior_timers;
   MonotonicTime last_message;
 

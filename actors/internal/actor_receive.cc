@@ -86,8 +86,9 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
     HandleMessage(table, ChooseByRank(table, candidates));
     return true;
   }
-  if (!has_timeout && rare().receives.back().timeout_now == nullptr) return false;
-  if (cell().HasInbound()) return false;  // it is looked at first
+  ReceiveUnderWay& receive = rare().receives.back();
+  if (!has_timeout && receive.timeout_now == nullptr) return false;
+  if (cell().HasInbound() && !std::exchange(receive.looks_again, true)) return false;  // at what has come; once
   TakeTimeout();
   return true;
 }

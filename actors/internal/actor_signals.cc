@@ -44,7 +44,10 @@ void ActorCore::Act(Signal signal) {
       OnRequestStop(signal);
       return;
     case SignalKind::kCancel:
-      CancelWaiting(signal.from, signal.id);
+      // A call that was passed on may come behind it.
+      if (!CancelWaiting(signal.from, signal.id) && rare_ != nullptr && rare_->passes_calls_on) {
+        rare_->early_cancels.emplace_back(signal.from, signal.id);
+      }
       return;
     case SignalKind::kReply:
       if (!Answered(signal.id, std::move(signal.status), std::move(signal.payload))) system().CountLateReply();

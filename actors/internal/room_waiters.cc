@@ -17,21 +17,24 @@ void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
   const uint64_t life = waiting.to.life();
   Shard& shard = ShardOf(cell);
   std::vector<Signal> replies;
+  bool is_marked = false;
   {
     absl::MutexLock lock(&shard.mu);
     const std::pair<uint64_t, uint32_t> key(life, waiting.mailbox);
     shard.queues[key].push_back(std::move(waiting));
+    is_marked = cell.has_room_waiters();
     cell.set_has_room_waiters(true);
     // The receiver may have made its room before it could see the mark.
     replies = AdmitLocked(shard, cell, life);
   }
   // The receiver may have read the mark before it was there: at the end of the
-  // turn that takes this it reads it again.
-  Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
-  if (cell.Post(system_, life, wake) == Pushed::kClosed) {
-    Envelope::Delete(wake);
-    RefuseAll(shard, life);  // it ended without looking
+  // turn that takes this it reads it again. Where another has made the mark, that
+  // one's does.
+  if (!is_marked) {
+    Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
+    if (cell.Post(system_, life, wake) == Pushed::kClosed) Envelope::Delete(wake);
   }
+  if (!cell.IsAlive(life)) RefuseAll(shard, life);  // it ended without looking
   for (Signal& reply : replies) system_.Post(std::move(reply));
 }
 

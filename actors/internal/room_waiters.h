@@ -3,8 +3,9 @@
 //
 // A message is either here or accepted, never both: whoever takes it under the
 // lock decides. Whoever might have made room calls Admit: the receiver at the
-// end of a turn, when its cell's has_room_waiters() says so, and the sender
-// that comes to wait, once it has said so. One of the two sees the other: the
+// end of a turn, when its cell's has_room_waiters() says so; a sender that is
+// refused, and was counted for a moment; and the sender that comes to wait, once
+// it has said so. One of receiver and sender sees the other: the
 // sender writes the mark, looks for room and wakes the receiver, which reads the
 // mark when it has published the room of that turn.
 //

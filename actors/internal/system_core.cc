@@ -168,8 +168,8 @@ void SystemCore::Post(Signal signal) {
 // executor. Its cell is there for ever, and takes no post of that life then; the system is used only where a post was
 // taken.
 uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
-  return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life] {
-    const Pid actor = Pid::OfLife(life, cell->index());
+  const Pid actor = Pid::OfLife(life, cell.index());
+  return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life, actor] {
     PostOrDrop(*cell, *this, life, MakeEnvelope(EnvelopeKind::kSignal, Signal{.kind = SignalKind::kKill, .to = actor}));
     FenceAfter(*executor, limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
   });

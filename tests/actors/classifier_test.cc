@@ -117,9 +117,10 @@ class ClassifierTest : public ActorTest {
 
   // Asks, and does not wait for the answer.
   void AskApart(const char* what) {
-    system().Spawn<internal::ThreadAsker<std::string, std::string>>(
+    using Asker = internal::ThreadAsker<std::string, std::string>;
+    system().Spawn<Asker>(
         sorter_[&Sorter::query], std::string(what), absl::Seconds(50),
-        std::make_shared<internal::Handover<absl::StatusOr<std::string>>>(), std::ref(system().executor()));
+        Asker::Result(std::make_shared<internal::Handover<absl::StatusOr<std::string>>>(), system().executor()));
     system().RunUntilIdle();
   }
 
@@ -178,6 +179,39 @@ TEST_F(ClassifierTest, ACallWhoseAskerEndedMeanwhileIsCancelled) {
   system().Advance(absl::Seconds(1));
   handled.ExpectNothing();
   EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+}
+
+// Holds its worker before it passes a call on to a closed mailbox.
+class HeldSorter final : public Actor {
+ public:
+  Mailbox<"query", Call<int, int>> query{this};
+  Mailbox<"later", Call<int, int>> later{this};
+  explicit HeldSorter(std::function<void()> hold) : hold_(std::move(hold)) {}
+  Next Start() override { return sorting_; }
+
+ private:
+  void Classify(int n, Replier<int> replier) {
+    hold_();
+    context().PassOn(later, n, std::move(replier));
+  }
+  const std::function<void()> hold_;
+  Behavior sorting_{"sorting", On(query, &HeldSorter::Classify)};
+};
+
+TEST_F(ClassifierTest, ACallIsCancelledThatItsAskerGaveUpWhileItWasSorted) {
+  // The cancellation has arrived before the call is passed on.
+  Ref<HeldSorter> held =
+      system().Spawn<HeldSorter>([this] { system().seeded_executor().HoldHere(absl::Milliseconds(10)); });
+  Ref<Script> asker = system().Spawn<Script>();
+  RunTask(asker, [&](Script&) -> Task<> {
+    auto asked = held[&HeldSorter::query].Ask(1, absl::Milliseconds(5));
+    (void)co_await asked;
+  });
+  system().RunUntilIdle();
+  system().Advance(absl::Seconds(1));
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
+  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().waiting, 0);
 }
 
 TEST_F(ClassifierTest, WhatItDoesNotPassOnHasItsOwnFate) {

@@ -124,6 +124,42 @@ TEST_F(SendThrowsTest, ASendWhoseMoveThrowsTakesNoPlaceAndLeaksNothing) {
 }
 
 // On the sender's thread, while the mailboxes are not known.
+// Moves as often as it may.
+struct Tiring {
+  explicit Tiring(int moves) : moves_left(moves) {}
+  Tiring(Tiring&& other) : moves_left(other.moves_left - 1) {  // NOLINT: it throws
+    if (moves_left < 0) throw std::runtime_error("too tired to move");
+  }
+  int moves_left;
+};
+
+class Host final : public Actor {
+ public:
+  Mailbox<"take", Call<Tiring, int>> take{this};
+  Next Start() override { return hosting_; }
+
+ private:
+  Behavior hosting_{"hosting", On(take, [](const Tiring& tiring) { return tiring.moves_left; })};
+};
+
+TEST_F(SendThrowsTest, AnAskOfAPlainThreadEndsWhereverItsRequestThrows) {
+  int answered = 0;
+  int refused = 0;
+  int thrown = 0;
+  for (int moves = 0; moves < 12; ++moves) {
+    Ref<Host> host = system().Spawn<Host>();
+    system().RunUntilIdle();
+    try {
+      ++(system().Ask(host[&Host::take], Tiring(moves), absl::Hours(1)).ok() ? answered : refused);
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+  }
+  EXPECT_GT(answered, 0);
+  EXPECT_GT(refused, 0) << "in the actor that asks";
+  EXPECT_GT(thrown, 0) << "on this thread";
+}
+
 TEST_F(SendThrowsTest, AnEarlySendWhoseSizeThrowsTakesNoPlace) {
   Ref<Narrow> narrow = system().Spawn<Narrow>();
   EXPECT_THROW((void)narrow[&Narrow::sized].Send(Brittle(Brittle::Breaks::kMeasured)), std::runtime_error);

@@ -3,6 +3,7 @@
 //
 // The steps are those of RoomWaiters::Add and Admit, of a turn's end and of an
 // actor's, over the real Inbound.
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,19 +30,24 @@ constexpr int kRoom = 1;
 
 struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
-  bool is_message = true;  // else it only wakes
+  ModelAtomic<int> is_told{0};  // its sender, of what came of it
+  bool is_message = true;       // else it only wakes
 };
 
 enum class Bug {
   kNone,
   kDoesNotWake,         // the receiver, once the sender waits
   kDoesNotLookAtDeath,  // again, when the receiver is found dead only then
+  kRefusedGoesAway,     // a sender that does not wait, and was counted for a moment
+  kCountsRelaxed,       // in a mailbox, so that the refused need not see who waits
 };
 
 enum class End { kNone, kDies };
 
 template <Bug kBug>
 struct Receiver {
+  static constexpr auto kCounts = kBug == Bug::kCountsRelaxed ? kRelaxed : std::memory_order_acq_rel;
+
   enum class Outcome { kAccepted, kFull, kEnded };
 
   Receiver() {
@@ -51,8 +57,8 @@ struct Receiver {
 
   Outcome Accept(Node& node, bool& must_run) {
     if (!inbound.IsLive()) return Outcome::kEnded;
-    if (accepted.fetch_add(1, kRelaxed) + 1 - limit.load(kRelaxed) > 0) {
-      accepted.fetch_sub(1, kRelaxed);
+    if (accepted.fetch_add(1, kCounts) + 1 - limit.load(kRelaxed) > 0) {
+      accepted.fetch_sub(1, kCounts);
       return inbound.IsLive() ? Outcome::kFull : Outcome::kEnded;
     }
     const Pushed pushed = inbound.Push(&node, true);
@@ -65,19 +71,28 @@ struct Receiver {
   void Sent(Node& node, Node& wake) {
     bool must_run = false;
     if (has_waiters.load(kRelaxed) == 0 && Accept(node, must_run) != Outcome::kFull) {
-      waiter_is_told.store(1, kRelaxed);
+      node.is_told.store(1, kRelaxed);
     } else {
       mu.Lock();
-      waiting = &node;
+      (waiting[0] == nullptr ? waiting[0] : waiting[1]) = &node;
+      const bool is_marked = has_waiters.load(kRelaxed) != 0;
       has_waiters.store(1, kRelaxed);
       AdmitLocked(must_run);
       mu.Unlock();
-      if (kBug != Bug::kDoesNotWake) {
+      if (kBug != Bug::kDoesNotWake && !is_marked) {
         wake.is_message = false;
         const Pushed pushed = inbound.Push(&wake, true);
-        if (pushed == Pushed::kClosed && kBug != Bug::kDoesNotLookAtDeath) Admit(must_run);
         must_run = must_run || pushed == Pushed::kMustSchedule;
       }
+      if (kBug != Bug::kDoesNotLookAtDeath && !inbound.IsLive()) Admit(must_run);
+    }
+    if (must_run) Turn(End::kNone);
+  }
+  // One that does not.
+  void Send(Node& node) {
+    bool must_run = false;
+    if (Accept(node, must_run) == Outcome::kFull && kBug != Bug::kRefusedGoesAway && has_waiters.load(kRelaxed) != 0) {
+      Admit(must_run);
     }
     if (must_run) Turn(End::kNone);
   }
@@ -87,11 +102,12 @@ struct Receiver {
     mu.Unlock();
   }
   void AdmitLocked(bool& must_run) {
-    if (waiting != nullptr && Accept(*static_cast<Node*>(waiting), must_run) != Outcome::kFull) {
-      waiting = nullptr;
-      waiter_is_told.store(1, kRelaxed);
+    while (waiting[0] != nullptr && Accept(*static_cast<Node*>(waiting[0]), must_run) != Outcome::kFull) {
+      waiting[0]->is_told.store(1, kRelaxed);
+      waiting[0] = static_cast<Node*>(waiting[1]);
+      waiting[1] = nullptr;
     }
-    if (waiting == nullptr) has_waiters.store(0, kRelaxed);
+    if (waiting[0] == nullptr) has_waiters.store(0, kRelaxed);
   }
 
   // Whoever must schedule the actor runs its turn at once.
@@ -117,18 +133,20 @@ struct Receiver {
   ModelAtomic<int> accepted{1}, limit{kRoom};
   ModelAtomic<int> has_waiters{0};
   ModelMutex mu;
-  ModelPlain<Node*> waiting{nullptr};  // guarded by mu
-  ModelPlain<int> left{0};             // the turn's
-  ModelAtomic<int> waiter_is_told{0};
+  std::array<ModelPlain<Node*>, 2> waiting{nullptr, nullptr};  // guarded by mu
+  ModelPlain<int> left{0};                                     // the turn's
   Node first;
 };
 
+// Who sends besides the one that waits.
+enum class Other { kNobody, kRefused, kWaits };
+
 template <Bug kBug = Bug::kNone>
-Outcome ExploreRoom(const Bounds& bounds, End end) {
-  return Explore(bounds, [end](Program& program) {
+Outcome ExploreRoom(const Bounds& bounds, End end, Other other = Other::kNobody) {
+  return Explore(bounds, [=](Program& program) {
     struct State {
       Receiver<kBug> receiver;
-      Node sent, wake;
+      Node sent, wake, others, others_wake;
     };
     auto state = std::make_shared<State>();
     program.Name(state->receiver.inbound, "inbound");
@@ -139,13 +157,44 @@ Outcome ExploreRoom(const Bounds& bounds, End end) {
     program.Name(state->receiver.left, "left");
     program.Thread("receiver", [state, end] { state->receiver.Turn(end); });
     program.Thread("sender", [state] { state->receiver.Sent(state->sent, state->wake); });
-    program.AtEnd([state] { Expect(state->receiver.waiter_is_told.load(kRelaxed) == 1, "the sender is told"); });
+    if (other == Other::kRefused) {
+      program.Thread("other", [state] { state->receiver.Send(state->others); });
+    } else if (other == Other::kWaits) {
+      program.Thread("other", [state] { state->receiver.Sent(state->others, state->others_wake); });
+    }
+    program.AtEnd([state, other] {
+      Expect(state->sent.is_told.load(kRelaxed) == 1, "the sender is told");
+      Expect(other != Other::kWaits || state->others.is_told.load(kRelaxed) == 1, "the other is told");
+    });
   });
 }
 
+// Of three threads.
+constexpr Bounds kBounds = {.preemptions_max = 3, .old_reads_max = 1};
+
 TEST(RoomModelTest, WhoWaitsForRoomGetsIt) { ExpectHolds(ExploreRoom<>({}, End::kNone), 160'000); }
 
-TEST(RoomModelTest, WhoWaitsForRoomHearsOfTheDeath) { ExpectHolds(ExploreRoom<>({}, End::kDies), 450'000); }
+TEST(RoomModelTest, WhoWaitsForRoomHearsOfTheDeath) { ExpectHolds(ExploreRoom<>({}, End::kDies), 400'000); }
+
+TEST(RoomModelTest, WhoWaitsGetsRoomThatARefusedSenderHadForAMoment) {
+  ExpectHolds(ExploreRoom<>(kBounds, End::kNone, Other::kRefused), 500'000);
+}
+
+TEST(RoomModelTest, TwoThatWaitGetRoomOrHearOfTheDeath) {
+  constexpr Bounds kNewest = {.preemptions_max = 3, .old_reads_max = 0};
+  ExpectHolds(ExploreRoom<>(kNewest, End::kNone, Other::kWaits), 1'000);
+  ExpectHolds(ExploreRoom<>(kNewest, End::kDies, Other::kWaits), 1'000);
+}
+
+TEST(RoomModelTest, ARefusedSenderThatGoesAwayIsFound) {
+  EXPECT_THAT(ExploreRoom<Bug::kRefusedGoesAway>(kBounds, End::kNone, Other::kRefused).failure,
+              HasSubstr("the sender is told"));
+}
+
+TEST(RoomModelTest, CountsThatOrderNothingAreFound) {
+  EXPECT_THAT(ExploreRoom<Bug::kCountsRelaxed>(kBounds, End::kNone, Other::kRefused).failure,
+              HasSubstr("the sender is told"));
+}
 
 TEST(RoomModelTest, ASenderThatDoesNotWakeTheReceiverIsFound) {
   EXPECT_THAT(ExploreRoom<Bug::kDoesNotWake>({}, End::kNone).failure, HasSubstr("the sender is told"));
