@@ -2,6 +2,7 @@
 // (semantics 7.4, 7.5, 7.14).
 #include "understudy/actors/router.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -243,6 +244,54 @@ TEST_F(RouterTest, ARemoteAskIsAnsweredByAReplySignalAndCancelledAtItsDeadline) 
   EXPECT_EQ(router_.last.id, router_.last_ask);
   system().Kill(script.pid());
   system().RunUntilIdle();
+}
+
+// Its arrival brings another.
+class ChainLetter {
+ public:
+  struct Descriptor {
+    std::string full_name() const { return "post.ChainLetter"; }
+  };
+  static const Descriptor* descriptor() {
+    static const Descriptor descriptor;
+    return &descriptor;
+  }
+  bool SerializeToString(std::string* /*out*/) const { return true; }
+  bool ParseFromArray(const void* /*data*/, int /*size*/) {
+    on_arrival();
+    return true;
+  }
+  size_t ByteSizeLong() const { return 1; }
+
+  static inline std::function<void()> on_arrival;
+};
+
+// Reads none of them.
+class Unread final : public Actor {
+ public:
+  Mailbox<"chain", ChainLetter> chain{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+TEST_F(RouterTest, WhatIsOnlySortedAndDroppedEndsATurnInTimeToo) {
+  constexpr int kAll = 10'000;
+  const Ref<Unread> unread = system().Spawn<Unread>();
+  system().RunUntilIdle();
+  int arrived = 0;
+  ChainLetter::on_arrival = [&] {
+    if (++arrived < kAll) EXPECT_TRUE(Deliver(unread[&Unread::chain], "next").ok());
+  };
+  EXPECT_TRUE(Deliver(unread[&Unread::chain], "first").ok());
+  EXPECT_TRUE(Deliver(unread[&Unread::chain], "second").ok());
+  EXPECT_TRUE(Deliver(unread[&Unread::chain], "third").ok()) << "one too many: it wakes";
+  EXPECT_TRUE(system().seeded_executor().RunOne());
+  EXPECT_GT(arrived, 3);
+  EXPECT_LT(arrived, 500) << "in one turn";
+  system().RunUntilIdle();
+  EXPECT_GE(arrived, kAll);
+  ChainLetter::on_arrival = nullptr;
 }
 
 }  // namespace
