@@ -91,8 +91,9 @@ class [[nodiscard]] Pending {
 
   explicit Pending(internal::PendingId id) : id_(id) {}
 
-  // Gives the call up: it is cancelled where it has not been handled, and the
-  // answer is Cancelled. Owner only.
+  // Gives the call up: it is cancelled where it has not been handled, and so is
+  // what a handler that awaits has asked for it; the answer is Cancelled. Owner
+  // only.
   void Cancel() const { internal::CancelPending(id_); }
 
   auto operator co_await() const {

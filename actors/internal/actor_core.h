@@ -231,6 +231,8 @@ class ActorCore final : public CellOwner {
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
+  void NoteAskForCall(uint64_t id);
+  void CancelAsksFor(const Activation& activation);
   bool CancelWaiting(Pid asker, uint64_t ask);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);

@@ -160,6 +160,7 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (const std::unique_ptr<Activation>& activation : rare_->activations) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
     activation->Hold().is_cancelled = true;
+    CancelAsksFor(*activation);
     return true;
   }
   return false;

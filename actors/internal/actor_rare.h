@@ -73,6 +73,13 @@ struct ReceiveUnderWay {
   bool looks_again = false;                     // before a timeout, at what has come
 };
 
+// An ask of a handler that may await, for the call that it has in hand.
+struct AskForCall {
+  Pid asker;
+  uint64_t call = 0;
+  uint64_t id = 0;
+};
+
 // Exits, or requests to stop, that were sent and wait to be handled, and those
 // beyond the limit: the last that waits stands for them too.
 struct SentEvents {
@@ -160,6 +167,7 @@ struct Rare {
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 
   std::unique_ptr<AskTable> asks;
+  std::vector<AskForCall> asks_for_calls;  // and some that have been answered
   HeldRights rights;  // of the Repliers that it has
 };
 

@@ -39,7 +39,8 @@ void Remains::End(SystemCore& system) {
   while (newest_ != nullptr) {
     Envelope* const oldest = newest_->next;
     oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
-    if (oldest->type == &TypeOf<DeadLetter>()) {
+    // Of its own kind: a message may be a DeadLetter too.
+    if (oldest->kind == EnvelopeKind::kWake && oldest->type == &TypeOf<DeadLetter>()) {
       system.dead_letters().Publish(*static_cast<const DeadLetter*>(oldest->value()));
     }
     Envelope::Delete(oldest);

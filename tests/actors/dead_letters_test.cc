@@ -188,5 +188,27 @@ TEST_F(DeadLettersTest, ASendToAnActorOfASystemThatHasEndedSaysSo) {
   EXPECT_THAT(std::string(sent.message()), HasSubstr(" has ended"));
 }
 
+// Has them wait, and drops the oldest.
+class Shelf final : public Actor {
+ public:
+  Mailbox<"letter", DeadLetter> letter{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+TEST(DeadLetterMessagesTest, AMessageThatIsADeadLetterIsNotToldAgainWhenItIsLost) {
+  TestSystem system;
+  const Ref<Shelf> shelf = system.Spawn<Shelf>();
+  system.RunUntilIdle();
+  for (int i = 0; i < 3; ++i) shelf[&Shelf::letter].Tell({.why = absl::DataLossError("told before"), .mailbox = "its"});
+  system.RunUntilIdle();
+  EXPECT_EQ(system.Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(system.dead_letters(), 0);
+  system.Kill(shelf.pid());
+  system.RunUntilIdle();
+  EXPECT_EQ(system.dead_letters(), 2) << "those that waited, each once";
+}
+
 }  // namespace
 }  // namespace understudy

@@ -1,0 +1,174 @@
+// The cancellation of a call travels (semantics 4.3): what its handler has
+// asked for it, and awaits or may, is cancelled too, on and on.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Oracle = Call<int, int>;
+
+// Answers nobody: its mailbox is closed.
+class Closed final : public Actor {
+ public:
+  Mailbox<"ask", Oracle> ask{this};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+// Asks the next for whoever asks it, twice at once where that is wished, and
+// notes what it was told.
+class Relay final : public Actor {
+ public:
+  Mailbox<"ask", Oracle> ask{this};
+  Mailbox<"own", int> own{this};
+  Relay(Channel<Oracle> next, int times, std::vector<std::string>* notes) : next_(next), times_(times), notes_(notes) {}
+  Next Start() override { return relaying_; }
+
+ private:
+  Task<absl::StatusOr<int>> Answer(const int& n) {
+    std::vector<Pending<int>> asked;
+    for (int i = 0; i < times_; ++i) asked.push_back(next_.Ask(n, absl::Hours(1)));
+    absl::StatusOr<int> answer = absl::UnknownError("none");
+    for (const Pending<int>& one : asked) {
+      answer = co_await one;
+      notes_->push_back(std::string(absl::StatusCodeToString(answer.status().code())));
+    }
+    co_return answer;
+  }
+  // For nobody's call.
+  Task<> Own(int n) {
+    auto asked = next_.Ask(n, absl::Hours(1));
+    (void)co_await asked;
+    notes_->push_back("own");
+  }
+
+  const Channel<Oracle> next_;
+  const int times_;
+  std::vector<std::string>* const notes_;
+  Behavior relaying_{"relaying", On(ask, &Relay::Answer).Interleaved(), On(own, &Relay::Own).Interleaved()};
+};
+
+class CancellationTest : public ActorTest {
+ protected:
+  // Asks `relay`, and gives the call up after a second when it is to; else waits for it.
+  void AskFrom(Ref<Script> asker, Ref<Relay> relay, bool gives_up) {
+    RunTask(asker, [this, relay, gives_up](Script&) -> Task<> {
+      auto asked = relay[&Relay::ask].Ask(1, absl::Hours(1));
+      if (gives_up) {
+        auto second = closed_[&Closed::ask].Ask(1, absl::Seconds(1));
+        (void)co_await second;
+        asked.Cancel();
+      }
+      (void)co_await asked;
+    });
+    system().RunUntilIdle();
+  }
+
+  std::vector<std::string> notes_;
+  Ref<Closed> closed_ = system().Spawn<Closed>();
+  Ref<Relay> last_ = system().Spawn<Relay>(closed_[&Closed::ask], 1, &notes_);
+  Ref<Relay> first_ = system().Spawn<Relay>(last_[&Relay::ask], 1, &notes_);
+  Ref<Relay> double_ = system().Spawn<Relay>(closed_[&Closed::ask], 2, &notes_);
+  Ref<Script> asker_ = system().Spawn<Script>();
+};
+
+TEST_F(CancellationTest, GoesOnToTheCallsThatAreMadeForACall) {
+  AskFrom(asker_, first_, /*gives_up=*/true);
+  EXPECT_EQ(Ledger().waiting, 5) << "two in hand, one at the end of them; the asker's own, and its task";
+  system().Advance(absl::Seconds(1));
+  EXPECT_THAT(notes_, ElementsAre("CANCELLED", "CANCELLED"));
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+TEST_F(CancellationTest, GoesOnWhenTheAskerEnds) {
+  AskFrom(asker_, first_, /*gives_up=*/false);
+  system().Kill(asker_.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("CANCELLED", "CANCELLED"));
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+TEST_F(CancellationTest, ReachesWhatIsNotAwaitedYetToo) {
+  AskFrom(asker_, double_, /*gives_up=*/false);
+  system().Kill(asker_.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("CANCELLED", "CANCELLED"));
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+TEST_F(CancellationTest, LeavesWhatTheSameActorAskedForOthers) {
+  const Ref<Script> other = system().Spawn<Script>();
+  AskFrom(other, last_, /*gives_up=*/false);
+  last_[&Relay::own].Tell(1);
+  AskFrom(asker_, last_, /*gives_up=*/false);
+  system().Kill(asker_.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("CANCELLED"));
+  notes_.clear();
+  system().Kill(other.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("CANCELLED"));
+}
+
+TEST_F(CancellationTest, AtItsDeadlineWhatWasAskedForItExpires) {
+  RunTask(asker_, [this](Script&) -> Task<> {
+    auto asked = first_[&Relay::ask].Ask(1, absl::Seconds(1));
+    (void)co_await asked;
+  });
+  system().Advance(absl::Milliseconds(999));
+  EXPECT_THAT(notes_, IsEmpty());
+  system().Advance(absl::Milliseconds(1));
+  EXPECT_THAT(notes_, ElementsAre("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"));
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+TEST_F(CancellationTest, ManyAsksInARowForOneCallAreAllAnswered) {
+  // An answerer that answers at once, asked again and again in one handler.
+  class Asking final : public Actor {
+   public:
+    Mailbox<"ask", Oracle> ask{this};
+    explicit Asking(Channel<Oracle> next) : next_(next) {}
+    Next Start() override { return Behavior("asking", On(ask, &Asking::Answer)); }
+
+   private:
+    Task<int> Answer(const int& n) {
+      int sum = 0;
+      for (int i = 0; i < n; ++i) {
+        auto asked = next_.Ask(i, absl::Hours(1));
+        const absl::StatusOr<int> answer = co_await asked;
+        sum += answer.value_or(0);
+      }
+      co_return sum;
+    }
+    const Channel<Oracle> next_;
+  };
+  class Echo final : public Actor {
+   public:
+    Mailbox<"ask", Oracle> ask{this};
+    Next Start() override {
+      return Behavior("echo", On(ask, [](int n) { return n; }));
+    }
+  };
+  const Ref<Echo> echo = system().Spawn<Echo>();
+  const Ref<Asking> asking = system().Spawn<Asking>(echo[&Echo::ask]);
+  EXPECT_EQ(*Ask(asking[&Asking::ask], 1000), 1000 * 999 / 2);
+}
+
+}  // namespace
+}  // namespace understudy
