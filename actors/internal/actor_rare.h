@@ -168,7 +168,7 @@ struct Rare {
 
   std::unique_ptr<AskTable> asks;
   std::vector<AskForCall> asks_for_calls;  // and some that have been answered
-  HeldRights rights;  // of the Repliers that it has
+  HeldRights rights;                       // of the Repliers that it has
 };
 
 }  // namespace understudy::internal
