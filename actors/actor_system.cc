@@ -151,6 +151,7 @@ void ActorSystem::PostToAll(SignalKind kind) {
 
 bool ActorSystem::Shutdown(absl::Duration within) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "an actor cannot shut its own system down and wait");
+  const int64_t overdue_before = core_.overdue_ends();
   std::vector<Pid> roots;
   {
     absl::MutexLock lock(&mu_);
@@ -158,7 +159,7 @@ bool ActorSystem::Shutdown(absl::Duration within) {
     roots.swap(roots_);
   }
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());
-  if (AwaitEmpty(within)) return true;
+  if (AwaitEmpty(within)) return core_.overdue_ends() == overdue_before;
   while (live_actors() > 0) {
     PostToAll(SignalKind::kKill);
     if (AwaitEmpty(absl::Seconds(5))) break;

@@ -34,6 +34,7 @@
 #include "understudy/actors/call_cycle.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/dead_letters.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
@@ -108,7 +109,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // Ends the actors without parents with Shutdown, so that they end theirs, in
   // order; after `within` kills what is left. False when something had to be
-  // killed. Later spawns are ended at once.
+  // killed: that, or what meanwhile took longer for its parent's exit than its
+  // shutdown_within, or than its supervisor lets it. Later spawns are ended at once.
   bool Shutdown(absl::Duration within);
 
   // All messages of this system. Balances whenever no turn runs.
@@ -142,9 +144,10 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener) {
     return core_.dead_letters().Subscribe(std::move(listener));
   }
-  // An actor's mailbox hears of each. One that is full misses some.
+  // An actor's mailbox hears of each, until the actor's end. One that is full misses some.
   uint64_t SubscribeDeadLetters(Channel<DeadLetter> channel) {
-    return SubscribeDeadLetters([channel](const DeadLetter& letter) { (void)channel.Send(letter); });
+    return core_.dead_letters().SubscribeWhile(
+        [channel](const DeadLetter& letter) { return !IsNoProcess(channel.Send(letter)); });
   }
   bool UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
   // The mailboxes that are closed and have mail, and for how long.

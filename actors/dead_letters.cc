@@ -49,8 +49,11 @@ void DeadLetterStream::Publish(const DeadLetter& letter) {
   if (subscribers->empty() || is_telling) return;
   const TellingScope telling;
   for (const auto& [id, subscriber] : *subscribers) {
-    absl::MutexLock lock(&subscriber->mu);
-    if (subscriber->listener != nullptr) subscriber->listener(letter);
+    {
+      absl::MutexLock lock(&subscriber->mu);
+      if (subscriber->listener == nullptr || subscriber->listener(letter)) continue;
+    }
+    (void)Unsubscribe(id);
   }
 }
 
@@ -62,6 +65,13 @@ int64_t DeadLetterStream::count() const {
 }
 
 uint64_t DeadLetterStream::Subscribe(Listener listener) {
+  return SubscribeWhile([listener = std::move(listener)](const DeadLetter& letter) mutable {
+    listener(letter);
+    return true;
+  });
+}
+
+uint64_t DeadLetterStream::SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener) {
   auto subscriber = std::make_shared<Subscriber>(std::move(listener));
   absl::MutexLock lock(&mu_);
   auto more = std::make_shared<Subscribers>(*subscribers_);

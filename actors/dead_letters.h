@@ -60,14 +60,17 @@ class DeadLetterStream {
   // Letters so far.
   int64_t count() const;
   uint64_t Subscribe(Listener listener);
+  // Until it gives false.
+  uint64_t SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener);
   // False when there is no such subscription (any more).
   bool Unsubscribe(uint64_t id);
 
  private:
   struct Subscriber {
-    explicit Subscriber(Listener called) : listener(std::move(called)) {}
-    absl::Mutex mu;                         // one call at a time, and the end of it
-    Listener listener ABSL_GUARDED_BY(mu);  // null once unsubscribed
+    explicit Subscriber(absl::AnyInvocable<bool(const DeadLetter&)> called) : listener(std::move(called)) {}
+    absl::Mutex mu;  // one call at a time, and the end of it
+    // Null once unsubscribed.
+    absl::AnyInvocable<bool(const DeadLetter&)> listener ABSL_GUARDED_BY(mu);
   };
   using Subscribers = std::vector<std::pair<uint64_t, std::shared_ptr<Subscriber>>>;
 

@@ -46,8 +46,8 @@ absl::StatusCode CodeOf(ErrorKind kind) {
   return absl::StatusCode::kUnknown;
 }
 
-// The payload of a reason: for each link of the chain its kind, flags and four
-// length-prefixed strings. It may come from a peer, so the reader checks all.
+// The payload of a reason: for each link of the chain its kind, flags, texts and the payloads of its status, each text
+// with its length before it. It may come from a peer, so the reader checks all.
 void Put32(std::string& out, uint32_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
 
 void PutText(std::string& out, absl::string_view text) {
@@ -70,6 +70,28 @@ bool GetText(absl::string_view& in, std::string& text) {
   return true;
 }
 
+void PutPayloads(std::string& out, const absl::Status& status) {
+  uint32_t count = 0;
+  status.ForEachPayload([&](absl::string_view, const absl::Cord&) { ++count; });
+  Put32(out, count);
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    PutText(out, url);
+    PutText(out, std::string(payload));
+  });
+}
+
+bool GetPayloads(absl::string_view& in, absl::Status& status) {
+  uint32_t count = 0;
+  if (!Get32(in, count)) return false;
+  for (; count > 0; --count) {
+    std::string url;
+    std::string payload;
+    if (!GetText(in, url) || !GetText(in, payload)) return false;
+    status.SetPayload(url, absl::Cord(std::move(payload)));
+  }
+  return true;
+}
+
 std::string Encode(const ExitReason& reason) {
   std::string out;
   for (const ExitReason* r = &reason; r != nullptr; r = r->cause()) {
@@ -80,6 +102,7 @@ std::string Encode(const ExitReason& reason) {
     PutText(out, r->status().message());
     PutText(out, r->exception_type());
     PutText(out, r->detail());
+    PutPayloads(out, r->status());
   }
   return out;
 }
@@ -101,6 +124,7 @@ bool DecodeOne(absl::string_view& in, ExitReason& reason) {
   parts.causes_cut = (flags & 2U) != 0;
   parts.os_value = static_cast<int>(os_value);
   parts.status = absl::Status(static_cast<absl::StatusCode>(code), message);
+  if (!GetPayloads(in, parts.status)) return false;
   reason = ExitReason::FromParts(parts);
   return true;
 }

@@ -58,7 +58,8 @@ inline constexpr int kSurplusThreadsPerCpuMax = 4;
 inline constexpr int kOwnThreadsMax = 1024;
 // Timers of one executor: 2^26, far more than fit in memory with their actors.
 inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
-// Room for the signals these may cause is kept from the moment they are made.
+// Room for the signals these may cause is kept from the moment they are made: all links that an actor has, whoever made
+// them, and the monitors that it holds itself.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
 // Exits by Exit, not along a link, that wait at an actor that traps, and requests

@@ -36,28 +36,14 @@ PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
   if (asks() == nullptr) rare().asks = std::make_unique<AskTable>();
   const uint64_t id = asks()->Add(callee, deadline);
   const bool is_for_call = current() != nullptr && current()->is_call() && current()->held() != nullptr;
-  if (is_for_call && id != 0 && !callee.is_null()) NoteAskForCall(id);
+  if (is_for_call && id != 0 && !callee.is_null()) asks()->NoteForCall(id, current()->asker(), current()->ask());
   return {.asker = self(), .id = id, .deadline = deadline};
-}
-
-void ActorCore::NoteAskForCall(uint64_t id) {
-  std::vector<AskForCall>& made = rare().asks_for_calls;
-  if (made.size() == made.capacity()) {
-    made.erase(std::remove_if(made.begin(), made.end(), [&](const AskForCall& ask) { return IsAnswered(ask.id); }),
-               made.end());
-    made.reserve(2 * made.size() + 4);
-  }
-  made.push_back({.asker = current()->asker(), .call = current()->ask(), .id = id});
 }
 
 // The call in hand was cancelled: so are those made for it. At its deadline they expire by themselves.
 void ActorCore::CancelAsksFor(const Activation& activation) {
-  if (activation.deadline() <= system().clock().Now()) return;
-  std::vector<uint64_t> ids;
-  for (const AskForCall& made : rare().asks_for_calls) {
-    if (made.call == activation.ask() && made.asker == activation.asker()) ids.push_back(made.id);
-  }
-  for (const uint64_t id : ids) CancelAsk(id);
+  if (asks() == nullptr || activation.deadline() <= system().clock().Now()) return;
+  for (const uint64_t id : asks()->AsksForCall(activation.asker(), activation.ask())) CancelAsk(id);
 }
 
 bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {

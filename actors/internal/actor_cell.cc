@@ -143,10 +143,13 @@ void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) 
   discard.Done();
 }
 
-void ActorCell::AdmitInstead(SystemCore& system, uint64_t life) {
+void ActorCell::AdmitInstead(SystemCore& system) {
   if (!has_room_waiters()) return;
+  // A sender to an earlier life too: the gates were those of the next, which has the same mailboxes.
+  const uint64_t present = life();
+  if (present == 0) return;
   const KernelCode kernel;
-  system.room_waiters().Admit(*this, life);
+  system.room_waiters().Admit(*this, present);
 }
 
 // `made` is of one that waits for room, under the lock of those.
@@ -173,8 +176,8 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (ABSL_PREDICT_FALSE(!HasPlace(gates[place], accepted, (layout->handed() >> place & 1U) != 0))) {
     Uncount(gates, place, 0);
+    if (made == nullptr) AdmitInstead(system);
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
-    if (made == nullptr) AdmitInstead(system, life);
     const MailboxDeclaration& declaration = (*layout)[place];
     if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
     return FullOfMessages(declaration);
@@ -185,7 +188,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   uint64_t bytes = 0;
   OnThrow uncount([&] {
     Uncount(gates, place, bytes);
-    if (made == nullptr) AdmitInstead(system, life);
+    if (made == nullptr) AdmitInstead(system);
   });
   if (ABSL_PREDICT_FALSE(!is_plain)) {
     const MailboxDeclaration& declaration = (*layout)[place];
@@ -193,8 +196,8 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     if (declaration.has_bytes()) its_bytes = made != nullptr ? made->call().bytes : BytesOf(message);
     if (absl::Status room = AcceptBytes(declaration, gates, place, its_bytes, accepted, wakes); !room.ok()) {
       uncount.Done();
+      if (made == nullptr) AdmitInstead(system);
       if (!IsAlive(life)) return EndedError();
-      if (made == nullptr) AdmitInstead(system, life);
       if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
         return TooLargeError(declaration, its_bytes);
       }
@@ -217,6 +220,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     Uncount(gates, place, bytes);
   } else {
     TakeBack(gates, *message.type, message.value, handing, envelope);
+    AdmitInstead(system);
   }
   return EndedError();
 }
@@ -261,7 +265,8 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
   const uint64_t capacity = declaration.options.capacity_bytes;
   // What never fits is not counted, not even for a moment: it would take the room of others.
   const uint64_t counted = bytes <= capacity ? bytes : 0;
-  const uint64_t after = gate.accepted.fetch_add(counted, std::memory_order_relaxed) + counted;
+  // release: as that of the count of messages, where one that waits is refused.
+  const uint64_t after = gate.accepted.fetch_add(counted, std::memory_order_acq_rel) + counted;
   const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
   const uint64_t held = after - limit + declaration.room_bytes();
   wakes = wakes || (drops && held > capacity);
@@ -278,9 +283,9 @@ bool ActorCell::HasLastPlace(const Gate& gate, uint32_t accepted) {
 }
 
 void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
-  // acquire: pairs with Accept's release.
+  // acquire, both: pairs with Accept's and AcceptBytes' release.
   gates[place].accepted.fetch_sub(1, std::memory_order_acq_rel);
-  if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_relaxed);
+  if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_acq_rel);
 }
 
 void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope) {

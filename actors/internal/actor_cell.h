@@ -300,7 +300,7 @@ class alignas(64) ActorCell {
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
                       Envelope* made);
   // A sender has taken an acceptance back, which one that waits for room may have been refused for meanwhile.
-  void AdmitInstead(SystemCore& system, uint64_t life);
+  void AdmitInstead(SystemCore& system);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   const MailboxLayout::PlainTell* FindPlainTell(uint64_t life, uint32_t mailbox, const MessageType& type,

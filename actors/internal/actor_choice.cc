@@ -100,7 +100,8 @@ ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
   for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !ends(); waiting &= waiting - 1) {
     AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
-  if (candidates.empty()) {  // the ranks begin anew, from the top
+  // Its ranks begin anew, from the top. A Receive without ranks says nothing about those of the next.
+  if (candidates.empty() && table.has_ranks()) {
     rank_index_ = 0;
     rank_used_ = 0;
   }

@@ -33,7 +33,8 @@ ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(par
 
 ActorCore::~ActorCore() = default;
 
-Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish) {
+Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish,
+                     absl::optional<ExitReason> has_failed) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(parent);
@@ -42,6 +43,7 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
   auto birth = std::make_unique<Birth>();
   birth->make = std::move(make);
   birth->wish = wish;
+  birth->has_failed = std::move(has_failed);
   options.outcome_handler = nullptr;
   options.down_handler = nullptr;
   if (const auto estate = std::exchange(options.estate, nullptr); estate != nullptr) {
@@ -289,6 +291,8 @@ void ActorCore::ActOn(Envelope* envelope) {
 void ActorCore::OnStale(Envelope* envelope) {
   if (envelope->kind == EnvelopeKind::kSignal) {
     system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
+  } else if (envelope->kind == EnvelopeKind::kReply) {
+    system().CountLateReply();
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     cell().ForgetStale(envelope);
     Dispose(envelope, Fate::kDeadLetter, EndedError());

@@ -49,7 +49,8 @@ absl::Status UnansweredError(Pid callee);
 class ActorCore final : public CellOwner {
  public:
   // Begins a life in `system`. Any thread; the actor runs on its own turns.
-  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish = {});
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish = {},
+                   absl::optional<ExitReason> has_failed = absl::nullopt);
 
   // Runnable.
   void Run() override;
@@ -231,9 +232,9 @@ class ActorCore final : public CellOwner {
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
-  void NoteAskForCall(uint64_t id);
   void CancelAsksFor(const Activation& activation);
   bool CancelWaiting(Pid asker, uint64_t ask);
+  Fate FateOfCancelled(MonotonicTime deadline);
   void ExpireWaitingCalls(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
   void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
@@ -307,10 +308,14 @@ class ActorCore final : public CellOwner {
 
   // actor_signals.cc.
   void Act(Signal signal);
+  bool HasRoomForLink(Pid peer);
+  void OnLinkSignal(const Signal& signal);
   void OnExitSignal(const Signal& signal);
   SentEvents& SentLike(const Event& event);
   bool AddSent(Event event);
+  static void Merge(SentEvents& sent, Event& event);
   void TakeSent(Event& event);
+  bool GoesOnForOthers(Event& event, Pid peer);
   void OnDownSignal(Signal signal);
   absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);

@@ -175,6 +175,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
       return;
     }
     if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(*static_cast<Signal*>(envelope->value()));
+    if (envelope->kind == EnvelopeKind::kReply) system().CountLateReply();
     LetGo(envelope);
   };
   if (rare_ != nullptr) {
@@ -194,10 +195,17 @@ void ActorCore::BuryEnded(Signal& signal) {
       Act(std::move(signal));
       break;
     case SignalKind::kExit:
+      if (is_fenced() && signal.from == parent()) rare_->is_told_to_end = true;
       if (signal.is_link) (void)EndsLink(signal.from);
+      break;
+    case SignalKind::kKill:
+      if (is_fenced() && rare_->is_told_to_end) system().CountOverdueEnd();
       break;
     case SignalKind::kDown:
       (void)TakeDownHandler(signal.id);
+      break;
+    case SignalKind::kReply:
+      system().CountLateReply();
       break;
     default:
       break;

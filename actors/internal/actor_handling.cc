@@ -219,7 +219,7 @@ void ActorCore::SettlePostponed(Activation& activation) {
                    "Postpone of a call that has been answered, or whose Replier is elsewhere");
   const Activation::Held* const held = activation.held();
   if (held != nullptr && held->is_cancelled) {
-    Count(static_cast<size_t>(activation.mailbox), Fate::kCancelled);  // its asker knows
+    Count(static_cast<size_t>(activation.mailbox), FateOfCancelled(activation.deadline()));
     return;
   }
   if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
@@ -257,7 +257,9 @@ void ActorCore::SendReply(Pid asker, Envelope* block) {
   block->flags =
       static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
   block->set_sender(self());
-  PostOrDrop(*to, system(), asker.life(), block);
+  if (to->Post(system(), asker.life(), block) != Pushed::kClosed) return;
+  system().CountLateReply();
+  LetGo(block);
 }
 
 void Activation::FinishTell(BehaviorPtr become) {

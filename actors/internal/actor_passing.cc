@@ -37,7 +37,7 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   const auto from = static_cast<size_t>(current()->mailbox);
   PublishLimits(ThisTurn());
   if (current()->held() != nullptr && current()->held()->is_cancelled) {
-    Count(from, Fate::kCancelled);  // its asker knows
+    Count(from, FateOfCancelled(current()->deadline()));
     LetGo(envelope);
     return;
   }

@@ -139,6 +139,11 @@ void ActorCore::EndLease(int mailbox) {
   if (--rare().leases[place] == 0) rare_->leased &= ~(uint64_t{1} << place);
 }
 
+// Nobody waits for it any more, and its asker knows: it gave up, or its deadline has passed.
+Fate ActorCore::FateOfCancelled(MonotonicTime deadline) {
+  return deadline <= system().clock().Now() ? Fate::kExpired : Fate::kCancelled;
+}
+
 // False: there is no such call.
 bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (size_t i = 0; i < layout().size(); ++i) {
@@ -149,7 +154,7 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
       Envelope* const envelope = before->next;
       if (envelope->ask() == ask && envelope->sender() == asker) {
         TakeOut(envelope, before);
-        Count(i, Fate::kCancelled);  // its asker knows
+        Count(i, FateOfCancelled(envelope->call().deadline));
         LetGo(envelope);
         return true;
       }
@@ -159,8 +164,9 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   if (rare_ == nullptr) return false;
   for (const std::unique_ptr<Activation>& activation : rare_->activations) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
-    activation->Hold().is_cancelled = true;
     CancelAsksFor(*activation);
+    if (activation->is_passed_on) continue;  // the call is elsewhere
+    activation->Hold().is_cancelled = true;
     return true;
   }
   return false;

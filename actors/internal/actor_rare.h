@@ -73,18 +73,18 @@ struct ReceiveUnderWay {
   bool looks_again = false;                     // before a timeout, at what has come
 };
 
-// An ask of a handler that may await, for the call that it has in hand.
-struct AskForCall {
-  Pid asker;
-  uint64_t call = 0;
-  uint64_t id = 0;
-};
-
 // Exits, or requests to stop, that were sent and wait to be handled, and those
 // beyond the limit: the last that waits stands for them too.
 struct SentEvents {
+  // Those of one sender that were merged: how many, and why the last was sent.
+  struct Sender {
+    Pid pid;
+    ExitReason reason;
+    int64_t merged = 0;
+  };
   size_t waiting = 0;
   int64_t merged = 0;
+  std::vector<Sender> latest;  // of those merged: the last two senders, the latest last
 };
 
 struct NameWatch {
@@ -158,6 +158,7 @@ struct Rare {
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;
+  bool is_told_to_end = false;     // by its parent's exit
   uint64_t parent_exit_timer = 0;  // the executor's; 0 until the parent's exit has come
   uint64_t start_timer = 0;        // the executor's, of a start that is bounded
 
@@ -167,8 +168,7 @@ struct Rare {
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 
   std::unique_ptr<AskTable> asks;
-  std::vector<AskForCall> asks_for_calls;  // and some that have been answered
-  HeldRights rights;                       // of the Repliers that it has
+  HeldRights rights;  // of the Repliers that it has
 };
 
 }  // namespace understudy::internal

@@ -13,16 +13,26 @@
 
 namespace understudy::internal {
 
+namespace {
+
+ExitReason TooManyLinks() {
+  return ExitReason::Failed(
+      MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kLinksPerActorMax, " links")));
+}
+
+}  // namespace
+
 void ActorCore::Act(Signal signal) {
   switch (signal.kind) {
     case SignalKind::kExit:
       OnExitSignal(signal);
       return;
     case SignalKind::kKill:
+      if (!has_exit() && rare_ != nullptr && rare_->is_told_to_end) system().CountOverdueEnd();
       SetExit(ExitReason::Killed(), ExitCause::kKill);
       return;
     case SignalKind::kLink:
-      links().OnLink(signal.from);
+      OnLinkSignal(signal);
       return;
     case SignalKind::kUnlink:
       links().OnUnlink(signal.from);
@@ -88,6 +98,16 @@ bool ActorCore::EndsLink(Pid peer) {
   return links().OnLinkExit(peer);
 }
 
+// One that comes when there is no room for it ends at once, as the link of an actor that failed.
+void ActorCore::OnLinkSignal(const Signal& signal) {
+  if (!is_ending_ && !HasRoomForLink(signal.from)) {
+    system().Post(
+        {.kind = SignalKind::kExit, .from = self(), .to = signal.from, .is_link = true, .reason = TooManyLinks()});
+    return;
+  }
+  links().OnLink(signal.from);
+}
+
 void ActorCore::OnExitSignal(const Signal& signal) {
   const bool was_tied = is_tied_to_parent_;
   if (signal.is_link && !EndsLink(signal.from)) return;
@@ -108,6 +128,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
       .handler = from_parent ? rare().parent_exit_handler : rare().exit_handler};
   if (!AddSent(std::move(event))) return;
+  if (from_parent) rare().is_told_to_end = true;
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
     rare().parent_exit_timer = system().KillAfter(shutdown_within(), cell(), life());
   }
@@ -118,12 +139,24 @@ SentEvents& ActorCore::SentLike(const Event& event) {
   return event.kind == Event::Kind::kParentExit ? rare_->parents_sent_exits : rare_->sent_exits;
 }
 
+void ActorCore::Merge(SentEvents& sent, Event& event) {
+  ++sent.merged;
+  std::vector<SentEvents::Sender>& latest = sent.latest;
+  if (latest.size() == 2 && latest.front().pid == event.peer) std::swap(latest.front(), latest.back());
+  if (latest.empty() || latest.back().pid != event.peer) {
+    if (latest.size() == 2) latest.erase(latest.begin());
+    latest.push_back({.pid = event.peer});
+  }
+  ++latest.back().merged;
+  latest.back().reason = std::move(event.reason);
+}
+
 // False when it was merged with others that wait.
 bool ActorCore::AddSent(Event event) {
   if (event.is_sent) {
     SentEvents& sent = SentLike(event);
     if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
-      ++sent.merged;
+      Merge(sent, event);
       system().CountMergedExit();
       return false;
     }
@@ -140,6 +173,28 @@ void ActorCore::TakeSent(Event& event) {
   const bool is_stop = event.kind == Event::Kind::kStopRequest;
   int64_t& merged = is_stop ? event.payload.As<StopRequest>().merged : event.payload.As<ExitEvent>().merged;
   merged = std::exchange(sent.merged, 0);
+  sent.latest.clear();
+}
+
+// The last exit that waits is that of a peer whose link ends, and stood for others too: it is one of theirs then.
+// False when there are none.
+bool ActorCore::GoesOnForOthers(Event& event, Pid peer) {
+  SentEvents& sent = SentLike(event);
+  std::vector<SentEvents::Sender>& latest = sent.latest;
+  if (sent.waiting > 1 || latest.empty()) return false;
+  if (latest.front().pid == peer) std::swap(latest.front(), latest.back());
+  if (latest.back().pid == peer) {
+    sent.merged -= latest.back().merged;
+    latest.pop_back();
+  }
+  if (latest.empty()) return false;
+  SentEvents::Sender& other = latest.back();
+  ExitEvent& exit = event.payload.As<ExitEvent>();
+  exit.peer = event.peer = other.pid;
+  exit.reason = event.reason = other.reason;
+  --sent.merged;
+  if (--other.merged == 0) latest.pop_back();
+  return true;
 }
 
 // Of a monitor that has fired; none when nobody is to be told. A null one: a
@@ -210,22 +265,24 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
                    "SpawnLink::kOneWay without OnDown: nobody would be told of the actor's end");
   ParentsWish wish{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
   if (wish.tells_outcome || wish.tells_down) wish.id = links().NewId();
-  child.pid = Spawn(system(), self(), std::move(options), std::move(make), wish);
+  const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
+  absl::optional<ExitReason> has_failed;
+  if (is_refused) has_failed = TooManyLinks();
+  child.pid = Spawn(system(), self(), std::move(options), std::move(make), wish, std::move(has_failed));
   const Pid pid = child.pid;
-  if (link == SpawnLink::kLinked) links().OnLink(pid);
+  if (link == SpawnLink::kLinked) links().OnLink(pid);  // if it is refused, until its end is told
   if (wish.id != 0) rare().children.emplace(wish.id, std::move(child));
   return pid;
 }
 
+bool ActorCore::HasRoomForLink(Pid peer) {
+  return links().link_count() < limits::kLinksPerActorMax || links().IsLinked(peer);
+}
+
 void ActorCore::Link(Pid peer) {
   if (peer == self()) return;
-  if (links().link_count() >= limits::kLinksPerActorMax && !links().IsLinked(peer)) {
-    system().Post(
-        Signal{.kind = SignalKind::kExit,
-               .from = peer,
-               .to = self(),
-               .reason = ExitReason::Failed(MakeError(
-                   ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kLinksPerActorMax, " links")))});
+  if (!HasRoomForLink(peer)) {
+    system().Post(Signal{.kind = SignalKind::kExit, .from = peer, .to = self(), .reason = TooManyLinks()});
     return;
   }
   if (links().Link(peer)) system().Post({.kind = SignalKind::kLink, .from = self(), .to = peer});
@@ -242,6 +299,7 @@ void ActorCore::Unlink(Pid peer) {
                                          stays = stays || is_parents;
                                          return false;
                                        }
+                                       if (event.is_sent && GoesOnForOthers(event, peer)) return false;
                                        if (event.is_sent) TakeSent(event);
                                        takes_back = takes_back || is_parents;
                                        return true;

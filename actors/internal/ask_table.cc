@@ -121,7 +121,10 @@ void AskTable::Free(Slot& slot) {
   slot.notes = nullptr;
   slot.next_free = first_free_;
   first_free_ = index;
-  if (--size_ > 0 || slots_.size() <= kSlotsKeptMax) return;
+  if (--size_ > 0) return;
+  for_calls_.clear();
+  if (slots_.size() <= kSlotsKeptMax) return;
+  std::vector<AskForCall>().swap(for_calls_);
   std::vector<Slot>().swap(slots_);
   std::vector<Deadline>().swap(deadlines_);
   first_free_ = kNoSlot;
@@ -163,6 +166,29 @@ uint64_t AskTable::PopDue(MonotonicTime now) {
   std::pop_heap(deadlines_.begin(), deadlines_.end());
   deadlines_.pop_back();
   return id;
+}
+
+bool AskTable::IsUnderWay(uint64_t id) const {
+  const Slot* slot = Find(id);
+  return slot != nullptr && slot->answered == 0;
+}
+
+void AskTable::NoteForCall(uint64_t id, Pid asker, uint64_t call) {
+  if (for_calls_.size() == for_calls_.capacity()) {
+    for_calls_.erase(std::remove_if(for_calls_.begin(), for_calls_.end(),
+                                    [this](const AskForCall& ask) { return !IsUnderWay(ask.id); }),
+                     for_calls_.end());
+    for_calls_.reserve(2 * for_calls_.size() + 4);
+  }
+  for_calls_.push_back({.asker = asker, .call = call, .id = id});
+}
+
+std::vector<uint64_t> AskTable::AsksForCall(Pid asker, uint64_t call) const {
+  std::vector<uint64_t> ids;
+  for (const AskForCall& made : for_calls_) {
+    if (made.call == call && made.asker == asker && IsUnderWay(made.id)) ids.push_back(made.id);
+  }
+  return ids;
 }
 
 AskNotes* AskTable::FindNotes(uint64_t id) {

@@ -109,6 +109,11 @@ class AskTable {
   // there is none. It is given once: the caller answers it or takes it.
   uint64_t PopDue(MonotonicTime now);
 
+  // An ask made for a call in hand, which `asker` knows as `call`. Requires Has(id).
+  void NoteForCall(uint64_t id, Pid asker, uint64_t call);
+  // Those without an answer.
+  std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
+
   // Null when there are none, or no entry.
   AskNotes* FindNotes(uint64_t id);
   // Requires Has(id).
@@ -144,6 +149,11 @@ class AskTable {
       return a.time != b.time ? b.time < a.time : b.id < a.id;
     }
   };
+  struct AskForCall {
+    Pid asker;
+    uint64_t call = 0;
+    uint64_t id = 0;
+  };
   static constexpr int kIndexBits = 17;
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   static_assert(limits::kAsksPerActorMax <= size_t{1} << kIndexBits);
@@ -154,6 +164,7 @@ class AskTable {
   void AddDeadline(MonotonicTime time, uint64_t id);
   // It still says when something is to be done.
   bool IsLive(const Deadline& deadline) const;
+  bool IsUnderWay(uint64_t id) const;
   void RemoveStaleFromTop();
 
   std::vector<Slot> slots_;
@@ -161,7 +172,8 @@ class AskTable {
   size_t size_ = 0;
   uint64_t last_serial_ = 0;
   uint64_t last_answer_ = 0;
-  std::vector<Deadline> deadlines_;  // a heap
+  std::vector<Deadline> deadlines_;    // a heap
+  std::vector<AskForCall> for_calls_;  // and some that have been answered
 };
 
 }  // namespace understudy::internal

@@ -17,20 +17,21 @@ void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
   const uint64_t life = waiting.to.life();
   Shard& shard = ShardOf(cell);
   std::vector<Signal> replies;
-  bool is_marked = false;
+  bool is_awaited = false;
   {
     absl::MutexLock lock(&shard.mu);
     const std::pair<uint64_t, uint32_t> key(life, waiting.mailbox);
+    // Not the mark: it may be that of another life.
+    const auto first = shard.queues.lower_bound({life, 0});
+    is_awaited = first != shard.queues.end() && first->first.first == life;
     shard.queues[key].push_back(std::move(waiting));
-    is_marked = cell.has_room_waiters();
     cell.set_has_room_waiters(true);
     // The receiver may have made its room before it could see the mark.
     replies = AdmitLocked(shard, cell, life);
   }
   // The receiver may have read the mark before it was there: at the end of the
-  // turn that takes this it reads it again. Where another has made the mark, that
-  // one's does.
-  if (!is_marked) {
+  // turn that takes this it reads it again. Where another waits already, that one's does.
+  if (!is_awaited) {
     Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
     if (cell.Post(system_, life, wake) == Pushed::kClosed) Envelope::Delete(wake);
   }

@@ -120,6 +120,9 @@ void SystemCore::AnswerForDead(const Signal& signal) {
     case SignalKind::kUnlink:
       answer.kind = SignalKind::kUnlinkAck;
       break;
+    case SignalKind::kReply:
+      CountLateReply();
+      return;
     default:
       return;
   }
@@ -133,6 +136,10 @@ void SystemCore::Post(Signal signal) {
     return;
   }
   if (!IsLocal(signal.to)) {
+    if (const NodeEntry* entry = NodeTable::Find(signal.to.node()); entry == nullptr || entry->system != this) {
+      AnswerForDead(signal);  // of another actor system of this process, as Send says
+      return;
+    }
     if (Router* out = router(); out != nullptr) {
       out->Post(std::move(signal));
       return;

@@ -89,6 +89,9 @@ class SystemCore {
   // An exit, or a request to stop, that was merged with others that wait.
   void CountMergedExit() { merged_exits_.fetch_add(1, std::memory_order_relaxed); }
   int64_t merged_exits() const { return merged_exits_.load(std::memory_order_relaxed); }
+  // An actor that was killed after its parent had told it to end.
+  void CountOverdueEnd() { overdue_ends_.fetch_add(1, std::memory_order_relaxed); }
+  int64_t overdue_ends() const { return overdue_ends_.load(std::memory_order_relaxed); }
   // A reply that came after its ask's end, and was dropped.
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
@@ -145,7 +148,7 @@ class SystemCore {
   // The same: ends it with StartTimeout, if it has not started.
   uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
-  // What a signal to an actor that has ended is answered with, if anything.
+  // What a signal to an actor that has ended is answered with, if anything. A reply is late.
   void AnswerForDead(const Signal& signal);
 
  private:
@@ -169,6 +172,7 @@ class SystemCore {
   LedgerBook ledgers_;
   std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
+  std::atomic<int64_t> overdue_ends_{0};
   std::atomic<int64_t> late_replies_{0};
   std::atomic<int64_t> merged_exits_{0};
   const uint64_t seed_;

@@ -145,6 +145,32 @@ TEST(AskTableTest, AtItsLimitThereIsNoEntryAndAfterwardsNoMemory) {
   EXPECT_NE(table.Add(kCallee, At(1)), 0U);
 }
 
+TEST(AskTableTest, KnowsWhatIsAskedForACallUntilItIsAnsweredOrTaken) {
+  AskTable table;
+  constexpr Pid kAsker(1, 5, 6);
+  constexpr Pid kOther(1, 7, 8);
+  std::vector<uint64_t> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(table.Add(kCallee, At(1)));
+  for (const int i : {0, 1, 2}) table.NoteForCall(ids[i], kAsker, 9);
+  table.NoteForCall(ids[3], kAsker, 10);
+  table.NoteForCall(ids[4], kOther, 9);
+  EXPECT_THAT(table.AsksForCall(kAsker, 9), ElementsAre(ids[0], ids[1], ids[2]));
+  EXPECT_TRUE(table.Answered(ids[0], Good()).has_value());
+  (void)table.Take(ids[1]);
+  (void)table.Add(kCallee, At(1));  // in the place of the one that was taken
+  EXPECT_THAT(table.AsksForCall(kAsker, 9), ElementsAre(ids[2]));
+  EXPECT_THAT(table.AsksForCall(kOther, 9), ElementsAre(ids[4]));
+  for (const uint64_t id : table.All()) (void)table.Take(id);
+  EXPECT_THAT(table.AsksForCall(kAsker, 10), ElementsAre());
+  // Many, one after the other and together.
+  for (int i = 0; i < 5000; ++i) {
+    const uint64_t id = table.Add(kCallee, At(1));
+    table.NoteForCall(id, kAsker, 1);
+    if (i % 2 == 0) (void)table.Take(id);
+  }
+  EXPECT_EQ(table.AsksForCall(kAsker, 1).size(), 2500U);
+}
+
 TEST(AskTableTest, AGroupWakesWhenOneOfItsCountsIsZero) {
   AskTable table;
   std::vector<uint64_t> ids;

@@ -107,7 +107,7 @@ TEST_F(AskTest, ACallThatWaitsIsTakenBackWhenItExpires) {
   EXPECT_TRUE(IsExpired(last_)) << last_;
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
   AskAndNote(closed[&Closed::ask], 3, absl::Seconds(1));
   EXPECT_EQ(notes_.size(), 2U) << "there is room again";
   system().Advance(absl::Seconds(1));

@@ -170,5 +170,74 @@ TEST_F(CancellationTest, ManyAsksInARowForOneCallAreAllAnswered) {
   EXPECT_EQ(*Ask(asking[&Asking::ask], 1000), 1000 * 999 / 2);
 }
 
+// Whoever asked has ended: what is still answered is late.
+class LateReplyTest : public CancellationTest {
+ protected:
+  // One that may answer `asker` when that has ended, or is about to.
+  Replier<int> Asked() {
+    std::vector<Replier<int>> repliers;
+    RunTask(asker_, [this](Script&) -> Task<> {
+      auto asked = answerer_[&Script::ask].Ask(1, absl::Hours(1));
+      (void)co_await asked;
+    });
+    system().RunUntilIdle();
+    Do(answerer_, [&](Script& self) { repliers = std::exchange(self.repliers, {}); });
+    system().RunUntilIdle();
+    return std::move(repliers.back());
+  }
+  Ref<Script> answerer_ = system().Spawn<Script>();
+};
+
+TEST_F(LateReplyTest, IsCountedWhenItsAskerHasEnded) {
+  Replier<int> replier = Asked();
+  EXPECT_TRUE(replier.is_open());
+  system().Kill(asker_.pid());
+  system().RunUntilIdle();
+  EXPECT_EQ(system().late_replies(), 0);
+  replier.Reply(1);
+  system().RunUntilIdle();
+  EXPECT_EQ(system().late_replies(), 1);
+}
+
+TEST_F(LateReplyTest, AnErrorTooAndWhatIsForgotten) {
+  for (int64_t late = 0; late < 2; ++late) {
+    asker_ = system().Spawn<Script>();
+    Replier<int> replier = Asked();
+    system().Kill(asker_.pid());
+    system().RunUntilIdle();
+    if (late == 0) {
+      replier.Reply(absl::DataLossError("late"));
+    } else {
+      Replier<int> forgotten = std::move(replier);
+    }
+    system().RunUntilIdle();
+    EXPECT_EQ(system().late_replies(), late + 1);
+  }
+}
+
+TEST_F(LateReplyTest, IsCountedWhenItComesWithItsAskersEnd) {
+  Replier<int> replier = Asked();
+  system().Kill(asker_.pid());
+  replier.Reply(1);  // behind the kill, which it finds first
+  system().RunUntilIdle();
+  EXPECT_EQ(system().late_replies(), 1);
+}
+
+TEST_F(LateReplyTest, OfAPlainThreadWhoseTimeWasOverIsCounted) {
+  EXPECT_TRUE(IsExpired(Ask(answerer_[&Script::ask], 1, absl::Seconds(1)).status()));
+  Do(answerer_, [](Script& self) { self.repliers.back().Reply(1); });
+  system().RunUntilIdle();
+  EXPECT_EQ(system().late_replies(), 1);
+}
+
+TEST_F(LateReplyTest, OfAHandlerThatReturnsItIsCounted) {
+  // The asker has ended when the call is in hand already.
+  AskFrom(asker_, last_, /*gives_up=*/false);
+  system().Kill(asker_.pid());
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("CANCELLED"));
+  EXPECT_EQ(system().late_replies(), 1);
+}
+
 }  // namespace
 }  // namespace understudy

@@ -200,6 +200,89 @@ class HeldSorter final : public Actor {
 
 TEST_F(ClassifierTest, ACallIsCancelledThatItsAskerGaveUpWhileItWasSorted) {
   // The cancellation has arrived before the call is passed on.
+  Probe<Call<int, int>> silent(system());
+  Ref<HeldSorter> held =
+      system().Spawn<HeldSorter>([this] { system().seeded_executor().HoldHere(absl::Milliseconds(10)); });
+  Ref<Script> asker = system().Spawn<Script>();
+  RunTask(asker, [&](Script&) -> Task<> {
+    auto asked = held[&HeldSorter::query].Ask(1, absl::Hours(1));
+    auto brief = silent.channel().Ask(1, absl::Milliseconds(5));
+    (void)co_await brief;
+    asked.Cancel();
+  });
+  system().RunUntilIdle();
+  system().Advance(absl::Seconds(1));
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
+  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  (void)silent.ReceiveAll();
+  EXPECT_EQ(Ledger().waiting, 0);
+}
+
+// Awaits `silent` after it has passed the call on, whose handler awaits it too and then postpones.
+class Lingering final : public Actor {
+ public:
+  Mailbox<"query", Call<int, int>> query{this};
+  Mailbox<"later", Call<int, int>> later{this};
+  Lingering(std::function<void()> hold, Channel<Call<int, int>> silent, bool opens, int* handled)
+      : hold_(std::move(hold)), silent_(silent), opens_(opens), handled_(*handled) {}
+  Next Start() override { return opens_ ? open_ : sorting_; }
+
+ private:
+  Task<> Classify(int n, Replier<int> replier) {
+    hold_();
+    context().PassOn(later, n, std::move(replier));
+    auto asked = silent_.Ask(n, absl::Hours(1));
+    (void)co_await asked;
+  }
+  Task<int> Handle(const int& n) {
+    ++handled_;
+    auto asked = silent_.Ask(n, absl::Seconds(10));
+    (void)co_await asked;
+    context().Postpone();
+    co_return n;
+  }
+  const std::function<void()> hold_;
+  const Channel<Call<int, int>> silent_;
+  const bool opens_;
+  int& handled_;
+  Behavior sorting_{"sorting", On(query, &Lingering::Classify).Interleaved()};
+  Behavior open_{"open", On(query, &Lingering::Classify).Interleaved(), On(later, &Lingering::Handle).Interleaved()};
+};
+
+TEST_F(ClassifierTest, ACallIsCancelledThoughItsClassifierStillAwaits) {
+  for (const bool opens : {false, true}) {
+    int handled = 0;
+    Probe<Call<int, int>> silent(system());
+    // The closed one is held before it passes on, so that the cancellation is there first.
+    Ref<Lingering> lingering = system().Spawn<Lingering>(
+        [this, opens] {
+          if (!opens) system().seeded_executor().HoldHere(absl::Milliseconds(10));
+        },
+        silent.channel(), opens, &handled);
+    Ref<Script> asker = system().Spawn<Script>();
+    RunTask(asker, [&](Script&) -> Task<> {
+      auto asked = lingering[&Lingering::query].Ask(1, absl::Hours(1));
+      auto brief = silent.channel().Ask(1, absl::Milliseconds(5));
+      (void)co_await brief;
+      asked.Cancel();
+    });
+    system().RunUntilIdle();
+    system().Advance(absl::Seconds(20));
+    EXPECT_EQ(handled, opens ? 1 : 0);
+    int64_t cancelled = 0;
+    for (const MailboxLedger& its : system().MailboxLedgers(lingering.pid())) {
+      cancelled += its.messages.of(Fate::kCancelled);
+    }
+    EXPECT_EQ(cancelled, 1) << opens;
+    (void)silent.ReceiveAll();
+    EXPECT_EQ(Ledger().waiting, 0) << opens;
+    system().Kill(lingering.pid());
+    system().RunUntilIdle();
+  }
+}
+
+TEST_F(ClassifierTest, ACallExpiresWhoseTimeIsOverWhileItIsSorted) {
+  // The asker has told so before the call is passed on.
   Ref<HeldSorter> held =
       system().Spawn<HeldSorter>([this] { system().seeded_executor().HoldHere(absl::Milliseconds(10)); });
   Ref<Script> asker = system().Spawn<Script>();
@@ -210,7 +293,7 @@ TEST_F(ClassifierTest, ACallIsCancelledThatItsAskerGaveUpWhileItWasSorted) {
   system().RunUntilIdle();
   system().Advance(absl::Seconds(1));
   EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
@@ -287,6 +370,17 @@ TEST_F(ClassifierTest, ACallKeepsItsDeadlineAndItsAskerMayCancelIt) {
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
   EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  Ref<Script> asker = system().Spawn<Script>();
+  RunTask(asker, [&](Script&) -> Task<> {
+    auto asked = sorter_[&Sorter::query].Ask("slow", absl::Hours(1));
+    (void)co_await asked;
+  });
+  system().RunUntilIdle();
+  system().Kill(asker.pid());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().waiting, 0);
+  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 2);
   EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
 }
 

@@ -86,6 +86,19 @@ TEST_F(DeadLettersTest, AnActorsMailboxMaySubscribe) {
   letters.ExpectNothing();
 }
 
+TEST_F(DeadLettersTest, AMailboxHearsUntilItsActorEnds) {
+  const Channel<int> dead = ToTheDead();
+  Probe<DeadLetter> letters(system());
+  const uint64_t id = system().SubscribeDeadLetters(letters.channel());
+  dead.Tell(1);
+  EXPECT_THAT(letters.ReceiveAll(), SizeIs(1));
+  system().Kill(letters.pid());
+  system().RunUntilIdle();
+  dead.Tell(1);
+  EXPECT_FALSE(system().UnsubscribeDeadLetters(id)) << "there is nobody to tell any more";
+  EXPECT_THAT(dead_letters(), SizeIs(2)) << "others hear on";
+}
+
 TEST_F(DeadLettersTest, AListenerMayTellTheDeadAndNobodyHearsOfThat) {
   const Channel<int> dead = ToTheDead();
   int heard = 0;
@@ -171,6 +184,15 @@ TEST_F(DeadLettersTest, ASendToAnActorOfAnotherSystemSaysSo) {
   EXPECT_THAT(std::string(sent.message()), HasSubstr("belongs to another actor system"));
   ASSERT_THAT(dead_letters(), SizeIs(1));
   EXPECT_EQ(dead_letters()[0].why, sent);
+  // Nor is it any process to links and monitors here.
+  std::vector<ExitReason> told;
+  Do(script, [&, foreign](Script& self) {
+    self.context().TrapExits([&](const ExitEvent& exit) { told.push_back(exit.reason); });
+    self.context().Link(foreign);
+    (void)self.context().Monitor(foreign, [&](const Down& down) { told.push_back(down.reason); }).Keep();
+  });
+  system().RunUntilIdle();
+  EXPECT_THAT(told, ElementsAre(ExitReason::NoProcess(), ExitReason::NoProcess()));
   ExpectNothingLost(other);
 }
 

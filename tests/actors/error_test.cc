@@ -72,6 +72,18 @@ TEST(ErrorTest, CalleeExitedCarriesTheWholeChain) {
   EXPECT_EQ(*ExitReasonOf(status), reason);
 }
 
+TEST(ErrorTest, CalleeExitedKeepsWhatAStatusCarries) {
+  absl::Status full = MakeError(ErrorKind::kFull, "the disk");
+  full.SetPayload("example.com/detail", absl::Cord(std::string(3000, '\0')));
+  const ExitReason reason = ExitReason::Failed(full).CausedBy(ExitReason::Failed(absl::DataLossError("page 7")));
+  const absl::optional<ExitReason> back = ExitReasonOf(CalleeExitedError("x", reason));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(*back, reason);
+  EXPECT_EQ(back->status(), full);
+  EXPECT_TRUE(IsFull(back->status()));
+  EXPECT_FALSE(IsFull(back->cause()->status()));
+}
+
 TEST(ErrorTest, ACutChainIsStillMarkedAfterItsTravel) {
   ExitReason chain;
   for (int i = 0; i < 40; ++i) chain = ExitReason::OsExit(i).CausedBy(chain);
@@ -88,7 +100,8 @@ TEST(ErrorTest, OnlyCalleeExitedHasAReason) {
 
 TEST(ErrorTest, AReasonThatDoesNotDecodeIsNone) {
   // Payloads may come from a peer. Every prefix, and every changed byte, is safe.
-  const absl::Status good = CalleeExitedError("x", ExitReason::Stuck().CausedBy(ExitReason::OsExit(7)));
+  const ExitReason first = ExitReason::Failed(MakeError(ErrorKind::kFull, "disk"));
+  const absl::Status good = CalleeExitedError("x", first.CausedBy(ExitReason::OsExit(7)));
   constexpr absl::string_view kUrl = "understudy.dev/exit-reason";
   const std::string bytes(*good.GetPayload(kUrl));
   for (size_t size = 0; size < bytes.size(); ++size) {
@@ -97,7 +110,7 @@ TEST(ErrorTest, AReasonThatDoesNotDecodeIsNone) {
     const absl::optional<ExitReason> reason = ExitReasonOf(cut);
     // A prefix that ends between two reasons is a shorter chain.
     if (reason.has_value()) {
-      EXPECT_EQ(*reason, ExitReason::Stuck()) << size;
+      EXPECT_EQ(*reason, first) << size;
     }
   }
   for (size_t i = 0; i < bytes.size(); ++i) {

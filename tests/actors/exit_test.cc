@@ -64,7 +64,7 @@ TEST_F(ExitTest, ALinkedActorEndsWithTheSameReason) {
   EXPECT_FALSE(IsAlive(third));
   EXPECT_TRUE(IsAlive(other));
   EXPECT_THAT(notes_, ElementsAre("Failed(DATA_LOSS: disk)"));
-  system().RunUntilIdle();
+  system().Kill(other.pid());
 }
 
 TEST_F(ExitTest, LinksAreSymmetric) {
@@ -308,6 +308,7 @@ TEST_F(ParentTest, AnExitOfAnotherIsNoParents) {
   Step(stranger, [&](Script& self) { self.context().Exit(child_, ExitReason::Shutdown()); });
   Step(parent_, [&](Script& self) { self.context().Exit(child_, kFailed); });
   EXPECT_THAT(notes_, ElementsAre("Shutdown", "parent Failed(DATA_LOSS: disk)"));
+  system().Kill(child_.pid());
 }
 
 TEST_F(ParentTest, UnlinkingTakesTheParentsQueuedExitAndItsTimeoutBack) {
@@ -386,112 +387,6 @@ TEST_F(ExitTest, OnExitMaySend) {
   system().Exit(one.pid(), kFailed);
   system().RunUntilIdle();
   EXPECT_THAT(notes_, ElementsAre("last words: Failed(DATA_LOSS: disk)"));
-}
-
-constexpr auto kExitsMax = static_cast<int>(limits::kExitsWaitingPerActorMax);
-
-TEST_F(ExitTest, ExitsToATrappingActorBeyondItsLimitAreMergedAndCounted) {
-  // semantics 5.12
-  std::vector<int64_t> merged;
-  Ref<Script> trapping = NewScript(
-      [&](Script& self) { self.context().TrapExits([&](const ExitEvent& exit) { merged.push_back(exit.merged); }); });
-  Ref<Script> linked = NewScript();
-  Step(linked, [&](Script& self) { self.context().Link(trapping); });
-  Ref<Script> sender = NewScript();
-  Step(sender, [&](Script& self) {
-    for (int i = 0; i < kExitsMax + 50; ++i) self.context().Exit(trapping, kFailed);
-    linked[&Script::once].Tell([](Script& other) { other.context().Stop(); });
-  });
-  EXPECT_EQ(merged.size(), limits::kExitsWaitingPerActorMax + 1) << "the exit along a link has its room";
-  EXPECT_EQ(std::count(merged.begin(), merged.end(), 50), 1);
-  EXPECT_EQ(std::count(merged.begin(), merged.end(), 0), kExitsMax);
-  EXPECT_EQ(system().merged_exits(), 50);
-  // The limit is on those that wait: there is room again.
-  merged.clear();
-  Step(sender, [&](Script& self) { self.context().Exit(trapping, kFailed); });
-  EXPECT_THAT(merged, ElementsAre(0));
-  EXPECT_EQ(system().merged_exits(), 50);
-}
-
-TEST_F(ExitTest, AParentsExitIsNotMergedWithThoseOfOthers) {
-  int others = 0;
-  std::vector<int64_t> parents;
-  Ref<Script> trapping = NewScript([&](Script& self) {
-    self.context().TrapExits([&](const ExitEvent& exit) { others += 1 + static_cast<int>(exit.merged); },
-                             [&](const ExitEvent& exit) { parents.push_back(exit.merged); });
-  });
-  Ref<Script> sender = NewScript();
-  Step(sender, [&](Script& self) {
-    for (int i = 0; i < 2 * kExitsMax; ++i) self.context().Exit(trapping, kFailed);
-    for (int i = 0; i < 3; ++i) system().Exit(trapping.pid(), ExitReason::Shutdown());  // a root's parent is the thread
-  });
-  EXPECT_EQ(others, 2 * kExitsMax);
-  EXPECT_THAT(parents, ElementsAre(0, 0, 0));
-  EXPECT_EQ(system().merged_exits(), kExitsMax);
-  system().Kill(trapping.pid());
-}
-
-TEST_F(ExitTest, UnlinkTakesMergedExitsBackToo) {
-  Probe<Call<int, int>> oracle(system());
-  int exits = 0;
-  Ref<Script> trapping = NewScript([&](Script& self) {
-    self.context().TrapExits([&](const ExitEvent& exit) { exits += 1 + static_cast<int>(exit.merged); });
-  });
-  Ref<Script> sender = NewScript();
-  // Exits wait while its handler awaits, which then unlinks.
-  RunTask(trapping, [&, sender](Script& self) -> Task<> {
-    auto asked = oracle.channel().Ask(1, absl::Hours(1));
-    (void)co_await asked;
-    self.context().Unlink(sender);
-  });
-  Step(sender, [&](Script& self) {
-    for (int i = 0; i < kExitsMax + 7; ++i) self.context().Exit(trapping, kFailed);
-  });
-  EXPECT_EQ(system().merged_exits(), 7);
-  oracle.ReceiveAll().front().replier.Reply(1);
-  system().RunUntilIdle();
-  EXPECT_EQ(exits, 0);
-  Step(sender, [&](Script& self) { self.context().Exit(trapping, kFailed); });
-  EXPECT_EQ(exits, 1) << "nothing is left of those that were taken back";
-}
-
-TEST(ExitSeedsTest, WhateverIsMergedEachExitIsToldOfOnce) {
-  int64_t merged = 0;
-  ForEachSeed(30, [&](uint64_t seed) {
-    TestSystem system(seed);
-    constexpr int kSenders = 4;
-    constexpr int kEach = 700;
-    int told = 0;
-    const Ref<Script> trapping = system.Spawn<Script>([&](Script& self) {
-      self.context().TrapExits([&](const ExitEvent& exit) { told += 1 + static_cast<int>(exit.merged); });
-    });
-    for (int i = 0; i < kSenders; ++i) {
-      const Ref<Script> sender = system.Spawn<Script>();
-      for (int k = 0; k < kEach; ++k) Do(sender, [trapping](Script& self) { self.context().Exit(trapping, kFailed); });
-    }
-    system.RunUntilIdle();
-    EXPECT_EQ(told, kSenders * kEach);
-    merged += system.merged_exits();
-    ExpectNothingLost(system);
-  });
-  if (!SeedFromEnvironment()) {
-    EXPECT_GT(merged, 0);
-  }
-}
-
-TEST_F(ExitTest, AtTheirLimitsLinksAndMonitorsAnswerBySignal) {
-  // semantics 5.12; one actor with as many monitors as it may have
-  Ref<Script> watched = NewScript();
-  Ref<Script> watcher = NewScript();
-  Step(watcher, [&](Script& self) {
-    for (size_t i = 0; i < limits::kMonitorsPerActorMax; ++i) {
-      (void)self.context().Monitor(watched, [](const Down&) {}).Keep();
-    }
-    (void)self.context().Monitor(watched, [&self](const Down& down) { self.Note(down.reason.ToString()); }).Keep();
-  });
-  EXPECT_THAT(notes_, ElementsAre(HasSubstr("Failed(RESOURCE_EXHAUSTED: Full: an actor has at most 100000 monitors")));
-  system().Kill(watcher.pid());
-  system().RunUntilIdle();
 }
 
 }  // namespace

@@ -103,6 +103,12 @@ TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
   EXPECT_FALSE(Ask(fated[&Fated::refused], 1).ok());
   for (int n = 0; n < 3; ++n) fated[&Fated::sorted].Tell(n);
   EXPECT_TRUE(IsExpired(Ask(fated[&Fated::call], 1, absl::Milliseconds(1)).status()));
+  const Ref<Script> asker = system().Spawn<Script>();
+  RunTask(asker, [fated](Script&) -> Task<> {
+    auto given_up = fated[&Fated::call].Ask(1, absl::Hours(1));
+    given_up.Cancel();
+    (void)co_await given_up;
+  });
   fated[&Fated::waits].Tell(1);
   system().RunUntilIdle();
   EXPECT_EQ(Of(pid, "plain"), Are({.accepted = 3, .handled = 1, .rejected = 2}));
@@ -114,7 +120,7 @@ TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
   EXPECT_EQ(Of(pid, "sorted"), Are({.accepted = 3, .dead_letter = 2, .passed_on = 1}));
   EXPECT_EQ(Of(pid, "small"), Are({.accepted = 1, .waiting = 1}));
   EXPECT_EQ(Of(pid, "waits"), Are({.accepted = 1, .waiting = 1})) << "its handler awaits";
-  EXPECT_EQ(Of(pid, "call"), Are({.accepted = 2, .cancelled = 1, .waiting = 1}));
+  EXPECT_EQ(Of(pid, "call"), Are({.accepted = 3, .expired = 1, .cancelled = 1, .waiting = 1}));
   ExpectLedgersBalance(system());
   // The mail of two mailboxes expires or is handled when they open, and the end finds the rest.
   system().Advance(absl::Seconds(1));
@@ -123,7 +129,7 @@ TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
   EXPECT_THAT(system().MailboxLedgers(pid), IsEmpty()) << "it has ended";
   EXPECT_EQ(OfEnded("plain"), Are({.accepted = 5, .handled = 2, .rejected = 2, .failed = 1}));
   EXPECT_EQ(OfEnded("waits"), Are({.accepted = 1, .failed = 1}));
-  EXPECT_EQ(OfEnded("call"), Are({.accepted = 2, .cancelled = 1, .dead_letter = 1}));
+  EXPECT_EQ(OfEnded("call"), Are({.accepted = 3, .expired = 1, .cancelled = 1, .dead_letter = 1}));
   MessageLedger closed = OfEnded("closed");
   EXPECT_EQ(closed.accepted, 4);
   EXPECT_EQ(closed.of(Fate::kExpired) + closed.of(Fate::kDeadLetter), 4);

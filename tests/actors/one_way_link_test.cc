@@ -22,7 +22,13 @@ using ::testing::IsEmpty;
 
 const ExitReason kFailed = ExitReason::Failed(absl::DataLossError("disk"));
 
-// Notes exits as "exit …", those of its parent as "parent …".
+// Notes exits as "exit …".
+void Trap(Script& self) {
+  self.context().TrapExits(
+      [&self](const ExitEvent& event) { self.Note(absl::StrCat("exit ", event.reason.ToString())); });
+}
+
+// Those of its parent too, as "parent …", and lives on.
 void TrapAll(Script& self) {
   const auto note = [&self](const ExitEvent& event) {
     self.Note(absl::StrCat(event.from_parent ? "parent " : "exit ", event.reason.ToString()));
@@ -36,7 +42,7 @@ class OneWayLinkTest : public ActorTest {
   void Start(Script::Step at_childs_start = nullptr, bool parent_traps = true) {
     parent_ = system().Spawn<Script>(
         [this, at_childs_start, parent_traps](Script& self) {
-          if (parent_traps) TrapAll(self);
+          if (parent_traps) Trap(self);
           child_ =
               self.context().Spawn<Script>(SpawnOptions{.link = SpawnLink::kOneWay}.OnDown([&self](const Down& down) {
                 self.Note(absl::StrCat("down ", down.reason.ToString()));
@@ -89,6 +95,7 @@ TEST_F(OneWayLinkTest, ATrappingChildHearsOnceOfItsParentsEnd) {
   Start(TrapAll);
   Exit(parent_, kFailed);
   EXPECT_THAT(childs_notes_, ElementsAre(absl::StrCat("parent ", kFailed.ToString())));
+  system().Kill(child_.pid());
 }
 
 TEST_F(OneWayLinkTest, ANormalEndOfTheParentEndsNoChild) {
@@ -110,6 +117,7 @@ TEST_F(OneWayLinkTest, AnOrdinaryLinkBesidesTellsBothOnce) {
   Step(parent_, [this](Script& self) { self.context().Link(child_); });
   Exit(parent_, kFailed);
   EXPECT_THAT(childs_notes_, ElementsAre(absl::StrCat("parent ", kFailed.ToString())));
+  system().Kill(child_.pid());
 }
 
 TEST_F(OneWayLinkTest, UnlinkDoesNotUndoIt) {

@@ -174,7 +174,7 @@ TEST_F(WaiterTest, ExpiresWhileItWaits) {
   waiter_[&Waiter::brief].Tell(2);
   Go();
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("brief 2"));
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 2);
 }
 
 TEST_F(WaiterTest, IsADeadLetterWhenItsActorEnds) {

@@ -279,6 +279,38 @@ TEST_F(ProcessStyleTest, RanksBeginFromTheTopAfterIdling) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("high", "low", "low"));
 }
 
+// The same, and receives something without ranks each time in between.
+class TurnsAndGoes final : public Actor {
+ public:
+  Mailbox<"high", int> high{this};
+  Mailbox<"low", int> low{this};
+  Mailbox<"go", int> go{this};
+  explicit TurnsAndGoes(Channel<Text> out) : out_(out) {}
+  Next Start() override { return Body(); }
+
+ private:
+  Task<> Body() {
+    while (true) {
+      auto next =
+          Receive(On(high, [this] { out_.Tell("high"); }).Rank(1).Quota(2), On(low, [this] { out_.Tell("low"); }));
+      co_await next;
+      Ref<TurnsAndGoes>(context().Self())[&TurnsAndGoes::go].Tell(1);
+      auto going = Receive(On(go, [] {}));
+      co_await going;
+    }
+  }
+  Channel<Text> out_;
+};
+
+TEST_F(ProcessStyleTest, AReceiveWithoutRanksInBetweenStarvesNoRank) {
+  // semantics 2.8
+  Probe<Text> out(system());
+  Ref<TurnsAndGoes> turns = system().Spawn<TurnsAndGoes>(out.channel());
+  for (int i = 0; i < 5; ++i) turns[&TurnsAndGoes::high].Tell(1);
+  turns[&TurnsAndGoes::low].Tell(1);
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("high", "high", "low", "high", "high", "high"));
+}
+
 // Takes `many` until `stop`, of a higher rank, which the first of them sends.
 class EarlyStop final : public Actor {
  public:

@@ -58,5 +58,44 @@ TEST_F(ShutdownTimeoutTest, IsNothingToOneThatHasEnded) {
   EXPECT_EQ(ended_, begin_);
 }
 
+TEST_F(ShutdownTimeoutTest, ShutdownSaysThatOneRanOutOfIt) {
+  (void)system().Spawn<Script>(SpawnOptions{.shutdown_within = absl::Seconds(1)}, [](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {}, [](const ExitEvent&) {});
+  });
+  system().RunUntilIdle();
+  const MonotonicTime before = system().Now();
+  EXPECT_FALSE(system().Shutdown(absl::Hours(1)));
+  EXPECT_EQ(system().Now() - before, absl::Seconds(1));
+  EXPECT_TRUE(system().Shutdown(absl::Hours(1))) << "nothing is left that would have to be killed";
+}
+
+TEST_F(ShutdownTimeoutTest, ShutdownSaysSoOfOneWhoseHandlerRunsOn) {
+  bool has_told = false;
+  (void)system().Spawn<Script>(SpawnOptions{.shutdown_within = absl::Seconds(1)}, [&](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {},
+                             [&](const ExitEvent&) {
+                               has_told = true;
+                               system().seeded_executor().HoldHere(absl::Seconds(30));
+                             });
+  });
+  system().RunUntilIdle();
+  EXPECT_FALSE(system().Shutdown(absl::Hours(1)));
+  EXPECT_TRUE(has_told);
+}
+
+TEST_F(ShutdownTimeoutTest, ShutdownIsInOrderThoughOneKillsAnother) {
+  // It was not told to end before: nobody had to kill it.
+  (void)system().Spawn<Script>([](Script& self) {
+    const Ref<Script> child = self.context().Spawn<Script>(SpawnOptions{.link = SpawnLink::kUnlinked});
+    self.context().TrapExits([](const ExitEvent&) {},
+                             [&self, child](const ExitEvent& exit) {
+                               self.context().Kill(child);
+                               self.context().Stop(exit.reason);
+                             });
+  });
+  system().RunUntilIdle();
+  EXPECT_TRUE(system().Shutdown(absl::Hours(1)));
+}
+
 }  // namespace
 }  // namespace understudy

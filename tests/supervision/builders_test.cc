@@ -130,6 +130,19 @@ TEST_F(BuildersTest, TheOptionsOfASpecAreKept) {
   EXPECT_EQ(Permanent(spec).Spec("a").shutdown, ChildShutdown::Infinity());
 }
 
+TEST_F(BuildersTest, ShutdownOfTheSystemSaysWhetherAChildRanOutOfItsTime) {
+  auto deaf = std::make_shared<Manner>();
+  deaf->ignores_shutdown = true;
+  for (const bool is_brutal : {true, false}) {
+    TestSystem system;
+    auto child = Permanent<Worker>("a", journal_, deaf).ShutdownWithin(absl::Seconds(2));
+    if (is_brutal) child.BrutalKill();
+    (void)system.Spawn(OneForOne().Child("a", child));
+    system.RunUntilIdle();
+    EXPECT_EQ(system.Shutdown(absl::Hours(1)), is_brutal) << "killed as it was meant to be, or because it had to be";
+  }
+}
+
 TEST_F(BuildersTest, WhatIsASupervisorsOwnIsNotASpecs) {
   auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
   spec.options.link = SpawnLink::kUnlinked;

@@ -1,0 +1,241 @@
+// Exits that are merged, and the limits on links and monitors (semantics 5.12).
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/testing/probe.h"
+#include "understudy/actors/testing/seeds.h"
+#include "understudy/tests/actors/script.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+const ExitReason kFailed = ExitReason::Failed(absl::DataLossError("disk"));
+
+constexpr auto kExitsMax = static_cast<int>(limits::kExitsWaitingPerActorMax);
+
+class ExitLimitsTest : public ActorTest {
+ protected:
+  Ref<Script> NewScript(Script::Step at_start = nullptr) {
+    return system().Spawn<Script>(std::move(at_start), nullptr, &notes_);
+  }
+  void Step(Ref<Script> script, Script::Step step) {
+    Do(script, std::move(step));
+    system().RunUntilIdle();
+  }
+  bool IsAlive(Ref<Script> script) { return script[&Script::note].Send("ping").ok(); }
+
+  std::vector<std::string> notes_;
+};
+
+TEST_F(ExitLimitsTest, ExitsToATrappingActorBeyondItsLimitAreMergedAndCounted) {
+  std::vector<int64_t> merged;
+  Ref<Script> trapping = NewScript(
+      [&](Script& self) { self.context().TrapExits([&](const ExitEvent& exit) { merged.push_back(exit.merged); }); });
+  Ref<Script> linked = NewScript();
+  Step(linked, [&](Script& self) { self.context().Link(trapping); });
+  Ref<Script> sender = NewScript();
+  Step(sender, [&](Script& self) {
+    for (int i = 0; i < kExitsMax + 50; ++i) self.context().Exit(trapping, kFailed);
+    linked[&Script::once].Tell([](Script& other) { other.context().Stop(); });
+  });
+  EXPECT_EQ(merged.size(), limits::kExitsWaitingPerActorMax + 1) << "the exit along a link has its room";
+  EXPECT_EQ(std::count(merged.begin(), merged.end(), 50), 1);
+  EXPECT_EQ(std::count(merged.begin(), merged.end(), 0), kExitsMax);
+  EXPECT_EQ(system().merged_exits(), 50);
+  // The limit is on those that wait: there is room again.
+  merged.clear();
+  Step(sender, [&](Script& self) { self.context().Exit(trapping, kFailed); });
+  EXPECT_THAT(merged, ElementsAre(0));
+  EXPECT_EQ(system().merged_exits(), 50);
+}
+
+TEST_F(ExitLimitsTest, AParentsExitIsNotMergedWithThoseOfOthers) {
+  int others = 0;
+  std::vector<int64_t> parents;
+  Ref<Script> trapping = NewScript([&](Script& self) {
+    self.context().TrapExits([&](const ExitEvent& exit) { others += 1 + static_cast<int>(exit.merged); },
+                             [&](const ExitEvent& exit) { parents.push_back(exit.merged); });
+  });
+  Ref<Script> sender = NewScript();
+  Step(sender, [&](Script& self) {
+    for (int i = 0; i < 2 * kExitsMax; ++i) self.context().Exit(trapping, kFailed);
+    for (int i = 0; i < 3; ++i) system().Exit(trapping.pid(), ExitReason::Shutdown());  // a root's parent is the thread
+  });
+  EXPECT_EQ(others, 2 * kExitsMax);
+  EXPECT_THAT(parents, ElementsAre(0, 0, 0));
+  EXPECT_EQ(system().merged_exits(), kExitsMax);
+  system().Kill(trapping.pid());
+}
+
+// Exits wait while the handler of one that traps awaits; then it unlinks `linked`.
+class UnlinkWhileExitsWaitTest : public ExitLimitsTest {
+ protected:
+  UnlinkWhileExitsWaitTest() {
+    system().RunUntilIdle();
+    RunTask(trapping_, [this](Script& self) -> Task<> {
+      auto asked = oracle_.channel().Ask(1, absl::Hours(1));
+      (void)co_await asked;
+      self.context().Unlink(sender_);
+    });
+    system().RunUntilIdle();
+  }
+  void Send(Ref<Script> from, int count, ExitReason reason = kFailed) {
+    Step(from, [&](Script& self) {
+      for (int i = 0; i < count; ++i) self.context().Exit(trapping_, reason);
+    });
+  }
+  void LetGo() {
+    oracle_.ReceiveAll().front().replier.Reply(1);
+    system().RunUntilIdle();
+  }
+
+  Probe<Call<int, int>> oracle_{system()};
+  std::vector<ExitEvent> exits_;
+  const Ref<Script> sender_ = NewScript();
+  const Ref<Script> other_ = NewScript();
+  const Ref<Script> third_ = NewScript();
+  const Ref<Script> trapping_ = NewScript(
+      [this](Script& self) { self.context().TrapExits([this](const ExitEvent& exit) { exits_.push_back(exit); }); });
+};
+
+TEST_F(UnlinkWhileExitsWaitTest, ThoseThatWereMergedWithThemAreTakenBackToo) {
+  Send(sender_, kExitsMax + 7);
+  EXPECT_EQ(system().merged_exits(), 7);
+  LetGo();
+  EXPECT_THAT(exits_, SizeIs(0));
+  Send(sender_, 1);
+  EXPECT_THAT(exits_, SizeIs(1)) << "nothing is left of those that were taken back";
+}
+
+TEST_F(UnlinkWhileExitsWaitTest, ThoseOfOthersThatWereMergedAreStillTold) {
+  const ExitReason why = ExitReason::Failed(absl::AbortedError("other"));
+  Send(sender_, kExitsMax);
+  Send(other_, 3, kFailed);
+  Send(other_, 1, why);
+  Send(sender_, 5);
+  LetGo();
+  ASSERT_THAT(exits_, SizeIs(1));
+  EXPECT_EQ(exits_[0].peer, other_.pid());
+  EXPECT_EQ(exits_[0].reason, why) << "of the last that was merged";
+  EXPECT_EQ(exits_[0].merged, 3);
+  EXPECT_FALSE(exits_[0].from_parent);
+  Send(sender_, 1);
+  ASSERT_THAT(exits_, SizeIs(2)) << "there is room again";
+  EXPECT_EQ(exits_[1].merged, 0);
+}
+
+TEST_F(UnlinkWhileExitsWaitTest, OfSeveralTheLastStandsForThem) {
+  Send(sender_, kExitsMax);
+  for (const Ref<Script>& from : {other_, third_, other_, third_, other_, sender_, third_}) Send(from, 1);
+  LetGo();
+  ASSERT_THAT(exits_, SizeIs(1));
+  EXPECT_EQ(exits_[0].peer, third_.pid());
+  EXPECT_EQ(exits_[0].merged, 5);
+}
+
+TEST_F(UnlinkWhileExitsWaitTest, OneOfAnotherThatWaitsGoesOnStandingForThem) {
+  Send(sender_, kExitsMax - 1);
+  Send(other_, 1);
+  Send(third_, 4);
+  LetGo();
+  ASSERT_THAT(exits_, SizeIs(1));
+  EXPECT_EQ(exits_[0].peer, other_.pid());
+  EXPECT_EQ(exits_[0].merged, 4);
+}
+
+TEST(ExitLimitsSeedsTest, WhateverIsMergedEachExitIsToldOfOnce) {
+  int64_t merged = 0;
+  ForEachSeed(30, [&](uint64_t seed) {
+    TestSystem system(seed);
+    constexpr int kSenders = 4;
+    constexpr int kEach = 700;
+    int told = 0;
+    const Ref<Script> trapping = system.Spawn<Script>([&](Script& self) {
+      self.context().TrapExits([&](const ExitEvent& exit) { told += 1 + static_cast<int>(exit.merged); });
+    });
+    for (int i = 0; i < kSenders; ++i) {
+      const Ref<Script> sender = system.Spawn<Script>();
+      for (int k = 0; k < kEach; ++k) Do(sender, [trapping](Script& self) { self.context().Exit(trapping, kFailed); });
+    }
+    system.RunUntilIdle();
+    EXPECT_EQ(told, kSenders * kEach);
+    merged += system.merged_exits();
+    ExpectNothingLost(system);
+  });
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(merged, 0);
+  }
+}
+
+TEST_F(ExitLimitsTest, AtItsLimitAMonitorAnswersBySignal) {
+  Ref<Script> watched = NewScript();
+  Ref<Script> watcher = NewScript();
+  Step(watcher, [&](Script& self) {
+    for (size_t i = 0; i < limits::kMonitorsPerActorMax; ++i) {
+      (void)self.context().Monitor(watched, [](const Down&) {}).Keep();
+    }
+    (void)self.context().Monitor(watched, [&self](const Down& down) { self.Note(down.reason.ToString()); }).Keep();
+  });
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("Failed(RESOURCE_EXHAUSTED: Full: an actor has at most 100000 monitors")));
+  system().Kill(watcher.pid());
+  system().RunUntilIdle();
+}
+
+class Child final : public Actor {
+ public:
+  Next Start() override {
+    return Behavior("quiet", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+TEST_F(ExitLimitsTest, NoActorHasMoreLinksThanItMayWhoeverMakesThem) {
+  const auto trap = [](Script& self) {
+    self.context().TrapExits([&self](const ExitEvent& exit) { self.Note(exit.reason.ToString()); });
+  };
+  const char* const full = "Failed(RESOURCE_EXHAUSTED: Full: an actor has at most 100000 links)";
+  Ref<Script> one = NewScript(trap);
+  Ref<Script> other = NewScript(trap);
+  Ref<Child> last;
+  Step(one, [&](Script& self) {
+    for (size_t i = 0; i < limits::kLinksPerActorMax; ++i) last = self.context().Spawn<Child>();
+  });
+  EXPECT_THAT(notes_, SizeIs(0));
+  Step(one, [&](Script& self) { self.context().Link(other); });
+  EXPECT_THAT(std::exchange(notes_, {}), ElementsAre(full)) << "by a call";
+  Step(other, [&](Script& self) { self.context().Link(one); });
+  EXPECT_THAT(std::exchange(notes_, {}), ElementsAre(full)) << "by another's call: told to the other";
+  Ref<Script> child;
+  Step(one, [&](Script& self) {
+    child = self.context().Spawn<Script>(SpawnOptions(), nullptr, nullptr, &notes_);
+    (void)self.context()
+        .Monitor(child, [&self](const Down& down) { self.Note("down " + down.reason.ToString()); })
+        .Keep();
+  });
+  EXPECT_THAT(std::exchange(notes_, {}), UnorderedElementsAre(full, std::string("down ") + full)) << "by a spawn";
+  EXPECT_FALSE(IsAlive(child));
+  Step(one, [&](Script& self) { self.context().Unlink(last); });
+  Step(other, [&](Script& self) { self.context().Link(one); });
+  EXPECT_THAT(notes_, SizeIs(0)) << "there is room again";
+  Step(other, [](Script& self) { self.context().Stop(kFailed); });
+  EXPECT_THAT(notes_, ElementsAre(kFailed.ToString()));
+  system().Kill(one.pid());
+  system().Kill(last.pid());
+}
+
+}  // namespace
+}  // namespace understudy
