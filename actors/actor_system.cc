@@ -92,6 +92,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
+  UNDERSTUDY_DCHECK(core_.Ledger().balances(), "messages of ", name(), " have no fate: ", core_.Ledger().ToString());
   mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }

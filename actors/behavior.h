@@ -8,7 +8,8 @@
 //
 // A small value that shares one immutable table; build it once, as a member
 // after the members it uses, and becoming it allocates nothing. The clauses
-// (On, Refuse, Drop, At, After, Idle) are made by Actor. Owner's turn only.
+// (On, Refuse, Drop, At, After, Idle) are made by Actor. Owner's turn only: CHECKed
+// in debug builds where one is become, not where it is built.
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 

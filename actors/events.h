@@ -1,5 +1,5 @@
 // What happens to an actor besides messages: plain structs, given to handlers
-// like messages.
+// like messages. Values; whoever has one has it alone, on any thread.
 #ifndef UNDERSTUDY_ACTORS_EVENTS_H_
 #define UNDERSTUDY_ACTORS_EVENTS_H_
 

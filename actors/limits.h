@@ -1,8 +1,8 @@
 // Every bound of the library, in one place, each with its reason.
 //
 // At a bound the library refuses and says so; it never blocks a worker and
-// never drops in silence. Sizes, counts and indices from a peer are checked
-// against these before use.
+// never drops in silence. Two are beyond what memory holds and are CHECKed: actors of a system, timers of an executor.
+// Sizes, counts and indices from a peer are checked against these before use.
 #ifndef UNDERSTUDY_ACTORS_LIMITS_H_
 #define UNDERSTUDY_ACTORS_LIMITS_H_
 

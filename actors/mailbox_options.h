@@ -1,4 +1,4 @@
-// MailboxOptions: what a mailbox declares besides its name and type.
+// MailboxOptions: what a mailbox declares besides its name and type. A value, on any thread.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
 

@@ -152,7 +152,7 @@ class HandingOn {
  private:
   static constexpr uint8_t kGoes = 1;
   static constexpr uint8_t kComesBack = 2;
-  static inline constinit thread_local uint8_t state_ = 0;
+  static inline constinit thread_local uint8_t state_ __attribute__((tls_model("initial-exec"))) = 0;
 
   const uint8_t outer_;
 };

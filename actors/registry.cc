@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/limits.h"
@@ -12,13 +13,14 @@
 namespace understudy {
 
 absl::Status ValidateName(absl::string_view name) {
-  if (name.empty()) return absl::InvalidArgumentError("a name is empty");
+  if (name.empty()) return absl::InvalidArgumentError("a name is empty; it has 1 byte or more");
   if (name.size() > limits::kNameBytesMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("a name has ", name.size(), " bytes; at most ", limits::kNameBytesMax, " are allowed"));
   }
   if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); })) {
-    return absl::InvalidArgumentError("a name has a control character");
+    return absl::InvalidArgumentError(
+        absl::StrCat("the name '", absl::CEscape(name), "' has a control character; take printable ones"));
   }
   return absl::OkStatus();
 }

@@ -10,7 +10,7 @@
 //   }
 //
 // Starts when awaited, which it is once (CHECKed), or run by the actor. Awaits only Understudy's awaitables
-// and other Tasks. Owner's turn only: its handle never leaves the actor. The
+// and other Tasks. Owner's turn only: its handle never leaves the actor (what it awaits is CHECKed). The
 // frame is destroyed with the Task, suspended or not.
 #ifndef UNDERSTUDY_ACTORS_TASK_H_
 #define UNDERSTUDY_ACTORS_TASK_H_

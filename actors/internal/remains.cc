@@ -9,7 +9,7 @@
 namespace understudy::internal {
 namespace {
 
-thread_local Remains* gathering = nullptr;
+constinit thread_local Remains* gathering __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 

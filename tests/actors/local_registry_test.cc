@@ -7,6 +7,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/limits.h"
@@ -157,6 +158,16 @@ TEST(CheckMailboxesTest, ComparesWhatIsUsedMailboxByMailbox) {
   other.reply = "S";
   EXPECT_THAT(std::string(CheckMailboxes({total}, {other}).message()),
               HasSubstr("mailbox total takes Q -> S, not Q -> R"));
+}
+
+TEST_F(LocalRegistryTest, WhatIsNoNameIsToldWithTheReason) {
+  const auto says = [](absl::string_view name) { return std::string(ValidateName(name).message()); };
+  EXPECT_EQ(says(""), "a name is empty; it has 1 byte or more");
+  EXPECT_EQ(says("a\nb"), "the name 'a\\nb' has a control character; take printable ones");
+  EXPECT_EQ(says(std::string(limits::kNameBytesMax + 1, 'x')),
+            absl::StrCat("a name has ", limits::kNameBytesMax + 1, " bytes; at most ", limits::kNameBytesMax,
+                         " are allowed"));
+  EXPECT_TRUE(ValidateName("caf\u00e9").ok());
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ int Reclaim(const Flags& flags) {
   ActorSystemOptions options;
   options.threads.threads = flags.threads;
   ActorSystem system(options);
-  const std::vector<int64_t> resident = ResidentAfterRounds(system, flags.operations, 3);
+  const std::vector<int64_t> resident = ResidentAfterRounds<8>(system, flags.operations, 3);
   for (int64_t bytes : resident) std::cout << "actors=" << flags.operations << " resident=" << bytes << "\n";
   return resident[2] <= resident[0] + resident[0] / 20 ? 0 : 1;
 }

@@ -250,8 +250,9 @@ int64_t RunRoundTrips(ActorSystem& system, GivingBack how, int64_t round_trips) 
 }
 
 // Spawned, told one thing, tells one thing, ends.
+template <size_t kBytes>
 int64_t RunLives(ActorSystem& system, int64_t actors) {
-  (void)ResidentAfterRounds(system, actors, 1);
+  (void)ResidentAfterRounds<kBytes>(system, actors, 1);
   return actors;
 }
 
@@ -266,7 +267,7 @@ int64_t Run(ActorSystem& system, absl::string_view operation, int64_t count) {
   if (operation == "round_trip") return RunRoundTrips<kBytes>(system, GivingBack::kByTell, count);
   if (operation == "ask") return RunRoundTrips<kBytes>(system, GivingBack::kByResult, count);
   if (operation == "ask_replier") return RunRoundTrips<kBytes>(system, GivingBack::kByReplier, count);
-  if (operation == "spawn") return RunLives(system, count);
+  if (operation == "spawn") return RunLives<kBytes>(system, count);
   return -1;
 }
 

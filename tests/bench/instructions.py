@@ -34,9 +34,9 @@ _PER_LETTER = [
     Operation("round_trip", 0, "all", 4000, "two sends, two turns of one message each"),
     Operation("ask", 0, "all", 4000, "ask with a deadline, answered, and the asker goes on"),
     Operation("ask_replier", 0, "all", 4000, "the same, where the handler takes a Replier and answers by it"),
+    Operation("spawn", 0, "all", 5000, "an actor is spawned, told one thing, tells one thing, ends"),
 ]
 OPERATIONS = [operation._replace(bytes=size) for operation in _PER_LETTER for size in (8, 80)]
-OPERATIONS.append(Operation("spawn", 8, "all", 5000, "an actor is spawned, told one thing, tells one thing, ends"))
 
 HEADER = """\
 # Instructions per operation: callgrind, {compiler} -O3, one worker thread; libc, libm and the loader are left out.

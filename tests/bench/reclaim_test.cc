@@ -39,7 +39,7 @@ TEST(ReclaimTest, ActorsThatHaveEndedLeaveNoMemoryBehind) {
   ActorSystem system;
   std::vector<int64_t> held;
   for (int round = 0; round < kRounds; ++round) {
-    (void)ResidentAfterRounds(system, kActors, 1);
+    (void)ResidentAfterRounds<8>(system, kActors, 1);
     held.push_back(HeldBytes());
   }
   EXPECT_LE(held[2], held[0] + held[0] / 20)

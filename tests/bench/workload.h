@@ -154,8 +154,9 @@ Measurement RunPoolSharded(ActorSystem& system, int64_t operations);
 // Ends by shutting the system down.
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations);
 
-// Spawns, tells something and sees ended so many actors, `rounds` times; gives
-// the resident memory after each round.
+// Spawns, tells something of 8 or 80 bytes and sees ended so many actors,
+// `rounds` times; gives the resident memory after each round.
+template <size_t kBytes>
 std::vector<int64_t> ResidentAfterRounds(ActorSystem& system, int64_t actors, int rounds);
 
 }  // namespace understudy::bench

@@ -154,6 +154,11 @@ TEST(IdleModelTest, AlsoWithMoreMessagesWhereLoadsReadTheNewest) {
   ExpectHolds(outcome, 50'000);
 }
 
+TEST(IdleModelTest, AlsoWithMoreMessagesWhereOneLoadReadsAnOlderStore) {
+  const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({.old_reads_max = 1}, {{kFirst, kSecond}, {kFirst}}, 3);
+  ExpectHolds(outcome, 1'000'000);
+}
+
 TEST(IdleModelTest, AlsoWithMoreMessagesAndAtMostThreePreemptions) {
   const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({.preemptions_max = 3, .old_reads_max = 1},
                                                             {{kFirst, kSecond}, {kSecond, kFirst}}, 4);

@@ -121,6 +121,23 @@ Outcome ExploreMeeting(const Bounds& bounds) {
 
 TEST(TimerModelTest, AlsoWhenItIsInTheWheelAndAnotherIsArmed) { ExpectHolds(ExploreMeeting<>({}), 2'500); }
 
+// Three calls by each.
+Outcome ExploreThrees(const Bounds& bounds) {
+  return Explore(bounds, [](Program& program) {
+    auto timers = std::make_shared<Timers<Bug::kNone, ModelAtomics>>();
+    NameAll(program, *timers);
+    timers->Arm(0, kDue);
+    program.Thread("cancelling", [timers] { timers->Cancel(0), timers->Cancel(1), timers->Cancel(2); });
+    program.Thread("arming", [timers] { timers->Arm(1, kDue), timers->Arm(2, kDue), timers->Arm(3, kLater); });
+    program.Thread("firing", [timers] { timers->Round(kDue), timers->Round(kDue), timers->Round(kDue); });
+    program.AtEnd([timers] { timers->Check(); });
+  });
+}
+
+TEST(TimerModelTest, AlsoWithThreeCallsByEachWhereLoadsReadTheNewest) {
+  ExpectHolds(ExploreThrees({.old_reads_max = 0}), 500'000);
+}
+
 // Entries go round: two are free, and are armed, fired and armed again. A late cancel of what an entry was before does
 // nothing to what it is; and who took a look at the free list, slept, and finds the same entry first does not put back
 // what came after it then.

@@ -1,5 +1,6 @@
 // What actors cost that are idle, and what those leave behind that have ended.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "understudy/tests/bench/resident_memory.h"
@@ -8,38 +9,47 @@
 namespace understudy::bench {
 namespace {
 
+enum class Then { kStay, kLeave };
+
+// An amount, and what makes it longer.
+template <size_t kBytes>
+struct Note {
+  int64_t amount = 0;
+  std::array<int64_t, kBytes / sizeof(int64_t) - 1> more{};
+};
+
 // Has two mailboxes; is told something in one, and then idle or gone.
+template <size_t kBytes>
 class Tenant final : public Actor {
  public:
-  enum class Then { kStay, kLeave };
+  Mailbox<"hello", Note<kBytes>> hello{this};
+  Mailbox<"other", Note<kBytes>> other{this};
 
-  Mailbox<"hello", int64_t> hello{this};
-  Mailbox<"other", int64_t> other{this};
-
-  Tenant(Channel<int64_t> told, Then then) : told_(told), then_(then) {}
+  Tenant(Channel<Note<kBytes>> told, Then then) : told_(told), then_(then) {}
 
   Next Start() override { return living_; }
 
  private:
-  void Hello(int64_t amount) {
-    SendOrDie(told_, amount);
+  void Hello(const Note<kBytes>& note) {
+    SendOrDie(told_, note);
     if (then_ == Then::kLeave) context().Stop();
   }
-  void Other(int64_t) {}
+  void Other(const Note<kBytes>&) {}
 
-  const Channel<int64_t> told_;
+  const Channel<Note<kBytes>> told_;
   const Then then_;
   Behavior living_{"living", On(hello, &Tenant::Hello), On(other, &Tenant::Other)};
 };
 
 // Spawns tenants a batch at a time, so that what is measured is they and not
 // the messages on their way.
+template <size_t kBytes>
 class Landlord final : public Actor {
  public:
   Mailbox<"start", int64_t> start{this};
-  Mailbox<"told", int64_t> told{this, {.capacity_messages = kLargeCapacity}};
+  Mailbox<"told", Note<kBytes>> told{this, {.capacity_messages = kLargeCapacity}};
 
-  Landlord(Tenant::Then then, Finish* finish) : then_(then), finish_(finish) {}
+  Landlord(Then then, Finish* finish) : then_(then), finish_(finish) {}
 
   Next Start() override {
     own_told_ = Ref<Landlord>(context().Self())[&Landlord::told];
@@ -55,12 +65,13 @@ class Landlord final : public Actor {
     batch_ = std::min<int64_t>(left_, kSpawnBatch);
     left_ -= batch_;
     for (int64_t i = 0; i < batch_; ++i) {
-      const Ref<Tenant> tenant = context().Spawn<Tenant>(SpawnOptions{.link = SpawnLink::kUnlinked}, own_told_, then_);
-      SendOrDie(tenant[&Tenant::hello], int64_t{1});
+      const Ref<Tenant<kBytes>> tenant =
+          context().template Spawn<Tenant<kBytes>>(SpawnOptions{.link = SpawnLink::kUnlinked}, own_told_, then_);
+      SendOrDie(tenant[&Tenant<kBytes>::hello], Note<kBytes>{.amount = 1});
     }
   }
-  void Told(int64_t amount) {
-    told_sum_ += amount;
+  void Told(const Note<kBytes>& note) {
+    told_sum_ += note.amount;
     if (--batch_ > 0) return;
     if (left_ > 0) {
       SpawnBatch();
@@ -69,9 +80,9 @@ class Landlord final : public Actor {
     }
   }
 
-  const Tenant::Then then_;
+  const Then then_;
   Finish* const finish_;
-  Channel<int64_t> own_told_;
+  Channel<Note<kBytes>> own_told_;
   int64_t left_ = 0;
   int64_t batch_ = 0;
   int64_t told_sum_ = 0;
@@ -79,14 +90,15 @@ class Landlord final : public Actor {
 };
 
 // Spawns `tenants` and tells each something; gives how many were told.
-int64_t Let(ActorSystem& system, Tenant::Then then, int64_t tenants) {
+template <size_t kBytes>
+int64_t Let(ActorSystem& system, Then then, int64_t tenants) {
   const int64_t before = system.live_actors();
   Finish finish(system);
-  const Ref<Landlord> landlord = system.Spawn<Landlord>(then, &finish);
-  SendOrDie(landlord[&Landlord::start], tenants);
+  const Ref<Landlord<kBytes>> landlord = system.Spawn<Landlord<kBytes>>(then, &finish);
+  SendOrDie(landlord[&Landlord<kBytes>::start], tenants);
   const int64_t told = finish.Await();
   system.Exit(landlord.pid(), ExitReason::Shutdown());
-  AwaitActorsLeft(system, then == Tenant::Then::kStay ? before + tenants : before);
+  AwaitActorsLeft(system, then == Then::kStay ? before + tenants : before);
   return told;
 }
 
@@ -94,10 +106,10 @@ int64_t Let(ActorSystem& system, Tenant::Then then, int64_t tenants) {
 
 Measurement RunIdleMemory(ActorSystem& system, int64_t operations) {
   // What the first actors make the process set up once is not counted.
-  Let(system, Tenant::Then::kStay, kSpawnBatch);
+  Let<8>(system, Then::kStay, kSpawnBatch);
   const int64_t before = ResidentBytes();
   const Stopwatch stopwatch;
-  Measurement measured{.count = Let(system, Tenant::Then::kStay, operations)};
+  Measurement measured{.count = Let<8>(system, Then::kStay, operations)};
   measured.seconds = stopwatch.Seconds();
   measured.bytes = ResidentBytes() - before;
   // Nobody's children: they are killed.
@@ -105,14 +117,18 @@ Measurement RunIdleMemory(ActorSystem& system, int64_t operations) {
   return measured;
 }
 
+template <size_t kBytes>
 std::vector<int64_t> ResidentAfterRounds(ActorSystem& system, int64_t actors, int rounds) {
   std::vector<int64_t> resident;
   for (int i = 0; i < rounds; ++i) {
-    const int64_t told = Let(system, Tenant::Then::kLeave, actors);
+    const int64_t told = Let<kBytes>(system, Then::kLeave, actors);
     UNDERSTUDY_CHECK(told == actors, told, " were told, of ", actors);
     resident.push_back(ResidentBytes());
   }
   return resident;
 }
+
+template std::vector<int64_t> ResidentAfterRounds<8>(ActorSystem&, int64_t, int);
+template std::vector<int64_t> ResidentAfterRounds<80>(ActorSystem&, int64_t, int);
 
 }  // namespace understudy::bench
