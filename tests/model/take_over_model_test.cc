@@ -175,9 +175,7 @@ TEST(TakeOverModelTest, WhatIsRunnableRunsOnceWhileItsWorkerReturns) {
   EXPECT_LT(takeovers, outcome.schedules);
 }
 
-TEST(TakeOverModelTest, AlsoWhenItsHandlerMakesAnActorRunnable) {
-  ExpectHolds(ExplorePool<>({}, {}), 1'000'000);
-}
+TEST(TakeOverModelTest, AlsoWhenItsHandlerMakesAnActorRunnable) { ExpectHolds(ExplorePool<>({}, {}), 1'000'000); }
 
 TEST(TakeOverModelTest, NothingIsLeftBehindAHandlerThatNeverReturns) {
   // semantics 5.13
