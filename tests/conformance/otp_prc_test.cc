@@ -1,4 +1,5 @@
-// Exits, traps, spawn, reply addresses: OTP's process_SUITE. Its races are in otp_prc_race_test.cc.
+// Exits, traps, spawn, reply addresses: OTP's process_SUITE. Its races are in otp_prc_race_test.cc and
+// otp_prc_spawn_race_test.cc.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "understudy/actors/named.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/tests/conformance/scene.h"
+#include "understudy/tests/conformance/starter.h"
 
 namespace understudy {
 namespace {
@@ -257,30 +259,6 @@ TEST_F(PrcTest, ABadNameIsRefusedAndSoIsTheWrongTypeBehindAName) {
   EXPECT_TRUE(IsNoName(Named<Ref<Script>>(system(), "taken").Resolve()[&Script::note].Send("x")));
 }
 
-// Starts as it is told: "run", "fail", "wait" (for an oracle).
-class Starter final : public Actor {
- public:
-  Mailbox<"unused", int> unused{this};
-  Starter(std::string how, Channel<Call<int, int>> oracle, int* lives) : how_(std::move(how)), oracle_(oracle) {
-    if (lives != nullptr) ++*lives;
-  }
-  Next Start() override {
-    if (how_ == "fail") return absl::DataLossError("disk");
-    if (how_ == "wait") return Await();
-    return running_;
-  }
-
- private:
-  Task<Next> Await() {
-    const auto asked = oracle_.Ask(1, absl::Hours(1));
-    (void)co_await asked;
-    co_return running_;
-  }
-  std::string how_;
-  Channel<Call<int, int>> oracle_;
-  Behavior running_{"running", On(unused, [] {})};
-};
-
 class SpawnTest : public ConformanceTest {
  protected:
   // A step that spawns a child, whose outcome and, if it is watched, Down are noted.
@@ -295,7 +273,7 @@ class SpawnTest : public ConformanceTest {
   }
   Probe<Call<int, int>> oracle_{system()};
   Ref<Starter> child_;
-  int lives_ = 0;
+  std::atomic<int> lives_{0};
 };
 
 // OTP PRC-39

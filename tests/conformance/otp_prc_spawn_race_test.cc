@@ -1,0 +1,146 @@
+// The races of OTP's process_SUITE between a spawn that is under way and what ends it, with a thousand seeds and a
+// thousand times on threads.
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/tests/conformance/rounds.h"
+#include "understudy/tests/conformance/scene.h"
+#include "understudy/tests/conformance/starter.h"
+
+namespace understudy {
+namespace {
+
+constexpr const char* kHows[] = {"fail", "run", "wait"};
+constexpr int kChildren = 3;
+
+// Runs `step` after `turns` messages of the actor to itself; at once when there are none.
+void DoAfter(Script& self, uint64_t turns, const Script::Step& step) {
+  if (turns == 0) return step(self);
+  Do(Ref<Script>(self.context().Self()), [turns, step](Script& again) { DoAfter(again, turns - 1, step); });
+}
+
+// One child, as its parent sees it.
+struct Spawned {
+  MonitorHandle monitor;
+  bool is_given_up = false;
+  int outcomes = 0;
+  int downs = 0;
+  int late_downs = 0;
+};
+
+// A parent spawns children that fail their start, start, or go on starting; watches each; and gives that up in the same
+// turn or soon after, while they are killed. After the end of a monitor no Down comes; every outcome does.
+void DemonitorAgainstSpawn(ActorSystem& system, Random& random) {
+  Tally given_up(system);
+  Spawned children[kChildren];
+  uint64_t turns[kChildren];
+  std::atomic<int> lives{0};
+  for (uint64_t& until_end : turns) until_end = random.Below(4);
+  const bool kills = random.Below(4) != 0;
+  Ref<Script> oracle = system.Spawn<Script>();
+  Ref<Script> killer = system.Spawn<Script>();
+  Ref<Script> parent = system.Spawn<Script>([](Script& self) { self.context().TrapExits([](const ExitEvent&) {}); });
+  Do(parent, [&](Script& self) {
+    for (int i = 0; i < kChildren; ++i) {
+      Spawned& one = children[i];
+      const Ref<Starter> child =
+          self.context().Spawn<Starter>(SpawnOptions().OnOutcome([&one](const SpawnOutcome&) { ++one.outcomes; }),
+                                        kHows[i], oracle[&Script::ask], &lives);
+      one.monitor = self.context().Monitor(child, [&one](const Down&) {
+        ++one.downs;
+        if (one.is_given_up) ++one.late_downs;
+      });
+      if (kills) Do(killer, [child](Script& other) { other.context().Kill(child); });
+      DoAfter(self, turns[i], [&one, &given_up, child](Script& later) {
+        one.monitor.End();
+        one.is_given_up = true;
+        later.context().Kill(child);
+        given_up.Add();
+      });
+    }
+  });
+  given_up.Await(kChildren);
+  AwaitLive(system, 3);
+  // All that the children and their starts had to say has been sent.
+  Do(parent, [](Script& self) { self.context().Stop(); });
+  EXPECT_TRUE(system.AwaitEnd(parent.pid(), absl::Minutes(1)).ok());
+  for (const Ref<Script>& other : {oracle, killer}) system.Kill(other.pid());
+  ExpectAllEnded(system);
+  for (int i = 0; i < kChildren; ++i) {
+    EXPECT_EQ(children[i].late_downs, 0) << kHows[i];
+    EXPECT_EQ(children[i].outcomes, 1) << kHows[i];
+    EXPECT_LE(children[i].downs, turns[i] == 0 ? 0 : 1) << kHows[i];
+  }
+}
+
+// OTP PRC-40
+TEST(PrcSpawnRaceTest, DemonitorOfASpawnUnderWayLeavesNoDownWithEverySeed) { WithEverySeed(DemonitorAgainstSpawn); }
+// OTP PRC-40
+TEST(PrcSpawnRaceTest, DemonitorOfASpawnUnderWayLeavesNoDownOnThreads) { OnThreads(DemonitorAgainstSpawn); }
+
+// A parent ends, by itself or by a kill, while starts of its children are under way: no outcome comes to it any more,
+// each child that was made ends, and with its parent's reason unless its start failed first.
+void ParentEndsDuringSpawns(ActorSystem& system, Random& random) {
+  Tally downs(system);
+  std::atomic<int> lives{0};
+  std::atomic<int> late_outcomes{0};
+  std::atomic<int> wrong{0};
+  std::atomic<bool> has_ended{false};
+  const bool stops_itself = random.Below(2) == 0;
+  const uint64_t turns = random.Below(4);
+  const ExitReason reason = stops_itself ? ExitReason::RestartsExhausted("parent") : ExitReason::Killed();
+  Ref<Script> oracle = system.Spawn<Script>();
+  Ref<Script> watcher = system.Spawn<Script>();
+  Ref<Script> parent = system.Spawn<Script>();
+  Ref<Script> killer = system.Spawn<Script>();
+  const auto on_outcome = [&](const SpawnOutcome&) {
+    if (has_ended) ++late_outcomes;
+  };
+  Do(parent, [&](Script& self) {
+    // A start that fails would end the parent, to which it is linked.
+    for (const char* how : {"run", "wait", "wait"}) {
+      const Ref<Starter> child =
+          self.context().Spawn<Starter>(SpawnOptions().OnOutcome(on_outcome), how, oracle[&Script::ask], &lives);
+      Do(watcher, [&, child](Script& watching) {
+        const auto on_down = [&](const Down& down) {
+          // NoProcess: it had ended before it was watched.
+          if (down.reason != reason && down.reason != ExitReason::NoProcess()) ++wrong;
+          downs.Add();
+        };
+        (void)watching.context().Monitor(child, on_down).Keep();
+      });
+    }
+    if (stops_itself) {
+      DoAfter(self, turns, [&](Script& later) {
+        later.context().Stop(reason);
+        has_ended = true;
+      });
+    } else {
+      Do(killer, [&](Script& other) { DoAfter(other, turns, [&](Script& at) { at.context().Kill(parent); }); });
+    }
+  });
+  EXPECT_TRUE(system.AwaitEnd(parent.pid(), absl::Minutes(1)).ok());
+  has_ended = true;
+  downs.Await(kChildren);
+  for (const Ref<Script>& other : {oracle, watcher, killer}) system.Kill(other.pid());
+  ExpectAllEnded(system);
+  EXPECT_EQ(downs.count(), kChildren);
+  EXPECT_EQ(late_outcomes, 0);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(lives, kChildren);
+}
+
+// OTP PRC-44: a spawn is given up by the parent's end.
+TEST(PrcSpawnRaceTest, ASpawnWhoseParentEndsLeavesNeitherReplyNorOrphanWithEverySeed) {
+  WithEverySeed(ParentEndsDuringSpawns);
+}
+// OTP PRC-44: a spawn is given up by the parent's end.
+TEST(PrcSpawnRaceTest, ASpawnWhoseParentEndsLeavesNeitherReplyNorOrphanOnThreads) { OnThreads(ParentEndsDuringSpawns); }
+
+}  // namespace
+}  // namespace understudy

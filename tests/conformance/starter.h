@@ -1,0 +1,44 @@
+// Starter: an actor whose start ends as it is told.
+//
+//   parent.context().Spawn<Starter>("wait", oracle, &lives);
+#ifndef UNDERSTUDY_TESTS_CONFORMANCE_STARTER_H_
+#define UNDERSTUDY_TESTS_CONFORMANCE_STARTER_H_
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+
+namespace understudy {
+
+// "run", "fail", "wait" (for an answer of `oracle`). Adds one to `lives` when it is made.
+class Starter final : public Actor {
+ public:
+  Mailbox<"unused", int> unused{this};
+  Starter(std::string how, Channel<Call<int, int>> oracle, std::atomic<int>* lives)
+      : how_(std::move(how)), oracle_(oracle) {
+    ++*lives;
+  }
+  Next Start() override {
+    if (how_ == "fail") return absl::DataLossError("disk");
+    if (how_ == "wait") return Await();
+    return running_;
+  }
+
+ private:
+  Task<Next> Await() {
+    const auto asked = oracle_.Ask(1, absl::Hours(1));
+    (void)co_await asked;
+    co_return running_;
+  }
+  std::string how_;
+  Channel<Call<int, int>> oracle_;
+  Behavior running_{"running", On(unused, [] {})};
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_CONFORMANCE_STARTER_H_
