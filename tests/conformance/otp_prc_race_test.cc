@@ -1,6 +1,9 @@
 // The races of OTP's process_SUITE, with a thousand seeds and a thousand times on threads.
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -273,6 +276,80 @@ void ResumeAgainstMessage(ActorSystem& system, Random& random) {
 TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstWithEverySeed) { WithEverySeed(ResumeAgainstMessage); }
 // OTP PRC-62
 TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstOnThreads) { OnThreads(ResumeAgainstMessage); }
+
+// Answers each call with its number, after some messages to itself.
+class Delaying final : public Actor {
+ public:
+  struct Wait {
+    int call = 0;
+    int turns = 0;
+  };
+  Mailbox<"ask", Call<int, int>> ask{this};
+  Mailbox<"wait", Wait> wait{this};
+  // Adds one to `replies` before each.
+  Delaying(int turns, std::atomic<int>* replies) : turns_(turns), replies_(*replies) {}
+  Next Start() override { return delaying_; }
+
+ private:
+  void Ask(int call, Replier<int> replier) {
+    held_.emplace(call, std::move(replier));
+    Pass({call, turns_});
+  }
+  void Pass(Wait left) {
+    if (left.turns-- > 0) return Ref<Delaying>(context().Self())[&Delaying::wait].Tell(left);
+    Replier<int>& replier = held_.at(left.call);
+    ++replies_;
+    replier.Reply(left.call);
+    EXPECT_FALSE(replier.is_open());
+    held_.erase(left.call);
+  }
+  const int turns_;
+  std::atomic<int>& replies_;
+  std::map<int, Replier<int>> held_;
+  Behavior delaying_{"delaying", On(ask, &Delaying::Ask), On(wait, &Delaying::Pass)};
+};
+
+// An asker revokes a reply address about when it is used: it gets one answer, and Cancelled when Cancel had returned
+// before the reply was made. A reply that comes later is dropped, and is not taken for the answer of the next call.
+void CancelAgainstReply(ActorSystem& system, Random& random) {
+  Tally done(system);
+  std::atomic<int> replies{0};
+  const int64_t late_before = system.late_replies();
+  const int turns = static_cast<int>(random.Below(4));
+  bool was_in_time = false;
+  std::string first;
+  std::string second;
+  Ref<Echo> echo = system.Spawn<Echo>();
+  Ref<Delaying> callee = system.Spawn<Delaying>(static_cast<int>(random.Below(3)), &replies);
+  Ref<Script> asker = system.Spawn<Script>();
+  RunTask(asker, [&](Script&) -> Task<> {
+    const auto asked = callee[&Delaying::ask].Ask(1, absl::Minutes(5));
+    for (int i = 0; i < turns; ++i) {
+      const auto passing = echo[&Echo::ask].Ask(i, absl::Minutes(5));
+      (void)co_await passing;
+    }
+    asked.Cancel();
+    was_in_time = replies == 0;
+    const absl::StatusOr<int> answer = co_await asked;
+    first = AnswerText(answer);
+    const auto next = callee[&Delaying::ask].Ask(2, absl::Minutes(5));
+    const absl::StatusOr<int> next_answer = co_await next;
+    second = AnswerText(next_answer);
+    done.Add();
+  });
+  done.Await(1);
+  for (const Pid pid : {callee.pid(), echo.pid(), asker.pid()}) system.Kill(pid);
+  ExpectAllEnded(system);
+  EXPECT_TRUE(first == "Cancelled" || (first == "1" && !was_in_time)) << first << (was_in_time ? ", in time" : "");
+  EXPECT_EQ(second, "2");
+  // Each reply is an answer, or was too late.
+  EXPECT_EQ(system.late_replies() - late_before, replies - (first == "1" ? 2 : 1));
+}
+
+// OTP PRC-72
+TEST(PrcRaceTest, ARevokedReplyAddressTakesNoReplyWithEverySeed) { WithEverySeed(CancelAgainstReply); }
+// OTP PRC-72
+TEST(PrcRaceTest, ARevokedReplyAddressTakesNoReplyOnThreads) { OnThreads(CancelAgainstReply); }
 
 }  // namespace
 }  // namespace understudy
