@@ -1,6 +1,6 @@
-// State machines: OTP's gen_statem_SUITE, in behaviours, ranks, postponed messages and timers.
+// State machines: OTP's gen_statem_SUITE, in behaviours, ranks, postponed messages and timers. Its races are in
+// otp_fsm_race_test.cc.
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,9 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/actor_system.h"
 #include "understudy/actors/testing/probe.h"
-#include "understudy/tests/conformance/rounds.h"
 #include "understudy/tests/conformance/scene.h"
 
 namespace understudy {
@@ -306,58 +304,6 @@ TEST_F(FsmTest, MessagesToASuspendedActorWaitInOrder) {
   system().RunUntilIdle();
   EXPECT_THAT(Notes(), ElementsAre("go", "i1", "i2", "i3", "change", "i1", "i2", "e1", "zero 1", "zero 2"));
 }
-
-// Answers after a time.
-class LateEcho final : public Actor {
- public:
-  Mailbox<"ask", Call<std::pair<int, absl::Duration>, int>> ask{this};
-  Next Start() override { return echoing_; }
-
- private:
-  void Ask(const std::pair<int, absl::Duration>& what, Replier<int> replier) {
-    const int number = what.first;
-    repliers_.emplace(number, std::move(replier));
-    EXPECT_TRUE(context()
-                    .StartTimer(absl::StrCat(number), what.second,
-                                [this, number] {
-                                  repliers_.at(number).Reply(number);
-                                  repliers_.erase(number);
-                                })
-                    .ok());
-  }
-  std::map<int, Replier<int>> repliers_;
-  Behavior echoing_{"echoing", On(ask, &LateEcho::Ask)};
-};
-
-// Replies come when their calls' time is over: each call has one answer, its own.
-void LateReply(ActorSystem& system, Random& random) {
-  Tally answered(system);
-  const absl::Duration due = absl::Microseconds(1 + random.Below(3));
-  Ref<LateEcho> echo = system.Spawn<LateEcho>();
-  Ref<Script> asker = system.Spawn<Script>();
-  RunTask(asker, [&, due](Script&) -> Task<> {
-    for (int i = 0; i < 3; ++i) {
-      const auto late = echo[&LateEcho::ask].Ask(std::make_pair(10 + i, due), due);
-      const absl::StatusOr<int> answer = co_await late;
-      EXPECT_TRUE(IsExpired(answer.status()) || answer.value_or(0) == 10 + i) << AnswerText(answer);
-      answered.Add();
-    }
-    const auto next = echo[&LateEcho::ask].Ask(std::make_pair(20, due), absl::Minutes(5));
-    const absl::StatusOr<int> own = co_await next;
-    EXPECT_EQ(AnswerText(own), "20");
-    answered.Add();
-  });
-  answered.Await(4);
-  Do(asker, [](Script& self) { self.context().Stop(); });
-  system.Kill(echo.pid());
-  ExpectAllEnded(system);
-  EXPECT_EQ(answered.count(), 4);
-}
-
-// OTP FSM-25
-TEST(FsmRaceTest, ALateReplyNeverReachesItsAskerWithEverySeed) { WithEverySeed(LateReply); }
-// OTP FSM-25
-TEST(FsmRaceTest, ALateReplyNeverReachesItsAskerOnThreads) { OnThreads(LateReply); }
 
 }  // namespace
 }  // namespace understudy

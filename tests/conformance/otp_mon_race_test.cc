@@ -1,5 +1,6 @@
 // The races of OTP's monitor_SUITE, with a thousand seeds and a thousand times on threads.
 #include <atomic>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -127,6 +128,160 @@ void DownAgainstName(ActorSystem& system, Random& random) {
 TEST(MonRaceTest, ANameIsFreeBeforeItsOwnersDownComesWithEverySeed) { WithEverySeed(DownAgainstName); }
 // OTP MON-18
 TEST(MonRaceTest, ANameIsFreeBeforeItsOwnersDownComesOnThreads) { OnThreads(DownAgainstName); }
+
+// Watched actors each kill those that watch them, which make and end such monitors meanwhile, and end: the watchers end
+// Killed, and hear nothing after the kill.
+void WatchedKillsItsWatchers(ActorSystem& system, Random& random) {
+  constexpr int kWatchers = 3;
+  Tally watching(system);
+  Tally told(system);
+  std::atomic<int> never{0};
+  std::atomic<int> killed{0};
+  std::atomic<int> ended{0};
+  Ref<Script> watched = system.Spawn<Script>();
+  std::vector<Ref<Script>> watchers;
+  Ref<Script> via = system.Spawn<Script>();
+  for (int i = 0; i < kWatchers; ++i) {
+    const uint64_t turns = random.Below(4);
+    watchers.push_back(system.Spawn<Script>());
+    Do(watchers.back(), [&, turns](Script& self) {
+      const auto watch = [&](Script& watcher) {
+        watcher.monitors.push_back(watcher.context().Monitor(watched, [&never](const Down&) { ++never; }));
+      };
+      for (uint64_t turn = 1; turn <= turns; ++turn) {
+        DoAfter(self, via, turn, [watch, turn](Script& again) {
+          if (turn % 2 == 0) again.monitors.clear();
+          watch(again);
+        });
+      }
+      watch(self);
+      watching.Add();
+    });
+  }
+  Ref<Script> other = system.Spawn<Script>([&](Script& self) {
+    for (const Ref<Script>& watcher : watchers) {
+      (void)self.context()
+          .Monitor(watcher,
+                   [&](const Down& down) {
+                     if (down.reason == ExitReason::Killed()) ++killed;
+                     told.Add();
+                   })
+          .Keep();
+    }
+    (void)self.context()
+        .Monitor(watched,
+                 [&](const Down& down) {
+                   if (down.reason == ExitReason::Normal()) ++ended;
+                   told.Add();
+                 })
+        .Keep();
+    watching.Add();
+  });
+  watching.Await(kWatchers + 1);
+  Do(watched, [&](Script& self) {
+    for (const Ref<Script>& watcher : watchers) self.context().Kill(watcher);
+    self.context().Stop();
+  });
+  told.Await(kWatchers + 1);
+  for (const Ref<Script>& one : {other, via}) system.Kill(one.pid());
+  ExpectAllEnded(system);
+  EXPECT_EQ(never, 0);
+  EXPECT_EQ(killed, kWatchers);
+  EXPECT_EQ(ended, 1);
+}
+
+// OTP MON-01
+TEST(MonRaceTest, TheWatchedMayKillItsWatchersAndEndWithEverySeed) { WithEverySeed(WatchedKillsItsWatchers); }
+// OTP MON-01
+TEST(MonRaceTest, TheWatchedMayKillItsWatchersAndEndOnThreads) { OnThreads(WatchedKillsItsWatchers); }
+
+// A child that its parent watches from its spawn on kills the parent, in its start or later, and ends: the parent ends
+// Killed, does not hear of the child's end, and the child is left neither as an orphan nor in a table.
+void WatchedChildKillsItsParent(ActorSystem& system, Random& random) {
+  Tally watching(system);
+  Tally told(system);
+  std::atomic<int> never{0};
+  std::atomic<int> killed{0};
+  const bool in_start = random.Below(2) == 0;
+  const bool is_linked = random.Below(2) == 0;
+  const Script::Step kill_parent = [](Script& self) {
+    self.context().Kill(self.context().Parent());
+    self.context().Stop();
+  };
+  Ref<Script> parent = system.Spawn<Script>();
+  Ref<Script> other = system.Spawn<Script>([&](Script& self) {
+    const auto on_down = [&](const Down& down) {
+      if (down.reason == ExitReason::Killed()) ++killed;
+      told.Add();
+    };
+    (void)self.context().Monitor(parent, on_down).Keep();
+    watching.Add();
+  });
+  watching.Await(1);
+  Do(parent, [&](Script& self) {
+    const auto on_down = [&](const Down&) { ++never; };
+    const SpawnOptions options{.link = is_linked ? SpawnLink::kLinked : SpawnLink::kUnlinked};
+    const Ref<Script> child = self.context().Spawn<Script>(SpawnOptions(options).OnDown(on_down),
+                                                           in_start ? kill_parent : Script::Step(nullptr));
+    self.monitors.push_back(self.context().Monitor(child, on_down));
+    if (!in_start) Do(child, kill_parent);
+  });
+  told.Await(1);
+  AwaitLive(system, 1);
+  system.Kill(other.pid());
+  ExpectAllEnded(system);
+  EXPECT_EQ(never, 0);
+  EXPECT_EQ(killed, 1);
+}
+
+// OTP MON-02
+TEST(MonRaceTest, AWatchedChildMayKillItsParentAndEndWithEverySeed) { WithEverySeed(WatchedChildKillsItsParent); }
+// OTP MON-02
+TEST(MonRaceTest, AWatchedChildMayKillItsParentAndEndOnThreads) { OnThreads(WatchedChildKillsItsParent); }
+
+// Returns when each of the first `count` has handled what came to it before.
+void Flush(ActorSystem& system, const std::vector<Ref<Script>>& actors, size_t count) {
+  Tally flushed(system);
+  for (size_t i = 0; i < count; ++i) Do(actors[i], [&flushed](Script&) { flushed.Add(); });
+  flushed.Await(static_cast<int>(count));
+}
+
+// A program, drawn by the seed, of monitors that four actors make and end; then they end one after another. What was
+// demonitored is silent, all else is told once.
+void MonitorMixer(ActorSystem& system, Random& random) {
+  constexpr size_t kActors = 4;
+  std::vector<Ref<Script>> actors;
+  std::vector<std::vector<int>> kept(kActors, std::vector<int>(kActors, 0));  // [watcher][target]
+  std::vector<std::vector<int>> told = kept;                                  // used on watcher's turn
+  for (size_t i = 0; i < kActors; ++i) actors.push_back(system.Spawn<Script>());
+  for (int step = 0; step < 40; ++step) {
+    const size_t watcher = random.Below(kActors);
+    const size_t target = (watcher + 1 + random.Below(kActors - 1)) % kActors;
+    if (random.Below(8) == 0) {
+      kept[watcher].assign(kActors, 0);
+      Do(actors[watcher], [](Script& self) { self.monitors.clear(); });
+    } else {
+      ++kept[watcher][target];
+      Do(actors[watcher], [&, watcher, target](Script& self) {
+        self.monitors.push_back(
+            self.context().Monitor(actors[target], [&, watcher, target](const Down&) { ++told[watcher][target]; }));
+      });
+    }
+    if (random.Below(4) == 0) LetSomeRun(system, random, 8);
+  }
+  Flush(system, actors, kActors);
+  for (size_t ended = kActors; ended-- > 0;) {
+    system.Kill(actors[ended].pid());
+    AwaitLive(system, static_cast<int64_t>(ended));
+    Flush(system, actors, ended);
+    for (size_t watcher = 0; watcher < ended; ++watcher) EXPECT_EQ(told[watcher][ended], kept[watcher][ended]);
+  }
+}
+
+// OTP MON-17: on this node.
+TEST(MonRaceTest, BothEndsAgreeAfterAnyProgramOfMonitorsAndDemonitorsWithEverySeed) { WithEverySeed(MonitorMixer); }
+// OTP MON-17: on this node.
+TEST(MonRaceTest, BothEndsAgreeAfterAnyProgramOfMonitorsAndDemonitorsOnThreads) { OnThreads(MonitorMixer); }
 
 }  // namespace
 }  // namespace understudy

@@ -10,8 +10,6 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/named.h"
-#include "understudy/actors/random.h"
-#include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/conformance/scene.h"
 
 namespace understudy {
@@ -181,41 +179,6 @@ TEST_F(MonTest, ALargeReasonArrivesUnchangedAHundredTimes) {
     ASSERT_EQ(seen, large);
     ASSERT_EQ(seen.depth(), 11);
   }
-}
-
-// OTP MON-17: on this node, programs drawn by the seed: what was demonitored is silent, all else is told once.
-TEST(MonMixerTest, BothEndsAgreeAfterAnyProgramOfMonitorsAndDemonitors) {
-  ForEachSeed(200, [](uint64_t seed) {
-    constexpr size_t kActors = 4;
-    TestSystem system(seed);
-    Random random(seed);
-    std::vector<Ref<Script>> actors;
-    std::vector<std::vector<int>> kept(kActors, std::vector<int>(kActors, 0));  // [watcher][target]
-    std::vector<std::vector<int>> told = kept;
-    for (size_t i = 0; i < kActors; ++i) actors.push_back(system.Spawn<Script>());
-    for (int step = 0; step < 40; ++step) {
-      const size_t watcher = random.Below(kActors);
-      const size_t target = (watcher + 1 + random.Below(kActors - 1)) % kActors;
-      if (random.Below(8) == 0) {
-        kept[watcher].assign(kActors, 0);
-        Do(actors[watcher], [](Script& self) { self.monitors.clear(); });
-      } else {
-        ++kept[watcher][target];
-        Do(actors[watcher], [&, watcher, target](Script& self) {
-          self.monitors.push_back(
-              self.context().Monitor(actors[target], [&, watcher, target](const Down&) { ++told[watcher][target]; }));
-        });
-      }
-      if (random.Below(4) == 0) system.RunUntilIdle();
-    }
-    system.RunUntilIdle();
-    for (size_t ended = kActors; ended-- > 1;) {
-      system.Kill(actors[ended].pid());
-      system.RunUntilIdle();
-      for (size_t watcher = 0; watcher < ended; ++watcher) EXPECT_EQ(told[watcher][ended], kept[watcher][ended]);
-    }
-    ExpectNothingLost(system);
-  });
 }
 
 }  // namespace

@@ -277,7 +277,7 @@ TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstWithEverySeed) { Wi
 // OTP PRC-62
 TEST(PrcRaceTest, AReplyAgainstAMessageResumesTheHandlerFirstOnThreads) { OnThreads(ResumeAgainstMessage); }
 
-// Answers each call with its number, after some messages to itself.
+// Answers each call with its number, when `via` has had so many turns.
 class Delaying final : public Actor {
  public:
   struct Wait {
@@ -287,7 +287,7 @@ class Delaying final : public Actor {
   Mailbox<"ask", Call<int, int>> ask{this};
   Mailbox<"wait", Wait> wait{this};
   // Adds one to `replies` before each.
-  Delaying(int turns, std::atomic<int>* replies) : turns_(turns), replies_(*replies) {}
+  Delaying(int turns, Ref<Script> via, std::atomic<int>* replies) : turns_(turns), via_(via), replies_(*replies) {}
   Next Start() override { return delaying_; }
 
  private:
@@ -296,7 +296,10 @@ class Delaying final : public Actor {
     Pass({call, turns_});
   }
   void Pass(Wait left) {
-    if (left.turns-- > 0) return Ref<Delaying>(context().Self())[&Delaying::wait].Tell(left);
+    if (left.turns-- > 0) {
+      const Channel<Wait> again = Ref<Delaying>(context().Self())[&Delaying::wait];
+      return Do(via_, [again, left](Script&) { again.Tell(left); });
+    }
     Replier<int>& replier = held_.at(left.call);
     ++replies_;
     replier.Reply(left.call);
@@ -304,6 +307,7 @@ class Delaying final : public Actor {
     held_.erase(left.call);
   }
   const int turns_;
+  const Ref<Script> via_;
   std::atomic<int>& replies_;
   std::map<int, Replier<int>> held_;
   Behavior delaying_{"delaying", On(ask, &Delaying::Ask), On(wait, &Delaying::Pass)};
@@ -320,7 +324,8 @@ void CancelAgainstReply(ActorSystem& system, Random& random) {
   std::string first;
   std::string second;
   Ref<Echo> echo = system.Spawn<Echo>();
-  Ref<Delaying> callee = system.Spawn<Delaying>(static_cast<int>(random.Below(3)), &replies);
+  Ref<Script> via = system.Spawn<Script>();
+  Ref<Delaying> callee = system.Spawn<Delaying>(static_cast<int>(random.Below(4)), via, &replies);
   Ref<Script> asker = system.Spawn<Script>();
   RunTask(asker, [&](Script&) -> Task<> {
     const auto asked = callee[&Delaying::ask].Ask(1, absl::Minutes(5));
@@ -338,7 +343,7 @@ void CancelAgainstReply(ActorSystem& system, Random& random) {
     done.Add();
   });
   done.Await(1);
-  for (const Pid pid : {callee.pid(), echo.pid(), asker.pid()}) system.Kill(pid);
+  for (const Pid pid : {callee.pid(), via.pid(), echo.pid(), asker.pid()}) system.Kill(pid);
   ExpectAllEnded(system);
   EXPECT_TRUE(first == "Cancelled" || (first == "1" && !was_in_time)) << first << (was_in_time ? ", in time" : "");
   EXPECT_EQ(second, "2");

@@ -18,12 +18,6 @@ namespace {
 constexpr const char* kHows[] = {"fail", "run", "wait"};
 constexpr int kChildren = 3;
 
-// Runs `step` after `turns` messages of the actor to itself; at once when there are none.
-void DoAfter(Script& self, uint64_t turns, const Script::Step& step) {
-  if (turns == 0) return step(self);
-  Do(Ref<Script>(self.context().Self()), [turns, step](Script& again) { DoAfter(again, turns - 1, step); });
-}
-
 // One child, as its parent sees it.
 struct Spawned {
   MonitorHandle monitor;
@@ -56,7 +50,7 @@ void DemonitorAgainstSpawn(ActorSystem& system, Random& random) {
         if (one.is_given_up) ++one.late_downs;
       });
       if (kills) Do(killer, [child](Script& other) { other.context().Kill(child); });
-      DoAfter(self, turns[i], [&one, &given_up, child](Script& later) {
+      DoAfter(self, oracle, turns[i], [&one, &given_up, child](Script& later) {
         one.monitor.End();
         one.is_given_up = true;
         later.context().Kill(child);
@@ -116,12 +110,12 @@ void ParentEndsDuringSpawns(ActorSystem& system, Random& random) {
       });
     }
     if (stops_itself) {
-      DoAfter(self, turns, [&](Script& later) {
+      DoAfter(self, oracle, turns, [&](Script& later) {
         later.context().Stop(reason);
         has_ended = true;
       });
     } else {
-      Do(killer, [&](Script& other) { DoAfter(other, turns, [&](Script& at) { at.context().Kill(parent); }); });
+      Do(killer, [&](Script& other) { DoAfter(other, oracle, turns, [&](Script& at) { at.context().Kill(parent); }); });
     }
   });
   EXPECT_TRUE(system.AwaitEnd(parent.pid(), absl::Minutes(1)).ok());

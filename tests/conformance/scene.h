@@ -2,6 +2,7 @@
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,14 @@ inline std::string AnswerText(const absl::StatusOr<int>& answer) {
   if (!kind) return answer.status().ToString();
   const absl::optional<ExitReason> reason = ExitReasonOf(answer.status());
   return reason ? absl::StrCat(ErrorKindName(*kind), " ", reason->ToString()) : std::string(ErrorKindName(*kind));
+}
+
+// Runs `step` when `via` has had so many turns, and others theirs; at once when `turns` is 0.
+inline void DoAfter(Script& self, Ref<Script> via, uint64_t turns, Script::Step step) {
+  if (turns == 0) return step(self);
+  Do(via, [self = Ref<Script>(self.context().Self()), via, turns, step = std::move(step)](Script&) {
+    Do(self, [via, turns, step](Script& again) { DoAfter(again, via, turns - 1, step); });
+  });
 }
 
 class ConformanceTest : public ActorTest {
