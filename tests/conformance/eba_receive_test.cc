@@ -1,8 +1,7 @@
-// The rows of the work on event-based actors that are about receiving. Receive is awaited by a coroutine, and what it
-// does not name waits; what a row asks of other nodes is later: nodes.
+// The rows of the work on event-based actors that are about receiving; the race is in wake_up_race_test.cc. Receive is
+// awaited by a coroutine, and what it does not name waits; what a row asks of other nodes is later: nodes.
 #include <functional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/actor_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
 
@@ -155,64 +153,6 @@ TEST_F(EbaProcessTest, OnlyWhatAReceiveNamesWakesItsActor) {
   ASSERT_THAT(all, SizeIs(kOthers + 1));
   EXPECT_EQ(all[0], "a");
   for (size_t i = 0; i < kOthers; ++i) ASSERT_EQ(all[i + 1], absl::StrCat(i));
-}
-
-// Alternates two receives; tells how far each sender has come when all has come.
-class Alternating final : public Actor {
- public:
-  struct Item {
-    int sender = 0;
-    int number = 0;
-  };
-  Mailbox<"even", Item> even{this, {.capacity_messages = 1'000'000}};
-  Mailbox<"odd", Item> odd{this, {.capacity_messages = 1'000'000}};
-  Mailbox<"ready", Call<int, int>> ready{this};
-  Mailbox<"done", Call<int, int>> done{this};
-  Alternating(int senders, int each) : next_(static_cast<size_t>(senders)), total_(senders * each) {}
-  Next Start() override { return Body(); }
-
- private:
-  Task<> Body() {
-    auto started = Receive(On(ready, [](int) { return 0; }));
-    co_await started;
-    for (int taken = 0; taken < total_; ++taken) {
-      auto received = taken % 2 == 0 ? Receive(On(even, &Alternating::Even)) : Receive(On(odd, &Alternating::Odd));
-      co_await received;
-    }
-    auto asked = Receive(On(done, [this](int) { return mistakes_; }));
-    co_await asked;
-  }
-  void Even(const Item& item) { Check(item, next_[static_cast<size_t>(item.sender)].first); }
-  void Odd(const Item& item) { Check(item, next_[static_cast<size_t>(item.sender)].second); }
-  void Check(const Item& item, int& next) {
-    if (item.number / 2 != next++) ++mistakes_;
-  }
-  std::vector<std::pair<int, int>> next_;
-  int total_;
-  int mistakes_ = 0;
-};
-
-// EBA 5
-// Four senders of 10,000 messages instead of 1e6 each, for a debug build; on the thread pool.
-TEST(EbaThreadsTest, NoWakeUpIsLostAndNoMessageIsHandledTwice) {
-  constexpr int kSenders = 4;
-  constexpr int kEach = 10'000;
-  ActorSystem system({.log = &LogSink::Null()});
-  Ref<Alternating> receiver = system.Spawn<Alternating>(kSenders, kEach);
-  // It has started: before, it holds a few messages only.
-  EXPECT_EQ(*system.Ask(receiver[&Alternating::ready], 0, absl::Minutes(1)), 0);
-  std::vector<std::thread> senders;
-  for (int sender = 0; sender < kSenders; ++sender) {
-    senders.emplace_back([receiver, sender] {
-      for (int i = 0; i < kEach; ++i) {
-        const auto channel = i % 2 == 0 ? receiver[&Alternating::even] : receiver[&Alternating::odd];
-        EXPECT_TRUE(channel.Send({sender, i}).ok());
-      }
-    });
-  }
-  for (std::thread& sender : senders) sender.join();
-  EXPECT_EQ(*system.Ask(receiver[&Alternating::done], 0, absl::Minutes(1)), 0) << "out of order";
-  EXPECT_EQ(system.Ledger().waiting, 0);
 }
 
 // EBA 8

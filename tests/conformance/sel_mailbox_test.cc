@@ -1,8 +1,8 @@
-// The rows of the work on selectors that are about mailboxes and guards, in one process. What a row asks of other
-// processes is later: nodes. A mailbox is closed here by a behaviour that does not name it, by a guard or by a lease.
+// The rows of the work on selectors that are about mailboxes and guards, in one process; the race is in
+// wake_up_race_test.cc. What a row asks of other processes is later: nodes. A mailbox is closed here by a behaviour
+// that does not name it, by a guard or by a lease.
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,7 +12,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/actor_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
 #include "understudy/supervision/builders.h"
@@ -150,46 +149,6 @@ TEST_F(SelBoxesTest, AnIdleActorWithABacklogCostsNothingAndWakesWhenItIsOpened) 
                                    [&] { boxes_[&Boxes::change].Tell({2, How::kOpen}); });
   system().Advance(absl::Seconds(2));
   EXPECT_EQ(NumbersHandled(), UpTo(1000));
-}
-
-// Counts what it gets while `toggle` opens and closes the mailbox.
-class Flicker final : public Actor {
- public:
-  Mailbox<"item", int> item{this, {.capacity_messages = 1'000'000}};
-  Mailbox<"toggle", bool> toggle{this, {.capacity_messages = 1'000'000}};
-  Mailbox<"count", Call<int, int>> count{this};
-  Next Start() override { return open_; }
-
- private:
-  Behavior Toggle(bool opens) { return opens ? open_ : closed_; }
-  int count_ = 0;
-  Behavior open_{"open", On(item, [this](int) { ++count_; }), On(toggle, &Flicker::Toggle),
-                 On(count, [this](int) { return count_; })};
-  Behavior closed_{"closed", On(toggle, &Flicker::Toggle), On(count, [this](int) { return count_; })};
-};
-
-// SEL 3
-// Racing: a million sends, openings and closings on the thread pool; no wake-up is lost.
-TEST(SelRaceTest, NoWakeUpIsLostBetweenSendsAndOpenings) {
-  ActorSystem system({.log = &LogSink::Null()});
-  Ref<Flicker> flicker = system.Spawn<Flicker>();
-  // It has started: before, it holds a few messages only.
-  EXPECT_EQ(*system.Ask(flicker[&Flicker::count], 0, absl::Minutes(1)), 0);
-  constexpr int kEach = 250'000;
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 2; ++thread) {
-    threads.emplace_back([flicker] {
-      for (int i = 0; i < kEach; ++i) flicker[&Flicker::item].Tell(i);
-    });
-    threads.emplace_back([flicker] {
-      for (int i = 0; i < kEach; ++i) flicker[&Flicker::toggle].Tell(i % 3 == 0);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  flicker[&Flicker::toggle].Tell(true);
-  // In the order of arrival, so after all items.
-  EXPECT_EQ(*system.Ask(flicker[&Flicker::count], 0, absl::Minutes(1)), 2 * kEach);
-  EXPECT_TRUE(system.Ledger().balances()) << system.Ledger().ToString();
 }
 
 // Ranks 3 to 0, closed until told.
