@@ -1,7 +1,5 @@
 // The races of OTP's gen_statem_SUITE, with a thousand seeds and a thousand times on threads.
-#include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // thousand times on threads.
 #include <atomic>
 #include <cstdint>
-#include <string>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"

@@ -1,12 +1,10 @@
 // The rows that no wake-up is lost, of the works on event-based actors and on selectors: with a thousand seeds and a
 // thousand times on threads, and once at length. Their other rows are in eba_receive_test.cc and sel_mailbox_test.cc.
 #include <cstdint>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
