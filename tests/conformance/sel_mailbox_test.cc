@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -330,6 +331,7 @@ class ShutIn final : public Actor {
     EXPECT_TRUE(context().StartTimer("bell", absl::Seconds(1), [this] { out_.Tell("timer"); }).ok());
     return shut_;
   }
+  void OnExit(const ExitReason& reason) override { out_.Tell("ended " + reason.ToString()); }
 
  private:
   bool Never() const { return false; }
@@ -337,6 +339,18 @@ class ShutIn final : public Actor {
   Pid watched_;
   MonitorHandle watch_;
   Behavior shut_{"shut", On(item, [] {}).When(&ShutIn::Never), On(other, [] {}).When(&ShutIn::Never)};
+};
+
+class Bully final : public Actor {
+ public:
+  explicit Bully(Pid victim) : victim_(victim) {}
+  Next Start() override {
+    context().Exit(victim_, ExitReason::Failed(absl::AbortedError("by another")));
+    return Behavior("resting", After(absl::InfiniteDuration(), [] {}));
+  }
+
+ private:
+  Pid victim_;
 };
 
 // SEL 37
@@ -348,12 +362,14 @@ TEST_F(SelBoxesTest, ExitsDownsAndTimersPassWhenEveryMailboxIsClosed) {
   out.ExpectNothing();
   system().Kill(watched.pid());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("down"));
+  system().Spawn<Bully>(shut_in.pid());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("exit"));
   system().Advance(absl::Seconds(1));
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("timer"));
   system().Spawn<ShutIn>(out.channel(), watched.pid());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("down")) << "of one that had ended";
   system().RequestStop(shut_in.pid());
-  EXPECT_EQ(EndOf(shut_in.pid()), ExitReason::Shutdown());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("ended Shutdown"));
 }
 
 // Its guard closes after one message; a negative one is its end.
