@@ -98,6 +98,8 @@ class ReportsTest : public testing::Test {
 TEST_F(ReportsTest, OrderlyEndsWriteNothingAndOthersOneReportWithItsClient) {
   system_.Spawn<Mortal>()[&Mortal::end].Tell({ExitReason::Normal()});
   system_.Spawn<Mortal>()[&Mortal::end].Tell({ExitReason::Shutdown()});
+  system_.Spawn<Mortal>()[&Mortal::end].Tell(
+      {ExitReason::Shutdown().CausedBy(ExitReason::Failed(absl::DataLossError("torn")))});
   const Ref<Mortal> killed = system_.Spawn<Mortal>();
   system_.Kill(killed.pid());
   const Ref<Mortal> told = system_.Spawn<Mortal>();

@@ -23,12 +23,14 @@ event-based actors (`EBA 12`). A test cites its rows in a comment directly above
 this table is made from those comments and `rows.txt` by `tests/conformance/table.py`, and `table_test` and
 `table_tree_test` hold it to them. A race is run with a thousand seeds under the seeded executor, and a thousand times
 on the thread pool, where the thread sanitizer watches it: both cases stand in the table. A test of `otp_sup_*` is one
-scenario, run with a hundred seeds and twenty times on four threads.
+scenario, run with a hundred seeds and twenty times on four threads. The nodes of `transport/node_core_test` are in one
+process, joined by a simulated network. Tests of a million messages send fewer when sanitized.
 
 Where a row and the semantics of this library differ, the semantics win, and the row's state says how.
 
 - *done*: the tests show it. What is said after it is where we differ from the row, or what the tests leave out.
-- *later*: it waits for what is named; tests that are named with it show the local part.
+- *later*: it waits for what is named (*nodes*: actors of several processes; *introspection*: lists and tables of a
+  running system); tests that are named with it show the local part.
 - *not applicable*: there is nothing of the kind here, and why.
 - *missing*: nothing shows it.
 """

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -20,8 +21,10 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
@@ -36,8 +39,10 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class NodeCoreTest : public ClusterTest {};
@@ -53,12 +58,47 @@ TEST_F(NodeCoreTest, TellsReachAnActorOfAnotherNodeInOrder) {
   EXPECT_THAT(*b.diary, ElementsAre("note 1", "note 2", "note 3"));
 }
 
+// EBA 37
 TEST_F(NodeCoreTest, AnAskIsAnsweredAcrossNodes) {
   Join();
   const Puppeteer a = Make("a");
   const Puppeteer b = Make("b");
   Ask(a, Seen("a", b, "b"), 41);
   EXPECT_THAT(*a.diary, ElementsAre("answer 42"));
+}
+
+// OTP GS-12, GS-13, GS-14
+TEST_F(NodeCoreTest, AnAskByNameOrByPidNeverHangsWhenItsCalleeCrashes) {
+  Join();
+  for (const bool by_name : {true, false}) {
+    const Puppeteer a = Make("a");
+    const Puppeteer b = Make("b", "server");
+    const auto named = [this] { return cluster().system("a").WhereIs("server"); };
+    ASSERT_TRUE(named().has_value());
+    const Pid callee = by_name ? *named() : Seen("a", b, "b");
+    Ask(a, callee, 1);
+    ASSERT_TRUE(a.ref[&Puppet::go_ask].Send({.callee = callee, .number = -1, .timeout = absl::Minutes(10)}).ok());
+    Run();
+    EXPECT_THAT(*b.diary, ElementsAre("asked"));
+    Do(b, [](Puppet& p) { p.Fail(absl::DataLossError("disk")); });
+    Ask(a, callee, 1);
+    EXPECT_THAT(*a.diary, ElementsAre("answer 2", "error CalleeExited", "error NoProcess"));
+    EXPECT_FALSE(named().has_value());
+  }
+}
+
+// OTP GS-15, GS-17
+TEST_F(NodeCoreTest, AnAskOfANodeThatHasStoppedAnswersNoConnection) {
+  Join();
+  const Puppeteer a = Make("a");
+  const Pid callee = Seen("a", Make("b", "server"), "b");
+  cluster().Crash("b");
+  ASSERT_TRUE(a.ref[&Puppet::go_ask].Send({.callee = callee, .number = 1, .timeout = absl::Minutes(10)}).ok());
+  Run(absl::Minutes(2));
+  EXPECT_THAT(*a.diary, ElementsAre("error NoConnection")) << "it waited for the session's end";
+  EXPECT_FALSE(cluster().system("a").WhereIs("server").has_value());
+  Ask(a, callee, 1);
+  EXPECT_THAT(*a.diary, ElementsAre("error NoConnection", "error NoConnection"));
 }
 
 TEST_F(NodeCoreTest, TheCalleesOwnStatusComesBackUnchanged) {
@@ -104,6 +144,7 @@ TEST_F(NodeCoreTest, WithoutASessionASendAnswersNoConnection) {
   EXPECT_TRUE(IsNoConnection(status)) << status;
 }
 
+// OTP MON-19
 TEST_F(NodeCoreTest, APidOfAnEarlierIncarnationAnswersNoProcess) {
   Join();
   const Puppeteer a = Make("a");
@@ -137,6 +178,7 @@ TEST_F(NodeCoreTest, AChannelsWindowRefusesWithFullUntilMessagesLeaveTheMailbox)
   EXPECT_TRUE(cluster().core("a").Ledger().balances());
 }
 
+// EBA 37
 TEST_F(NodeCoreTest, AnExpiredAskSaysSoAndItsLateReplyEntersNothing) {
   Join();
   const Puppeteer a = Make("a");
@@ -165,13 +207,21 @@ TEST_F(NodeCoreTest, ADownCarriesTheReasonWithItsWholeChain) {
   EXPECT_THAT(*a.diary, ElementsAre("down RestartsExhausted"));
 }
 
-TEST_F(NodeCoreTest, AMonitorOfADeadActorSaysNoProcess) {
+// OTP MON-09
+TEST_F(NodeCoreTest, ADownTellsTheReasonAndForTheDeadNoProcess) {
   Join();
   const Puppeteer a = Make("a");
-  const Puppeteer b = Make("b");
-  Do(b, [](Puppet& p) { p.context().Stop(); });
-  Do(a, [pid = Seen("a", b, "b")](Puppet& p) { p.Watch(pid); });
-  EXPECT_THAT(*a.diary, ElementsAre("down NoProcess"));
+  for (const bool by_name : {false, true}) {
+    for (const ExitReason& reason : {ExitReason::Normal(), ExitReason::Failed(absl::DataLossError("disk"))}) {
+      const Puppeteer b = Make("b", "desk");
+      const Pid watched = by_name ? cluster().system("a").WhereIs("desk").value_or(Pid()) : Seen("a", b, "b");
+      Do(a, [watched](Puppet& p) { p.Watch(watched); });
+      Do(b, [reason](Puppet& p) { p.context().Stop(reason); });
+      Do(a, [watched](Puppet& p) { p.Watch(watched); });
+      EXPECT_THAT(*a.diary, ElementsAre(absl::StrCat("down ", ExitKindName(reason.kind())), "down NoProcess"));
+      a.diary->clear();
+    }
+  }
 }
 
 TEST_F(NodeCoreTest, AfterDemonitorNothingArrives) {
@@ -216,8 +266,72 @@ TEST_F(NodeCoreTest, WhatWasSentBeforeTheEndIsHandledBeforeTheDown) {
   EXPECT_THAT(*a.diary, ElementsAre("note 1", "note 2", "note 3", "down Shutdown"));
 }
 
+// An actor of b ends, and at about the same time one of a, which is linked to it and watches it, lets go of it.
+// OTP MON-14, LNK-09, LNK-11
+TEST_F(NodeCoreTest, AfterDemonitorAndUnlinkNothingArrivesWheneverTheOtherEnds) {
+  int told_before = 0;
+  ForEachSeed(200, [&](uint64_t seed) {
+    Join({.seed = seed});
+    Random random(seed);
+    const Puppeteer a = Make("a");
+    const Puppeteer b = Make("b");
+    const Pid seen = Seen("a", b, "b");
+    Do(a, [seen](Puppet& p) {
+      p.Trap();
+      p.Watch(seen);
+      p.context().Link(seen);
+    });
+    EXPECT_TRUE(b.ref[&Puppet::run].Send([](Puppet& p) { p.Fail(absl::DataLossError("gone")); }).ok());
+    Run(absl::Microseconds(random.Below(3000)));
+    Do(a, [seen](Puppet& p) {
+      p.monitors_.clear();
+      p.context().Unlink(seen);
+      p.Write("let go");
+    });
+    ASSERT_THAT(*a.diary, Not(IsEmpty()));
+    EXPECT_EQ(a.diary->back(), "let go");
+    if (a.diary->size() > 1) ++told_before;
+  });
+  if (!SeedFromEnvironment()) {
+    EXPECT_GT(told_before, 20);
+    EXPECT_LT(told_before, 180);
+  }
+}
+
+// Both link to and unlink from each other at the same time. Whatever came of it, both ends agree: a link that one of
+// them makes (or ends) when all is quiet is then there (or not) for both.
+// OTP LNK-14, LNK-16
+TEST_F(NodeCoreTest, AnyProgramOfLinksAndUnlinksOfTwoNodesEndsInAgreement) {
+  ForEachSeed(200, [&](uint64_t seed) {
+    Join({.seed = seed});
+    Random random(seed);
+    const Puppeteer a = Make("a");
+    const Puppeteer b = Make("b");
+    const auto link_or_unlink = [&](bool of_a, bool links) {
+      const Pid peer = of_a ? Seen("a", b, "b") : Seen("b", a, "a");
+      EXPECT_TRUE((of_a ? a : b)
+                      .ref[&Puppet::run]
+                      .Send([peer, links](Puppet& p) { links ? p.context().Link(peer) : p.context().Unlink(peer); })
+                      .ok());
+    };
+    for (const Puppeteer& puppet : {a, b}) Do(puppet, [](Puppet& p) { p.Trap(); });
+    for (int step = 0; step < 12; ++step) {
+      link_or_unlink(random.Below(2) == 0, random.Below(2) == 0);
+      Run(absl::Microseconds(random.Below(1500)));
+    }
+    Run();
+    const bool linked = random.Below(2) == 0;
+    link_or_unlink(random.Below(2) == 0, linked);
+    Run();
+    const bool ends_a = random.Below(2) == 0;
+    Do(ends_a ? a : b, [](Puppet& p) { p.Fail(absl::DataLossError("gone")); });
+    EXPECT_THAT(*(ends_a ? b : a).diary, ElementsAreArray(linked ? Diary{"trapped Failed"} : Diary{}));
+  });
+}
+
 // ---- The end of a session ----
 
+// OTP MON-09
 TEST_F(NodeCoreTest, AtTheEndOfASessionEachAskLinkAndMonitorOverItEndsOnceWithNoConnection) {
   Join();
   const Puppeteer a = Make("a");
@@ -275,6 +389,7 @@ TEST_F(NodeCoreTest, ACutDoesNotShowAboveTheSession) {
   EXPECT_EQ(b.diary->back(), "note 20");
 }
 
+// OTP MON-09
 TEST_F(NodeCoreTest, AfterTheEndOfASessionAMonitorAnswersNoConnectionAtOnce) {
   Join();
   const Puppeteer a = Make("a");
@@ -312,6 +427,22 @@ TEST_F(NodeCoreTest, WithoutAGrantExitKillStopAndLinkOfAnotherNodeAreRefused) {
   Do(a, [seen](Puppet& p) { p.Watch(seen); });
   Do(b, [](Puppet& p) { p.context().Stop(); });
   EXPECT_THAT(*a.diary, ElementsAre("trapped NotPermitted", "answer 2", "down Normal"));
+}
+
+// OTP GS-43, GS-44
+TEST_F(NodeCoreTest, WithAGrantARequestToStopEndsAnActorOfAnotherNode) {
+  Join();
+  for (const bool by_name : {false, true}) {
+    const Puppeteer a = Make("a");
+    const Puppeteer b = Make("b", "server");
+    const Pid target = by_name ? cluster().system("a").WhereIs("server").value_or(Pid()) : Seen("a", b, "b");
+    Do(a, [target](Puppet& p) {
+      p.Watch(target);
+      p.context().RequestStop(target);
+    });
+    EXPECT_THAT(*a.diary, ElementsAre("down Shutdown"));
+    EXPECT_THAT(*b.diary, ElementsAre("exit Shutdown"));
+  }
 }
 
 TEST_F(NodeCoreTest, WithAGrantAKillEndsAnActorOfAnotherNode) {
