@@ -100,6 +100,25 @@ TEST_F(ActorSystemTest, ShutdownKillsWhatDoesNotEndInTime) {
   EXPECT_EQ(system.Now() - before, absl::Seconds(9));
 }
 
+TEST_F(ActorSystemTest, WhoOutlivesItsParentIsNobodysToEndAndIsKilled) {
+  for (const bool is_linked : {true, false}) {
+    TestSystem system;
+    Ref<Script> child;
+    Ref<Script> parent = system.Spawn<Script>([&](Script& self) {
+      child = self.context().Spawn<Script>(
+          SpawnOptions{.link = is_linked ? SpawnLink::kLinked : SpawnLink::kUnlinked}, nullptr,
+          [&](Script&, const ExitReason&) { ADD_FAILURE() << "a Kill runs no OnExit"; });
+    });
+    Do(parent, [](Script& self) { self.context().Stop(ExitReason::Normal()); });
+    system.RunUntilIdle();
+    EXPECT_EQ(system.live_actors(), 1);
+    const MonotonicTime before = system.Now();
+    EXPECT_FALSE(system.Shutdown(absl::Seconds(9)));
+    EXPECT_EQ(system.live_actors(), 0);
+    EXPECT_EQ(system.Now() - before, absl::Seconds(9));
+  }
+}
+
 TEST_F(ActorSystemTest, WhatIsSpawnedAfterShutdownEndsAtOnce) {
   TestSystem system;
   EXPECT_TRUE(system.Shutdown(absl::Seconds(1)));

@@ -59,6 +59,13 @@ class AskTest : public ActorTest {
     });
     system().RunUntilIdle();
   }
+  void NoteAsksUnderWay() {
+    Run([this](Context&) -> Task<> {
+      notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().asks_under_way()));
+      co_return;
+    });
+    system().RunUntilIdle();
+  }
 
   Ref<Script> script_ = system().Spawn<Script>();
   OracleProbe oracle_{system()};
@@ -209,9 +216,13 @@ TEST_F(AskTest, AnAskThatIsNeverAwaitedIsForgottenAtItsDeadline) {
     co_return;
   });
   auto asked = oracle_.Receive();
+  NoteAsksUnderWay();
   system().Advance(absl::Seconds(2));
+  NoteAsksUnderWay();
   asked->replier.Reply(1);
   system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("1", "0"));
+  EXPECT_EQ(system().late_replies(), 1);
 }
 
 TEST_F(AskTest, AnAnswerThatIsAwaitedTooLateHasExpired) {
@@ -406,12 +417,12 @@ TEST_F(AskTest, ManyAsksInARowLeaveNothingBehind) {
       auto asked = oracle_.channel().Ask(i, absl::Seconds(5));
       (void)co_await asked;
     }
-    notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().asks_under_way()));
   });
   for (int i = 0; i < 1000; ++i) {
     oracle_.Receive()->replier.Reply(i);
     system().Advance(absl::Milliseconds(1));
   }
+  NoteAsksUnderWay();
   EXPECT_THAT(notes_, ElementsAre("0"));
 }
 

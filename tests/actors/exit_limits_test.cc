@@ -1,6 +1,8 @@
 // Exits that are merged, and the limits on links and monitors (semantics 5.12).
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -194,6 +196,45 @@ TEST_F(ExitLimitsTest, AtItsLimitAMonitorAnswersBySignal) {
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("Failed(RESOURCE_EXHAUSTED: Full: an actor has at most 100000 monitors")));
   system().Kill(watcher.pid());
   system().RunUntilIdle();
+}
+
+// Counts; at the tenth message it does what it was told to.
+class Counting final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  Mailbox<"other", int> other{this};
+  Counting(int rank, std::function<void(Context&)> at_tenth, int* count)
+      : at_tenth_(std::move(at_tenth)),
+        count_(count),
+        counting_("counting", On(item, &Counting::Count).Rank(rank), On(other, [] {})) {}
+  Next Start() override { return counting_; }
+
+ private:
+  void Count(int) {
+    if (++*count_ == 10) at_tenth_(context());
+  }
+  const std::function<void(Context&)> at_tenth_;
+  int* const count_;
+  Behavior counting_;
+};
+
+TEST_F(ExitLimitsTest, ASignalActsAfterItsHandlerOrAtTheNextLookAtWhatHasCome) {
+  const auto counted = [this](int rank, std::function<void(Context&)> at_tenth) {
+    int count = 0;
+    Ref<Counting> counting = system().Spawn<Counting>(rank, std::move(at_tenth), &count);
+    system().RunUntilIdle();
+    for (int i = 0; i < 1000; ++i) counting[&Counting::item].Tell(i);
+    system().RunUntilIdle();
+    return count;
+  };
+  const auto kill_itself = [](Context& context) { context.Kill(context.Self()); };
+  // A Kill by a plain thread comes from outside.
+  const auto be_killed = [this](Context& context) {
+    std::thread([&, self = context.Self()] { system().Kill(self); }).join();
+  };
+  EXPECT_EQ(counted(0, kill_itself), 10);
+  EXPECT_LE(counted(0, be_killed), 10 + 32);
+  EXPECT_EQ(counted(1, be_killed), 10) << "with ranks it looks before every message";
 }
 
 class Child final : public Actor {

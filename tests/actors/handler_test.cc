@@ -157,6 +157,37 @@ TEST_F(TellFormsTest, ABehaviourThatIsReturnedIsEntered) {
   EXPECT_EQ(Current(), "plain");
 }
 
+struct Shape {
+  int corners = 0;
+};
+struct Square : Shape {
+  Square() : Shape{4} {}
+};
+
+class Converted final : public Actor {
+ public:
+  Mailbox<"flag", bool> flag{this};
+  Mailbox<"text", Text> text{this};
+  Mailbox<"shape", Shape> shape{this};
+  explicit Converted(Channel<Text> out) : out_(out) {}
+  Next Start() override { return taking_; }
+
+ private:
+  Channel<Text> out_;
+  Behavior taking_{"taking", On(flag, [this](bool is_set) { out_.Tell(is_set ? "set" : "not set"); }),
+                   On(text, [this](const Text& got) { out_.Tell(got); }),
+                   On(shape, [this](const Shape& got) { out_.Tell(std::to_string(got.corners)); })};
+};
+
+TEST_F(HandlerTest, WhatConvertsToTheMessageWithoutACastMayBeSent) {
+  Probe<Text> out(system());
+  Ref<Converted> converted = system().Spawn<Converted>(out.channel());
+  converted[&Converted::flag].Tell(2);
+  converted[&Converted::text].Tell("literal");
+  converted[&Converted::shape].Tell(Square());
+  EXPECT_THAT(out.ReceiveAll(), ElementsAre("set", "literal", "4"));
+}
+
 struct Answered {
   int value = 0;
 };

@@ -1,6 +1,7 @@
 // Mailboxes that stay closed with mail (semantics 2.3).
 #include "understudy/actors/mailbox_watch.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/seeded_executor.h"
+#include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/actors/letter.h"
@@ -78,6 +80,20 @@ TEST(MailboxWatchLimitTest, WithoutALimitItLooksNowAndThenAndNotAllTheTime) {
   executor.Advance(absl::Seconds(1));
   EXPECT_THAT(log.lines(), SizeIs(1));
   EXPECT_LT(executor.steps(), 1000);
+}
+
+TEST(MailboxWatchLimitTest, InATestSystemItDoesNotLook) {
+  TestSystem system;
+  system.Spawn<Shutter>()[&Shutter::item].Tell(1);
+  system.RunUntilIdle();
+  const auto steps_of = [&](absl::Duration duration) {
+    const int64_t before = system.seeded_executor().steps();
+    system.Advance(duration);
+    return system.seeded_executor().steps() - before;
+  };
+  const int64_t nothing = steps_of(absl::Nanoseconds(1));
+  EXPECT_EQ(steps_of(absl::Hours(24)), nothing);
+  EXPECT_THAT(system.ClosedMailboxes(), SizeIs(1));
 }
 
 TEST_F(MailboxWatchTest, OneThatLetsAMessageOutNowAndThenIsNotCounted) {

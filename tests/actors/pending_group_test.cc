@@ -73,6 +73,19 @@ TEST_F(PendingGroupTest, AllGivesATupleOfAnswersInTheirPlaces) {
   EXPECT_THAT(notes_, ElementsAre("1 two 0"));
 }
 
+TEST_F(PendingGroupTest, APendingThatIsAwaitedAgainAfterItsDeadlineHasExpired) {
+  Run([this](Script&) -> Task<> {
+    auto first = a_.channel().Ask(1, absl::Seconds(1));
+    Note(co_await first);
+    auto second = b_.channel().Ask(1, absl::Seconds(2));
+    Note(co_await second);
+    Note(co_await first);
+  });
+  a_.Receive()->replier.Reply(7);
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(notes_, ElementsAre("7", "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"));
+}
+
 TEST_F(PendingGroupTest, AllWaitsForTheLastWhateverTheAnswersAre) {
   system().Kill(a_.pid());
   system().RunUntilIdle();

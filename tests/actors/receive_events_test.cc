@@ -104,6 +104,29 @@ TEST_F(ReceiveEventsTest, AHandlerMayReceiveInItsTurn) {
   EXPECT_THAT(Notes(), ElementsAre("inner 3 20", "innermost 3 20 4", "outer 3", "body", "exit Normal"));
 }
 
+TEST_F(ReceiveEventsTest, WhileItsMessageIsInHandNothingElseIsHandledInterleavedOrNot) {
+  Probe<Call<int, int>> oracle(system());
+  Ref<Process> process = Start([of = oracle.channel()](Process& self) -> Task<> {
+    for (int round = 0; round < 2; ++round) {
+      auto received = self.Receive(self.On(self.a,
+                                           [&self, of](int n) -> Task<> {
+                                             self.Note("begins ", n);
+                                             auto asked = of.Ask(n, absl::Seconds(5));
+                                             (void)co_await asked;
+                                             self.Note("ends ", n);
+                                           })
+                                       .Interleaved());
+      co_await received;
+    }
+  });
+  for (const int n : {1, 2}) process[&Process::a].Tell(n);
+  EXPECT_THAT(Notes(), ElementsAre("begins 1"));
+  oracle.Receive()->replier.Reply(0);
+  EXPECT_THAT(Notes(), ElementsAre("ends 1", "begins 2"));
+  oracle.Receive()->replier.Reply(0);
+  EXPECT_THAT(Notes(), ElementsAre("ends 2", "exit Normal"));
+}
+
 TEST_F(ReceiveEventsTest, ItsDeathDestroysReceivesInReceives) {
   Ref<Process> process = Start([](Process& self) -> Task<> {
     auto outer = self.Receive(self.On(self.a, [&](int) -> Task<> {

@@ -231,6 +231,8 @@ TEST_F(ReplierTest, AnActorThatIsMadeWithItAnswersWithItsEnd) {
   EXPECT_EQ(ExitReasonOf(answer->status()), ExitReason::Failed(absl::DataLossError("no start"))) << answer->status();
 }
 
+using Wrapped = std::unique_ptr<Replier<int>>;
+
 // Has what it is asked, does what it is told, and answers late.
 class Holder final : public Actor {
  public:
@@ -241,6 +243,9 @@ class Holder final : public Actor {
   Mailbox<"parcel", Parcel> parcel{this};
   Mailbox<"closed", Parcel> closed{this};
   Mailbox<"answer", int> answer{this};
+  Mailbox<"wrap", Channel<Wrapped>> wrap{this};
+  Mailbox<"wrapped", Wrapped> wrapped{this};
+  Mailbox<"closed wrapped", Wrapped> closed_wrapped{this};
   explicit Holder(std::function<void()> holds) : holds_(std::move(holds)) {}
   Next Start() override { return open_; }
 
@@ -257,6 +262,10 @@ class Holder final : public Actor {
       kept_.push_back(std::move(passed.replier));  // NOLINT(bugprone-use-after-move)
     }
   }
+  void Wrap(Channel<Wrapped> to) {
+    to.Tell(std::make_unique<Replier<int>>(std::move(kept_.back())));
+    kept_.pop_back();
+  }
   void Answer(int value) {
     for (Replier<int>& replier : kept_) replier.Reply(value);
     kept_.clear();
@@ -269,6 +278,8 @@ class Holder final : public Actor {
                  On(run, [](const std::function<void()>& what) { what(); }),
                  On(pass, &Holder::Pass),
                  On(parcel, [this](Parcel taken) { kept_.push_back(std::move(taken.replier)); }),
+                 On(wrap, &Holder::Wrap),
+                 On(wrapped, [this](Wrapped taken) { kept_.push_back(std::move(*taken)); }),
                  On(answer, &Holder::Answer)};
 };
 
@@ -361,6 +372,36 @@ TEST_F(FencedReplierTest, OneThatWasHandedOnIsNothingToTheFence) {
   second[&Holder::answer].Tell(7);
   system().RunUntilIdle();
   EXPECT_EQ(answer_.value_or(0), 7) << answer_.status();
+}
+
+TEST_F(FencedReplierTest, OneBehindAPointerIsItsSendersUntilItsReceiverMovesIt) {
+  const Ref<Holder> second = NewHolder();
+  for (const bool is_moved : {false, true}) {
+    answer_ = absl::UnknownError("none");
+    const Ref<Holder> first = NewHolder();
+    AskOf(first[&Holder::ask]);
+    first[&Holder::wrap].Tell(is_moved ? second[&Holder::wrapped] : second[&Holder::closed_wrapped]);
+    system().RunUntilIdle();
+    FenceNow(first);
+    if (!is_moved) {
+      ExpectAnsweredByTheFence();
+      continue;
+    }
+    EXPECT_TRUE(absl::IsUnknown(answer_.status())) << answer_.status();
+    second[&Holder::answer].Tell(7);
+    system().RunUntilIdle();
+    EXPECT_EQ(answer_.value_or(0), 7) << answer_.status();
+  }
+}
+
+TEST_F(FencedReplierTest, ACallIsHandledWhenItsHandlerHasCompletedWhateverItsReplierDoesLater) {
+  const Ref<Holder> holder = NewHolder();
+  AskOf(holder[&Holder::ask]);
+  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+  system().Kill(holder.pid());
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsCalleeExited(answer_.status())) << answer_.status();
+  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
 }
 
 TEST_F(FencedReplierTest, OneThatWasRefusedIsItsSendersAgain) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -170,6 +171,31 @@ TEST(StuckWorkerTest, FourEndlessLoopsOnTwoWorkersHoldUpNobody) {
   EXPECT_TRUE(ReachesNoSurplus(pool));
 }
 
+TEST(StuckWorkerTest, OneThatCallsTheKernelAllTheTimeIsAsStuck) {
+  class Busy final : public Runnable {
+   public:
+    void Run() override {
+      {
+        internal::UserCode user(*internal::ThisWorker());
+        running.Notify();
+        while (!is_over.load(std::memory_order_relaxed)) internal::KernelCode kernel;
+      }
+      done.Notify();
+    }
+    absl::Notification running;
+    absl::Notification done;
+    std::atomic<bool> is_over{false};
+  };
+  ThreadPool pool({.threads = 1});
+  Busy busy;
+  pool.Schedule(&busy);
+  busy.running.WaitForNotification();
+  PlayPingPong(pool);
+  EXPECT_GE(pool.stats().takeovers, 1);
+  busy.is_over.store(true);
+  busy.done.WaitForNotification();
+}
+
 // EBA 18
 TEST(StuckWorkerTest, AHundredThousandThatDoNotBlockNeedNoMoreThreads) {
   ThreadPool pool({.threads = 2, .take_over_after = absl::Seconds(40)});
@@ -317,6 +343,25 @@ TEST(StuckWorkerTest, AHandlerThatGoesOnIsNamedInTheLog) {
   EXPECT_GE(pool.stats().long_handlers, 2);
   blocked.go_on.Notify();
   blocked.done.WaitForNotification();
+}
+
+TEST(StuckWorkerTest, ThePoolsEndWaitsForItWhileItIsNamedInTheLog) {
+  NotingSink sink;
+  Blocked blocked;
+  std::atomic<bool> has_ended{false};
+  auto pool =
+      std::make_unique<ThreadPool>(ThreadPoolOptions{.threads = 1, .name_after = absl::Milliseconds(20), .log = &sink});
+  pool->Schedule(&blocked);
+  blocked.running.WaitForNotification();
+  std::thread destroyer([&] {
+    pool.reset();
+    has_ended.store(true);
+  });
+  sink.twice.WaitForNotification();
+  EXPECT_FALSE(has_ended.load());
+  blocked.go_on.Notify();
+  destroyer.join();
+  EXPECT_TRUE(blocked.done.HasBeenNotified());
 }
 
 }  // namespace
