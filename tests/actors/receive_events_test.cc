@@ -106,10 +106,12 @@ TEST_F(ReceiveEventsTest, AHandlerMayReceiveInItsTurn) {
 
 TEST_F(ReceiveEventsTest, WhileItsMessageIsInHandNothingElseIsHandledInterleavedOrNot) {
   Probe<Call<int, int>> oracle(system());
-  Ref<Process> process = Start([of = oracle.channel()](Process& self) -> Task<> {
+  Ref<Script> worker = system().Spawn<Script>();
+  Ref<Process> process = Start([of = oracle.channel(), worker](Process& self) -> Task<> {
+    MonitorHandle watch = self.context().Monitor(worker, [&](const Down&) { self.Note("down"); });
     for (int round = 0; round < 2; ++round) {
       auto received = self.Receive(self.On(self.a,
-                                           [&self, of](int n) -> Task<> {
+                                           [&](int n) -> Task<> {
                                              self.Note("begins ", n);
                                              auto asked = of.Ask(n, absl::Seconds(5));
                                              (void)co_await asked;
@@ -119,10 +121,13 @@ TEST_F(ReceiveEventsTest, WhileItsMessageIsInHandNothingElseIsHandledInterleaved
       co_await received;
     }
   });
-  for (const int n : {1, 2}) process[&Process::a].Tell(n);
+  process[&Process::a].Tell(1);
   EXPECT_THAT(Notes(), ElementsAre("begins 1"));
+  End(worker.pid());
+  process[&Process::a].Tell(2);
+  EXPECT_THAT(Notes(), IsEmpty());
   oracle.Receive()->replier.Reply(0);
-  EXPECT_THAT(Notes(), ElementsAre("ends 1", "begins 2"));
+  EXPECT_THAT(Notes(), ElementsAre("ends 1", "down", "begins 2"));
   oracle.Receive()->replier.Reply(0);
   EXPECT_THAT(Notes(), ElementsAre("ends 2", "exit Normal"));
 }
