@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -56,6 +57,9 @@ class ActorTest : public ::testing::Test {
   // The reason that `pid` ends with, which it does within a minute or has done.
   // For one that had ended when this was called it is NoProcess.
   ExitReason EndOf(Pid pid);
+  // The same of what `cause` makes end, or what follows from it: it is watched
+  // before that runs, whatever the seed.
+  ExitReason EndOf(Pid pid, absl::FunctionRef<void()> cause);
 
  private:
   TestSystem system_;

@@ -274,24 +274,22 @@ TEST_F(DoorTest, ALeaveHookMaySayWhatIsEnteredInstead) {
 
 TEST_F(DoorTest, HooksThatBecomeInACircleEndTheActor) {
   Ref<Door> door = Make("circle");
-  door[&Door::go].Tell("shut");
-  const ExitReason reason = EndOf(door.pid());
+  const ExitReason reason = EndOf(door.pid(), [&] { door[&Door::go].Tell("shut"); });
   EXPECT_EQ(reason.status().code(), absl::StatusCode::kResourceExhausted) << reason;
   EXPECT_THAT(reason.ToString(), HasSubstr("have changed the behavior 100 times in a row"));
 }
 
 TEST_F(DoorTest, AHookThatFailsEndsTheActor) {
   Ref<Door> door = Make("fail");
-  door[&Door::go].Tell("shut");
-  EXPECT_EQ(EndOf(door.pid()), ExitReason::Failed(absl::DataLossError("hinge")));
+  EXPECT_EQ(EndOf(door.pid(), [&] { door[&Door::go].Tell("shut"); }), ExitReason::Failed(absl::DataLossError("hinge")));
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("enter open", "go shut", "leave open", "enter shut", "exit"));
 }
 
 #if defined(__cpp_exceptions)
 TEST_F(DoorTest, AHookThatThrowsEndsTheActor) {
   Ref<Door> door = Make("throw");
-  door[&Door::go].Tell("shut");
-  EXPECT_EQ(EndOf(door.pid()), ExitReason::Exception("std::runtime_error", "stuck"));
+  EXPECT_EQ(EndOf(door.pid(), [&] { door[&Door::go].Tell("shut"); }),
+            ExitReason::Exception("std::runtime_error", "stuck"));
 }
 #endif
 

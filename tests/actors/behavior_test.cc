@@ -133,8 +133,8 @@ TEST_F(BehaviorTest, AGuardThatThrowsEndsTheActor) {
   // semantics 2.4
   Probe<int> out(system());
   Ref<Slots> slots = system().Spawn<Slots>(out.channel());
-  slots[&Slots::break_it].Tell(1);
-  EXPECT_EQ(EndOf(slots.pid()), ExitReason::Exception("std::runtime_error", "guard"));
+  EXPECT_EQ(EndOf(slots.pid(), [&] { slots[&Slots::break_it].Tell(1); }),
+            ExitReason::Exception("std::runtime_error", "guard"));
 }
 #endif
 

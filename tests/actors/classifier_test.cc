@@ -350,8 +350,7 @@ TEST_F(ClassifierTest, TheTimeToLiveOfTheTargetCountsFromPassingOn) {
 }
 
 TEST_F(ClassifierTest, AHandlerThatFailsAfterwardsLeavesADeadLetterInTheTarget) {
-  Send("f");
-  EXPECT_EQ(EndOf(sorter_.pid()), ExitReason::Failed(absl::InternalError("after passing on")));
+  EXPECT_EQ(EndOf(sorter_.pid(), [&] { Send("f"); }), ExitReason::Failed(absl::InternalError("after passing on")));
   out_.ExpectNothing();
   EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
   EXPECT_EQ(Ledger().of(Fate::kFailed), 0);

@@ -146,8 +146,10 @@ class Picky final : public Actor {
 
 TEST_F(ClauseTest, APredicateThatThrowsEndsTheActor) {
   Ref<Picky> picky = system().Spawn<Picky>();
-  for (int n : {1, 3, 2}) picky[&Picky::number].Tell(n);
-  EXPECT_EQ(EndOf(picky.pid()).ToString(), "Exception(std::runtime_error: three)");
+  const ExitReason reason = EndOf(picky.pid(), [&] {
+    for (int n : {1, 3, 2}) picky[&Picky::number].Tell(n);
+  });
+  EXPECT_EQ(reason.ToString(), "Exception(std::runtime_error: three)");
   EXPECT_EQ(dead_letters().size(), 3U);
 }
 #endif

@@ -2,12 +2,14 @@
 // there are (semantics 5.2).
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -140,12 +142,34 @@ TEST_F(EarlyMailTest, ADropOldestMailboxKeepsTheNewest) {
   EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
 }
 
+// Runs what a test gives it: what it spawns has its mail before its first turn.
+class Parent final : public Actor {
+ public:
+  using Body = std::function<Task<>(Parent&)>;
+  explicit Parent(Body body) : body_(std::move(body)) {}
+  Next Start() override { return body_(*this); }
+  using Actor::context;
+  static Received AwaitSecond() {
+    return Receive(After(absl::Seconds(1), [] {}));
+  }
+
+ private:
+  const Body body_;
+};
+
 TEST_F(EarlyMailTest, OverflowFailsTheActorWhereItsMailboxSaysSo) {
   Probe<std::string> out(system());
-  Ref<Reader> reader =
-      system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_messages = 1, .overflow = Overflow::kFailActor});
-  for (const char* text : {"a", "b"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
-  EXPECT_EQ(EndOf(reader.pid()).kind(), ExitReason::Kind::kOverflow);
+  ExitReason end;
+  system().Spawn<Parent>([&](Parent& self) -> Task<> {
+    Ref<Reader> reader = self.context().Spawn<Reader>(
+        SpawnOptions{.link = SpawnLink::kUnlinked}.OnDown([&](const Down& down) { end = down.reason; }), out.channel(),
+        MailboxOptions{.capacity_messages = 1, .overflow = Overflow::kFailActor});
+    for (const char* text : {"a", "b"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
+    auto second = Parent::AwaitSecond();
+    co_await second;
+  });
+  system().Advance(absl::Seconds(1));
+  EXPECT_EQ(end.kind(), ExitReason::Kind::kOverflow);
 }
 
 class Stillborn final : public Actor {
@@ -160,9 +184,16 @@ class Stillborn final : public Actor {
 };
 
 TEST_F(EarlyMailTest, IsADeadLetterWhenTheStartFailsAndItsAskersGetTheReason) {
-  Ref<Stillborn> stillborn = system().Spawn<Stillborn>(absl::DataLossError("torn"));
-  EXPECT_TRUE(stillborn[&Stillborn::text].Send("x").ok());
-  const absl::Status answer = Ask(stillborn[&Stillborn::ask], 1).status();
+  absl::Status answer;
+  system().Spawn<Parent>([&](Parent& self) -> Task<> {
+    Ref<Stillborn> stillborn =
+        self.context().Spawn<Stillborn>(SpawnOptions{.link = SpawnLink::kUnlinked}, absl::DataLossError("torn"));
+    EXPECT_TRUE(stillborn[&Stillborn::text].Send("x").ok());
+    auto asked = stillborn[&Stillborn::ask].Ask(1, absl::Seconds(1));
+    const absl::StatusOr<int> told = co_await asked;
+    answer = told.status();
+  });
+  system().RunUntilIdle();
   EXPECT_TRUE(IsCalleeExited(answer)) << answer;
   EXPECT_EQ(*ExitReasonOf(answer), ExitReason::Failed(absl::DataLossError("torn")));
   EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 2);

@@ -389,8 +389,8 @@ TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
     }
   };
   Ref<Throwing> throwing = system().Spawn<Throwing>();
-  throwing[&Throwing::go].Tell(1);
-  EXPECT_EQ(EndOf(throwing.pid()), ExitReason::Exception("std::runtime_error", "body"));
+  EXPECT_EQ(EndOf(throwing.pid(), [&] { throwing[&Throwing::go].Tell(1); }),
+            ExitReason::Exception("std::runtime_error", "body"));
 }
 #endif
 

@@ -241,8 +241,7 @@ class Weighing final : public Actor {
 
 TEST_F(SendThrowsTest, AMessageThatIsPassedOnAndWhoseSizeThrowsFailsItsActor) {
   Ref<Weighing> weighing = system().Spawn<Weighing>();
-  weighing[&Weighing::in].Tell(1);
-  EXPECT_EQ(EndOf(weighing.pid()).kind(), ExitReason::Kind::kException);
+  EXPECT_EQ(EndOf(weighing.pid(), [&] { weighing[&Weighing::in].Tell(1); }).kind(), ExitReason::Kind::kException);
   EXPECT_EQ(Ledger().of(Fate::kFailed), 1);
 }
 
