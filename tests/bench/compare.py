@@ -4,7 +4,7 @@
   ./bazelw run --config=opt //tests/bench:compare
   ./bazelw run --config=opt //tests/bench:compare -- --workloads=ping_pong,ring --csv=FILE
 
-Flags: --workloads=A,B  --systems=understudy,erlang,caf  --repeats=N (5)  --scale=F (1: a few seconds for each run)
+Flags: --workloads=A,B  --systems=understudy,erlang,caf,one_thread  --repeats=N (5)  --scale=F (1: a few seconds for each run)
 --csv=FILE. Each repeat runs every workload in every system once, so that what else the machine does falls on all alike.
 Exit status: 1 when a run failed or counted wrongly, or the build is not optimised; 2 when called wrongly.
 """
@@ -110,14 +110,19 @@ def understudy_command(program):
     return command
 
 
+def one_thread_command(program):
+    ours = understudy_command(program)
+    return lambda workload, operations, _threads: ours(workload, operations, 1)
+
+
 def is_optimised(program):
     return "optimised=yes" in subprocess.run([program, "--build"], stdout=subprocess.PIPE, check=True).stdout.decode()
 
 
 def report(options, runs, failures, threads):
     rows = [row for workload in options.workloads for row in results.rows_of(workload, runs[workload.name])]
-    print(f"{options.repeats} runs each, {threads} scheduler threads in each system; {peers.versions()}")
-    print("\n".join(results.table(rows) + results.latencies(rows)))
+    print(f"{options.repeats} runs each, {threads} scheduler threads in each system but one_thread; {peers.versions()}")
+    print("\n".join(results.table(rows) + results.latencies(rows) + results.against_one_thread(rows)))
     print("Rates are better when larger, bytes when smaller; /erlang and /caf divide by that system's median.")
     if options.csv is not None:
         path = os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", "."), options.csv)
@@ -143,7 +148,7 @@ def main(arguments):
         print("compare: this build is not optimised, and its figures would mean nothing. Run it by\n"
               "  ./bazelw run --config=opt //tests/bench:compare", file=sys.stderr)
         return 1
-    commands = {"understudy": understudy_command(program)}
+    commands = {"understudy": understudy_command(program), "one_thread": one_thread_command(program)}
     here = os.path.dirname(os.path.realpath(__file__))
     cache = os.path.join(workspace, ".cache", "bench")
     try:

@@ -69,6 +69,11 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual(text[1].split(), ["ping_pong", "round", "trip", "understudy", "21.000", "M/s", "21.000", "M/s",
                                            "21.000", "M/s", "10.50", "1000"])
 
+    def test_one_thread_stands_beside_all_where_it_was_run(self):
+        rows = results.rows_of(PING, {"understudy": runs(20e6), "one_thread": runs(24e6)})
+        self.assertEqual(results.against_one_thread(rows), ["ping_pong: all threads take 1.20 times as long as one"])
+        self.assertEqual(results.against_one_thread(results.rows_of(IDLE, {"understudy": runs(373)})), [])
+
     def test_the_file_has_exactly_its_columns(self):
         file = io.StringIO()
         results.write_csv(results.rows_of(PING, {"understudy": runs(21e6, 7e6, 20e6), "erlang": runs(2e6)})
@@ -85,7 +90,8 @@ class FlagsTest(unittest.TestCase):
     def test_without_flags_all_is_run_five_times(self):
         options = compare.parse([])
         self.assertEqual([w.name for w in options.workloads], [w.name for w in workloads.WORKLOADS])
-        self.assertEqual((options.systems, options.repeats, options.csv), (["understudy", "erlang", "caf"], 5, None))
+        self.assertEqual((options.systems, options.repeats, options.csv),
+                         (["understudy", "erlang", "caf", "one_thread"], 5, None))
 
     def test_a_part_can_be_chosen(self):
         options = compare.parse(["--workloads=ring,ping_pong", "--systems=caf", "--repeats=3", "--csv=x.csv"])
@@ -123,7 +129,7 @@ class MeasureTest(unittest.TestCase):
         done, failures = compare.measure(options, self.commands(), 2, run, say=lambda text: None)
         self.assertEqual(order, ["understudy", "erlang", "caf", "erlang", "caf", "understudy", "caf", "understudy",
                                  "erlang"])
-        self.assertEqual([len(done["ring"][system]) for system in workloads.SYSTEMS], [3, 3, 3])
+        self.assertEqual([len(done["ring"][system]) for system in ("understudy", "erlang", "caf")], [3, 3, 3])
         self.assertEqual(failures, [])
 
     def test_a_system_that_has_nothing_of_the_kind_is_not_run(self):
@@ -165,7 +171,7 @@ class PeersTest(unittest.TestCase):
         for workload in workloads.WORKLOADS:
             for system, path in (("erlang", f"erlang/bench_{workload.name}.erl"), ("caf", f"caf/{workload.name}.cc")):
                 self.assertEqual(os.path.exists(os.path.join(here, path)), system in workload.systems, path)
-        self.assertEqual(sorted(["understudy", *peers.PACKAGES]), sorted(workloads.SYSTEMS))
+        self.assertEqual(sorted(["understudy", "one_thread", *peers.PACKAGES]), sorted(workloads.SYSTEMS))
 
 
 class OursTest(unittest.TestCase):
@@ -177,6 +183,9 @@ class OursTest(unittest.TestCase):
             small = workload._replace(operations=workloads.UNIT)
             text = compare.run_program(command(small.name, small.operations, 2))
             self.assertGreater(results.parse_run(text, small).value, 0)
+
+    def test_one_thread_is_asked_for_whatever_the_others_have(self):
+        self.assertIn("--threads=1", compare.one_thread_command("ours")("multicast_ack", 600, 2))
 
     def test_a_build_that_is_not_optimised_is_refused(self):
         program = os.path.abspath("tests/bench/understudy_bench")

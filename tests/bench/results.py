@@ -86,6 +86,13 @@ def latencies(rows):
             f"{row.latency[1]:.2f} us" for row in rows if row.latency is not None]
 
 
+def against_one_thread(rows):
+    """Lines for people: of each workload that was run so too, what more scheduler threads than one give."""
+    medians = {(row.workload.name, row.system): row.median for row in rows}
+    return [f"{row.workload.name}: all threads take {medians[row.workload.name, 'one_thread'] / row.median:.2f} times as "
+            "long as one" for row in rows if row.system == "understudy" and (row.workload.name, "one_thread") in medians]
+
+
 def write_csv(rows, file):
     """Rates in operations per second, memory in bytes per actor; the ratio is empty where Erlang did not run."""
     writer = csv.writer(file, lineterminator="\n")

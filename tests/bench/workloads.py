@@ -18,13 +18,17 @@ WORKLOADS = [
     Workload("ask", "ask", 1_200_000, False),
     Workload("become", "message", 6_000_000, False),
     Workload("guard_miss", "message", 3_000_000, False),
+    Workload("multicast_simple", "message", 6_000_000, False, ("understudy", "one_thread")),
+    Workload("multicast_ack", "message", 6_000_000, False, ("understudy", "one_thread")),
+    Workload("multicast_group", "message", 6_000_000, False, ("understudy", "one_thread")),
     Workload("restart", "restart", 60_000, False, ("understudy", "erlang")),
     Workload("restart_latency", "restart", 60_000, False, ("understudy", "erlang")),
     Workload("pool", "child", 240_000, False, ("understudy", "erlang")),
     Workload("pool_sharded", "child", 240_000, False, ("understudy", "erlang")),
     Workload("idle_memory", "bytes/actor", 1_000_200, True),
 ]
-SYSTEMS = ["understudy", "erlang", "caf"]
+# one_thread: understudy again, with one scheduler thread; of workloads that ask what a second one gives.
+SYSTEMS = ["understudy", "erlang", "caf", "one_thread"]
 UNIT = 600
 
 
