@@ -4,8 +4,9 @@
   ./bazelw run --config=opt //tests/bench:compare
   ./bazelw run --config=opt //tests/bench:compare -- --workloads=ping_pong,ring --csv=FILE
 
-Flags: --workloads=A,B  --systems=understudy,erlang,caf,one_thread  --repeats=N (5)  --scale=F (1: a few seconds for each run)
---csv=FILE. Each repeat runs every workload in every system once, so that what else the machine does falls on all alike.
+Flags: --workloads=A,B  --systems=understudy,erlang,caf,one_thread  --repeats=N (5)  --scale=F (1: a few seconds for
+each run)  --csv=FILE. Each repeat runs every workload in every system once, so that what else the machine does falls on
+all alike.
 Exit status: 1 when a run failed or counted wrongly, or the build is not optimised; 2 when called wrongly.
 """
 

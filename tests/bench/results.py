@@ -88,9 +88,9 @@ def latencies(rows):
 
 def against_one_thread(rows):
     """Lines for people: of each workload that was run so too, what more scheduler threads than one give."""
-    medians = {(row.workload.name, row.system): row.median for row in rows}
-    return [f"{row.workload.name}: all threads take {medians[row.workload.name, 'one_thread'] / row.median:.2f} times as "
-            "long as one" for row in rows if row.system == "understudy" and (row.workload.name, "one_thread") in medians]
+    alone = {row.workload.name: row.median for row in rows if row.system == "one_thread"}
+    return [f"{row.workload.name}: all threads take {alone[row.workload.name] / row.median:.2f} times as long as one"
+            for row in rows if row.system == "understudy" and row.workload.name in alone]
 
 
 def write_csv(rows, file):
