@@ -22,23 +22,30 @@ using ::testing::HasSubstr;
 
 constexpr size_t kItems = 2;
 
-// The bug: a head that has come back is taken for the one that was seen.
-class WithoutCount {
+enum class Bug {
+  kNoCount,  // a head that has come back is taken for the one that was seen
+  kOldNext,  // an item's next is not written again when the head has changed meanwhile
+};
+
+template <Bug kBug>
+class WithBug {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   template <class NextOf>
   void Push(uint32_t item, NextOf next_of) {
     uint64_t head = head_.load(std::memory_order_relaxed);
-    do {
-      next_of(item).store(static_cast<uint32_t>(head), std::memory_order_relaxed);
-    } while (!head_.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
+    next_of(item).store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+    while (
+        !head_.compare_exchange_weak(head, After(head, item), std::memory_order_release, std::memory_order_relaxed)) {
+      if (kBug != Bug::kOldNext) next_of(item).store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+    }
   }
   template <class NextOf>
   uint32_t Pop(NextOf next_of) {
     uint64_t head = head_.load(std::memory_order_acquire);
-    while (head != kNone) {
+    while (static_cast<uint32_t>(head) != kNone) {
       const uint32_t next = next_of(static_cast<uint32_t>(head)).load(std::memory_order_relaxed);
-      if (head_.compare_exchange_weak(head, next, std::memory_order_acquire, std::memory_order_acquire)) {
+      if (head_.compare_exchange_weak(head, After(head, next), std::memory_order_acquire, std::memory_order_acquire)) {
         return static_cast<uint32_t>(head);
       }
     }
@@ -46,6 +53,10 @@ class WithoutCount {
   }
 
  private:
+  static uint64_t After(uint64_t head, uint32_t item) {
+    return kBug == Bug::kNoCount ? item : ((head >> 32) + 1) << 32 | item;
+  }
+
   ModelAtomic<uint64_t> head_{kNone};
 };
 
@@ -90,6 +101,13 @@ Outcome ExploreList(const Bounds& bounds) {
       arena->used[second] = arena->used[second] + 1;
       arena->Free(second);
     });
+    program.AtEnd([arena] {
+      std::array<int, kItems> seen{};
+      for (size_t i = 0; i <= kItems; ++i) {
+        if (const uint32_t item = arena->Take(); item != List::kNone) ++seen[item];
+      }
+      for (const int times : seen) Expect(times == 1, "each item is in the list once in the end");
+    });
   });
 }
 
@@ -100,7 +118,11 @@ TEST(FreeListModelTest, NobodyIsGivenWhatAnotherHas) {
 constexpr Bounds kFew = {.preemptions_max = 4};
 
 TEST(FreeListModelTest, AHeadThatComesBackIsFoundWithoutTheCount) {
-  EXPECT_THAT(ExploreList<WithoutCount>(kFew).failure, HasSubstr("race"));
+  EXPECT_THAT(ExploreList<WithBug<Bug::kNoCount>>(kFew).failure, HasSubstr("each item is in the list once"));
+}
+
+TEST(FreeListModelTest, ANextThatIsOldIsFound) {
+  EXPECT_THAT(ExploreList<WithBug<Bug::kOldNext>>(kFew).failure, HasSubstr("each item is in the list once"));
 }
 
 TEST(FreeListModelTest, ReleaseAndAcquireAreNeeded) {

@@ -64,8 +64,9 @@ struct Timers {
       if (kBug == Bug::kFreeBeforeUse) table.Free(*entry);
       if (fires) {
         const int timer = entry->value;
-        Expect(timer > 0 && timer <= static_cast<int>(kTimers), "a timer's value is the one it was armed with");
-        ++fired[static_cast<size_t>(timer) - 1];
+        const bool is_known = timer > 0 && timer <= static_cast<int>(kTimers);
+        Expect(is_known, "a timer's value is the one it was armed with");
+        if (is_known) ++fired[static_cast<size_t>(timer) - 1];
       }
       if (kBug != Bug::kFreeBeforeUse) table.Free(*entry);
     }
@@ -159,6 +160,24 @@ Outcome ExploreReuse(const Bounds& bounds) {
 TEST(TimerModelTest, AlsoWhenEntriesAreUsedAgainAndAtMostThreePreemptions) {
   ExpectHolds(ExploreReuse<>({.preemptions_max = 3, .old_reads_max = 0}), 100'000);
 }
+
+// The first two timers of a table, whose chunk both threads would make.
+Outcome ExploreFreshChunk(const Bounds& bounds) {
+  return Explore(bounds, [](Program& program) {
+    auto timers = std::make_shared<Timers<Bug::kNone, ModelAtomics>>();
+    NameAll(program, *timers);
+    for (size_t i = 0; i < 2; ++i) {
+      program.Thread("arming", [timers, i] {
+        timers->Arm(i, kLater);
+        timers->Cancel(i);
+        Expect(timers->cancelled[i] == 1, "a timer that nobody fires is cancelled");
+      });
+    }
+    program.AtEnd([timers] { timers->Check(); });
+  });
+}
+
+TEST(TimerModelTest, AlsoWhereTwoThreadsArmTheFirstOfATable) { ExpectHolds(ExploreFreshChunk({}), 100); }
 
 TEST(TimerModelTest, AFireThatLooksAndThenFiresIsFound) {
   EXPECT_THAT(ExploreMeeting<Bug::kFireWithoutExchange>({}).failure, HasSubstr("fires or is cancelled, once"));
