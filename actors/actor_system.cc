@@ -37,8 +37,8 @@ bool FindsCallCycles(FindCallCycles when) {
 class EndWatcher final : public Actor {
  public:
   using Result = internal::Handover<absl::StatusOr<ExitReason>>;
-  EndWatcher(Pid target, absl::Duration timeout, std::shared_ptr<Result> result, Executor& executor)
-      : target_(target), timeout_(timeout), result_(std::move(result)), executor_(executor) {}
+  EndWatcher(Pid target, MonotonicTime deadline, std::shared_ptr<Result> result, Executor& executor)
+      : target_(target), deadline_(deadline), result_(std::move(result)), executor_(executor) {}
   ~EndWatcher() override {
     result_->Close();
     executor_.Notify();
@@ -46,22 +46,17 @@ class EndWatcher final : public Actor {
 
   Next Start() override {
     watch_ = context().Monitor(target_, &EndWatcher::Ended);
-    return Behavior("watching", After(timeout_, &EndWatcher::TimedOut));
+    return Behavior("watching", After(deadline_ - context().Now(), [this] { context().Stop(); }));
   }
 
  private:
-  void Ended(const Down& down) { Report(down.reason); }
-  void TimedOut() {
-    Report(MakeError(ErrorKind::kExpired,
-                     absl::StrCat(target_.ToString(), " has not ended within ", absl::FormatDuration(timeout_))));
-  }
-  void Report(absl::StatusOr<ExitReason> result) {
-    result_->Give(std::move(result));
+  void Ended(const Down& down) {
+    result_->Give(down.reason);
     context().Stop();
   }
 
   Pid target_;
-  absl::Duration timeout_;
+  MonotonicTime deadline_;
   std::shared_ptr<Result> result_;
   Executor& executor_;
   MonitorHandle watch_;
@@ -129,11 +124,17 @@ absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration time
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
   auto result = std::make_shared<EndWatcher::Result>();
-  Spawn<EndWatcher>(target, timeout, result, std::ref(executor()));
-  executor().BlockUntil([&] { return result->IsOver(); }, MonotonicTime::InfiniteFuture());
-  absl::optional<absl::StatusOr<ExitReason>> reason = result->Take();
-  if (!reason) return MakeError(ErrorKind::kCancelled, "the system stopped meanwhile");
-  return *std::move(reason);
+  const MonotonicTime deadline = clock().Now() + timeout;
+  Spawn<EndWatcher>(target, deadline, result, std::ref(executor()));
+  absl::StatusOr<ExitReason> reason =
+      result->Await(executor(), deadline,
+                    MakeError(ErrorKind::kExpired,
+                              absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout))),
+                    MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"));
+  // Perhaps it has, and nobody was there to tell in time.
+  const internal::ActorCell* const cell = core_.CellOf(target);
+  if (IsExpired(reason.status()) && cell != nullptr && !cell->IsAlive(target.life())) return ExitReason::NoProcess();
+  return reason;
 }
 
 bool ActorSystem::AwaitEmpty(absl::Duration within) {

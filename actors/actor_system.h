@@ -103,8 +103,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void RequestStop(Pid target, ExitReason reason = ExitReason::Shutdown());
   // The present owner of a name here or, published, elsewhere.
   absl::optional<Pid> WhereIs(absl::string_view name) { return FindPid(name); }
-  // Blocks until `target` has ended, at most `timeout`, and gives its reason.
-  // Expired when it lives on.
+  // Blocks until `target` has ended, at most `timeout`, and gives its reason; for
+  // one that had ended before, NoProcess. Expired when it lives on.
   absl::StatusOr<ExitReason> AwaitEnd(Pid target, absl::Duration timeout);
 
   // Ends the actors without parents with Shutdown, so that they end theirs, in
@@ -216,9 +216,12 @@ struct Handover {
     absl::MutexLock lock(&mu);
     return value.has_value() || is_closed;
   }
-  absl::optional<T> Take() {
+  // Waits on a plain thread, once. `late` when nothing was given by `deadline`, `closed` when nothing will be.
+  T Await(Executor& executor, MonotonicTime deadline, absl::Status late, absl::Status closed) {
+    executor.BlockUntil([this] { return IsOver(); }, deadline);
     absl::MutexLock lock(&mu);
-    return std::exchange(value, absl::nullopt);
+    if (value.has_value()) return *std::move(value);
+    return deadline.is_infinite() || executor.clock().Now() < deadline ? std::move(closed) : std::move(late);
   }
 };
 
@@ -247,13 +250,13 @@ template <class Q, class R>
 class ThreadAsker final : public Actor {
  public:
   using Result = HandoverEnd<absl::StatusOr<R>>;
-  ThreadAsker(Channel<Call<Q, R>> channel, Q request, absl::Duration timeout, Result result)
-      : result_(std::move(result)), channel_(channel), request_(std::move(request)), timeout_(timeout) {}
+  ThreadAsker(Channel<Call<Q, R>> channel, Q request, MonotonicTime deadline, Result result)
+      : result_(std::move(result)), channel_(channel), request_(std::move(request)), deadline_(deadline) {}
   Next Start() override { return Ask(); }
 
  private:
   Task<> Ask() {
-    const auto asked = channel_.Ask(std::move(request_), timeout_);
+    const auto asked = channel_.Ask(std::move(request_), deadline_ - context().Now());
     absl::StatusOr<R> answer = co_await asked;
     result_.Give(std::move(answer));
   }
@@ -261,7 +264,7 @@ class ThreadAsker final : public Actor {
   Result result_;
   Channel<Call<Q, R>> channel_;
   Q request_;
-  absl::Duration timeout_;
+  MonotonicTime deadline_;
 };
 
 }  // namespace internal
@@ -273,11 +276,10 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
   using Asker = internal::ThreadAsker<Q, R>;
   auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
-  Spawn<Asker>(channel, std::move(request), timeout, typename Asker::Result(result, executor()));
-  executor().BlockUntil([&] { return result->IsOver(); }, MonotonicTime::InfiniteFuture());
-  absl::optional<absl::StatusOr<R>> answer = result->Take();
-  if (!answer) return MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer");
-  return *std::move(answer);
+  const MonotonicTime deadline = clock().Now() + timeout;
+  Spawn<Asker>(channel, std::move(request), deadline, typename Asker::Result(result, executor()));
+  return result->Await(executor(), deadline, MakeError(ErrorKind::kExpired, "no answer within the deadline"),
+                       MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer"));
 }
 
 }  // namespace understudy

@@ -158,7 +158,8 @@ class Context : public SpawnsActors<Context> {
   void Link(const T& target) {
     LinkPid(PidOf(target));
   }
-  // After it nothing of that link arrives, what was queued included.
+  // After it nothing of that link arrives, what was queued included; an exit that
+  // the target sent by Exit does.
   template <class T>
   void Unlink(const T& target) {
     UnlinkPid(PidOf(target));
@@ -196,7 +197,7 @@ class Context : public SpawnsActors<Context> {
   }
 
   // From now on exits are events for `handler` (const ExitEvent&), but a
-  // parent's, which ends the actor in its place.
+  // parent's, which ends the actor in its place. Those that wait are for it too.
   template <class F>
   void TrapExits(F handler) {
     SetTraps(internal::MakeSharedHandler<ExitEvent>(std::move(handler)), nullptr);
@@ -211,7 +212,8 @@ class Context : public SpawnsActors<Context> {
   // A Receive takes them (On<ExitEvent>); a parent's that none takes ends the
   // actor.
   void TrapExits() { SetTraps(nullptr, nullptr); }
-  // RequestStop calls `handler` (const StopRequest&) and does not end the actor.
+  // RequestStop calls `handler` (const StopRequest&) and does not end the actor;
+  // one that waits too.
   template <class F>
   void TrapStops(F handler) {
     SetStopHandler(internal::MakeSharedHandler<StopRequest>(std::move(handler)));

@@ -1,6 +1,8 @@
 #include "understudy/actors/dead_letters.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -100,16 +102,14 @@ bool DeadLetterStream::Unsubscribe(uint64_t id) {
 
 void DeadLetterStream::Log(const DeadLetter& letter) {
   const MonotonicTime now = clock_.Now();
-  if (second_.is_infinite() || now - second_ >= absl::Seconds(1)) {
-    LogSuppressed();
-    second_ = now;
-    lines_ = 0;
-  }
-  if (lines_ == limits::kDeadLetterLinesPerSecond) {
+  while (!lines_.empty() && now - lines_.front() >= absl::Seconds(1)) lines_.pop_front();
+  const int lines = suppressed_ > 0 ? 2 : 1;
+  if (std::ssize(lines_) + lines > limits::kDeadLetterLinesPerSecond) {
     ++suppressed_;
     return;
   }
-  ++lines_;
+  lines_.insert(lines_.end(), static_cast<size_t>(lines), now);
+  LogSuppressed();
   log_.Write(LogSeverity::kWarning, letter.ToString());
 }
 

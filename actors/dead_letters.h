@@ -4,8 +4,8 @@
 //   const uint64_t id = system.SubscribeDeadLetters([](const DeadLetter& letter) { … });
 //   system.UnsubscribeDeadLetters(id);
 //
-// The log gets at most limits::kDeadLetterLinesPerSecond lines a second, by the
-// system's clock; the next line after that says how many were suppressed.
+// The log gets at most limits::kDeadLetterLinesPerSecond lines in any second, by
+// the system's clock; the next line after that says how many were suppressed.
 // Listeners hear of all, but not of what a listener makes while it runs: that is
 // counted and logged. A listener runs on the thread that made the letter, and for
 // what waited for a fenced actor on one of the executor's; one at a time. It must
@@ -15,6 +15,7 @@
 #define UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -84,9 +85,8 @@ class DeadLetterStream {
   // Never null; replaced when it changes.
   std::shared_ptr<const Subscribers> subscribers_ ABSL_GUARDED_BY(mu_) = std::make_shared<const Subscribers>();
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
-  // The second that lines are counted in, from its first line.
-  MonotonicTime second_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();
-  int lines_ ABSL_GUARDED_BY(mu_) = 0;
+  // When lines were written within the last second, the oldest first.
+  std::deque<MonotonicTime> lines_ ABSL_GUARDED_BY(mu_);
   int64_t suppressed_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -100,6 +100,8 @@ class TypedMailbox : public MailboxBase {
   using Request = typename MessageTraits<M>::Request;
   using Reply = typename MessageTraits<M>::Reply;
   static_assert(std::is_move_constructible_v<Request>, "a message must be movable: it moves into its mailbox");
+  static_assert(!MessageTraits<M>::kIsCall || std::is_move_constructible_v<Reply>,
+                "a reply must be movable, and not void: it moves to its asker");
 
  protected:
   using MailboxBase::MailboxBase;

@@ -276,6 +276,7 @@ class ActorCore final : public CellOwner {
   void HandleMessage(BehaviorTable& table, const Choice& choice);
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
   void HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope, MessageHandler& handler);
+  const std::shared_ptr<MessageHandler>& HandlerOf(const Event& event) const;
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
@@ -313,9 +314,7 @@ class ActorCore final : public CellOwner {
   void OnExitSignal(const Signal& signal);
   SentEvents& SentLike(const Event& event);
   bool AddSent(Event event);
-  static void Merge(SentEvents& sent, Event& event);
   void TakeSent(Event& event);
-  bool GoesOnForOthers(Event& event, Pid peer);
   void OnDownSignal(Signal signal);
   absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);

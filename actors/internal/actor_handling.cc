@@ -107,10 +107,24 @@ bool ActorCore::IsStale(const Event& event) const {
   return event.epoch != 0 && (event.epoch != rare_->epoch || event.idle_since < rare_->last_message);
 }
 
+// What is set for exits and requests to stop when they are handled, not when they came.
+const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
+  switch (event.kind) {
+    case Event::Kind::kExit:
+      return rare_->exit_handler;
+    case Event::Kind::kParentExit:
+      return rare_->parent_exit_handler;
+    case Event::Kind::kStopRequest:
+      return rare_->stop_handler;
+    default:
+      return event.handler;
+  }
+}
+
 void ActorCore::HandleEvent() {
   Event event = std::move(rare_->events.front());
   rare_->events.pop_front();
-  std::shared_ptr<MessageHandler> handler = std::move(event.handler);
+  std::shared_ptr<MessageHandler> handler = HandlerOf(event);
   RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
 }
 

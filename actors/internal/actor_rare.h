@@ -49,7 +49,7 @@ struct Event {
   Pid peer;
   ExitReason reason;  // for events that end the actor when nobody handles them
   Payload payload;
-  std::shared_ptr<MessageHandler> handler;  // null: it ends the actor
+  std::shared_ptr<MessageHandler> handler;  // null for exits and requests to stop: see ActorCore::HandlerOf
 };
 
 struct Timer {
@@ -76,15 +76,8 @@ struct ReceiveUnderWay {
 // Exits, or requests to stop, that were sent and wait to be handled, and those
 // beyond the limit: the last that waits stands for them too.
 struct SentEvents {
-  // Those of one sender that were merged: how many, and why the last was sent.
-  struct Sender {
-    Pid pid;
-    ExitReason reason;
-    int64_t merged = 0;
-  };
   size_t waiting = 0;
   int64_t merged = 0;
-  std::vector<Sender> latest;  // of those merged: the last two senders, the latest last
 };
 
 struct NameWatch {

@@ -59,15 +59,14 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
     }
     const EventEntry* clause = ClauseFor(table, *place);
     if (ends()) return true;
-    const bool ends_actor = place->handler == nullptr &&
-                            (place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest);
-    if (clause == nullptr && place->handler == nullptr && !ends_actor) {
+    const bool may_end_actor = place->kind == Event::Kind::kParentExit || place->kind == Event::Kind::kStopRequest;
+    if (clause == nullptr && !may_end_actor && HandlerOf(*place) == nullptr) {
       ++place;
       continue;
     }
     Event taken = std::move(*place);
     events.erase(place);
-    std::shared_ptr<MessageHandler> handler = clause != nullptr ? clause->handler : taken.handler;
+    std::shared_ptr<MessageHandler> handler = clause != nullptr ? clause->handler : HandlerOf(taken);
     RunEvent(std::move(taken), std::move(handler), /*ends_receive=*/clause != nullptr);
     return true;
   }

@@ -125,8 +125,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
       .is_tied_exit = was_tied && !is_tied_to_parent_,
       .peer = signal.from,
       .reason = signal.reason,
-      .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent}),
-      .handler = from_parent ? rare().parent_exit_handler : rare().exit_handler};
+      .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent})};
   if (!AddSent(std::move(event))) return;
   if (from_parent) rare().is_told_to_end = true;
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
@@ -135,20 +134,8 @@ void ActorCore::OnExitSignal(const Signal& signal) {
 }
 
 SentEvents& ActorCore::SentLike(const Event& event) {
-  if (event.kind == Event::Kind::kStopRequest) return rare_->stop_requests;
-  return event.kind == Event::Kind::kParentExit ? rare_->parents_sent_exits : rare_->sent_exits;
-}
-
-void ActorCore::Merge(SentEvents& sent, Event& event) {
-  ++sent.merged;
-  std::vector<SentEvents::Sender>& latest = sent.latest;
-  if (latest.size() == 2 && latest.front().pid == event.peer) std::swap(latest.front(), latest.back());
-  if (latest.empty() || latest.back().pid != event.peer) {
-    if (latest.size() == 2) latest.erase(latest.begin());
-    latest.push_back({.pid = event.peer});
-  }
-  ++latest.back().merged;
-  latest.back().reason = std::move(event.reason);
+  if (event.kind == Event::Kind::kStopRequest) return rare().stop_requests;
+  return event.kind == Event::Kind::kParentExit ? rare().parents_sent_exits : rare().sent_exits;
 }
 
 // False when it was merged with others that wait.
@@ -156,7 +143,7 @@ bool ActorCore::AddSent(Event event) {
   if (event.is_sent) {
     SentEvents& sent = SentLike(event);
     if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
-      Merge(sent, event);
+      ++sent.merged;
       system().CountMergedExit();
       return false;
     }
@@ -173,28 +160,6 @@ void ActorCore::TakeSent(Event& event) {
   const bool is_stop = event.kind == Event::Kind::kStopRequest;
   int64_t& merged = is_stop ? event.payload.As<StopRequest>().merged : event.payload.As<ExitEvent>().merged;
   merged = std::exchange(sent.merged, 0);
-  sent.latest.clear();
-}
-
-// The last exit that waits is that of a peer whose link ends, and stood for others too: it is one of theirs then.
-// False when there are none.
-bool ActorCore::GoesOnForOthers(Event& event, Pid peer) {
-  SentEvents& sent = SentLike(event);
-  std::vector<SentEvents::Sender>& latest = sent.latest;
-  if (sent.waiting > 1 || latest.empty()) return false;
-  if (latest.front().pid == peer) std::swap(latest.front(), latest.back());
-  if (latest.back().pid == peer) {
-    sent.merged -= latest.back().merged;
-    latest.pop_back();
-  }
-  if (latest.empty()) return false;
-  SentEvents::Sender& other = latest.back();
-  ExitEvent& exit = event.payload.As<ExitEvent>();
-  exit.peer = event.peer = other.pid;
-  exit.reason = event.reason = other.reason;
-  --sent.merged;
-  if (--other.merged == 0) latest.pop_back();
-  return true;
 }
 
 // Of a monitor that has fired; none when nobody is to be told. A null one: a
@@ -252,8 +217,7 @@ void ActorCore::OnRequestStop(const Signal& signal) {
                  .is_sent = true,
                  .peer = signal.from,
                  .reason = signal.reason,
-                 .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason}),
-                 .handler = rare().stop_handler});
+                 .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
 }
 
 Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
@@ -282,7 +246,9 @@ bool ActorCore::HasRoomForLink(Pid peer) {
 void ActorCore::Link(Pid peer) {
   if (peer == self()) return;
   if (!HasRoomForLink(peer)) {
-    system().Post(Signal{.kind = SignalKind::kExit, .from = peer, .to = self(), .reason = TooManyLinks()});
+    (void)links().Link(peer);  // until its end is told
+    system().Post(
+        Signal{.kind = SignalKind::kExit, .from = peer, .to = self(), .is_link = true, .reason = TooManyLinks()});
     return;
   }
   if (links().Link(peer)) system().Post({.kind = SignalKind::kLink, .from = self(), .to = peer});
@@ -292,17 +258,13 @@ void ActorCore::Unlink(Pid peer) {
   bool takes_back = false;
   bool stays = false;
   rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
-                                     [&](Event& event) {
+                                     [&](const Event& event) {
                                        const bool is_parents = event.kind == Event::Kind::kParentExit;
                                        if (!(is_parents || event.kind == Event::Kind::kExit)) return false;
-                                       if (event.peer != peer || event.is_tied_exit) {
-                                         stays = stays || is_parents;
-                                         return false;
-                                       }
-                                       if (event.is_sent && GoesOnForOthers(event, peer)) return false;
-                                       if (event.is_sent) TakeSent(event);
-                                       takes_back = takes_back || is_parents;
-                                       return true;
+                                       const bool is_of_link =
+                                           event.peer == peer && !event.is_sent && !event.is_tied_exit;
+                                       (is_of_link ? takes_back : stays) |= is_parents;
+                                       return is_of_link;
                                      }),
                       rare().events.end());
   if (takes_back && !stays) system().executor().Cancel(std::exchange(rare().parent_exit_timer, 0));

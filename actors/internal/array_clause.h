@@ -43,10 +43,10 @@ template <class M, class F, class Element>
 constexpr bool TakesElement() {
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
-  if constexpr (CanCallHandler<F, Request&&, const Element&>()) {
+  if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
     return true;
   } else if constexpr (Traits::kIsCall) {
-    return CanCallHandler<F, Request&&, Replier<typename Traits::Reply>, const Element&>();
+    return CanCallHandler<F, HandedAs<F, Request>, Replier<typename Traits::Reply>, const Element&>();
   } else {
     return false;
   }
@@ -57,10 +57,10 @@ template <class M, class F, class Element>
 constexpr bool AwaitsWithElement() {
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
-  if constexpr (CanCallHandler<F, Request&&, const Element&>()) {
-    return IsTask<HandlerResult<F, Request&&, const Element&>>::value;
+  if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
+    return IsTask<HandlerResult<F, HandedAs<F, Request>, const Element&>>::value;
   } else {
-    return IsTask<HandlerResult<F, Request&&, Replier<typename Traits::Reply>, const Element&>>::value;
+    return IsTask<HandlerResult<F, HandedAs<F, Request>, Replier<typename Traits::Reply>, const Element&>>::value;
   }
 }
 

@@ -1,6 +1,6 @@
 // From any callable of the allowed forms to a MessageHandler.
 //
-// A tell's handler takes `const M&`, M or nothing, and returns void, Status,
+// A tell's handler takes `const M&`, M (or M&&) or nothing, and returns void, Status,
 // Behavior, StatusOr<Behavior>, or a Task of one of these. A call's takes
 // `const M&` or M and returns Reply, StatusOr<Reply>, or a Task of one; or it
 // takes a Replier<Reply> second and returns what a tell's does. Anything else
@@ -77,10 +77,18 @@ struct FirstParameter<F> {
   using type = typename FirstParameter<decltype(&F::operator())>::type;
 };
 
-// Calling it leaves the message moved from.
+// As what it is given the message: to be moved from if it takes just that, or may, being a template. What takes
+// something else, made from the message, leaves it as it is.
+template <class F, class Request>
+using HandedAs = std::conditional_t<std::is_void_v<typename FirstParameter<F>::type> ||
+                                        std::is_same_v<std::remove_cvref_t<typename FirstParameter<F>::type>, Request>,
+                                    Request&&, const Request&>;
+
+// Calling it leaves the message moved from: it takes M, or M&&.
 template <class F, class Request>
 inline constexpr bool kMovesMessage =
-    std::is_same_v<typename FirstParameter<F>::type, Request> && !std::is_trivially_copyable_v<Request>;
+    !std::is_trivially_copyable_v<Request> && (std::is_same_v<typename FirstParameter<F>::type, Request> ||
+                                               std::is_same_v<typename FirstParameter<F>::type, Request&&>);
 
 // Calls `handler` on `self` with `args`.
 template <class F, class... Args>
@@ -125,8 +133,7 @@ constexpr bool kTellResult = std::is_void_v<R> || std::is_same_v<R, absl::Status
                              std::is_same_v<R, absl::StatusOr<Behavior>> || std::is_same_v<R, Failure>;
 
 template <class R, class Reply>
-constexpr bool kCallResult = std::is_same_v<R, Reply> || std::is_same_v<R, absl::StatusOr<Reply>> ||
-                             (std::is_same_v<Reply, void> && std::is_same_v<R, absl::Status>);
+constexpr bool kCallResult = std::is_same_v<R, Reply> || std::is_same_v<R, absl::StatusOr<Reply>>;
 
 inline void FinishTell(Activation& activation, const absl::Status& status) { activation.FinishTell(status); }
 inline void FinishTell(Activation& activation, const Failure& failed) { activation.FinishTell(failed.status()); }
@@ -197,14 +204,15 @@ class TypedHandler {
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
   using Reply = typename Traits::Reply;
+  using Handed = HandedAs<F, Request>;
 
   explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
 
   void Run(Actor& self, Activation& activation) {
     Request& request = activation.As<Request>();
     if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
-    if constexpr (CanCallHandler<F, Request&&>()) {
-      using R = decltype(CallHandler(handler_, self, std::move(request)));
+    if constexpr (CanCallHandler<F, Handed>()) {
+      using R = decltype(CallHandler(handler_, self, static_cast<Handed>(request)));
       using Result = typename TaskResult<R>::type;
       if constexpr (Traits::kIsCall) {
         static_assert(kCallResult<Result, Reply>,
@@ -213,15 +221,16 @@ class TypedHandler {
         static_assert(kTellResult<Result>,
                       "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
       }
-      RunAndFinish<Traits::kIsCall>(activation, [&]() -> R { return CallHandler(handler_, self, std::move(request)); });
+      RunAndFinish<Traits::kIsCall>(activation,
+                                    [&]() -> R { return CallHandler(handler_, self, static_cast<Handed>(request)); });
     } else if constexpr (Traits::kIsCall) {
-      static_assert(CanCallHandler<F, Request&&, Replier<Reply>>(),
+      static_assert(CanCallHandler<F, Handed, Replier<Reply>>(),
                     "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
-      using R = decltype(CallHandler(handler_, self, std::move(request), Replier<Reply>(activation)));
+      using R = decltype(CallHandler(handler_, self, static_cast<Handed>(request), Replier<Reply>(activation)));
       static_assert(kTellResult<typename TaskResult<R>::type>,
                     "a handler with a Replier returns void or Status, or a Task of one of these");
       RunAndFinish<false>(activation, [&]() -> R {
-        return CallHandler(handler_, self, std::move(request), Replier<Reply>(activation));
+        return CallHandler(handler_, self, static_cast<Handed>(request), Replier<Reply>(activation));
       });
     } else {
       static_assert(CanCallHandler<F>(), "a handler takes the mailbox's message (const M& or M), or nothing");
@@ -235,10 +244,10 @@ class TypedHandler {
 
  private:
   static constexpr bool Awaits() {
-    if constexpr (CanCallHandler<F, Request&&>()) {
-      return IsTask<HandlerResult<F, Request&&>>::value;
-    } else if constexpr (Traits::kIsCall && CanCallHandler<F, Request&&, Replier<ReplyOf<Traits>>>()) {
-      return IsTask<HandlerResult<F, Request&&, Replier<ReplyOf<Traits>>>>::value;
+    if constexpr (CanCallHandler<F, Handed>()) {
+      return IsTask<HandlerResult<F, Handed>>::value;
+    } else if constexpr (Traits::kIsCall && CanCallHandler<F, Handed, Replier<ReplyOf<Traits>>>()) {
+      return IsTask<HandlerResult<F, Handed, Replier<ReplyOf<Traits>>>>::value;
     } else if constexpr (CanCallHandler<F>()) {
       return IsTask<HandlerResult<F>>::value;
     } else {

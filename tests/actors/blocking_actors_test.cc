@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
@@ -13,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/thread_pool.h"
@@ -78,6 +80,37 @@ class Blocker final : public Actor {
   Gate* gate_;
   Behavior waiting_{"waiting", On(block, &Blocker::Block)};
 };
+
+// The gate is opened when they have given up: a wait beyond its timeout would never end.
+TEST(BlockingActorsTest, PlainThreadsWaitNoLongerThanTheyWouldThoughNoWorkerIsLeft) {
+  ThreadPool pool({.threads = 1, .surplus_threads_max = 0});
+  ActorSystem system({.executor = &pool});
+  class Answering final : public Actor {
+   public:
+    Mailbox<"call", Call<int, int>> call{this};
+    Next Start() override { return answering_; }
+
+   private:
+    Behavior answering_{"answering", On(call, [](int n) { return n + 1; })};
+  };
+  Gate gate(1);
+  const Ref<Answering> answering = system.Spawn<Answering>();
+  const Ref<Answering> ended = system.Spawn<Answering>();
+  system.Kill(ended.pid());
+  EXPECT_TRUE(system.AwaitEnd(ended.pid(), absl::InfiniteDuration()).ok());
+  const auto ask = [&] { return system.Ask(answering[&Answering::call], 1, absl::Milliseconds(20)); };
+  const Ref<Blocker> blocker = system.Spawn<Blocker>(&gate);
+  blocker[&Blocker::block].Tell(1);
+  gate.blocked.Wait();
+  EXPECT_EQ(ask().status().message(), "Expired: no answer within the deadline");
+  const absl::StatusOr<ExitReason> end = system.AwaitEnd(blocker.pid(), absl::Milliseconds(20));
+  EXPECT_TRUE(IsExpired(end.status())) << end.status();
+  EXPECT_THAT(std::string(end.status().message()), HasSubstr(" has not ended within 20ms"));
+  EXPECT_EQ(system.AwaitEnd(ended.pid(), absl::ZeroDuration()).value_or(ExitReason::Normal()), ExitReason::NoProcess());
+  gate.opens.Notify();
+  gate.returned.Wait();
+  EXPECT_EQ(system.Ask(answering[&Answering::call], 1, absl::InfiniteDuration()).value_or(0), 2);
+}
 
 // EBA 17
 TEST(BlockingActorsTest, TwentyThatBlockOnTwoWorkersHoldUpNobody) {

@@ -119,7 +119,7 @@ class ClassifierTest : public ActorTest {
   void AskApart(const char* what) {
     using Asker = internal::ThreadAsker<std::string, std::string>;
     system().Spawn<Asker>(
-        sorter_[&Sorter::query], std::string(what), absl::Seconds(50),
+        sorter_[&Sorter::query], std::string(what), system().Now() + absl::Seconds(50),
         Asker::Result(std::make_shared<internal::Handover<absl::StatusOr<std::string>>>(), system().executor()));
     system().RunUntilIdle();
   }

@@ -126,33 +126,54 @@ TEST_F(DeadLettersTest, WhatWaitsForAnActorThatEndsIsADeadLetterWithItsReason) {
               AllOf(HasSubstr("int from a plain thread to number of"), HasSubstr("disk")));
 }
 
-TEST(DeadLetterLogTest, LinesAreLimitedPerSecondAndWhatWasSuppressedIsCounted) {
-  SeededExecutor executor(1);
-  KeptLog log;
-  {
-    ActorSystem system({.executor = &executor, .seed = 1, .log = &log, .closed_mail_limit = absl::InfiniteDuration()});
-    Ref<Nothing> ended = system.Spawn<Nothing>();
-    system.Kill(ended.pid());
-    executor.RunUntilIdle();
-    const auto tell = [&](int times) {
-      for (int i = 0; i < times; ++i) ended[&Nothing::number].Tell(i);
-    };
-    int heard = 0;
-    system.SubscribeDeadLetters([&](const DeadLetter&) { ++heard; });
-    tell(limits::kDeadLetterLinesPerSecond + 7);
-    EXPECT_THAT(log.lines(), SizeIs(limits::kDeadLetterLinesPerSecond));
-    EXPECT_THAT(log.lines()[0], HasSubstr("dead letter: int from a plain thread to number of"));
-    executor.Advance(absl::Milliseconds(999));
-    tell(1);
-    EXPECT_THAT(log.lines(), SizeIs(limits::kDeadLetterLinesPerSecond)) << "the second is not over";
-    executor.Advance(absl::Milliseconds(1));
-    tell(1);
-    EXPECT_THAT(log.lines(), SizeIs(limits::kDeadLetterLinesPerSecond + 2));
-    EXPECT_EQ(log.lines()[limits::kDeadLetterLinesPerSecond], "8 more dead letters suppressed within a second");
-    tell(limits::kDeadLetterLinesPerSecond);
-    EXPECT_EQ(heard, 2 * limits::kDeadLetterLinesPerSecond + 9) << "listeners hear of all";
+class DeadLetterLogTest : public ::testing::Test {
+ protected:
+  DeadLetterLogTest() {
+    system_->Kill(ended_.pid());
+    executor_.RunUntilIdle();
   }
-  EXPECT_EQ(log.lines().back(), "1 more dead letters suppressed within a second") << "at the end of the system";
+  void Tell(int times) {
+    for (int i = 0; i < times; ++i) ended_[&Nothing::number].Tell(i);
+  }
+
+  SeededExecutor executor_{1};
+  KeptLog log_;
+  std::unique_ptr<ActorSystem> system_ = std::make_unique<ActorSystem>(ActorSystemOptions{
+      .executor = &executor_, .seed = 1, .log = &log_, .closed_mail_limit = absl::InfiniteDuration()});
+  const Ref<Nothing> ended_ = system_->Spawn<Nothing>();
+};
+
+TEST_F(DeadLetterLogTest, LinesAreLimitedPerSecondAndWhatWasSuppressedIsCounted) {
+  int heard = 0;
+  system_->SubscribeDeadLetters([&](const DeadLetter&) { ++heard; });
+  Tell(limits::kDeadLetterLinesPerSecond + 7);
+  EXPECT_THAT(log_.lines(), SizeIs(limits::kDeadLetterLinesPerSecond));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("dead letter: int from a plain thread to number of"));
+  executor_.Advance(absl::Milliseconds(999));
+  Tell(1);
+  EXPECT_THAT(log_.lines(), SizeIs(limits::kDeadLetterLinesPerSecond)) << "the second is not over";
+  executor_.Advance(absl::Milliseconds(1));
+  Tell(1);
+  EXPECT_THAT(log_.lines(), SizeIs(limits::kDeadLetterLinesPerSecond + 2));
+  EXPECT_EQ(log_.lines()[limits::kDeadLetterLinesPerSecond], "8 more dead letters suppressed within a second");
+  Tell(limits::kDeadLetterLinesPerSecond);
+  EXPECT_EQ(heard, 2 * limits::kDeadLetterLinesPerSecond + 9) << "listeners hear of all";
+  system_ = nullptr;
+  EXPECT_EQ(log_.lines().back(), "2 more dead letters suppressed within a second") << "at the end of the system";
+}
+
+TEST_F(DeadLetterLogTest, NoSecondHasMoreLinesWhereverItBegins) {
+  std::vector<MonotonicTime> lines;
+  for (const int step : {0, 990, 10, 10, 300, 680, 5, 5, 5, 400, 590, 10, 3000}) {
+    executor_.Advance(absl::Milliseconds(step));
+    Tell(7);
+    lines.resize(log_.lines().size(), executor_.clock().Now());
+  }
+  ASSERT_GT(std::ssize(lines), limits::kDeadLetterLinesPerSecond);
+  for (auto line = lines.begin() + limits::kDeadLetterLinesPerSecond; line != lines.end(); ++line) {
+    EXPECT_GE(*line - *(line - limits::kDeadLetterLinesPerSecond), absl::Seconds(1));
+  }
+  EXPECT_EQ(lines.back(), executor_.clock().Now()) << "there is room again";
 }
 
 TEST_F(DeadLettersTest, ASendToNobodySaysWhoThatIs) {

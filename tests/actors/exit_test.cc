@@ -226,6 +226,21 @@ TEST_F(ExitTest, ARequestToStopMayBeHandled) {
   system().RunUntilIdle();
 }
 
+TEST_F(ExitTest, RequestsToStopAndExitsThatWaitGoToTheHandlersThatAreSetWhenTheirTurnComes) {
+  const Ref<Script> stubborn =
+      NewScript([](Script& self) { self.context().TrapExits([&self](const ExitEvent&) { self.Note("the first"); }); });
+  system().RunUntilIdle();
+  Do(stubborn, [](Script& self) {
+    self.context().TrapStops([&self](const StopRequest& request) { self.Note(request.reason.ToString()); });
+    self.context().TrapExits([&self](const ExitEvent& exit) { self.Note(exit.reason.ToString()); });
+  });
+  system().RequestStop(stubborn.pid());
+  Do(stubborn, [](Script& self) { self.context().Exit(self.context().Self(), kFailed); });
+  system().RunUntilIdle();
+  EXPECT_THAT(notes_, ElementsAre("Shutdown", "Failed(DATA_LOSS: disk)"));
+  EXPECT_TRUE(IsAlive(stubborn));
+}
+
 TEST_F(ExitTest, ExitEndsWhoDoesNotTrapUnlessNormal) {
   Ref<Script> one = NewScript();
   Ref<Script> other = NewScript();
@@ -289,6 +304,15 @@ TEST_F(ParentTest, AChildThatHandlesItHasItsShutdownTimeoutAndIsThenKilled) {
   EXPECT_EQ(notes_.back(), "Killed");
 }
 
+TEST_F(ParentTest, AChildMayComeToHandleItWhileItWaits) {
+  Start({}, Trap);
+  Do(child_, [](Script& self) { TrapAll(self); });
+  Step(parent_, [&](Script& self) { self.context().Exit(child_, kFailed); });
+  EXPECT_THAT(notes_, ElementsAre("parent Failed(DATA_LOSS: disk)"));
+  EXPECT_TRUE(IsAlive(child_));
+  system().Kill(child_.pid());
+}
+
 TEST_F(ParentTest, AChildThatHandlesItMayEndByItself) {
   Start({}, [](Script& self) {
     self.context().TrapExits([](const ExitEvent&) {},
@@ -326,6 +350,24 @@ TEST_F(ParentTest, UnlinkingTakesTheParentsQueuedExitAndItsTimeoutBack) {
   EXPECT_TRUE(IsAlive(child_));
   EXPECT_THAT(notes_, IsEmpty());
   system().Kill(child_.pid());
+}
+
+TEST_F(ParentTest, UnlinkingTakesNoExitBackThatTheParentSent) {
+  Probe<Call<int, int>> oracle(system());
+  Start({.link = SpawnLink::kUnlinked, .shutdown_within = absl::Seconds(3)}, TrapAll);
+  RunTask(child_, [&](Script& self) -> Task<> {
+    auto asked = oracle.channel().Ask(1, absl::Seconds(60));
+    (void)co_await asked;
+    self.context().Unlink(self.context().Parent());
+  });
+  auto asked = oracle.Receive();
+  Step(parent_, [&](Script& self) { self.context().Exit(child_, ExitReason::Shutdown()); });
+  asked->replier.Reply(1);
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(notes_, ElementsAre("parent Shutdown"));
+  EXPECT_TRUE(IsAlive(child_));
+  system().Advance(absl::Seconds(1));
+  EXPECT_FALSE(IsAlive(child_)) << "it has its shutdown timeout";
 }
 
 // Notes its destruction.

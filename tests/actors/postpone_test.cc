@@ -190,6 +190,8 @@ class Careless final : public Actor {
  public:
   Mailbox<"text", std::string> text{this};
   MailboxArray<"texts", std::string> texts{this, 1};
+  Mailbox<"by_move", std::string> by_move{this};
+  Mailbox<"converted", std::string> converted{this};
   Mailbox<"number", int> number{this};
   Mailbox<"passed", int> passed{this};
   Mailbox<"answered", Call<int, int>> answered{this};
@@ -201,6 +203,19 @@ class Careless final : public Actor {
   void Text(std::string taken) {  // NOLINT: by value, that is the case
     taken_ = std::move(taken);
     context().Postpone();
+  }
+  void ByMove(std::string&& taken) {
+    taken_ = std::move(taken);
+    context().Postpone();
+  }
+  struct Title {
+    Title(std::string from) : text(std::move(from)) {}  // NOLINT: implicit, that is the case
+    std::string text;
+  };
+  void Converted(Title title) {  // NOLINT: by value
+    taken_ += std::move(title.text);
+    if (taken_.size() < 6) context().Postpone();
+    Become(taken_.size() % 2 == 0 ? careless_ : again_);
   }
   void PassedOn(int n) {
     context().PassOn(number, n);
@@ -221,12 +236,23 @@ class Careless final : public Actor {
   Behavior careless_{"careless",
                      On(text, &Careless::Text),
                      On(texts, [this](std::string, size_t) { context().Postpone(); }),  // NOLINT
+                     On(by_move, &Careless::ByMove),
+                     On(converted, &Careless::Converted),
                      On(number, [this](int) { context().Postpone(); }),
                      On(passed, &Careless::PassedOn),
                      On(answered, &Careless::Answered),
                      On(kept, &Careless::Kept),
                      On(dropped, &Careless::Dropped)};
+  Behavior again_{"again", On(converted, &Careless::Converted)};
 };
+
+TEST_F(PostponeTest, WhatAHandlerMakesOfAMessageLeavesItAsItIs) {
+  Ref<Careless> careless = system().Spawn<Careless>();
+  careless[&Careless::converted].Tell("abc");
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().waiting, 0) << "the second time it has six letters";
+  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+}
 
 TEST_F(PostponeTest, AMessageByValueThatIsNothingButBytesMayBePostponed) {
   Ref<Careless> careless = system().Spawn<Careless>();
@@ -249,6 +275,8 @@ TEST(PostponeDeathTest, WhatCannotBeGivenBackSaysSo) {
   };
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::text].Tell("gone"); }), "by value: it was moved");
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to.At(&Careless::texts, "0").Tell("gone"); }),
+               "by value: it was moved");
+  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::by_move].Tell("gone"); }),
                "by value: it was moved");
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::passed].Tell(1); }), "has been passed on");
   EXPECT_DEATH(tell([](TestSystem& system, Ref<Careless> to) {

@@ -51,6 +51,12 @@ class Sample final : public Actor {
 #ifdef NOCOMPILE_IMMOVABLE
   Mailbox<"immovable", Immovable> immovable{this};
 #endif
+#ifdef NOCOMPILE_IMMOVABLE_REPLY
+  Mailbox<"immovable", Call<int, Immovable>> immovable{this};
+#endif
+#ifdef NOCOMPILE_VOID_REPLY
+  Mailbox<"nothing", Call<int, void>> nothing{this};
+#endif
 #ifdef NOCOMPILE_HANDLER_ARGUMENT
   void TakesText(const std::string&) {}
   Behavior bad_{"bad", On(tell, &Sample::TakesText)};
