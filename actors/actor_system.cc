@@ -36,13 +36,9 @@ bool FindsCallCycles(FindCallCycles when) {
 // Reports the end of another actor to a plain thread.
 class EndWatcher final : public Actor {
  public:
-  using Result = internal::Handover<absl::StatusOr<ExitReason>>;
-  EndWatcher(Pid target, MonotonicTime deadline, std::shared_ptr<Result> result, Executor& executor)
-      : target_(target), deadline_(deadline), result_(std::move(result)), executor_(executor) {}
-  ~EndWatcher() override {
-    result_->Close();
-    executor_.Notify();
-  }
+  using Result = internal::HandoverEnd<absl::StatusOr<ExitReason>>;
+  EndWatcher(Pid target, MonotonicTime deadline, Result result)
+      : target_(target), deadline_(deadline), result_(std::move(result)) {}
 
   Next Start() override {
     watch_ = context().Monitor(target_, &EndWatcher::Ended);
@@ -51,14 +47,13 @@ class EndWatcher final : public Actor {
 
  private:
   void Ended(const Down& down) {
-    result_->Give(down.reason);
+    result_.Give(down.reason);
     context().Stop();
   }
 
   Pid target_;
   MonotonicTime deadline_;
-  std::shared_ptr<Result> result_;
-  Executor& executor_;
+  Result result_;
   MonitorHandle watch_;
 };
 
@@ -123,9 +118,9 @@ void ActorSystem::RequestStop(Pid target, ExitReason reason) {
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
-  auto result = std::make_shared<EndWatcher::Result>();
+  auto result = std::make_shared<internal::Handover<absl::StatusOr<ExitReason>>>();
   const MonotonicTime deadline = clock().Now() + timeout;
-  Spawn<EndWatcher>(target, deadline, result, std::ref(executor()));
+  Spawn<EndWatcher>(target, deadline, EndWatcher::Result(result, executor()));
   absl::StatusOr<ExitReason> reason =
       result->Await(executor(), deadline,
                     MakeError(ErrorKind::kExpired,
