@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "understudy/actors/address_key.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
@@ -22,6 +23,14 @@ ActorSystemOptions Completed(ActorSystemOptions options) {
   if (options.seed == 0) options.seed = Random::RandomSeed();
   if (options.threads.log == nullptr) options.threads.log = options.log;
   return options;
+}
+
+// A seed is for replays, and too short for a secret. 0 is none.
+AddressKey KeyFor(uint64_t seed) {
+  if (seed == 0) return AddressKey::Random();
+  Random random(~seed);
+  const uint64_t low = random.Next();
+  return {low, random.Next()};
 }
 
 bool FindsCallCycles(FindCallCycles when) {
@@ -66,9 +75,10 @@ SystemCore* CoreOf(ActorSystem& system) { return &system.core(); }
 }  // namespace internal
 
 ActorSystem::ActorSystem(ActorSystemOptions options)
-    : options_(Completed(std::move(options))),
+    : address_key_(KeyFor(options.seed)),
+      options_(Completed(std::move(options))),
       own_pool_(options_.executor == nullptr ? std::make_unique<ThreadPool>(options_.threads) : nullptr),
-      core_(options_.name, NodeIncarnation{Random(options_.seed).Next()},
+      core_(options_.name, NodeIncarnation{Random(options_.seed).Next()}, address_key_,
             own_pool_ == nullptr ? *options_.executor : *own_pool_,
             options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
       registry_(std::make_unique<LocalRegistry>(core_)),
@@ -174,20 +184,30 @@ absl::Status ActorSystem::Deliver(internal::Message message) {
   internal::ActorCell* cell = core_.CellOf(message.to);
   if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
   internal::WireBytes bytes{message.payload.wire_bytes()};
-  absl::Status accepted = cell->Accept(core_,
-                                       {.from = message.from,
-                                        .to = message.to,
-                                        .mailbox = message.mailbox,
-                                        .ask = message.ask,
-                                        .deadline = message.deadline,
-                                        .type = &internal::TypeOf<internal::WireBytes>(),
-                                        .value = &bytes},
-                                       internal::Handing::kMove);
+  absl::Status accepted = cell->AcceptRemote(core_,
+                                             {.from = message.from,
+                                              .to = message.to,
+                                              .mailbox = message.mailbox,
+                                              .ask = message.ask,
+                                              .deadline = message.deadline,
+                                              .type = &internal::TypeOf<internal::WireBytes>(),
+                                              .value = &bytes},
+                                             message.admission);
   if (!accepted.ok()) core_.CountRefused();
   return accepted;
 }
 
 void ActorSystem::Deliver(Signal signal) { core_.Post(std::move(signal)); }
+
+ReservedRoom ActorSystem::Reserve(const RoomRequest& request) {
+  internal::ActorCell* const cell = core_.CellOf(request.to);
+  return cell == nullptr ? ReservedRoom() : core_.remote_room().Reserve(*cell, request);
+}
+
+void ActorSystem::GiveBack(const RoomRequest& request) {
+  internal::ActorCell* const cell = core_.CellOf(request.to);
+  if (cell != nullptr) core_.remote_room().GiveBack(*cell, request);
+}
 
 absl::optional<Pid> ActorSystem::FindPid(absl::string_view name) {
   const absl::optional<NameRecord> record = registry().Find(name);

@@ -31,6 +31,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/address_key.h"
 #include "understudy/actors/call_cycle.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/dead_letters.h"
@@ -62,7 +63,7 @@ struct ActorSystemOptions {
   // Null: a ThreadPool of its own.
   Executor* executor = nullptr;
   ThreadPoolOptions threads;
-  // Of the system's randomness, its incarnation included. 0: from the operating system.
+  // Of the system's randomness, its incarnation and the key of its addresses included. 0: from the operating system.
   uint64_t seed = 0;
   LogSink* log = nullptr;  // null: standard error
   // A mailbox that has been closed, with mail, for longer is logged. Infinite
@@ -174,6 +175,9 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Inbound.
   absl::Status Deliver(internal::Message message) override;
   void Deliver(Signal signal) override;
+  bool WasGivenOut(Pid pid) const override { return core_.WasGivenOut(pid); }
+  ReservedRoom Reserve(const RoomRequest& request) override;
+  void GiveBack(const RoomRequest& request) override;
 
   internal::SystemCore& core() { return core_; }
 
@@ -183,6 +187,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   bool AwaitEmpty(absl::Duration within);
   void PostToAll(SignalKind kind);
 
+  const AddressKey address_key_;
   const ActorSystemOptions options_;
   const std::unique_ptr<ThreadPool> own_pool_;  // null when injected
   internal::SystemCore core_;

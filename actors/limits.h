@@ -110,13 +110,6 @@ inline constexpr size_t kPeersMax = 1024;
 inline constexpr size_t kNodesLearnedFromRefsMax = 4096;
 // A message on the wire, reassembled from fragments.
 inline constexpr size_t kMessageBytesMax = size_t{64} << 20;
-// Frames kept for resending while a peer is suspect.
-inline constexpr size_t kSessionUnacknowledgedBytesMax = size_t{64} << 20;
-// The part of it that only signals may use: Downs and exits must get through
-// when messages are already refused.
-inline constexpr size_t kSessionSignalReserveBytes = size_t{8} << 20;
-// Unreleased messages of one remote sender node to one mailbox.
-inline constexpr int64_t kChannelWindowMessages = 1000;
 // Actors that a node runs for supervisors of other nodes: as many as a
 // supervisor may well have, and no peer's way to fill the node.
 inline constexpr size_t kHostedChildrenMax = 10000;

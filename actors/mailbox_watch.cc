@@ -38,7 +38,9 @@ std::vector<ClosedMailbox> MailboxWatch::State::Look() {
   std::vector<ClosedMailbox> found;
   std::vector<size_t> to_log;
   for (internal::ActorCell* cell : system.cells().Used()) {
-    cell->ForEachClosed([&](uint64_t life, size_t mailbox, const internal::ClosedMail& mail) {
+    cell->ForEachClosed([&](uint64_t life, size_t mailbox, internal::ClosedMail mail) {
+      mail.waiting += system.remote_room().Excess(*cell, life, mailbox).messages;
+      if (mail.waiting <= 0) return;
       const std::pair<uint32_t, size_t> place(cell->index(), mailbox);
       Seen now_seen{.life = life, .left = mail.left, .since = now};
       const auto before = last.find(place);

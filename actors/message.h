@@ -26,6 +26,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/envelope.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
 
 namespace understudy {
 
@@ -329,6 +330,7 @@ struct Message {
   // The asker's deadline; the call expires then. Infinite for a tell.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
   Payload payload;
+  Admission admission = Admission::kAllowance;
 };
 
 }  // namespace internal

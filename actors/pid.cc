@@ -1,5 +1,6 @@
 #include "understudy/actors/pid.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -16,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/address_key.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -89,13 +91,55 @@ void NodeTable::Retire(const void* system) {
   table.living.erase(first, last);
 }
 
+namespace {
+
+// What was translated last on this thread, by the lowest bits of what it was
+// translated from: most messages are of few actors. An entry of the table is
+// valid for ever, and has one key.
+struct Translated {
+  const NodeEntry* entry = nullptr;
+  ActorAddress from;
+  ActorAddress to;
+};
+using Translations = std::array<Translated, 64>;  // by the upper six bits of a hash
+constinit thread_local Translations permuted{};
+constinit thread_local Translations restored{};
+
+template <class Translate>
+ActorAddress Recall(Translations& known, const NodeEntry* entry, ActorAddress from, Translate translate) {
+  // Fibonacci hashing: cells and serials inside a node count up together.
+  const uint64_t hash = (from.serial ^ uint64_t{from.cell} << 40) * 0x9e3779b97f4a7c15U;
+  Translated& place = known[hash >> 58];
+  if (place.entry != entry || place.from != from) place = {.entry = entry, .from = from, .to = translate(from)};
+  return place.to;
+}
+
+}  // namespace
+
+ActorAddress AddressOf(Pid pid) {
+  const ActorAddress held{.cell = pid.cell(), .serial = pid.serial()};
+  const NodeEntry* entry = NodeTable::Find(pid.node());
+  if (entry == nullptr || !entry->is_local) return held;
+  return Recall(permuted, entry, held, [entry](ActorAddress inside) { return entry->key.Permuted(inside); });
+}
+
+Pid PidAt(uint16_t node, ActorAddress address) {
+  if (address.serial == 0) return Pid(node, 0, 0);
+  const NodeEntry* entry = NodeTable::Find(node);
+  if (entry != nullptr && entry->is_local) {
+    address = Recall(restored, entry, address, [entry](ActorAddress outside) { return entry->key.Restored(outside); });
+  }
+  return Pid(node, address.cell, address.serial);
+}
+
 }  // namespace internal
 
 std::string Pid::ToString() const {
   if (is_unnamed()) return "<no name>";
   if (is_null()) return "<no actor>";
   const internal::NodeEntry* entry = internal::NodeTable::Find(node());
-  return absl::StrCat("<", entry == nullptr ? "?" : entry->name, ".", cell_, ".", serial(), ">");
+  const ActorAddress address = internal::AddressOf(*this);
+  return absl::StrCat("<", entry == nullptr ? "?" : entry->name, ".", address.cell, ".", address.serial, ">");
 }
 
 }  // namespace understudy

@@ -5,6 +5,10 @@
 // copyable values; they compare, hash and print (<house-1.7.42>: node, cell,
 // serial) and may be kept and used by any thread.
 //
+// The cell and serial of a pid of this process count up. Other nodes know them,
+// and all nodes print them, as the node's key has permuted them (address_key.h),
+// so a pid prints alike everywhere and an address cannot be guessed.
+//
 // A process may hold several actor systems and know many peers; a pid's node
 // is an index into one process-wide table of nodes (see NodeTable).
 #ifndef UNDERSTUDY_ACTORS_PID_H_
@@ -21,6 +25,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/address_key.h"
 
 namespace understudy {
 
@@ -81,6 +86,7 @@ struct NodeEntry {
   std::string name;
   NodeIncarnation incarnation;
   bool is_local = false;  // actors of it live in `system` itself
+  AddressKey key;         // where is_local: of the addresses that leave it
 };
 
 // The process-wide table of nodes. An entry never changes. A system that is
@@ -114,6 +120,13 @@ class NodeTable {
 
   static constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> entries_;
 };
+
+// The pid's actor as every node knows it: what is written to other nodes, and
+// printed. Any thread.
+ActorAddress AddressOf(Pid pid);
+// The pid of that actor of the node `node`. Requires an address within its
+// bounds; one with serial 0 gives a null pid that knows its node.
+Pid PidAt(uint16_t node, ActorAddress address);
 
 }  // namespace internal
 }  // namespace understudy

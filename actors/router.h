@@ -18,6 +18,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
 
 namespace understudy {
 
@@ -49,9 +50,12 @@ class Router {
   // NoConnection, and an unreachable reply is dropped.
   virtual void Post(Signal signal) = 0;
 
-  // `count` messages that `sender`'s node sent to that mailbox of `receiver`
-  // have left it: their credit goes back.
-  virtual void Released(Pid sender, Pid receiver, uint32_t mailbox, int64_t count) = 0;
+  // A message that another node sent has left its mailbox.
+  virtual void Released(const ReleasedMessage& message) = 0;
+
+  // A sender found no room in that mailbox while reserved room lies unused:
+  // the nodes that hold it are asked to give it back.
+  virtual void AskBack(Pid receiver, uint32_t mailbox) = 0;
 };
 
 // Where a transport delivers. Implemented by ActorSystem. Any thread; returns
@@ -61,9 +65,21 @@ class Inbound {
   virtual ~Inbound() = default;
 
   // A message from another node, its payload still bytes. Accepted, or refused
-  // with NoProcess, NoMailbox, Full or Stopping: then the transport answers.
+  // with NoProcess, NoMailbox or Stopping: then the transport answers. Never
+  // refused for lack of room: `message.admission` says what covers it.
   virtual absl::Status Deliver(internal::Message message) = 0;
   virtual void Deliver(Signal signal) = 0;
+
+  // False when the pid, of this system, was never an actor's: what brought it is
+  // forged. May be called under a lock.
+  virtual bool WasGivenOut(Pid pid) const = 0;
+
+  // Takes room out of the mailbox's own bounds, for messages of that node: what
+  // is free, up to `amount` and to the node's fair share. Nothing when the actor
+  // has not started or has ended.
+  virtual ReservedRoom Reserve(const RoomRequest& request) = 0;
+  // Room that was reserved and not used goes back.
+  virtual void GiveBack(const RoomRequest& request) = 0;
 };
 
 }  // namespace understudy

@@ -54,6 +54,7 @@ ThreadPool::ThreadPool(ThreadPoolOptions options)
       own_threads_(*this),
       timers_(clock()) {
   internal::StdAtomics::PrepareBarriers();
+  polling_.Join(*this);
   {
     absl::MutexLock lock(&workers_mu_);
     while (alive_ < threads_) UNDERSTUDY_CHECK(AddWorker(), "the operating system gives no thread for a worker");
@@ -70,6 +71,7 @@ ThreadPool::~ThreadPool() {
   // The watchdog goes on: it names a handler that does not return.
   for (int i = 0; i < records_.load(std::memory_order_acquire); ++i) workers_[static_cast<size_t>(i)]->thread.Join();
   StopWatchdog();
+  polling_.Leave(*this);
 }
 
 void ThreadPool::Schedule(Runnable* runnable) {
@@ -89,7 +91,7 @@ ABSL_ATTRIBUTE_NOINLINE void ThreadPool::ScheduleElsewhere(Runnable* runnable) {
     return;
   }
   shared_.Push(runnable);
-  parking_.Announce();
+  parking_.AnnounceFromOutside();
 }
 
 ABSL_ATTRIBUTE_NOINLINE void ThreadPool::Queue(PoolWorker& worker, Runnable* runnable) {
@@ -139,6 +141,7 @@ Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
     worker.turns = 0;
     worker.rounds_in_row += round == worker.seen_round ? 0 : 1;
     worker.seen_round = round;
+    if (ABSL_PREDICT_FALSE(polling_.is_wanted())) PollInTurn();
     if (Runnable* const runnable = TakeShared(worker)) return runnable;
   }
   if (worker.slot_runs >= options_.slot_runs_max || worker.rounds_in_row >= 2) {
@@ -188,7 +191,8 @@ Runnable* ThreadPool::Steal(PoolWorker& thief) {
 Runnable* ThreadPool::Search(PoolWorker& worker) {
   for (;;) {
     if (!worker.is_searching) worker.is_searching = parking_.StartSearch(threads_);
-    const int rounds = worker.is_searching ? kSearchRounds : 1;
+    // To look at the event source is to look for work too.
+    const int rounds = worker.is_searching && !polling_.is_wanted() ? kSearchRounds : 1;
     for (int round = 0; round < rounds; ++round) {
       Runnable* runnable = TakeShared(worker);
       if (runnable == nullptr) runnable = Steal(worker);
@@ -202,10 +206,19 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
       return runnable;
     }
     if (is_stopping_.load(std::memory_order_seq_cst)) return nullptr;
-    parking_.Park(worker.spot, worker.is_searching, [this] { return HasWork(); });
-    worker.is_searching = true;
+    worker.rights.store(internal::Rights::kAll, std::memory_order_relaxed);  // of the last turn, perhaps fenced
+    Runnable* own = nullptr;  // what an event made runnable while this worker polled
+    worker.is_searching = parking_.Park(
+        worker.spot, worker.is_searching, [this] { return HasWork(); },
+        [&worker, &own] {
+          if ((own = worker.slot.Take()) == nullptr) own = worker.queue.Pop();
+          return own != nullptr;
+        });
     // seq_cst: pairs with AwaitNextRound. Either it sees this worker awake, or this sees it sleep.
     if (watchdog_sleeps_.load(std::memory_order_seq_cst)) WakeWatchdog();
+    if (own == nullptr) continue;
+    if (std::exchange(worker.is_searching, false)) parking_.FoundWork([this] { return HasWork(); });
+    return own;
   }
 }
 

@@ -11,6 +11,8 @@
 // place, up to a bound; one too many ends when the handler has returned. Timers
 // have a thread of their own. A handler that goes on is named in the log.
 //
+// If the process has an EventSource, its workers poll it (event_source.h).
+//
 // Within one queue order is first in, first out. Threads: any. Destroy it after
 // everything scheduled has run: it waits for the turns that run, and callbacks
 // of timers that are not due then never run.
@@ -33,6 +35,7 @@
 #include "understudy/actors/internal/os_thread.h"
 #include "understudy/actors/internal/own_threads.h"
 #include "understudy/actors/internal/parking.h"
+#include "understudy/actors/internal/polling.h"
 #include "understudy/actors/internal/shared_queue.h"
 #include "understudy/actors/internal/timer_thread.h"
 #include "understudy/actors/limits.h"
@@ -62,6 +65,10 @@ struct ThreadPoolOptions {
   // Every so many turns a worker looks at the shared queue first, so that its
   // own work cannot starve it.
   uint32_t shared_first_every = 61;
+
+  // A busy worker looks at the process's EventSource so often, if nobody else
+  // does: about fifty times what a look costs.
+  absl::Duration poll_every = absl::Microseconds(50);
 };
 
 struct ThreadPoolStats {
@@ -77,7 +84,7 @@ struct ThreadPoolStats {
   int64_t workers_refused = 0;  // that a bound, or the operating system, did not let be added
 };
 
-class ThreadPool final : public Executor {
+class ThreadPool final : public Executor, private internal::Polling::Pool {
  public:
   explicit ThreadPool(ThreadPoolOptions options = {});
   ~ThreadPool() override;
@@ -111,6 +118,11 @@ class ThreadPool final : public Executor {
   void Overflow(internal::PoolWorker& worker, Runnable* runnable);
   bool HasWork() const;
 
+  // thread_pool_poll.cc: the process's EventSource.
+  void OfferTurn() override;
+  void PollInTurn();
+  void PollIfNobodyDoes();
+
   // thread_pool_watch.cc: the watchdog, and how many workers there are.
   bool AddWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_);
   void Watch();
@@ -135,10 +147,14 @@ class ThreadPool final : public Executor {
 
   // Lines of their own: plain threads write the one, workers that sleep and wake the other, and all read both.
   alignas(64) internal::SharedQueue shared_;
-  alignas(64) internal::Parking parking_;
+  internal::Polling& polling_ = internal::Polling::Process();
+  alignas(64) internal::Parking parking_{polling_};
   std::atomic<bool> is_stopping_{false};
   // Rounds of the watchdog, so that workers know that time passes without a clock.
   alignas(64) std::atomic<uint64_t> rounds_{0};
+  // When a busy worker polled last, in nanoseconds of the clock. Only spreads the polls.
+  std::atomic<int64_t> polled_at_{0};
+  uint64_t seen_polling_turns_ = 0;  // the watchdog's
 
   mutable absl::Mutex workers_mu_;
   int alive_ ABSL_GUARDED_BY(workers_mu_) = 0;

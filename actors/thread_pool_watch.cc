@@ -39,7 +39,9 @@ bool ThreadPool::AddWorker() {
   }
   worker->thread.Join();  // of its former thread
   worker->is_free.store(false, std::memory_order_relaxed);
+  parking_.AddWorker();
   if (!worker->thread.Start("actor-worker", [this, worker] { Work(*worker); })) {
+    parking_.RemoveWorker();
     worker->is_free.store(true, std::memory_order_relaxed);
     return false;
   }
@@ -59,6 +61,7 @@ bool ThreadPool::Returned(PoolWorker& worker) {
     if (!goes_on) --alive_;
   }
   Notify();  // for whoever waits until it is so
+  if (!goes_on) parking_.RemoveWorker();
   // release: pairs with the acquire in AddWorker.
   if (!goes_on) worker.is_free.store(true, std::memory_order_release);
   return goes_on;
@@ -70,6 +73,7 @@ void ThreadPool::Watch() {
     const MonotonicTime now = clock().Now();
     const int records = records_.load(std::memory_order_acquire);
     for (int i = 0; i < records; ++i) Inspect(*workers_[static_cast<size_t>(i)], now);
+    PollIfNobodyDoes();
     absl::MutexLock lock(&workers_mu_);
     while (alive_ - stuck_ < threads_ && AddWorker()) {
     }
@@ -80,7 +84,8 @@ void ThreadPool::Watch() {
 bool ThreadPool::AwaitNextRound() {
   absl::MutexLock lock(&watch_mu_);
   watchdog_sleeps_.store(true, std::memory_order_seq_cst);
-  while (!watch_ends_ && !IsAnyRunning()) watch_changed_.Wait(&watch_mu_);
+  // Polling's invariant 2: it goes on while nobody holds the turn.
+  while (!watch_ends_ && !IsAnyRunning() && !polling_.is_wanted()) watch_changed_.Wait(&watch_mu_);
   watchdog_sleeps_.store(false, std::memory_order_seq_cst);
   if (!watch_ends_) watch_changed_.WaitWithTimeout(&watch_mu_, kWatchPeriod);
   return !watch_ends_;
@@ -142,7 +147,7 @@ bool ThreadPool::TakeOver(PoolWorker& worker) {
   if (next != nullptr) shared_.Push(next);
   decltype(worker.queue)::Batch batch;
   while (const size_t count = worker.queue.Steal(batch)) shared_.Push(batch.data(), count);
-  if (!shared_.empty()) parking_.Announce();
+  if (!shared_.empty()) parking_.AnnounceFromOutside();
   Notify();
   return true;
 }

@@ -71,6 +71,18 @@ def understudy_dependencies():
             },
             headers_of = "benchmark",
         )
+    if _missing("boringssl"):
+        # Debian has OpenSSL, which gRPC is linked with; what is used of it BoringSSL has too.
+        system_libraries(
+            name = "boringssl",
+            debian_package = "libssl-dev",
+            header_trees = ["openssl"],
+            libraries = {
+                "crypto": ["crypto"],
+                "ssl": ["ssl", "crypto"],
+            },
+            headers_of = "crypto",
+        )
     if _missing("org_sqlite"):
         system_libraries(
             name = "org_sqlite",

@@ -6,9 +6,27 @@ of its own keeps it. A workspace that uses these macros for its own code gives i
 """
 
 load("@com_github_grpc_grpc//bazel:cc_grpc_library.bzl", "cc_grpc_library")
+load(":precompiled.bzl", "precompiled")
 
 _FEATURES = ["layering_check"]
 _PREFIX = "understudy"
+
+# Precompiled headers fit one set of options. So a target with copts of its own gets none, nor do the libraries below tests/,
+# which .bazelrc compiles otherwise than the others.
+def _library_headers(package, kwargs):
+    if "copts" in kwargs or (package + "/").startswith("tests/"):
+        return precompiled({})
+    return precompiled({"in_asan": "library", "in_plain": "library", "in_tsan": "library"})
+
+def _test_headers(package, kwargs):
+    if "copts" in kwargs or not package.startswith("tests/"):
+        return precompiled({})
+    unoptimised = package.split("/")[1:2] in [["actors"], ["conformance"], ["supervision"]]
+    return precompiled({
+        "in_asan": "test_unoptimised",
+        "in_plain": "test",
+        "in_tsan": "test_unoptimised" if unoptimised else "test",
+    })
 
 def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, features = [], **kwargs):
     """A cc_library whose headers are included as "<prefix>/<package>/<header>".
@@ -23,11 +41,13 @@ def understudy_library(name, srcs = [], hdrs = [], deps = [], prefix = _PREFIX, 
       **kwargs: passed to cc_library.
     """
     package = native.package_name()
+    headers = _library_headers(package, kwargs)
     native.cc_library(
         name = name,
         srcs = srcs,
         hdrs = hdrs,
-        deps = deps,
+        copts = kwargs.pop("copts", headers.copts),
+        deps = deps + headers.deps,
         features = _FEATURES + features,
         include_prefix = prefix + "/" + package if package else prefix,
         strip_include_prefix = "/" + package,
@@ -51,12 +71,14 @@ understudy_facade = rule(
 
 def understudy_test(name, srcs, deps = [], size = "small", features = [], **kwargs):
     """A cc_test with GoogleTest and its main; `size` is "small" unless said otherwise."""
+    headers = _test_headers(native.package_name(), kwargs)
     native.cc_test(
         name = name,
         srcs = srcs,
         size = size,
+        copts = kwargs.pop("copts", headers.copts),
         features = _FEATURES + features,
-        deps = deps + [
+        deps = deps + headers.deps + [
             "@com_google_googletest//:gtest",
             "@com_google_googletest//:gtest_main",
         ],
@@ -87,16 +109,17 @@ def understudy_binary(name, srcs, deps = [], features = [], **kwargs):
     """A cc_binary under layering_check."""
     native.cc_binary(name = name, srcs = srcs, deps = deps, features = _FEATURES + features, **kwargs)
 
-def understudy_fuzz_test(name, srcs, corpus, deps = [], **kwargs):
+def understudy_fuzz_test(name, srcs, corpus, deps = [], tags = [], **kwargs):
     """A LLVMFuzzerTestOneInput: a test that replays `corpus`, and under --config=fuzz a fuzzer.
 
-    To fuzz: bazel build --config=fuzz //x:name && bazel-bin/x/name -use_value_profile=1 FOLDER
+    To fuzz: tools/fuzz/fuzz SECONDS //x:name. Sources that are to guide the fuzzer are named in .bazelrc, at build:asan.
 
     Args:
       name: name of the cc_test.
       srcs: the fuzz target.
-      corpus: input files that found something once, or that show the format; a glob.
+      corpus: input files that found something once, or that show the format; a glob of a folder named *corpus.
       deps: what srcs includes.
+      tags: besides "fuzz", by which .ci/run finds it, and "long-tsan": one thread runs it.
       **kwargs: passed to cc_test.
     """
     fuzzing = str(Label("//tools/fuzz:fuzzing"))
@@ -115,6 +138,10 @@ def understudy_fuzz_test(name, srcs, corpus, deps = [], **kwargs):
             fuzzing: [],
             "//conditions:default": [str(Label("//tools/fuzz:replay_main"))],
         }),
+        tags = tags + [
+            "fuzz",
+            "long-tsan",
+        ],
         **kwargs
     )
 

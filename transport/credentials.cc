@@ -4,7 +4,10 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
 #include <string>
 
 #include "absl/status/status.h"
@@ -88,12 +91,30 @@ std::string NodeAddress::ToString() const {
   return absl::StrCat(host, ":", port);
 }
 
-absl::Status CheckAllowed(const Credentials&, const NodeAddress& address, absl::string_view use) {
-  if (address.reach != NodeAddress::Reach::kNetwork) return absl::OkStatus();
+absl::Status Credentials::Check() const {
+  if (!tls.has_value()) return absl::OkStatus();
+  constexpr absl::string_view kCure = "; tools/make_certs DIR NODE makes certificates for development";
+  for (const std::string& path : {tls->certificate_file, tls->key_file, tls->ca_file}) {
+    std::ifstream file(path);
+    if (!file.is_open()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot read the TLS file '", path, "': ", strerror(errno), kCure));
+    }
+    std::string line;
+    while (std::getline(file, line) && !absl::StartsWith(line, "-----BEGIN ")) {
+    }
+    if (!file) return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a PEM file", kCure));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAllowed(const Credentials& credentials, const NodeAddress& address, absl::string_view use) {
+  if (address.reach != NodeAddress::Reach::kNetwork || credentials.tls.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("cannot ", use, " ", address.ToString(),
-                   ": it is off loopback, where mutual TLS is required, and this node has no TLS credentials; use "
-                   "127.0.0.1, [::1] or unix:/path, or give the node TLS credentials"));
+                   ": it is off loopback, where mutual TLS is required, and this node has no TLS credentials; give it "
+                   "Credentials::Tls with certificates (tools/make_certs DIR NODE makes some for development), or use "
+                   "127.0.0.1, [::1] or unix:/path"));
 }
 
 }  // namespace understudy

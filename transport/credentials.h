@@ -10,10 +10,12 @@
 #define UNDERSTUDY_TRANSPORT_CREDENTIALS_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 
 namespace understudy {
 
@@ -28,6 +30,10 @@ struct NodeAddress {
   // "localhost" is 127.0.0.1, and every other name is the network's.
   [[nodiscard]] static absl::StatusOr<NodeAddress> Parse(absl::string_view text);
 
+  // Whether it means every address of the machine, which can be listened on and
+  // not dialled.
+  bool is_wildcard() const { return host == "0.0.0.0" || host == "::"; }
+
   // In the form that Parse reads.
   std::string ToString() const;
 
@@ -37,10 +43,26 @@ struct NodeAddress {
   int port = 0;
 };
 
-// How nodes prove who they are to each other. TLS is not there yet.
+// PEM files with which a node proves its name, and knows others', as
+// tools/make_certs writes them. They are read anew when they change.
+struct TlsFiles {
+  std::string certificate_file;  // the node's: its DNS name (SAN) is the node's name
+  std::string key_file;
+  std::string ca_file;  // who signs the certificates of all nodes
+};
+
+// How nodes prove who they are to each other.
 struct Credentials {
   // Plaintext, where the address allows it.
   static Credentials Insecure() { return {}; }
+  // Mutual TLS on every TCP connection, on loopback too. Unix sockets stay plain:
+  // there the kernel tells whose process it is.
+  static Credentials Tls(TlsFiles files) { return {.tls = std::move(files)}; }
+
+  // InvalidArgument names the file that cannot be read, or is no PEM.
+  [[nodiscard]] absl::Status Check() const;
+
+  absl::optional<TlsFiles> tls;
 };
 
 // OK, or FailedPrecondition: that address needs TLS. `use` is a word or two for

@@ -1,4 +1,5 @@
 // The codec's second half: envelopes, statuses, exit reasons, addresses.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,19 +9,22 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/address_key.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/signals.pb.h"
+#include "understudy/transport/credit_codec.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/hot_envelopes.h"
 
 namespace understudy {
 namespace {
 
-constexpr uint64_t kSerialEnd = uint64_t{1} << 48;
 constexpr int kSignalKindMax = static_cast<int>(SignalKind::kReply);
+constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
 constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
 
 absl::Status BadEnvelope(absl::string_view what) {
@@ -32,63 +36,104 @@ absl::Status TooLarge(absl::string_view what, size_t bytes) {
                                                  limits::kMessageBytesMax, " are allowed between nodes"));
 }
 
-// The bytes of a reply's payload, or why it cannot travel.
-absl::StatusOr<std::string> ReplyBytes(const internal::Payload& payload) {
-  if (payload.is_wire_bytes()) return payload.wire_bytes();
-  if (!payload.is_typed()) return std::string();
+// Puts the bytes of a reply's payload, which is nothing or a value, into `bytes`,
+// or says why it cannot travel.
+absl::Status Serialize(const internal::Payload& payload, std::string& bytes) {
+  if (!payload.is_typed()) return absl::OkStatus();
   if (!payload.type()->is_wire) {
     return absl::InvalidArgumentError(
         absl::StrCat("the reply is a ", payload.type()->name(), ", which is not a wire message"));
   }
-  std::string bytes;
   if (!payload.type()->serialize(payload.value(), &bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("the reply, a ", payload.type()->name(), ", does not serialise"));
   }
-  return bytes;
+  return absl::OkStatus();
+}
+
+internal::WireAddress WireOf(NodeIncarnation incarnation, Pid pid) {
+  if (pid.is_null()) return {.incarnation = incarnation.bits};
+  const ActorAddress address = internal::AddressOf(pid);
+  return {.incarnation = incarnation.bits, .cell = address.cell, .serial = address.serial};
+}
+
+absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation incarnation, uint16_t node) {
+  if (address.incarnation != incarnation.bits) return BadEnvelope("an address of another incarnation");
+  if (address.serial >= ActorAddress::kSerialEnd) return BadEnvelope(absl::StrCat("a serial of ", address.serial));
+  if (address.cell >= ActorAddress::kCellEnd) return BadEnvelope(absl::StrCat("a cell of ", address.cell));
+  return internal::PidAt(node, {.cell = address.cell, .serial = address.serial});
 }
 
 // From the peer to us.
-absl::Status Addresses(const NodePair& nodes, const proto::Address& from, const proto::Address& to, Pid& from_pid,
-                       Pid& to_pid) {
-  const absl::StatusOr<Pid> sender = FromAddress(from, nodes.peer, nodes.peer_node);
+absl::Status Addresses(const NodePair& nodes, const internal::WireAddress& from, const internal::WireAddress& to,
+                       Pid& from_pid, Pid& to_pid) {
+  const absl::StatusOr<Pid> sender = PidOf(from, nodes.peer, nodes.peer_node);
   if (!sender.ok()) return BadEnvelope(absl::StrCat("the sender is not the peer's: ", sender.status().message()));
-  const absl::StatusOr<Pid> receiver = FromAddress(to, nodes.local, nodes.local_node);
+  const absl::StatusOr<Pid> receiver = PidOf(to, nodes.local, nodes.local_node);
   if (!receiver.ok()) return BadEnvelope(absl::StrCat("the receiver is not ours: ", receiver.status().message()));
   from_pid = *sender;
   to_pid = *receiver;
   return absl::OkStatus();
 }
 
-absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, proto::Message& in) {
+internal::WireAddress WireOf(const proto::Address& address) {
+  return {.incarnation = address.incarnation(), .cell = address.cell(), .serial = address.serial()};
+}
+
+absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const internal::HotEnvelope& in) {
   internal::Message message;
-  absl::Status addressed = Addresses(nodes, in.from(), in.to(), message.from, message.to);
+  absl::Status addressed = Addresses(nodes, in.from, in.to, message.from, message.to);
   if (!addressed.ok()) return addressed;
   if (message.to.is_null()) return BadEnvelope("a message to no actor");
-  message.mailbox = in.mailbox();
-  message.ask = in.ask();
-  message.payload = internal::Payload::OfWireBytes(std::move(*in.mutable_payload()));
+  message.mailbox = in.mailbox;
+  message.ask = in.id;
+  message.payload = internal::Payload::OfWireBytes(std::string(in.payload));
+  message.admission = in.by_allowance ? Admission::kAllowance : Admission::kReserved;
   return message;
 }
 
-absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, proto::Signal& in) {
+// All but its reason and its status.
+absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEnvelope& in) {
   Signal signal;
-  absl::Status addressed = Addresses(nodes, in.from(), in.to(), signal.from, signal.to);
+  absl::Status addressed = Addresses(nodes, in.from, in.to, signal.from, signal.to);
   if (!addressed.ok()) return addressed;
-  if (in.kind() < 1 || in.kind() > kSignalKindMax) return BadEnvelope(absl::StrCat("a signal of kind ", in.kind()));
-  signal.kind = static_cast<SignalKind>(in.kind());
+  if (in.signal_kind < 1 || in.signal_kind > kSignalKindMax) {
+    return BadEnvelope(absl::StrCat("a signal of kind ", in.signal_kind));
+  }
+  signal.kind = static_cast<SignalKind>(in.signal_kind);
   if (signal.to.is_null() && signal.kind != SignalKind::kReply) return BadEnvelope("a signal to no actor");
-  signal.id = in.id();
-  signal.is_link = in.is_link();
+  signal.id = in.id;
+  signal.is_link = in.is_link;
+  if (signal.kind == SignalKind::kReply) signal.payload = internal::Payload::OfWireBytes(std::string(in.payload));
+  return signal;
+}
+
+absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Message& in) {
+  return DecodeMessage(nodes, {.kind = internal::HotEnvelope::Kind::kMessage,
+                               .from = WireOf(in.from()),
+                               .to = WireOf(in.to()),
+                               .mailbox = in.mailbox(),
+                               .id = in.ask(),
+                               .payload = in.payload(),
+                               .by_allowance = in.by_allowance()});
+}
+
+absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Signal& in) {
+  absl::StatusOr<Signal> signal = DecodeSignal(nodes, {.kind = internal::HotEnvelope::Kind::kSignal,
+                                                       .from = WireOf(in.from()),
+                                                       .to = WireOf(in.to()),
+                                                       .id = in.id(),
+                                                       .signal_kind = in.kind(),
+                                                       .is_link = in.is_link(),
+                                                       .payload = in.payload()});
+  if (!signal.ok()) return signal.status();
   if (in.has_reason()) {
     absl::StatusOr<ExitReason> reason = FromProto(in.reason());
     if (!reason.ok()) return reason.status();
-    signal.reason = *std::move(reason);
+    signal->reason = *std::move(reason);
   }
-  signal.status = FromProto(in.status());
-  if (signal.kind == SignalKind::kReply && signal.status.ok()) {
-    signal.payload = internal::Payload::OfWireBytes(std::move(*in.mutable_payload()));
-  }
-  return signal;
+  signal->status = FromProto(in.status());
+  if (!signal->status.ok()) signal->payload = internal::Payload();
+  return *std::move(signal);
 }
 
 absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refused& in) {
@@ -106,52 +151,56 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refus
   return message;
 }
 
-absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Released& in) {
-  const absl::StatusOr<Pid> to = FromAddress(in.to(), nodes.peer, nodes.peer_node);
-  if (!to.ok()) return BadEnvelope("credit for a mailbox that is not the peer's");
-  if (in.count() < 1 || in.count() > limits::kChannelWindowMessages) {
-    return BadEnvelope(absl::StrCat("a credit of ", in.count()));
-  }
-  return ReleasedCredit{.to = *to, .mailbox = in.mailbox(), .count = in.count()};
-}
-
 }  // namespace
 
 // ---- Envelopes ----
 
 absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
-                                          std::string payload) {
+                                          absl::string_view payload, Admission admission) {
   if (payload.size() > limits::kMessageBytesMax) return TooLarge("a message", payload.size());
-  proto::Envelope envelope;
-  proto::Message& message = *envelope.mutable_message();
-  *message.mutable_from() = ToAddress(nodes.local, from);
-  *message.mutable_to() = ToAddress(nodes.peer, to);
-  message.set_mailbox(mailbox);
-  message.set_ask(ask);
-  message.set_payload(std::move(payload));
-  return envelope.SerializeAsString();
+  return internal::EncodeHot({.kind = internal::HotEnvelope::Kind::kMessage,
+                              .from = WireOf(nodes.local, from),
+                              .to = WireOf(nodes.peer, to),
+                              .mailbox = mailbox,
+                              .id = ask,
+                              .payload = payload,
+                              .by_allowance = admission == Admission::kAllowance});
 }
 
 std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
+  internal::HotEnvelope hot{.kind = internal::HotEnvelope::Kind::kSignal,
+                            .from = WireOf(nodes.local, signal.from),
+                            .to = WireOf(nodes.peer, signal.to),
+                            .id = signal.id,
+                            .signal_kind = static_cast<int32_t>(signal.kind),
+                            .is_link = signal.is_link};
+  const bool is_reply = signal.kind == SignalKind::kReply;
+  const bool has_reason = !signal.reason.is_normal() || signal.reason.cause() != nullptr;
+  absl::Status status = is_reply ? signal.status : absl::OkStatus();
+  std::string payload;
+  if (is_reply && status.ok()) {
+    if (signal.payload.is_wire_bytes()) {
+      hot.payload = signal.payload.wire_bytes();
+    } else {
+      status = Serialize(signal.payload, payload);
+      hot.payload = payload;
+    }
+    if (hot.payload.size() > limits::kMessageBytesMax) status = TooLarge("a reply", hot.payload.size());
+    if (!status.ok()) hot.payload = {};
+  }
+  if (status.ok() && !has_reason) return internal::EncodeHot(hot);
+
   proto::Envelope envelope;
   proto::Signal& out = *envelope.mutable_signal();
-  out.set_kind(static_cast<int>(signal.kind));
+  out.set_kind(hot.signal_kind);
   *out.mutable_from() = ToAddress(nodes.local, signal.from);
   *out.mutable_to() = ToAddress(nodes.peer, signal.to);
   out.set_id(signal.id);
   out.set_is_link(signal.is_link);
-  if (!signal.reason.is_normal() || signal.reason.cause() != nullptr) *out.mutable_reason() = ToProto(signal.reason);
-  if (signal.kind != SignalKind::kReply) return envelope.SerializeAsString();
-
-  absl::Status status = signal.status;
-  if (status.ok()) {
-    absl::StatusOr<std::string> payload = ReplyBytes(signal.payload);
-    status = payload.status();
-    if (status.ok() && payload->size() > limits::kMessageBytesMax) status = TooLarge("a reply", payload->size());
-    if (status.ok()) out.set_payload(*std::move(payload));
-  }
+  if (has_reason) *out.mutable_reason() = ToProto(signal.reason);
   if (!status.ok()) *out.mutable_status() = ToProto(status);
-  if (out.ByteSizeLong() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) {
+  out.set_payload(std::string(hot.payload));
+  if (is_reply && out.ByteSizeLong() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) {
     *out.mutable_status() = ToProto(TooLarge("a reply's status", out.ByteSizeLong()));
   }
   return envelope.SerializeAsString();
@@ -168,18 +217,9 @@ std::string EncodeRefused(const NodePair& nodes, const RefusedMessage& message) 
   return envelope.SerializeAsString();
 }
 
-std::string EncodeReleased(const NodePair& nodes, const ReleasedCredit& credit) {
-  proto::Envelope envelope;
-  proto::Released& out = *envelope.mutable_released();
-  *out.mutable_to() = ToAddress(nodes.local, credit.to);
-  out.set_mailbox(credit.mailbox);
-  out.set_count(credit.count);
-  return envelope.SerializeAsString();
-}
-
 std::string EncodeNames(const proto::NameChanges& changes) {
   proto::Envelope envelope;
-  *envelope.mutable_names() = changes;
+  envelope.set_names(changes.SerializeAsString());
   return envelope.SerializeAsString();
 }
 
@@ -190,22 +230,34 @@ std::string EncodeLeave(absl::string_view why) {
 }
 
 absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes) {
-  if (bytes.size() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) return BadEnvelope("too many bytes");
+  internal::HotEnvelope hot;
+  if (bytes.size() > kEnvelopeBytesMax || !internal::DecodeHot(bytes, hot)) {
+    return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
+  }
+  if (hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
+  return DecodeSignal(nodes, hot);
+}
+
+absl::StatusOr<InboundEnvelope> internal::DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes) {
+  if (bytes.size() > kEnvelopeBytesMax) return BadEnvelope("too many bytes");
   proto::Envelope envelope;
   if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return BadEnvelope(absl::StrCat(bytes.size(), " bytes do not parse"));
   }
   switch (envelope.kind_case()) {
     case proto::Envelope::kMessage:
-      return Decode(nodes, *envelope.mutable_message());
+      return Decode(nodes, envelope.message());
     case proto::Envelope::kSignal:
-      return Decode(nodes, *envelope.mutable_signal());
+      return Decode(nodes, envelope.signal());
     case proto::Envelope::kRefused:
       return Decode(nodes, envelope.refused());
-    case proto::Envelope::kReleased:
-      return Decode(nodes, envelope.released());
+    case proto::Envelope::kCredits: {
+      absl::StatusOr<CreditChanges> changes = DecodeCredit(nodes, envelope.credits());
+      if (!changes.ok()) return changes.status();
+      return *std::move(changes);
+    }
     case proto::Envelope::kNames:
-      return std::move(*envelope.mutable_names());
+      return NamesPart{std::move(*envelope.mutable_names())};
     case proto::Envelope::kLeave:
       return LeaveNotice{.why = envelope.leave().why()};
     case proto::Envelope::KIND_NOT_SET:
@@ -277,20 +329,16 @@ absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason) {
 }
 
 proto::Address ToAddress(NodeIncarnation incarnation, Pid pid) {
+  const internal::WireAddress wire = WireOf(incarnation, pid);
   proto::Address address;
-  address.set_incarnation(incarnation.bits);
-  if (!pid.is_null()) {
-    address.set_cell(pid.cell());
-    address.set_serial(pid.serial());
-  }
+  address.set_incarnation(wire.incarnation);
+  address.set_cell(wire.cell);
+  address.set_serial(wire.serial);
   return address;
 }
 
 absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, uint16_t node) {
-  if (address.incarnation() != incarnation.bits) return BadEnvelope("an address of another incarnation");
-  if (address.serial() >= kSerialEnd) return BadEnvelope(absl::StrCat("a serial of ", address.serial()));
-  if (address.serial() == 0) return Pid(node, 0, 0);
-  return Pid(node, address.cell(), address.serial());
+  return PidOf(WireOf(address), incarnation, node);
 }
 
 }  // namespace understudy

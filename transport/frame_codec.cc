@@ -1,7 +1,10 @@
 #include "understudy/transport/frame_codec.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,6 +19,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/transport/wire_format.h"
 
 namespace understudy {
 namespace {
@@ -27,33 +31,37 @@ constexpr size_t kSlotFieldsBytes = 32;
 constexpr size_t kDefinitionFieldsBytes = 16;
 // The control part's texts, cut to this by the session.
 constexpr size_t kControlTextBytesMax = 2048;
+// Keys and proofs of the handshake: twice what the present version uses.
+constexpr size_t kSecretBytesMax = 64;
+// The highest number of a field of proto::Frame; the control part's come last.
+constexpr uint64_t kControlFieldLast = 10;
 
 absl::Status BadFrame(absl::string_view what) { return absl::InvalidArgumentError(absl::StrCat("bad frame: ", what)); }
 
-absl::Status CheckDefinitions(const proto::Frame& frame) {
-  for (const proto::MailboxDefinition& definition : frame.definitions()) {
-    if (definition.name().empty() || definition.name().size() > limits::kMailboxNameBytesMax) {
-      return BadFrame(absl::StrCat("a mailbox's name has ", definition.name().size(), " bytes"));
+absl::Status CheckDefinitions(const FrameView& frame) {
+  for (const MailboxDefinition& definition : frame.definitions) {
+    if (definition.name.empty() || definition.name.size() > limits::kMailboxNameBytesMax) {
+      return BadFrame(absl::StrCat("a mailbox's name has ", definition.name.size(), " bytes"));
     }
-    if (definition.hash() != internal::Fnv1a(definition.name())) {
+    if (definition.hash != internal::Fnv1a(definition.name)) {
       return BadFrame("a mailbox's hash is not that of its name");
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckSlots(const proto::Frame& frame) {
-  if (frame.slots_size() == 0) {
-    return frame.first_number() == 0 ? absl::OkStatus() : BadFrame("a number without a slot");
+absl::Status CheckSlots(const FrameView& frame) {
+  if (frame.slots.empty()) {
+    return frame.first_number == 0 ? absl::OkStatus() : BadFrame("a number without a slot");
   }
-  if (frame.slots_size() > limits::kSlotsPerFrameMax) {
-    return BadFrame(absl::StrCat(frame.slots_size(), " slots; at most ", limits::kSlotsPerFrameMax, " are allowed"));
+  if (frame.slots.size() > limits::kSlotsPerFrameMax) {
+    return BadFrame(absl::StrCat(frame.slots.size(), " slots; at most ", limits::kSlotsPerFrameMax, " are allowed"));
   }
-  if (frame.first_number() == 0 || frame.first_number() > UINT64_MAX - limits::kSlotsPerFrameMax) {
-    return BadFrame(absl::StrCat("the first slot has number ", frame.first_number()));
+  if (frame.first_number == 0 || frame.first_number > UINT64_MAX - limits::kSlotsPerFrameMax) {
+    return BadFrame(absl::StrCat("the first slot has number ", frame.first_number));
   }
-  const auto too_large = [](const proto::Slot& slot) { return slot.body().size() > limits::kSlotBytesMax; };
-  if (std::any_of(frame.slots().begin(), frame.slots().end(), too_large)) return BadFrame("a slot is too large");
+  const auto too_large = [](const SlotView& slot) { return slot.body.size() > limits::kSlotBytesMax; };
+  if (std::any_of(frame.slots.begin(), frame.slots.end(), too_large)) return BadFrame("a slot is too large");
   return absl::OkStatus();
 }
 
@@ -70,15 +78,26 @@ absl::Status CheckControl(const proto::Frame& frame) {
     case proto::Frame::kHello: {
       if (frame.slots_size() > 0 || frame.definitions_size() > 0) return BadFrame("a Hello with slots");
       if (frame.hello().to_node().size() > limits::kNodeNameBytesMax) return BadFrame("a node's name is too long");
+      if (frame.hello().key().size() > kSecretBytesMax || frame.hello().proof().size() > kSecretBytesMax) {
+        return BadFrame("a Hello's key or proof is too long");
+      }
       return CheckHandshake(frame.hello().from_node(), frame.hello().incarnation(), frame.hello().advertise());
     }
     case proto::Frame::kWelcome:
+      if (frame.welcome().key().size() > kSecretBytesMax || frame.welcome().proof().size() > kSecretBytesMax) {
+        return BadFrame("a Welcome's key or proof is too long");
+      }
+      if (frame.slots_size() > 0 || frame.definitions_size() > 0) return BadFrame("a Welcome with slots");
       return CheckHandshake(frame.welcome().from_node(), frame.welcome().incarnation(), frame.welcome().advertise());
     case proto::Frame::kRefuse:
       if (frame.slots_size() > 0 || frame.definitions_size() > 0) return BadFrame("a Refuse with slots");
+      if (frame.refuse().detail().size() > kControlTextBytesMax) return BadFrame("a Refuse's text is too long");
+      if (frame.refuse().proof().size() > kSecretBytesMax) return BadFrame("a Refuse's proof is too long");
+      break;
+    case proto::Frame::kGoodbye:
+      if (frame.goodbye().why().size() > kControlTextBytesMax) return BadFrame("a Goodbye's text is too long");
       break;
     case proto::Frame::kHeartbeat:
-    case proto::Frame::kGoodbye:
     case proto::Frame::CONTROL_NOT_SET:
       break;
   }
@@ -94,52 +113,239 @@ absl::Status ValidateNodeName(absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat("the node's name '", name.substr(0, limits::kNodeNameBytesMax),
                                                    "' is not a DNS label: 1 to 63 of a-z, 0-9 and inner '-'"));
   }
+  if (name == "understudy") {
+    return absl::InvalidArgumentError(
+        "no node may be named 'understudy': names of actors under understudy/ are reserved");
+  }
   return absl::OkStatus();
 }
 
-FramePacker::FramePacker(uint64_t epoch, uint64_t acknowledged) : bytes_(kFrameFieldsBytes) {
-  frame_.set_epoch(epoch);
-  frame_.set_acknowledged(acknowledged);
+FramePacker::FramePacker(uint64_t epoch, uint64_t acknowledged) {
+  std::array<char, kFrameFieldsBytes> head;
+  internal::WireWriter writer(head.data());
+  writer.VarintField(1, epoch);
+  writer.VarintField(2, acknowledged);
+  bytes_.assign(head.data(), static_cast<size_t>(writer.at() - head.data()));
+  definitions_end_ = bytes_.size();
 }
 
-bool FramePacker::Add(uint64_t number, absl::string_view body, bool continues, absl::optional<int64_t> remaining_nanos,
-                      const proto::MailboxDefinition* define) {
-  UNDERSTUDY_CHECK(body.size() <= limits::kSlotBytesMax, "a slot of ", body.size(), " bytes");
-  size_t bytes = body.size() + kSlotFieldsBytes;
-  if (define != nullptr) bytes += define->name().size() + kDefinitionFieldsBytes;
-  if (bytes_ + bytes > limits::kFrameBytesMax || frame_.slots_size() >= limits::kSlotsPerFrameMax) return false;
-  bytes_ += bytes;
-  if (!has_slots()) frame_.set_first_number(number);
-  UNDERSTUDY_DCHECK(number == frame_.first_number() + frame_.slots_size(), "slot ", number, " is out of order");
-  if (define != nullptr) *frame_.add_definitions() = *define;
-  proto::Slot& slot = *frame_.add_slots();
-  slot.set_body(body.data(), body.size());
-  slot.set_continues(continues);
-  if (remaining_nanos.has_value()) slot.set_remaining_nanos(*remaining_nanos);
+bool FramePacker::Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define) {
+  UNDERSTUDY_CHECK(slot.body.size() <= limits::kSlotBytesMax, "a slot of ", slot.body.size(), " bytes");
+  size_t bytes = slot.body.size() + kSlotFieldsBytes;
+  if (define != nullptr) bytes += define->name.size() + kDefinitionFieldsBytes;
+  if (bytes_.size() + kFrameFieldsBytes + bytes > limits::kFrameBytesMax || slots_ >= limits::kSlotsPerFrameMax) {
+    return false;
+  }
+  std::array<char, kSlotFieldsBytes> head;
+  if (!has_slots()) {
+    first_number_ = number;
+    internal::WireWriter writer(head.data());
+    writer.VarintField(3, number);
+    bytes_.append(head.data(), static_cast<size_t>(writer.at() - head.data()));
+    definitions_end_ = bytes_.size();
+  }
+  UNDERSTUDY_DCHECK(number == first_number_ + slots_, "slot ", number, " is out of order");
+  if (define != nullptr) Define(*define);
+  ++slots_;
+  // The fields in the order of their numbers: the body, and then what is short.
+  std::array<char, kSlotFieldsBytes> tail;
+  internal::WireWriter after(tail.data());
+  after.VarintField(2, slot.continues ? 1 : 0);
+  if (slot.remaining_nanos.has_value()) after.PresentVarintField(3, static_cast<uint64_t>(*slot.remaining_nanos));
+  after.VarintField(4, slot.part_of);
+  const auto tail_bytes = static_cast<size_t>(after.at() - tail.data());
+  internal::WireWriter before(head.data());
+  before.BytesFieldHead(5, (slot.body.empty() ? 0 : internal::BytesFieldBytes(slot.body.size())) + tail_bytes);
+  if (!slot.body.empty()) before.BytesFieldHead(1, slot.body.size());
+  bytes_.append(head.data(), static_cast<size_t>(before.at() - head.data()));
+  bytes_.append(slot.body.data(), slot.body.size());
+  bytes_.append(tail.data(), tail_bytes);
   return true;
 }
 
-std::string FramePacker::Encode() const {
-  std::string bytes = frame_.SerializeAsString();
-  UNDERSTUDY_CHECK(bytes.size() <= limits::kFrameBytesMax, "a frame of ", bytes.size(), " bytes");
-  return bytes;
+// Definitions are rare, so the slots that are there already are moved.
+void FramePacker::Define(const MailboxDefinition& definition) {
+  const size_t name = definition.name.empty() ? 0 : internal::BytesFieldBytes(definition.name.size());
+  const size_t inner = (definition.hash == 0 ? 0 : 5) + name;
+  std::string bytes(internal::BytesFieldBytes(inner), '\0');
+  internal::WireWriter writer(bytes.data());
+  writer.BytesFieldHead(4, inner);
+  writer.Fixed32Field(1, definition.hash);
+  if (name > 0) writer.BytesField(2, definition.name);
+  bytes_.insert(definitions_end_, bytes);
+  definitions_end_ += bytes.size();
+}
+
+size_t FramePacker::body_bytes_left() const {
+  if (slots_ >= limits::kSlotsPerFrameMax) return 0;
+  return limits::kFrameBytesMax -
+         std::min(limits::kFrameBytesMax, bytes_.size() + kFrameFieldsBytes + kSlotFieldsBytes);
+}
+
+std::string FramePacker::Encode() {
+  // The control part's numbers are above all others.
+  if (control_.has_value()) control_->AppendToString(&bytes_);
+  UNDERSTUDY_CHECK(bytes_.size() <= limits::kFrameBytesMax, "a frame of ", bytes_.size(), " bytes");
+  return std::move(bytes_);
+}
+
+namespace {
+
+bool ReadDefinition(absl::string_view bytes, MailboxDefinition& definition) {
+  internal::WireReader reader(bytes);
+  while (!reader.at_end()) {
+    uint64_t tag = 0;
+    if (!reader.Tag(tag)) return false;
+    bool is_read = false;
+    switch (tag) {
+      case internal::TagOf(1, internal::WireType::kFixed32):
+        is_read = reader.Fixed32(definition.hash);
+        break;
+      case internal::TagOf(2, internal::WireType::kBytes):
+        is_read = reader.Bytes(definition.name);
+        break;
+      default:
+        is_read = reader.Skip(tag);
+        break;
+    }
+    if (!is_read) return false;
+  }
+  return true;
+}
+
+bool ReadSlot(absl::string_view bytes, SlotView& slot) {
+  internal::WireReader reader(bytes);
+  while (!reader.at_end()) {
+    uint64_t tag = 0;
+    uint64_t number = 0;
+    if (!reader.Tag(tag)) return false;
+    bool is_read = false;
+    switch (tag) {
+      case internal::TagOf(1, internal::WireType::kBytes):
+        is_read = reader.Bytes(slot.body);
+        break;
+      case internal::TagOf(2, internal::WireType::kVarint):
+        is_read = reader.Varint(number);
+        slot.continues = number != 0;
+        break;
+      case internal::TagOf(3, internal::WireType::kVarint):
+        is_read = reader.Varint(number);
+        slot.remaining_nanos = static_cast<int64_t>(number);
+        break;
+      case internal::TagOf(4, internal::WireType::kVarint):
+        is_read = reader.Varint(number) && number <= UINT32_MAX;
+        slot.part_of = static_cast<uint32_t>(number);
+        break;
+      default:
+        is_read = reader.Skip(tag);
+        break;
+    }
+    if (!is_read) return false;
+  }
+  return true;
+}
+
+// False when it is not usual, or has a control part.
+bool ReadFrame(absl::string_view bytes, FrameView& frame) {
+  internal::WireReader reader(bytes);
+  while (!reader.at_end()) {
+    uint64_t tag = 0;
+    absl::string_view inner;
+    if (!reader.Tag(tag)) return false;
+    bool is_read = false;
+    switch (tag) {
+      case internal::TagOf(1, internal::WireType::kVarint):
+        is_read = reader.Varint(frame.epoch);
+        break;
+      case internal::TagOf(2, internal::WireType::kVarint):
+        is_read = reader.Varint(frame.acknowledged);
+        break;
+      case internal::TagOf(3, internal::WireType::kVarint):
+        is_read = reader.Varint(frame.first_number);
+        break;
+      case internal::TagOf(4, internal::WireType::kBytes):
+        is_read = reader.Bytes(inner) && ReadDefinition(inner, frame.definitions.emplace_back());
+        break;
+      case internal::TagOf(5, internal::WireType::kBytes):
+        // A frame with more slots is left to protobuf, and then refused by CheckSlots.
+        is_read = frame.slots.size() <= limits::kSlotsPerFrameMax && reader.Bytes(inner) &&
+                  ReadSlot(inner, frame.slots.emplace_back());
+        break;
+      default:
+        is_read = tag >> 3 > kControlFieldLast && reader.Skip(tag);
+        break;
+    }
+    if (!is_read) return false;
+  }
+  return true;
+}
+
+absl::Status TooManyBytes(size_t bytes) {
+  return BadFrame(absl::StrCat(bytes, " bytes; at most ", limits::kFrameBytesMax, " are allowed"));
+}
+
+// What is common to both ways of reading.
+absl::Status CheckFrame(const FrameView& frame) {
+  absl::Status checked = CheckDefinitions(frame);
+  checked.Update(CheckSlots(frame));
+  if (frame.control != nullptr) checked.Update(CheckControl(*frame.control));
+  const bool needs_epoch = frame.control == nullptr || (!frame.control->has_hello() && !frame.control->has_refuse());
+  if (needs_epoch && frame.epoch == 0) checked.Update(BadFrame("no epoch"));
+  return checked;
+}
+
+absl::StatusOr<std::unique_ptr<proto::Frame>> Parse(absl::string_view bytes) {
+  if (bytes.size() > limits::kFrameBytesMax) return TooManyBytes(bytes.size());
+  auto frame = std::make_unique<proto::Frame>();
+  if (!frame->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return BadFrame(absl::StrCat(bytes.size(), " bytes do not parse"));
+  }
+  return frame;
+}
+
+FrameView ViewOf(std::unique_ptr<const proto::Frame> parsed) {
+  FrameView frame;
+  frame.epoch = parsed->epoch();
+  frame.acknowledged = parsed->acknowledged();
+  frame.first_number = parsed->first_number();
+  for (const proto::MailboxDefinition& definition : parsed->definitions()) {
+    frame.definitions.push_back({.hash = definition.hash(), .name = definition.name()});
+  }
+  for (const proto::Slot& slot : parsed->slots()) {
+    SlotView& view = frame.slots.emplace_back();
+    view.body = slot.body();
+    view.part_of = slot.part_of();
+    view.continues = slot.continues();
+    if (slot.has_remaining_nanos()) view.remaining_nanos = slot.remaining_nanos();
+  }
+  frame.control = std::move(parsed);
+  return frame;
+}
+
+}  // namespace
+
+absl::StatusOr<FrameView> DecodeSessionFrame(absl::string_view bytes) {
+  if (bytes.size() > limits::kFrameBytesMax) return TooManyBytes(bytes.size());
+  FrameView frame;
+  if (!ReadFrame(bytes, frame)) return internal::DecodeFrameByProtobuf(bytes);
+  absl::Status checked = CheckFrame(frame);
+  if (!checked.ok()) return checked;
+  return frame;
+}
+
+absl::StatusOr<FrameView> internal::DecodeFrameByProtobuf(absl::string_view bytes) {
+  absl::StatusOr<std::unique_ptr<proto::Frame>> parsed = Parse(bytes);
+  if (!parsed.ok()) return parsed.status();
+  FrameView frame = ViewOf(*std::move(parsed));
+  absl::Status checked = CheckFrame(frame);
+  if (!checked.ok()) return checked;
+  return frame;
 }
 
 absl::StatusOr<proto::Frame> DecodeFrame(absl::string_view bytes) {
-  if (bytes.size() > limits::kFrameBytesMax) {
-    return BadFrame(absl::StrCat(bytes.size(), " bytes; at most ", limits::kFrameBytesMax, " are allowed"));
-  }
-  proto::Frame frame;
-  if (!frame.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return BadFrame(absl::StrCat(bytes.size(), " bytes do not parse"));
-  }
-  absl::Status checked = CheckDefinitions(frame);
-  checked.Update(CheckSlots(frame));
-  checked.Update(CheckControl(frame));
-  const bool needs_epoch = !frame.has_hello() && !frame.has_refuse();
-  if (needs_epoch && frame.epoch() == 0) checked.Update(BadFrame("no epoch"));
-  if (!checked.ok()) return checked;
-  return frame;
+  absl::StatusOr<FrameView> frame = internal::DecodeFrameByProtobuf(bytes);
+  if (!frame.ok()) return frame.status();
+  return *frame->control;
 }
 
 }  // namespace understudy

@@ -16,8 +16,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
+
+namespace internal {
+class PeerProcess;  // peer_process.h
+}  // namespace internal
 
 class FrameStream {
  public:
@@ -36,20 +41,28 @@ class FrameStream {
   virtual void Write(std::string frame) = 0;
   // Ends the stream now. Returns without waiting.
   virtual void Close() = 0;
+  // The process at the other end, where the kernel tells; else null.
+  virtual std::shared_ptr<const internal::PeerProcess> peer_process() const { return nullptr; }
 };
 
 // Opens streams to other nodes. Any thread.
 class Dialer {
  public:
   virtual ~Dialer() = default;
-  // Begins a stream to `address`. Failure shows as OnClosed. `events` must
-  // live until OnClosed.
-  virtual std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) = 0;
+  // Begins a stream to the node of that name at `address`. Failure shows as
+  // OnClosed, and so does another node there than `node`, where the transport can
+  // tell. `events` must live until OnClosed.
+  virtual std::unique_ptr<FrameStream> Dial(absl::string_view node, absl::string_view address,
+                                            FrameStream::Events* events) = 0;
+  // What is proved of the other end of a stream dialled so, once a frame has
+  // come from it.
+  virtual StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const = 0;
 };
 
-// Told of each stream that another node opens; gives the object that hears its
-// events. Any thread.
-using AcceptStream = std::function<FrameStream::Events*(std::unique_ptr<FrameStream> stream)>;
+// Told of each stream that another node opens, and of what is known of that
+// node; gives the object that hears the stream's events. Any thread.
+using AcceptStream =
+    std::function<FrameStream::Events*(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity)>;
 
 }  // namespace understudy
 

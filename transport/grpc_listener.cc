@@ -7,15 +7,10 @@
 #include <grpcpp/server_posix.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
-#include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -27,11 +22,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "understudy/actors/limits.h"
+#include "understudy/transport/acceptor.h"
+#include "understudy/transport/connection_gate.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_call.h"
+#include "understudy/transport/grpc_credentials.h"
 #include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/peer_process.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/thread.h"
 #include "understudy/transport/unix_socket.h"
 
@@ -44,17 +43,13 @@ struct Server {
   grpc::AsyncGenericService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   std::unique_ptr<grpc::Server> server;
-  // Calls that keep it: relaxed, it bounds and orders nothing.
-  std::atomic<int> calls{0};
 };
 
 // A call that a server has accepted.
 class ServerCall final : public internal::GrpcCall {
  public:
   explicit ServerCall(std::shared_ptr<Server> server)
-      : GrpcCall(internal::NextQueue()), server_(std::move(server)), connection_(std::make_unique<Connection>()) {
-    server_->calls.fetch_add(1, std::memory_order_relaxed);
-  }
+      : GrpcCall(internal::NextQueue()), server_(std::move(server)), connection_(std::make_unique<Connection>()) {}
   ~ServerCall() override { Release(); }
 
   // Asks the server for the next call.
@@ -62,6 +57,14 @@ class ServerCall final : public internal::GrpcCall {
     server_->service.RequestCall(&connection_->context, &connection_->call, queue_, server_->queue.get(), tag);
   }
   const std::string& method() const { return connection_->context.method(); }
+  // The address of its peer, as gRPC prints it.
+  std::string peer() const { return connection_->context.peer(); }
+  // What its peer's certificate proves.
+  StreamIdentity certificate() const {
+    return StreamIdentity::Certificate(internal::CertificateNames(*connection_->context.auth_context()));
+  }
+  // Calls `on_over` when gRPC is done with the call. Before Accepted.
+  void SetOnOver(std::function<void()> on_over) { on_over_ = std::move(on_over); }
 
   // The requested call is there. `events` is null when it is refused.
   void Accepted(FrameStream::Events* events, absl::Status refusal) {
@@ -96,8 +99,8 @@ class ServerCall final : public internal::GrpcCall {
   absl::Status FinishStatus() override { return absl::UnavailableError("closed by the peer"); }
   void Release() override {
     connection_.reset();
-    if (server_ != nullptr) server_->calls.fetch_sub(1, std::memory_order_relaxed);
     server_.reset();
+    if (const std::function<void()> on_over = std::exchange(on_over_, nullptr); on_over != nullptr) on_over();
   }
 
   grpc::Status FinalStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -109,6 +112,7 @@ class ServerCall final : public internal::GrpcCall {
   }
 
   std::shared_ptr<Server> server_;
+  std::function<void()> on_over_;
   absl::Status refusal_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Connection> connection_;  // reset after the last operation
 };
@@ -119,16 +123,17 @@ class ServerCall final : public internal::GrpcCall {
 // until gRPC is done with it.
 class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcListener::Serving> {
  public:
-  explicit Serving(AcceptStream accept) : accept_(std::move(accept)) {}
-  ~Serving() {
-    if (unix_socket_ >= 0) close(unix_socket_);
-    if (stop_event_ >= 0) close(stop_event_);
-  }
+  Serving(StreamIdentity identity, AcceptStream accept) : accept_(std::move(accept)), identity_(std::move(identity)) {}
 
-  absl::Status Start(const NodeAddress* address);
+  // Without an address it listens nowhere.
+  absl::Status Start(const NodeAddress* address, const Credentials& credentials,
+                     const internal::ConnectionBounds& bounds);
   absl::Status AcceptOver(int descriptor);
   void Stop();
   const std::string& address() const { return address_; }
+  internal::ConnectionCounts connection_counts() {
+    return acceptor_ != nullptr ? acceptor_->counts() : internal::ConnectionCounts();
+  }
 
  private:
   // A request for the next call; its completion is an accepted stream.
@@ -152,19 +157,19 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
 
   void RequestNext();
   void Accept(const std::shared_ptr<ServerCall>& call);
-  // The threads.
-  void AcceptUnixSockets();
+  bool Begin(const std::shared_ptr<ServerCall>& call, std::shared_ptr<const internal::PeerProcess>& process);
+  void Give(int descriptor);
   void Reap();
 
   // Constant after Start.
   const AcceptStream accept_;
+  const StreamIdentity identity_;  // of every stream, unless its certificate says it
+  bool is_tls_ = false;
   std::string address_;
-  std::string unix_path_;
-  int unix_socket_ = -1;
-  int stop_event_ = -1;
   const std::shared_ptr<Server> server_ = std::make_shared<Server>();
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;  // into the server
+  std::shared_ptr<internal::Acceptor> acceptor_;                                 // null when it listens nowhere
   std::thread queue_thread_;
-  std::thread unix_thread_;
 
   absl::Mutex accept_mu_;  // held while accept_ runs
   bool accepting_ ABSL_GUARDED_BY(accept_mu_) = true;
@@ -172,43 +177,52 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
   bool serving_ ABSL_GUARDED_BY(server_mu_) = true;
 };
 
-absl::Status GrpcListener::Serving::Start(const NodeAddress* address) {
-  if (address != nullptr && address->reach == NodeAddress::Reach::kUnixSocket) {
-    absl::StatusOr<int> listening = internal::ListenUnix(address->path);
-    if (!listening.ok()) return listening.status();
-    unix_socket_ = *listening;
-    unix_path_ = address->path;
-    stop_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (stop_event_ < 0) return absl::ResourceExhaustedError(absl::StrCat("eventfd: ", strerror(errno)));
-  }
-  const bool by_grpc = address != nullptr && unix_socket_ < 0;
+absl::Status GrpcListener::Serving::Start(const NodeAddress* address, const Credentials& credentials,
+                                          const internal::ConnectionBounds& bounds) {
+  absl::StatusOr<internal::ListeningSocket> listening = internal::ListeningSocket();
+  if (address != nullptr) listening = internal::OpenListeningSocket(*address);
+  if (!listening.ok()) return listening.status();
   grpc::ServerBuilder builder;
   internal::SetCommonArguments([&](const std::string& name, int value) { builder.AddChannelArgument(name, value); });
-  int port = 0;
-  if (by_grpc) builder.AddListeningPort(address->ToString(), grpc::InsecureServerCredentials(), &port);
+  if (address != nullptr) {
+    is_tls_ = credentials.tls.has_value() && address->reach != NodeAddress::Reach::kUnixSocket;
+    connections_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        is_tls_ ? internal::TlsCertificates(*credentials.tls).ForServer() : grpc::InsecureServerCredentials());
+  }
   builder.RegisterAsyncGenericService(&server_->service);
   server_->queue = builder.AddCompletionQueue();
   server_->server = builder.BuildAndStart();
-  if (server_->server == nullptr || (by_grpc && port == 0)) {
-    if (server_->server != nullptr) server_->server->Shutdown();
+  if (address != nullptr) {
+    address_ = listening->address.ToString();
+    acceptor_ = std::make_shared<internal::Acceptor>(*listening, bounds, [weak = weak_from_this()](int descriptor) {
+      if (const std::shared_ptr<Serving> self = weak.lock(); self != nullptr) return self->Give(descriptor);
+      close(descriptor);
+    });
+  }
+  if (server_->server == nullptr) {
     server_->queue->Shutdown();
     void* tag = nullptr;
     bool ok = false;
     while (server_->queue->Next(&tag, &ok)) {
     }
-    return absl::UnavailableError(absl::StrCat("cannot listen on ",
-                                               address == nullptr ? "a descriptor" : address->ToString(),
-                                               ": the address is taken or not of this machine"));
-  }
-  if (address != nullptr) {
-    NodeAddress real = *address;
-    real.port = port;
-    address_ = real.ToString();
+    return absl::InternalError("gRPC did not start a server; its log says why");
   }
   RequestNext();
   queue_thread_ = internal::StartThread([this] { internal::Serve(server_->queue.get()); });
-  if (unix_socket_ >= 0) unix_thread_ = internal::StartThread([this] { AcceptUnixSockets(); });
+  if (acceptor_ != nullptr) acceptor_->Start();
   return absl::OkStatus();
+}
+
+void GrpcListener::Serving::Give(int descriptor) {
+  absl::MutexLock lock(&server_mu_);
+  if (!serving_) {
+    close(descriptor);
+    return;
+  }
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+  connection.fd = descriptor;
+  connections_->HandleNewConnection(&connection);
 }
 
 absl::Status GrpcListener::Serving::AcceptOver(int descriptor) {
@@ -233,25 +247,25 @@ void GrpcListener::Serving::Accept(const std::shared_ptr<ServerCall>& call) {
     call->Accepted(nullptr, absl::UnimplementedError(absl::StrCat("a node serves ", internal::kCarryMethod)));
     return;
   }
-  if (server_->calls.load(std::memory_order_relaxed) > limits::kStreamsPerListenerMax) {
-    call->Accepted(nullptr, absl::ResourceExhaustedError("this node has too many streams"));
+  std::shared_ptr<const internal::PeerProcess> process;
+  if (!Begin(call, process)) {
+    call->Accepted(nullptr, absl::ResourceExhaustedError("one stream is served on each connection"));
     return;
   }
   absl::MutexLock lock(&accept_mu_);
-  FrameStream::Events* const events = accepting_ ? accept_(call->NewHandle()) : nullptr;
+  FrameStream::Events* const events = accepting_ ? accept_(WithPeerProcess(call->NewHandle(), std::move(process)),
+                                                           is_tls_ ? call->certificate() : identity_)
+                                                 : nullptr;
   call->Accepted(events, absl::UnavailableError("this node takes no more streams"));
 }
 
-void GrpcListener::Serving::AcceptUnixSockets() {
-  while (true) {
-    std::array<pollfd, 2> wait = {
-        {{.fd = unix_socket_, .events = POLLIN, .revents = 0}, {.fd = stop_event_, .events = POLLIN, .revents = 0}}};
-    if (poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) return;
-    if (wait[1].revents != 0) return;
-    if (wait[0].revents == 0) continue;
-    absl::StatusOr<int> accepted = internal::AcceptUnix(unix_socket_);
-    if (accepted.ok()) AcceptOver(*accepted).IgnoreError();  // it has stopped, and the descriptor is closed
-  }
+// Those over a descriptor that was given to AcceptOver are not counted: this node made them.
+bool GrpcListener::Serving::Begin(const std::shared_ptr<ServerCall>& call,
+                                  std::shared_ptr<const internal::PeerProcess>& process) {
+  if (acceptor_ == nullptr) return true;
+  if (!acceptor_->OnBegun(call->peer(), process)) return false;
+  call->SetOnOver([acceptor = acceptor_, peer = call->peer()] { acceptor->OnOver(peer); });
+  return true;
 }
 
 void GrpcListener::Serving::Stop() {
@@ -263,16 +277,12 @@ void GrpcListener::Serving::Stop() {
     absl::MutexLock lock(&server_mu_);
     if (!std::exchange(serving_, false)) return;
   }
-  if (unix_socket_ >= 0) {
-    unlink(unix_path_.c_str());
-    eventfd_write(stop_event_, 1);
-  }
+  if (acceptor_ != nullptr) acceptor_->Stop();
   // It may take long, or for ever: nobody waits.
   internal::StartThread([self = shared_from_this()] { self->Reap(); }).detach();
 }
 
 void GrpcListener::Serving::Reap() {
-  if (unix_thread_.joinable()) unix_thread_.join();
   server_->server->Shutdown(std::chrono::system_clock::now());  // cancels what is left
   server_->queue->Shutdown();
   queue_thread_.join();
@@ -283,23 +293,27 @@ GrpcListener::GrpcListener(std::shared_ptr<Serving> serving) : serving_(std::mov
 GrpcListener::~GrpcListener() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::Listen(absl::string_view address,
-                                                                   const Credentials& credentials,
-                                                                   AcceptStream accept) {
+                                                                   const Credentials& credentials, AcceptStream accept,
+                                                                   const internal::ConnectionBounds& bounds) {
   const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
   if (!parsed.ok()) return parsed.status();
   if (absl::Status allowed = CheckAllowed(credentials, *parsed, "listen on"); !allowed.ok()) return allowed;
-  auto serving = std::make_shared<Serving>(std::move(accept));
-  if (absl::Status started = serving->Start(&*parsed); !started.ok()) return started;
+  const bool is_unix = parsed->reach == NodeAddress::Reach::kUnixSocket;
+  auto serving =
+      std::make_shared<Serving>(is_unix ? StreamIdentity::SameUser() : StreamIdentity::Unproved(), std::move(accept));
+  if (absl::Status started = serving->Start(&*parsed, credentials, bounds); !started.ok()) return started;
   return std::unique_ptr<GrpcListener>(new GrpcListener(std::move(serving)));
 }
 
-absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::WithoutAddress(AcceptStream accept) {
-  auto serving = std::make_shared<Serving>(std::move(accept));
-  if (absl::Status started = serving->Start(nullptr); !started.ok()) return started;
+absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::WithoutAddress(StreamIdentity identity,
+                                                                           AcceptStream accept) {
+  auto serving = std::make_shared<Serving>(std::move(identity), std::move(accept));
+  if (absl::Status started = serving->Start(nullptr, Credentials::Insecure(), {}); !started.ok()) return started;
   return std::unique_ptr<GrpcListener>(new GrpcListener(std::move(serving)));
 }
 
 const std::string& GrpcListener::address() const { return serving_->address(); }
+internal::ConnectionCounts GrpcListener::connection_counts() const { return serving_->connection_counts(); }
 
 absl::Status GrpcListener::AcceptOver(int descriptor) { return serving_->AcceptOver(descriptor); }
 

@@ -22,9 +22,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_call.h"
+#include "understudy/transport/grpc_credentials.h"
+#include "understudy/transport/peer_process.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/unix_socket.h"
 
 namespace understudy {
@@ -100,11 +104,27 @@ std::string Target(const NodeAddress& address) {
   return absl::StrCat(literal ? "ipv4:" : "dns:///", address.ToString());
 }
 
+class StreamOfProcess final : public FrameStream {
+ public:
+  StreamOfProcess(std::unique_ptr<FrameStream> stream, std::shared_ptr<const internal::PeerProcess> process)
+      : stream_(std::move(stream)), process_(std::move(process)) {}
+  void Write(std::string frame) override { stream_->Write(std::move(frame)); }
+  void Close() override { stream_->Close(); }
+  std::shared_ptr<const internal::PeerProcess> peer_process() const override { return process_; }
+
+ private:
+  const std::unique_ptr<FrameStream> stream_;
+  const std::shared_ptr<const internal::PeerProcess> process_;
+};
+
 class GrpcDialer final : public Dialer {
  public:
-  explicit GrpcDialer(const Credentials& credentials) : credentials_(credentials) {}
+  explicit GrpcDialer(const Credentials& credentials) : credentials_(credentials) {
+    if (credentials.tls.has_value()) certificates_.emplace(*credentials.tls);
+  }
 
-  std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override {
+  std::unique_ptr<FrameStream> Dial(absl::string_view node, absl::string_view address,
+                                    FrameStream::Events* events) override {
     const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
     if (!parsed.ok()) return FailedStream(parsed.status(), events);
     if (absl::Status allowed = CheckAllowed(credentials_, *parsed, "dial"); !allowed.ok()) {
@@ -113,19 +133,37 @@ class GrpcDialer final : public Dialer {
     if (parsed->reach == NodeAddress::Reach::kUnixSocket) {
       const absl::StatusOr<int> connected = internal::ConnectUnix(parsed->path);
       if (!connected.ok()) return FailedStream(connected.status(), events);
-      return DialOver(*connected, events);
+      std::shared_ptr<const internal::PeerProcess> process = internal::PeerProcess::Of(*connected);
+      return WithPeerProcess(DialOver(*connected, events), std::move(process));
     }
-    return Started(grpc::CreateCustomChannel(Target(*parsed), grpc::InsecureChannelCredentials(), Arguments()), events);
+    // A channel of its own for each dial: a host's name is looked up anew.
+    const std::shared_ptr<grpc::ChannelCredentials> credentials =
+        certificates_.has_value() ? certificates_->ForDial(node) : grpc::InsecureChannelCredentials();
+    return Started(grpc::CreateCustomChannel(Target(*parsed), credentials, Arguments()), events);
+  }
+
+  StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const override {
+    const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
+    if (!parsed.ok()) return StreamIdentity::Unproved();
+    if (parsed->reach == NodeAddress::Reach::kUnixSocket) return StreamIdentity::SameUser();
+    return certificates_.has_value() ? StreamIdentity::Certificate({std::string(node)}) : StreamIdentity::Unproved();
   }
 
  private:
   const Credentials credentials_;
+  absl::optional<internal::TlsCertificates> certificates_;  // constant after construction
 };
 
 }  // namespace
 
 std::unique_ptr<Dialer> NewGrpcDialer(const Credentials& credentials) {
   return std::make_unique<GrpcDialer>(credentials);
+}
+
+std::unique_ptr<FrameStream> WithPeerProcess(std::unique_ptr<FrameStream> stream,
+                                             std::shared_ptr<const internal::PeerProcess> process) {
+  if (process == nullptr) return stream;
+  return std::make_unique<StreamOfProcess>(std::move(stream), std::move(process));
 }
 
 std::unique_ptr<FrameStream> FailedStream(absl::Status why, FrameStream::Events* events) {

@@ -23,8 +23,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "understudy/transport/connection_gate.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 
@@ -37,20 +39,26 @@ namespace understudy {
 // stream, for good.
 [[nodiscard]] std::unique_ptr<FrameStream> DialOver(int descriptor, FrameStream::Events* events);
 
+// `stream`, with the process at its other end.
+[[nodiscard]] std::unique_ptr<FrameStream> WithPeerProcess(std::unique_ptr<FrameStream> stream,
+                                                           std::shared_ptr<const internal::PeerProcess> process);
+
 // A stream that never was: OnClosed says why.
 [[nodiscard]] std::unique_ptr<FrameStream> FailedStream(absl::Status why, FrameStream::Events* events);
 
 // The accepting side. Any thread.
 class GrpcListener {
  public:
-  // Listens at `address` and hands each stream to `accept` (null: the stream is
+  // Listens at `address`, within `bounds`, and hands each stream to `accept` (null: the stream is
   // refused). InvalidArgument, FailedPrecondition (TLS is required there),
   // AlreadyExists (the address is taken), Unavailable.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(absl::string_view address,
-                                                                            const Credentials& credentials,
-                                                                            AcceptStream accept);
-  // Listens nowhere; streams come by AcceptOver only.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> WithoutAddress(AcceptStream accept);
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(
+      absl::string_view address, const Credentials& credentials, AcceptStream accept,
+      const internal::ConnectionBounds& bounds = {});
+  // Listens nowhere; streams come by AcceptOver only, and `identity` is that of
+  // the process at the other end of each.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> WithoutAddress(StreamIdentity identity,
+                                                                                    AcceptStream accept);
 
   // Stops.
   ~GrpcListener();
@@ -59,6 +67,8 @@ class GrpcListener {
 
   // Where it listens, with the real port. Empty when nowhere.
   const std::string& address() const;
+  // Of the connections that it has accepted itself.
+  internal::ConnectionCounts connection_counts() const;
 
   // Serves the connection at one end of a socketpair, which it takes over.
   // FailedPrecondition after Stop.

@@ -2,213 +2,314 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/address_key.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/transport/name_feed.h"
+#include "understudy/transport/name_limits.h"
 
 namespace understudy {
 namespace {
 
-// Claims in one envelope of a snapshot; well below a message's bound.
-constexpr int kClaimsPerEnvelope = 1000;
-constexpr uint64_t kSerialEnd = uint64_t{1} << 48;
+// Ages are added to times, which must not overflow: 146 years.
+constexpr int64_t kAgeNanosMax = std::numeric_limits<int64_t>::max() / 2;
 
 absl::Status CheckName(absl::string_view name) {
   const bool is_printable =
       std::none_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
   if (!name.empty() && name.size() <= limits::kNameBytesMax && is_printable) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("bad frame: a name of ", name.size(), " bytes, or unprintable"));
+  return absl::InvalidArgumentError(absl::StrCat("a name of ", name.size(),
+                                                 " bytes, or one that cannot be printed; 1 to ", limits::kNameBytesMax,
+                                                 " printable bytes are allowed"));
 }
 
 absl::Status CheckClaim(const proto::NameClaim& claim) {
-  if (claim.serial() == 0 || claim.serial() >= kSerialEnd) {
-    return absl::InvalidArgumentError("bad frame: a name of no actor");
+  if (claim.serial() == 0 || claim.serial() >= ActorAddress::kSerialEnd || claim.cell() >= ActorAddress::kCellEnd ||
+      claim.number() == 0) {
+    return absl::InvalidArgumentError("a claim of no actor, or without a number");
   }
-  if (claim.mailboxes_size() > limits::kMailboxesPerActorMax) {
-    return absl::InvalidArgumentError("bad frame: an actor with too many mailboxes");
+  if (claim.age_nanos() > kAgeNanosMax || claim.age_nanos() < -kAgeNanosMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a claim with the age of ", claim.age_nanos(), " ns"));
   }
   return CheckName(claim.name());
 }
 
-proto::NameClaim ToClaim(absl::string_view name, const NameEntry& entry) {
-  proto::NameClaim claim;
-  claim.set_name(std::string(name));
-  claim.set_cell(entry.pid.cell());
-  claim.set_serial(entry.pid.serial());
-  claim.set_claimed_nanos(absl::ToUnixNanos(entry.claimed));
-  for (const proto::MailboxSignature& mailbox : entry.mailboxes) *claim.add_mailboxes() = mailbox;
-  return claim;
+bool IsOlder(const NameEntry& a, const NameEntry& b) {
+  return std::tie(a.claimed, a.node) < std::tie(b.claimed, b.node);
 }
 
 }  // namespace
 
+NameTable::NameTable(std::string node, MayPublish may_publish)
+    : node_(std::move(node)), may_publish_(std::move(may_publish)) {}
+
 // ---- Our own names ----
 
-absl::Status NameTable::Claim(absl::string_view name, Pid pid, absl::Time now,
-                              std::vector<proto::MailboxSignature> mailboxes) {
-  if (const NameEntry* owner = Find(name); owner != nullptr) {
+absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now,
+                              const std::vector<proto::MailboxSignature>& mailboxes) {
+  if (const absl::optional<NameEntry> owner = Find(name); owner.has_value()) {
     if (owner->pid == pid) return absl::OkStatus();
     return absl::AlreadyExistsError(
         absl::StrCat("the name '", name, "' belongs to ", owner->pid.ToString(), " on node ", owner->node));
   }
-  if (names_of_node_[node_] >= limits::kNamesPerNodeMax) {
+  if (own_.size() >= limits::kNamesPerNodeMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat("this node has ", limits::kNamesPerNodeMax, " published names; no more are kept"));
   }
-  // What peers can be told: whole nanoseconds.
-  const NameEntry entry{.node = node_,
-                        .pid = pid,
-                        .claimed = absl::FromUnixNanos(absl::ToUnixNanos(now)),
-                        .mailboxes = std::move(mailboxes)};
-  Put(name, node_, &entry);
-  NoteOwnClaim(name, entry);
+  const absl::StatusOr<uint32_t> signatures = own_signatures_.NumberOf(mailboxes);
+  if (!signatures.ok()) return signatures.status();
+  own_.emplace(std::string(name),
+               OwnName{.pid = pid, .number = ++last_number_, .claimed = now, .signatures = *signatures});
+  NoteShown(name, absl::nullopt);
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, 0, /*is_owned=*/true);
   return absl::OkStatus();
 }
 
 void NameTable::Release(absl::string_view name, Pid pid) {
-  const auto claims = names_.find(name);
-  if (claims == names_.end()) return;
-  const auto own = claims->second.find(node_);
-  if (own == claims->second.end() || own->second.pid != pid) return;
-  Put(name, node_, nullptr);
-  NoteOwnRelease(name, pid);
+  const auto own = own_.find(name);
+  if (own != own_.end() && own->second.pid == pid) RemoveOwn(own);
 }
 
-// Releases go before claims in what peers are told, so a claim that is released
-// again before anybody was told is simply taken back.
-void NameTable::NoteOwnRelease(absl::string_view name, Pid pid) {
-  auto& claims = *untold_.mutable_claims();
-  const auto untold =
-      std::find_if(claims.begin(), claims.end(), [&](const proto::NameClaim& claim) { return claim.name() == name; });
-  if (untold != claims.end()) {
-    claims.erase(untold);
-    return;
+void NameTable::RemoveOwn(OwnNames::iterator own) {
+  const std::string name = own->first;
+  const absl::optional<NameEntry> before = OwnEntry(name);
+  own_.erase(own);
+  contests_.erase(name);
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, before->number, /*is_owned=*/false);
+  NoteShown(name, before);
+}
+
+// ---- Peers ----
+
+void NameTable::OnSessionBegun(absl::string_view peer, uint16_t peer_node, MonotonicTime now) {
+  OnSessionEnded(peer);
+  peers_.emplace(std::string(peer), Peer(peer_node, now));
+}
+
+absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view bytes) {
+  const auto found = peers_.find(peer_name);
+  if (found == peers_.end()) return absl::OkStatus();
+  Peer& peer = found->second;
+  if (bytes.size() > limits::kNamePartBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a part of names of ", bytes.size(), " bytes; at most ",
+                                                   limits::kNamePartBytesMax, " are allowed"));
   }
-  proto::NameRelease& release = *untold_.add_releases();
-  release.set_name(std::string(name));
-  release.set_cell(pid.cell());
-  release.set_serial(pid.serial());
-}
-
-void NameTable::NoteOwnClaim(absl::string_view name, const NameEntry& entry) {
-  *untold_.add_claims() = ToClaim(name, entry);
-}
-
-absl::optional<proto::NameChanges> NameTable::TakeOwnChanges() {
-  if (untold_.claims_size() == 0 && untold_.releases_size() == 0) return absl::nullopt;
-  return std::exchange(untold_, proto::NameChanges());
-}
-
-std::vector<proto::NameChanges> NameTable::Snapshot() const {
-  std::vector<proto::NameChanges> parts(1);
-  for (const auto& [name, claims] : names_) {
-    const auto own = claims.find(node_);
-    if (own == claims.end()) continue;
-    if (parts.back().claims_size() >= kClaimsPerEnvelope) parts.emplace_back();
-    *parts.back().add_claims() = ToClaim(name, own->second);
+  proto::NameChanges changes;
+  if (!changes.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("a part of names that cannot be parsed");
   }
-  parts.back().set_snapshot_complete(true);
-  return parts;
-}
-
-// ---- Peers' names ----
-
-absl::Status NameTable::OnChanges(absl::string_view peer, uint16_t peer_node, const proto::NameChanges& changes) {
-  for (const proto::NameRelease& release : changes.releases()) {
-    const auto claims = names_.find(release.name());
-    if (claims == names_.end()) continue;
-    const auto theirs = claims->second.find(peer);
-    if (theirs == claims->second.end() || theirs->second.pid != Pid(peer_node, release.cell(), release.serial())) {
-      continue;  // it was replaced by a claim that is still on its way, or never was
+  if (absl::Status taken = peer.feed.OnTaken(changes.taken()); !taken.ok()) return taken;
+  if (changes.tell_again()) peer.feed.OnAskedAgain();
+  if (changes.changes_size() == 0 && changes.definitions_size() == 0) return absl::OkStatus();
+  if (++peer.parts_not_entered > limits::kNamePartsUntakenMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("more than ", limits::kNamePartsUntakenMax, " parts of names without an acknowledgement"));
+  }
+  for (const proto::SignatureSet& set : changes.definitions()) {
+    if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
+  }
+  for (const proto::NameChange& change : changes.changes()) {
+    absl::Status done;
+    if (change.has_claim()) {
+      done = OnClaim(peer_name, peer, change.claim());
+    } else if (change.has_release()) {
+      OnRelease(peer_name, peer, change.release());
+    } else {
+      done = OnMark(peer_name, peer, change);
     }
-    Put(release.name(), peer, nullptr);
-  }
-  for (const proto::NameClaim& claim : changes.claims()) {
-    absl::Status checked = CheckClaim(claim);
-    if (!checked.ok()) return checked;
-    if (names_of_node_[std::string(peer)] >= limits::kNamesPerNodeMax) {
-      return absl::InvalidArgumentError("bad frame: a node with too many names");
-    }
-    const NameEntry entry{.node = std::string(peer),
-                          .pid = Pid(peer_node, claim.cell(), claim.serial()),
-                          .claimed = absl::FromUnixNanos(claim.claimed_nanos()),
-                          .mailboxes = {claim.mailboxes().begin(), claim.mailboxes().end()}};
-    Put(claim.name(), peer, &entry);
-    // Two live owners that see each other: both nodes decide alike.
-    const auto claims = names_.find(claim.name());
-    const auto own = claims->second.find(node_);
-    if (own == claims->second.end() || IsBetter(own->second, entry)) continue;
-    const NameEntry lost = own->second;
-    Put(claim.name(), node_, nullptr);
-    NoteOwnRelease(claim.name(), lost.pid);
-    changes_.push_back({.kind = Change::Kind::kLost, .name = claim.name(), .entry = lost});
+    if (!done.ok()) return done;
   }
   return absl::OkStatus();
 }
 
-void NameTable::OnSessionEnded(absl::string_view peer) {
-  std::vector<std::string> gone;
-  for (const auto& [name, claims] : names_) {
-    if (claims.contains(peer)) gone.push_back(name);
+void NameTable::OnChangesEntered(absl::string_view peer_name) {
+  const auto peer = peers_.find(peer_name);
+  if (peer == peers_.end() || peer->second.parts_not_entered == 0) return;
+  --peer->second.parts_not_entered;
+  peer->second.feed.OweTaken();
+}
+
+absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim) {
+  if (absl::Status checked = CheckClaim(claim); !checked.ok()) return checked;
+  std::shared_ptr<const proto::SignatureSet> mailboxes = peer.signatures.Find(claim.signatures());
+  if (claim.signatures() != 0 && mailboxes == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a claim with the set of mailboxes ", claim.signatures(), ", which is not defined"));
   }
-  for (const std::string& name : gone) Put(name, peer, nullptr);
+  const std::string& name = claim.name();
+  const bool is_entered = peer.names.contains(name);
+  if (!may_publish_(peer_name, name)) {
+    if (is_entered) RemoveTheirs(peer_name, peer, name);
+    ++peer.counters.claims_refused;
+    const auto own = own_.find(name);
+    if (own != own_.end()) peer.feed.Refuse(name, own->second.number, claim.number());
+    return absl::OkStatus();
+  }
+  if (is_entered) {
+    const std::vector<NameEntry>& claims = theirs_.find(name)->second;
+    const bool is_told_again = std::any_of(claims.begin(), claims.end(), [&](const NameEntry& entry) {
+      return entry.node == peer_name && entry.number == claim.number();
+    });
+    if (is_told_again) return absl::OkStatus();
+    RemoveTheirs(peer_name, peer, name);
+  }
+  if (peer.names.size() >= limits::kNamesPerNodeMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
+  }
+  const absl::optional<NameEntry> before = Find(name);
+  // Not the sum of a time and a duration, which ends at the clock's start: peers
+  // may have been up for longer.
+  const MonotonicTime claimed = MonotonicTime::FromNanos(peer.feed.begun().nanos() - claim.age_nanos());
+  theirs_[name].push_back(NameEntry{.node = std::string(peer_name),
+                                    .pid = Pid(peer.node_index, claim.cell(), claim.serial()),
+                                    .number = claim.number(),
+                                    .claimed = claimed,
+                                    .mailboxes = std::move(mailboxes)});
+  peer.names.insert(name);
+  NoteShown(name, before);
+  OnRival(name, peer_name);
+  return absl::OkStatus();
+}
+
+void NameTable::OnRelease(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
+  const auto claims = theirs_.find(mark.name());
+  if (claims != theirs_.end()) {
+    const bool is_theirs = std::any_of(claims->second.begin(), claims->second.end(), [&](const NameEntry& entry) {
+      return entry.node == peer_name && entry.number == mark.number();
+    });
+    if (is_theirs) {
+      RemoveTheirs(peer_name, peer, mark.name());
+      return;
+    }
+  }
+  // Of a claim that was refused here.
+  const auto contest = contests_.find(mark.name());
+  if (contest == contests_.end()) return;
+  const auto asked = contest->second.asked_by.find(peer_name);
+  if (asked != contest->second.asked_by.end() && asked->second == mark.number()) contest->second.asked_by.erase(asked);
+}
+
+void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name) {
+  const absl::optional<NameEntry> before = Find(name);
+  const auto claims = theirs_.find(name);
+  std::erase_if(claims->second, [&](const NameEntry& entry) { return entry.node == peer_name; });
+  if (claims->second.empty()) theirs_.erase(claims);
+  peer.names.erase(name);
+  NoteShown(name, before);
+  ForgetRival(name, peer_name);
+}
+
+void NameTable::OnSessionEnded(absl::string_view peer_name) {
+  const auto found = peers_.find(peer_name);
+  if (found == peers_.end()) return;
+  const auto peer = peers_.extract(found);  // nothing is told to it any more
+  for (const std::string& name : std::exchange(peer.mapped().names, {})) {
+    RemoveTheirs(peer.key(), peer.mapped(), name);
+  }
+  std::vector<std::string> contested;
+  for (const auto& [name, contest] : contests_) contested.push_back(name);
+  for (const std::string& name : contested) ForgetRival(name, peer.key());
+}
+
+void NameTable::OnGrantsChanged(absl::string_view peer) {
+  if (const auto found = peers_.find(peer); found != peers_.end()) found->second.feed.AskAgain();
+}
+
+absl::optional<NameFeed::Part> NameTable::TakePart(absl::string_view peer) {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? absl::nullopt : found->second.feed.Take(own_, own_signatures_);
+}
+
+bool NameTable::MustHold(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found != peers_.end() && found->second.feed.has_changes();
+}
+
+void NameTable::Hold(absl::string_view peer, std::shared_ptr<const Signal> signal) {
+  peers_.find(peer)->second.feed.Hold(std::move(signal));
 }
 
 // ---- The table ----
 
-const NameEntry* NameTable::Find(absl::string_view name) const {
-  const auto claims = names_.find(name);
-  return claims == names_.end() ? nullptr : Best(claims->second);
+absl::optional<NameEntry> NameTable::OwnEntry(absl::string_view name) const {
+  const auto own = own_.find(name);
+  if (own == own_.end()) return absl::nullopt;
+  return NameEntry{.node = node_,
+                   .pid = own->second.pid,
+                   .number = own->second.number,
+                   .claimed = own->second.claimed,
+                   .mailboxes = own_signatures_.Find(own->second.signatures)};
 }
 
-bool NameTable::IsBetter(const NameEntry& a, const NameEntry& b) {
-  return std::make_tuple(a.claimed, a.node, a.pid.serial()) < std::make_tuple(b.claimed, b.node, b.pid.serial());
+absl::optional<NameEntry> NameTable::Find(absl::string_view name) const {
+  if (absl::optional<NameEntry> own = OwnEntry(name); own.has_value()) return own;
+  const auto claims = theirs_.find(name);
+  if (claims == theirs_.end()) return absl::nullopt;
+  return *std::min_element(claims->second.begin(), claims->second.end(), IsOlder);
 }
 
-const NameEntry* NameTable::Best(const Claims& claims) {
-  const auto best = std::min_element(claims.begin(), claims.end(),
-                                     [](const auto& a, const auto& b) { return IsBetter(a.second, b.second); });
-  return best == claims.end() ? nullptr : &best->second;
-}
-
-void NameTable::Put(absl::string_view name, absl::string_view node, const NameEntry* entry) {
-  auto claims = names_.find(name);
-  if (claims == names_.end()) {
-    if (entry == nullptr) return;
-    claims = names_.emplace(std::string(name), Claims()).first;
-  }
-  absl::optional<NameEntry> before;
-  if (const NameEntry* best = Best(claims->second); best != nullptr) before = *best;
-
-  if (const auto old = claims->second.find(node); old != claims->second.end()) {
-    claims->second.erase(old);
-    --names_of_node_[std::string(node)];
-  }
-  if (entry != nullptr) {
-    claims->second.emplace(std::string(node), *entry);
-    ++names_of_node_[std::string(node)];
-  }
-
-  const NameEntry* after = Best(claims->second);
-  if (after == nullptr) {
-    if (before.has_value()) {
-      changes_.push_back({.kind = Change::Kind::kHide, .name = std::string(name), .entry = *std::move(before)});
-    }
-    names_.erase(claims);
+void NameTable::NoteShown(absl::string_view name, const absl::optional<NameEntry>& before) {
+  const absl::optional<NameEntry> after = Find(name);
+  if (!after.has_value()) {
+    if (before.has_value())
+      changes_.push_back({.kind = Change::Kind::kHide, .name = std::string(name), .entry = *before});
   } else if (!before.has_value() || before->pid != after->pid) {
     changes_.push_back({.kind = Change::Kind::kShow, .name = std::string(name), .entry = *after});
   }
+}
+
+// ---- Observers ----
+
+NameTable::Counters NameTable::counters(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? Counters() : found->second.counters;
+}
+
+const NameFeed* NameTable::feed(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? nullptr : &found->second.feed;
+}
+
+size_t NameTable::names_of(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : found->second.names.size();
+}
+
+std::string NameTable::DebugString() const {
+  std::string text = absl::StrCat(node_, ":");
+  for (const auto& [name, own] : own_) {
+    absl::StrAppend(&text, " ", name, "=", own.number, "@", own.claimed.nanos());
+  }
+  for (const auto& [name, claims] : theirs_) {
+    for (const NameEntry& entry : claims) {
+      absl::StrAppend(&text, " ", name, "=", entry.node, entry.number, "@", entry.claimed.nanos());
+    }
+  }
+  for (const auto& [name, contest] : contests_) {
+    absl::StrAppend(&text, " ", name, "->", contest.offered_to, contest.cancelling ? "!" : "");
+    for (const auto& [asker, number] : contest.asked_by) absl::StrAppend(&text, " asked ", asker, number);
+    for (const std::string& refuser : contest.refused_by) absl::StrAppend(&text, " refused ", refuser);
+  }
+  for (const auto& [name, peer] : peers_) {
+    absl::StrAppend(&text, " ", name, "{", peer.feed.DebugString(), " in ", peer.parts_not_entered, "}");
+  }
+  return text;
 }
 
 }  // namespace understudy

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
@@ -36,14 +38,20 @@
 #include "understudy/transport/child_host_actors.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/end_report.h"
+#include "understudy/transport/evidence_watch.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/listen_rules.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/process_child.h"
 #include "understudy/transport/process_spawner.h"
+#include "understudy/transport/session_proof.h"
+#include "understudy/transport/session_times.h"
 #include "understudy/transport/stop_signals.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/ticker.h"
 #include "understudy/transport/tree_watch.h"
 #include "understudy/transport/unix_socket.h"
@@ -54,11 +62,6 @@ namespace {
 // What a handler that does not return gets beyond the time that was given.
 constexpr absl::Duration kStuckAfter = absl::Seconds(1);
 constexpr int kFailedExitStatus = 1;
-
-absl::Status CheckAddress(const Credentials& credentials, absl::string_view address, absl::string_view use) {
-  const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
-  return parsed.ok() ? CheckAllowed(credentials, *parsed, use) : parsed.status();
-}
 
 }  // namespace
 
@@ -75,6 +78,7 @@ class Node::Parts {
   const std::string& name() const { return system_.name(); }
   const std::string& address() const { return address_; }
   absl::Status AddPeer(absl::string_view node, absl::string_view address);
+  absl::Status SetGrants(std::vector<GrantEntry> entries);
   void Ready() {
     if (link_.ready != nullptr) link_.ready();
   }
@@ -88,14 +92,19 @@ class Node::Parts {
   int Run(const std::function<void()>& begin);
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
-  NodeCoreOptions CoreOptions();
+  NodeCoreOptions CoreOptions(const Grants& grants);
+  absl::StatusOr<Grants> MakeGrants(std::vector<GrantEntry> entries) const {
+    return Grants::Make({.entries = std::move(entries), .insecure_loopback_grants = options_.insecure_loopback_grants});
+  }
   SessionTimes TimesFor(absl::string_view peer);
-  bool MayStartActors(Pid asker);
+  bool MayClaim(const StreamIdentity& identity, absl::string_view node);
+  absl::Status CheckSockets() const;
   absl::Status Listen();
   absl::Status JoinParent();
   void OnPeer(const PeerEvent& event);
   void OnParentGone();
-  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, NodeCore::OnStreamOver on_over = nullptr);
+  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
+                              NodeCore::OnStreamOver on_over = nullptr);
   bool ShutDownSystem(absl::Duration within);
   void Leave();
 
@@ -116,6 +125,8 @@ class Node::Parts {
 
   internal::Ticker ticker_;
   std::unique_ptr<Dialer> dialer_;
+  internal::EvidenceWatch evidence_{
+      [this](const std::string& node, NodeIncarnation incarnation) { core_->PeerProvedDead(node, incarnation); }};
   std::unique_ptr<NodeCore> core_;
   std::unique_ptr<internal::ProcessSpawner> processes_;
   std::unique_ptr<internal::NodeSpawner> spawner_;
@@ -135,6 +146,8 @@ absl::Status Node::Parts::Start() {
     return absl::InvalidArgumentError(
         absl::StrCat(named.message(), "; it comes from ActorSystemOptions::name, and the node takes it"));
   }
+  if (absl::Status times = options_.times.Validate(); !times.ok()) return times;
+  if (absl::Status valid = CheckSockets(); !valid.ok()) return valid;
   std::unique_ptr<Dialer> dialer = NewGrpcDialer(options_.credentials);
   if (options_.wrap_dialer != nullptr) dialer = options_.wrap_dialer(std::move(dialer));
   if (invitation_.has_value()) {
@@ -144,14 +157,18 @@ absl::Status Node::Parts::Start() {
   dialer_ = std::move(dialer);
   processes_ = std::make_unique<internal::ProcessSpawner>(internal::ProcessHost{
       .node = name(),
-      .accept = [this](std::unique_ptr<FrameStream> stream,
-                       NodeCore::OnStreamOver on_over) { return Accept(std::move(stream), std::move(on_over)); },
+      .children_listen = options_.children_listen,
+      .accept = [this](
+                    std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
+                    NodeCore::OnStreamOver on_over) { return Accept(std::move(stream), identity, std::move(on_over)); },
       .expect = [this](absl::string_view node) { return core_->SetPeer(node, ""); },
       .forget = [this](absl::string_view node) { core_->ForgetPeer(node); }});
   spawner_ = std::make_unique<internal::NodeSpawner>(
       [this](const ProcessChild& child) { return processes_->ForProcess(child); },
-      [this](Pid asker) { return MayStartActors(asker); });
-  core_ = std::make_unique<NodeCore>(CoreOptions());
+      [this](Pid asker) { return core_->Allows(internal::NodeNameOf(asker), Operation::kStart); });
+  const absl::StatusOr<Grants> grants = MakeGrants(options_.grants);
+  if (!grants.ok()) return grants.status();
+  core_ = std::make_unique<NodeCore>(CoreOptions(*grants));
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
   for (const auto& [node, address] : options_.peers) {
@@ -164,7 +181,7 @@ absl::Status Node::Parts::Start() {
   return invitation_.has_value() ? JoinParent() : absl::OkStatus();
 }
 
-NodeCoreOptions Node::Parts::CoreOptions() {
+NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
   NodeCoreOptions core;
   core.node = name();
   core.incarnation = system_.incarnation();
@@ -180,18 +197,20 @@ NodeCoreOptions Node::Parts::CoreOptions() {
     ticker_.RunAt(time, std::move(callback));
   };
   core.seed = system_.NewSeed();
+  core.new_key = NewSessionKey;
+  core.may_claim = [this](const StreamIdentity& identity, absl::string_view node) { return MayClaim(identity, node); };
   core.times = options_.times;
   core.times_for = [this](absl::string_view peer) { return TimesFor(peer); };
-  core.insecure_loopback_grants = options_.insecure_loopback_grants;
+  core.grants = grants;
+  core.watch = &evidence_;
   core.on_peer = [this](const PeerEvent& event) { OnPeer(event); };
   return core;
 }
 
-// A parent has started all of this process, over a connection that is nobody
-// else's.
-bool Node::Parts::MayStartActors(Pid asker) {
-  const bool is_parent = invitation_.has_value() && invitation_->parent == internal::NodeNameOf(asker);
-  return is_parent || options_.insecure_loopback_grants;
+// The parent of this process, and its process children, speak over the inherited connections only.
+bool Node::Parts::MayClaim(const StreamIdentity& identity, absl::string_view node) {
+  if (invitation_.has_value() && invitation_->parent == node) return identity.proof == StreamIdentity::Proof::kParent;
+  return !processes_->IsChild(node) || identity.proof == StreamIdentity::Proof::kProcessChild;
 }
 
 // A session with a parent or a process child has one stream, ever: there is
@@ -203,14 +222,28 @@ SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
   times.grace_period = absl::ZeroDuration();
   times.handshake_timeout = limits::kParentAnswersWithin;
   times.silence_timeout = limits::kProcessChildSilence;
+  times.heartbeat_interval = std::min(times.heartbeat_interval, limits::kProcessChildSilence / 4);
   return times;
+}
+
+absl::Status Node::Parts::CheckSockets() const {
+  absl::Status valid = options_.credentials.Check();
+  const std::string& where = invitation_.has_value() ? invitation_->listen : options_.listen;
+  if (valid.ok()) valid = internal::CheckListening(where, options_.advertise);
+  if (valid.ok()) valid = internal::CheckChildrenListening(options_.credentials, options_.children_listen);
+  if (valid.ok() && invitation_.has_value() && !where.starts_with("unix:")) {
+    valid = internal::CheckChildrenListening(options_.credentials, where);
+  }
+  return valid;
 }
 
 absl::Status Node::Parts::Listen() {
   const std::string& where = invitation_.has_value() ? invitation_->listen : options_.listen;
   if (where.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::Listen(
-      where, options_.credentials, [this](std::unique_ptr<FrameStream> stream) { return Accept(std::move(stream)); });
+      where, options_.credentials, [this](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
+        return Accept(std::move(stream), identity);
+      });
   if (!listener.ok()) return listener.status();
   listener_ = *std::move(listener);
   address_ = listener_->address();
@@ -227,6 +260,7 @@ absl::Status Node::Parts::JoinParent() {
   }
   internal::ProcessLinkOptions link;
   link.node = name();
+  link.parent = invitation_->parent;
   link.address = options_.advertise.empty() ? address_ : options_.advertise;
   link.on_stop = [this] { RequestStop(); };
   link.on_peer = [this](absl::string_view node, absl::string_view address) {
@@ -243,13 +277,21 @@ absl::Status Node::Parts::JoinParent() {
 }
 
 absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view address) {
-  if (absl::Status allowed = CheckAddress(options_.credentials, address, "dial"); !allowed.ok()) return allowed;
+  if (absl::Status allowed = internal::CheckDialling(options_.credentials, address); !allowed.ok()) return allowed;
   return core_->SetPeer(node, address);
 }
 
-FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, NodeCore::OnStreamOver on_over) {
+absl::Status Node::Parts::SetGrants(std::vector<GrantEntry> entries) {
+  absl::StatusOr<Grants> grants = MakeGrants(std::move(entries));
+  if (!grants.ok()) return grants.status();
+  core_->SetGrants(*std::move(grants));
+  return absl::OkStatus();
+}
+
+FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
+                                         NodeCore::OnStreamOver on_over) {
   if (!accepting_.load(std::memory_order_acquire)) return nullptr;
-  return core_->Accept(std::move(stream), std::move(on_over));
+  return core_->Accept(std::move(stream), identity, std::move(on_over));
 }
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
@@ -391,7 +433,8 @@ Node::Parts::~Parts() {
   system_.InstallPublisher(nullptr);
   system_.InstallSpawner(nullptr);
   listener_.reset();
-  core_.reset();  // and with it OnPeer, which uses the watch
+  evidence_.Stop();  // it calls the core, and the core calls it
+  core_.reset();     // and with it OnPeer, which uses the watch
   parent_watch_.reset();
   close(stop_event_);
 }
@@ -435,6 +478,8 @@ const std::string& Node::name() const { return parts_->name(); }
 const std::string& Node::address() const { return parts_->address(); }
 
 absl::Status Node::AddPeer(absl::string_view node, absl::string_view address) { return parts_->AddPeer(node, address); }
+
+absl::Status Node::SetGrants(std::vector<GrantEntry> grants) { return parts_->SetGrants(std::move(grants)); }
 
 void Node::Ready() { parts_->Ready(); }
 

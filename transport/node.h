@@ -12,9 +12,10 @@
 // Guarantees: names that the system's actors publish are known to every peer;
 // sends, asks, links and monitors reach the peers' actors; a process child of
 // this node (context().Spawner()) does not outlive it.
-// Security: loopback and Unix sockets only, until there is TLS; there a peer may
-// send to, ask and monitor what is exported, and no more (see
-// insecure_loopback_grants).
+// Security: without TLS (Credentials::Tls) a node uses loopback and Unix sockets
+// only. A peer may send to, ask and monitor what it has an address of
+// (by a name, in a ref, as a message's sender; it cannot guess one); what else
+// it may do, NodeOptions::grants says (grants.h).
 // Threads: any, but not an actor's turn for Drain and RunUntilSignal.
 // Lifetime: the node adopts the system: destroying it first ends the system's
 // actors, as Drain does. It is destroyed before the system.
@@ -39,6 +40,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/peer_session.h"
 
 namespace understudy {
@@ -49,17 +51,24 @@ struct NodeOptions {
   // Where other nodes dial this one; see NodeAddress. Port 0 is a free one.
   // Empty: nowhere, this node only dials.
   std::string listen = "127.0.0.1:0";
-  // Told to peers instead of the listening address, where that cannot be dialled.
+  // Told to peers instead of the listening address, where that cannot be dialled,
+  // as 0.0.0.0 and [::] cannot.
   std::string advertise;
   // Nodes to be dialled, and where: node name to address.
   std::map<std::string, std::string> peers;
   Credentials credentials;
-  // Peers may exit, kill, stop and link actors here, and start those that a
-  // child host (child_host.h) of this node has factories for; a parent's actors
-  // may start those in any case. On loopback without TLS a
+  // Where this node's process children listen for each other, told to them when they
+  // start; TCP needs TLS credentials, the children's too. Empty: on Unix sockets in
+  // a folder that only this user can open.
+  std::string children_listen;
+  // What single peers may do here beside the defaults (grants.h): exit, kill,
+  // stop and link actors, start those that a child host (child_host.h) of this
+  // node has factories for, publish names.
+  std::vector<GrantEntry> grants;
+  // Every peer without a certificate may do all of that. On loopback without TLS a
   // peer's name is self-declared, so this trusts every process of the machine.
   bool insecure_loopback_grants = false;
-  SessionTimes times;
+  SessionTimes times;  // Start refuses those that are out of their ranges
   // What Drain gives the actors when the node is destroyed or RunUntilSignal
   // ends.
   absl::Duration drain_within = absl::Seconds(10);
@@ -105,6 +114,9 @@ class Node {
   // Dials that node there from now on, replacing an earlier address.
   // InvalidArgument, FailedPrecondition (it needs TLS).
   [[nodiscard]] absl::Status AddPeer(absl::string_view node, absl::string_view address);
+
+  // Replaces NodeOptions::grants. InvalidArgument says which entry is bad, and the old ones stay.
+  [[nodiscard]] absl::Status SetGrants(std::vector<GrantEntry> grants);
 
   // The parent's supervisor may go on: this process child is started. Without a
   // parent it does nothing. RunTree and RunUntilSignal call it.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/limits.h"
@@ -20,8 +21,12 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/limits.h"
 #include "understudy/transport/node_core_state.h"
 #include "understudy/transport/peer_session.h"
+#include "understudy/transport/peer_watch.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 
@@ -37,16 +42,29 @@ std::string PeerEvent::ToString() const {
       return absl::StrCat("ended ", node, " epoch ", epoch, ": ", detail);
     case Kind::kRefused:
       return absl::StrCat("refused by ", node, ": ", detail);
+    case Kind::kStreamRefused:
+      return absl::StrCat("refused a stream of ", node, ": ", detail);
     case Kind::kFailed:
       return absl::StrCat("no session with ", node, ": ", detail);
+    case Kind::kNameRefused:
+      return absl::StrCat("a name of ours is refused by ", node, ": ", detail);
   }
   return "?";
 }
 
 NodeCore::NodeCore(NodeCoreOptions options)
-    : options_(std::move(options)), door_(std::make_shared<Door>(this)), random_(options_.seed), names_(options_.node) {
+    : options_(std::move(options)),
+      door_(std::make_shared<Door>(this)),
+      random_(options_.seed),
+      names_(options_.node,
+             [this](absl::string_view peer, absl::string_view name) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+               return MayPublish(peer, name);  // names_ is used with mu_ held
+             }),
+      grants_(options_.grants) {
   const absl::Status named = ValidateNodeName(options_.node);
   UNDERSTUDY_CHECK(named.ok(), named.message());
+  const absl::Status times = options_.times.Validate();
+  UNDERSTUDY_CHECK(times.ok(), times.message());
 }
 
 NodeCore::~NodeCore() {
@@ -77,8 +95,10 @@ NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
   config.advertise = advertise_;
   config.local_index = options_.node_index;
   config.peer_index = [this, name = std::string(node)](NodeIncarnation incarnation) {
-    return options_.intern_peer(name, incarnation);
+    mu_.AssertHeld();
+    return TakePlace(name, incarnation);
   };
+  config.new_key = options_.new_key;
   config.times = options_.times_for != nullptr ? options_.times_for(node) : options_.times;
   config.bounds = options_.bounds;
   config.seed = random_.Next();
@@ -129,7 +149,9 @@ void NodeCore::UpdateDialable(Peer& peer) {
   if (address.empty() && peer.session.is_live()) address = peer.learned_address;
   if (address == peer.dialled_address) return;
   peer.dialled_address = address;
-  peer.session.SetDialable(!address.empty(), options_.clock->Now());
+  absl::optional<StreamIdentity> at_address;
+  if (!address.empty()) at_address = options_.dialer->IdentityAt(peer.name, address);
+  peer.session.SetDialable(at_address, options_.clock->Now());
 }
 
 void NodeCore::Leave(absl::string_view why) {
@@ -137,7 +159,6 @@ void NodeCore::Leave(absl::string_view why) {
     absl::MutexLock lock(&mu_);
     leaving_ = true;
     for (auto& [name, peer] : peers_) {
-      ReturnCredit(*peer);
       peer->session.Leave(why, options_.clock->Now());
       CarryOut(*peer);
     }
@@ -161,7 +182,9 @@ std::vector<NodeCore::PeerInfo> NodeCore::Peers() {
                      .is_live = peer->session.is_live(),
                      .is_up = peer->session.is_up(),
                      .epoch = peer->session.epoch(),
-                     .ledger = peer->session.ledger()});
+                     .ledger = peer->session.ledger(),
+                     .credit_held = peer->credit_out.granted(),
+                     .credit_given = peer->credit_in.granted()});
   }
   return infos;
 }
@@ -186,16 +209,25 @@ std::shared_ptr<NodeCore::Link> NodeCore::NewLink() {
   return link;
 }
 
-FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, OnStreamOver on_over) {
+FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
+                                      OnStreamOver on_over) {
   std::shared_ptr<Link> link;
   {
     absl::MutexLock lock(&mu_);
-    if (leaving_ || strangers_.size() >= limits::kPeersMax) {
+    // Those of which nothing is proved share a quarter: they keep out no other.
+    const auto unproved = std::count_if(strangers_.begin(), strangers_.end(), [this](const auto& entry) {
+      mu_.AssertHeld();
+      return !links_.at(entry.first)->identity.is_proved();
+    });
+    const bool is_full = !identity.is_proved() && unproved >= static_cast<int64_t>(limits::kUnprovedPeersMax);
+    if (leaving_ || is_full || strangers_.size() >= limits::kPeersMax) {
       ++counters_.streams_refused;
       return nullptr;
     }
     link = NewLink();
+    link->process = stream->peer_process();
     link->stream = std::move(stream);
+    link->identity = identity;
     link->on_over = std::move(on_over);
     link->Open();
     const MonotonicTime deadline = options_.clock->Now() + options_.times.handshake_timeout;
@@ -207,25 +239,9 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, OnStr
 }
 
 void NodeCore::CloseStranger(const std::shared_ptr<Link>& link) {
-  ++counters_.streams_refused;
+  if (!link->is_refused) ++counters_.streams_refused;  // else it is counted
   strangers_.erase(link->number);
   stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = link});
-}
-
-void NodeCore::BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) {
-  const absl::StatusOr<proto::Frame> decoded = DecodeFrame(frame);
-  const bool is_usable = decoded.ok() && decoded->has_hello() && decoded->hello().from_node() != options_.node;
-  Peer* peer = is_usable && !leaving_ ? AddPeer(decoded->hello().from_node()) : nullptr;
-  if (peer == nullptr) {
-    CloseStranger(link);
-    return;
-  }
-  strangers_.erase(link->number);
-  const uint64_t stream = peer->session.OnAccepted(decoded->hello(), options_.clock->Now());
-  link->peer = peer;
-  link->stream_of_peer = stream;
-  peer->streams[stream] = link;
-  CarryOut(*peer);
 }
 
 void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view frame) {
@@ -278,8 +294,10 @@ void NodeCore::CarryOut(Peer& peer) {
         const std::shared_ptr<Link> link = NewLink();
         link->peer = &peer;
         link->stream_of_peer = dial->stream;
+        link->identity = options_.dialer->IdentityAt(peer.name, peer.dialled_address);
         peer.streams[dial->stream] = link;
-        stream_work_.push_back({.kind = StreamWork::Kind::kDial, .link = link, .text = peer.dialled_address});
+        stream_work_.push_back(
+            {.kind = StreamWork::Kind::kDial, .link = link, .node = peer.name, .text = peer.dialled_address});
       } else if (auto* write = std::get_if<WriteFrame>(&action)) {
         const auto stream = peer.streams.find(write->stream);
         if (stream == peer.streams.end()) continue;
@@ -295,8 +313,10 @@ void NodeCore::CarryOut(Peer& peer) {
         OnBegun(peer, *begun);
       } else if (auto* suspect = std::get_if<SessionSuspect>(&action)) {
         Report(peer, PeerEvent::Kind::kSuspect, suspect->why);
+        if (options_.watch != nullptr) options_.watch->OnBroken(peer.name);
       } else if (std::holds_alternative<SessionResumed>(action)) {
         Report(peer, PeerEvent::Kind::kResumed, "");
+        WatchPeer(peer);
       } else if (auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
         OnEnvelope(peer, std::move(*arrived));
       } else if (auto* ended = std::get_if<SessionEnded>(&action)) {
@@ -306,6 +326,8 @@ void NodeCore::CarryOut(Peer& peer) {
             PeerEvent{.kind = PeerEvent::Kind::kRefused,
                       .node = peer.name,
                       .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
+      } else if (auto* stream_refused = std::get_if<StreamRefused>(&action)) {
+        ReportRefusal(peer.name, {.reason = stream_refused->reason, .detail = stream_refused->detail});
       } else if (auto* failed = std::get_if<SessionFailed>(&action)) {
         Report(peer, PeerEvent::Kind::kFailed, failed->why);
       }
@@ -341,15 +363,20 @@ void NodeCore::OnBegun(Peer& peer, const SessionBegun& begun) {
       .kind = PeerEvent::Kind::kUp, .node = peer.name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
   // It may have ended again in the same step.
   if (peer.session.epoch() != begun.epoch || peer.session.nodes().peer != begun.nodes.peer) return;
+  const std::shared_ptr<Link> carrier = CarrierOf(peer);
+  peer.identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
   peer.learned_address = begun.advertise;
   UpdateDialable(peer);
-  for (const proto::NameChanges& part : names_.Snapshot()) AppendSignal(peer, EncodeNames(part));
+  WatchPeer(peer);
+  names_.OnSessionBegun(peer.name, begun.nodes.peer_node, options_.clock->Now());
+  TellNames(peer);
 }
 
 void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
   const std::string why = absl::StrCat("the session with node ", peer.name, " ended: ", SessionEndName(ended.why),
                                        ended.detail.empty() ? "" : ", ", ended.detail);
-  peer.credit_at = MonotonicTime::InfiniteFuture();
+  if (options_.watch != nullptr) options_.watch->OnOver(peer.name);
+  EndCredit(peer, ended.nodes.peer_node);
   deliveries_.push_back(
       PeerEvent{.kind = PeerEvent::Kind::kEnded,
                 .node = peer.name,
@@ -359,6 +386,7 @@ void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
   // Names are released before exits and Downs go out.
   names_.OnSessionEnded(peer.name);
   TakeNameChanges();
+  TellAllNames();
   for (Signal& signal : peer.ties.End(why)) deliveries_.push_back(std::move(signal));
   if (!peer.session.is_live()) {
     peer.learned_address.clear();
@@ -389,10 +417,9 @@ void NodeCore::Tick(MonotonicTime scheduled) {
     wake_at_ = MonotonicTime::InfiniteFuture();
     const MonotonicTime now = options_.clock->Now();
     for (auto& [name, peer] : peers_) {
-      if (peer->credit_at <= now) ReturnCredit(*peer);
+      TickCredit(*peer, now);
       if (peer->session.NextDeadline() <= now) peer->session.Tick(now);
       CarryOut(*peer);
-      WakeAt(peer->credit_at);
     }
     const std::map<uint64_t, MonotonicTime> strangers = strangers_;
     for (const auto& [number, deadline] : strangers) {
@@ -443,7 +470,11 @@ void NodeCore::WorkOnStreams() {
     switch (work.kind) {
       case StreamWork::Kind::kDial:
         link.Open();
-        link.stream = options_.dialer->Dial(work.text, &link);
+        link.stream = options_.dialer->Dial(work.node, work.text, &link);
+        if (auto process = link.stream->peer_process(); process != nullptr) {
+          absl::MutexLock lock(&mu_);
+          link.process = std::move(process);
+        }
         break;
       case StreamWork::Kind::kWrite:
         if (link.stream != nullptr) link.stream->Write(std::move(work.text));

@@ -7,8 +7,8 @@
 // it ends, once: the peer's names go, then every ask, link and monitor over it
 // ends with NoConnection. A send accepted here was accepted by a session. A
 // message that the receiving system refuses is answered to its asker, and
-// counted for a tell. A channel has a window of limits::kChannelWindowMessages;
-// beyond it sends are refused with Full until credit comes back. A peer may do
+// counted for a tell. A send needs credit (credit.h); without it, it is refused
+// with Full. A peer may do
 // what session_ties.h says; the rest is refused, and answered by signal.
 //
 // Threads: any. One mutex guards the state; it is never held while a stream, the
@@ -30,6 +30,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -42,30 +43,40 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/registry.h"
+#include "understudy/actors/room.h"
 #include "understudy/actors/router.h"
+#include "understudy/transport/credit.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/handshake.h"
 #include "understudy/transport/name_table.h"
 #include "understudy/transport/peer_session.h"
+#include "understudy/transport/peer_watch.h"
 #include "understudy/transport/session_ties.h"
+#include "understudy/transport/session_times.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 
 // What a node says of a peer.
 struct PeerEvent {
   enum class Kind {
-    kUp,       // a session began
-    kSuspect,  // no stream carries it
-    kResumed,  // one does again
-    kEnded,    // for good
-    kRefused,  // the peer refused our stream; `detail` says why
-    kFailed,   // this node can begin no session with it; `detail` says why
+    kUp,             // a session began
+    kSuspect,        // no stream carries it
+    kResumed,        // one does again
+    kEnded,          // for good
+    kRefused,        // the peer refused our stream; `detail` says why
+    kStreamRefused,  // this node refused a stream in the peer's name; `detail` says why
+    kFailed,         // this node can begin no session with it; `detail` says why
+    kNameRefused,    // it refused a name of ours that this node does not grant it; `detail` says which
   };
   Kind kind;
   std::string node;
@@ -91,17 +102,23 @@ struct NodeCoreOptions {
   // (Executor::RunAt does). It may be called when the core is gone.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
   uint64_t seed = 0;
-  SessionTimes times;
+  // SessionConfig's.
+  std::function<std::string()> new_key;
+  // Whether a stream of that identity may speak for `node`, beside what
+  // StreamIdentity::MayBe says; null: it may.
+  std::function<bool(const StreamIdentity& identity, absl::string_view node)> may_claim;
+  SessionTimes times;  // valid
   // The times of the session with that peer, where they are not `times`; may be
   // null. Called with the core's lock held.
   std::function<SessionTimes(absl::string_view peer)> times_for;
   Sequence::Bounds bounds;
   // A credit waits so long for others to travel with it.
   absl::Duration credit_delay = absl::Milliseconds(5);
-  // Peers may exit, kill, stop and link actors here (who may start some is the
-  // Spawner's to say). Only for tests and
-  // loopback without TLS, where a peer's name is self-declared.
-  bool insecure_loopback_grants = false;
+  // What peers may do here.
+  Grants grants;
+  // Told what becomes of streams, to find out when a peer's process has ended; may
+  // be null.
+  internal::PeerWatch* watch = nullptr;
   // On a thread of the transport, in order, without locks; may be null.
   std::function<void(const PeerEvent&)> on_peer;
 };
@@ -122,11 +139,22 @@ class NodeCore final : public Router, public NamePublisher {
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
   // Dials it no more, and keeps no place for it. A live session stays.
   void ForgetPeer(absl::string_view node);
-  // For GrpcListener and the like: another node opened a stream. If it is taken
+  // From now on peers may do that here, and no more; what they did stays done, but
+  // names are asked for once more.
+  void SetGrants(Grants grants);
+  // Whether that peer may do that here, by its present session. False without one.
+  bool Allows(absl::string_view node, Operation operation, absl::string_view name = "");
+  // For GrpcListener and the like: another node opened a stream, and `identity`
+  // is what is known of it; a Hello in a name that it may not be is refused. If it is taken
   // (not null), `on_over` is called, as on_peer is, when the stream has closed and
   // all that arrived by it has been delivered, unless the core is gone.
   using OnStreamOver = std::function<void(const absl::Status& why)>;
-  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, OnStreamOver on_over = nullptr);
+  FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
+                              OnStreamOver on_over = nullptr);
+
+  // The peer's process of that incarnation is proved dead: its session ends
+  // without grace (PeerSession::OnPeerProvedDead).
+  void PeerProvedDead(absl::string_view node, NodeIncarnation incarnation);
 
   // Ends every session when what it accepted is acknowledged, at the latest
   // after SessionTimes::leave_timeout; accepts no stream and no send any more.
@@ -137,7 +165,8 @@ class NodeCore final : public Router, public NamePublisher {
   // ---- Router ----
   absl::Status Send(const OutboundMessage& message) override;
   void Post(Signal signal) override;
-  void Released(Pid sender, Pid receiver, uint32_t mailbox, int64_t count) override;
+  void Released(const ReleasedMessage& message) override;
+  void AskBack(Pid receiver, uint32_t mailbox) override;
 
   // ---- NamePublisher ----
   void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override;
@@ -152,6 +181,8 @@ class NodeCore final : public Router, public NamePublisher {
     bool is_up = false;
     uint64_t epoch = 0;
     SessionLedger ledger;
+    RoomAmount credit_held;   // granted by the peer, and not used
+    RoomAmount credit_given;  // granted to the peer, and not used
   };
   std::vector<PeerInfo> Peers();
   // Of all sessions that there ever were.
@@ -161,7 +192,8 @@ class NodeCore final : public Router, public NamePublisher {
     int64_t refused_tells = 0;    // told, and refused by the peer's system
     int64_t forbidden = 0;        // signals of peers without a grant
     int64_t late = 0;             // replies and signals that nobody waited for
-    int64_t streams_refused = 0;  // accepted, and closed without a Hello
+    int64_t streams_refused = 0;  // accepted, and closed or refused before they were a peer's
+    int64_t forged = 0;           // messages and signals to pids that were never given out
   };
   Counters counters();
 
@@ -175,6 +207,7 @@ class NodeCore final : public Router, public NamePublisher {
   struct StreamWork {
     enum class Kind { kDial, kWrite, kClose, kDestroy } kind;
     std::shared_ptr<Link> link;
+    std::string node;  // that is dialled
     std::string text;  // the address or the frame
   };
   struct MessageDelivery {
@@ -182,21 +215,46 @@ class NodeCore final : public Router, public NamePublisher {
     uint64_t epoch;
     internal::Message message;
   };
+  // The changes that are before it in the row were a part of a peer's names.
+  struct NamesEntered {
+    std::string peer;
+    uint64_t epoch;
+  };
+  // What is due in the peer's account of credit.
+  struct CreditWork {
+    std::string peer;
+    uint64_t epoch;
+  };
+  // Reserved room goes back.
+  struct RoomReturn {
+    RoomRequest room;
+  };
   struct StreamOver {
     OnStreamOver told;
     absl::Status why;
   };
   // What must be told to the system, without mu_.
-  using Delivery = std::variant<MessageDelivery, Signal, NameTable::Change, PeerEvent, StreamOver>;
+  using Delivery = std::variant<MessageDelivery, CreditWork, RoomReturn, Signal, NameTable::Change, NamesEntered,
+                                PeerEvent, StreamOver>;
 
   // node_core.cc: streams and sessions.
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<Peer*> AddValidPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Peer* AddPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MayPublish(absl::string_view node, absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view frame);
   void OnLinkWritten(const std::shared_ptr<Link>& link);
   void OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Status& why);
+  // node_core_accept.cc: streams whose node is not known yet.
   void BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::optional<Refusal> CheckStranger(const Link& link, const proto::Hello& hello) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<uint16_t> TakePlace(const std::string& node, NodeIncarnation incarnation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReportRefusal(absl::string_view node, const Refusal& refusal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // node_core_identity.cc: what is proved of peers.
+  bool IsGranted(const Peer& peer, SignalKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::shared_ptr<Link> CarrierOf(const Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WatchPeer(const Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Tick(MonotonicTime scheduled);
   void CarryOut(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnBegun(Peer& peer, const SessionBegun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -219,19 +277,38 @@ class NodeCore final : public Router, public NamePublisher {
   // node_core_delivery.cc: what arrives.
   void OnEnvelope(Peer& peer, EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountForged(Pid to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnSignal(Peer& peer, Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnNames(Peer& peer, const proto::NameChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnNames(Peer& peer, const NamesPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TakeNameChanges() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TellOwnNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RefuseMessage(Peer& peer, const RefusedMessage& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AppendSignal(Peer& peer, std::string bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void ReturnCredit(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellNames(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellAllNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RefuseMessage(Peer& peer, const RefusedMessage& refused, const ReleasedMessage& released)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AppendOrEnd(Peer& peer, OutboundEnvelope envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AppendSignal(Peer& peer, const Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AppendReply(Peer& peer, const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Deliver() ABSL_LOCKS_EXCLUDED(mu_);
   void Carry(MessageDelivery delivery);
   void Carry(Signal signal);
   void Carry(const NameTable::Change& change);
+  void Carry(const NamesEntered& entered);
+  void EndOwner(const NameTable::Change& change, const ExitReason& reason);
   void Carry(const PeerEvent& event);
   static void Carry(const StreamOver& over) { over.told(over.why); }
+
+  // node_core_credit.cc: room in mailboxes.
+  // What a send without credit answers; the peer is asked for some.
+  absl::Status NoCredit(Peer& peer, const MailboxAddress& mailbox, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnCredit(Peer& peer, const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status OnCreditChange(Peer& peer, const CreditChange& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What is to be done comes soon.
+  void ScheduleCredit(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellCredit(Peer& peer, const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TickCredit(Peer& peer, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndCredit(Peer& peer, uint16_t peer_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Carry(const CreditWork& work);
+  void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
 
   // node_core_routing.cc: what actors send.
   // The peer of that pid, when a session with its incarnation is live; else
@@ -253,9 +330,13 @@ class NodeCore final : public Router, public NamePublisher {
   uint64_t last_link_ ABSL_GUARDED_BY(mu_) = 0;
   // Accepted, and waiting for their Hello until then.
   std::map<uint64_t, MonotonicTime> strangers_ ABSL_GUARDED_BY(mu_);
+  // Incarnations that began a session without a proof of their identity: each
+  // has a place in the table of nodes for good.
+  std::set<uint64_t> unproved_met_ ABSL_GUARDED_BY(mu_);
   NameTable names_ ABSL_GUARDED_BY(mu_);
   Counters counters_ ABSL_GUARDED_BY(mu_);
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;
+  Grants grants_ ABSL_GUARDED_BY(mu_);
 
   std::deque<StreamWork> stream_work_ ABSL_GUARDED_BY(mu_);
   bool working_on_streams_ ABSL_GUARDED_BY(mu_) = false;

@@ -18,12 +18,27 @@
 #include "understudy/actors/registry.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/name_feed.h"
 #include "understudy/transport/name_table.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_core_state.h"
+#include "understudy/transport/send_queues.h"
 #include "understudy/transport/session_ties.h"
 
 namespace understudy {
+namespace {
+
+// The message, should it be refused here: its credit is free again.
+ReleasedMessage AsReleased(const internal::Message& message) {
+  return {.sender = message.from,
+          .receiver = message.to,
+          .mailbox = message.mailbox,
+          .admission = message.admission,
+          .bytes = static_cast<int64_t>(message.payload.wire_bytes().size())};
+}
+
+}  // namespace
 
 void NodeCore::OnEnvelope(Peer& peer, EnvelopeArrived arrived) {
   if (auto* message = std::get_if<internal::Message>(&arrived.envelope)) {
@@ -38,38 +53,52 @@ void NodeCore::OnEnvelope(Peer& peer, EnvelopeArrived arrived) {
     } else if (refused->ask == 0) {
       ++counters_.refused_tells;
     }
-  } else if (auto* credit = std::get_if<ReleasedCredit>(&arrived.envelope)) {
-    const absl::Status taken = peer.ties.OnCredit(*credit);
-    if (!taken.ok()) peer.session.EndForBadFrame(taken.message(), options_.clock->Now());
-  } else if (auto* names = std::get_if<proto::NameChanges>(&arrived.envelope)) {
+  } else if (auto* credit = std::get_if<CreditChanges>(&arrived.envelope)) {
+    OnCredit(peer, *credit);
+  } else if (auto* names = std::get_if<NamesPart>(&arrived.envelope)) {
     OnNames(peer, *names);
   }
 }
 
 void NodeCore::OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) {
-  if (!peer.ties.OnMessageArrived(message.to, message.mailbox)) {
-    peer.session.EndForBadFrame("more messages to a mailbox than its window allows", options_.clock->Now());
+  CountForged(message.to);
+  const ReleasedMessage released = AsReleased(message);
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  if (!peer.credit_in.OnArrived(mailbox, released.bytes, message.admission, options_.clock->Now())) {
+    peer.session.EndForBadFrame("a message to a mailbox that the peer has no credit for", options_.clock->Now());
     return;
   }
+  ScheduleCredit(peer);
   if (wrong_mailbox) {
-    RefuseMessage(peer, {.from = message.from,
-                         .to = message.to,
-                         .mailbox = message.mailbox,
-                         .ask = message.ask,
-                         .status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here")});
+    RefuseMessage(peer,
+                  {.from = message.from,
+                   .to = message.to,
+                   .mailbox = message.mailbox,
+                   .ask = message.ask,
+                   .status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here")},
+                  released);
     return;
   }
   deliveries_.push_back(
       MessageDelivery{.peer = peer.name, .epoch = peer.session.epoch(), .message = std::move(message)});
 }
 
-void NodeCore::RefuseMessage(Peer& peer, const RefusedMessage& refused) {
-  peer.ties.OnMessageRefused(refused.to, refused.mailbox);
-  if (peer.session.is_live()) AppendSignal(peer, EncodeRefused(peer.session.nodes(), refused));
+void NodeCore::CountForged(Pid to) {
+  if (!to.is_null() && !options_.inbound->WasGivenOut(to)) ++counters_.forged;
+}
+
+void NodeCore::RefuseMessage(Peer& peer, const RefusedMessage& refused, const ReleasedMessage& released) {
+  peer.credit_in.OnReleased({released.receiver, released.mailbox}, released.admission, released.bytes);
+  ScheduleCredit(peer);
+  if (!peer.session.is_live()) return;
+  AppendOrEnd(
+      peer,
+      {.bytes = EncodeRefused(peer.session.nodes(), refused), .room = Room::kAnswers, .sender = refused.to.life()});
 }
 
 void NodeCore::OnSignal(Peer& peer, Signal signal) {
-  switch (peer.ties.OnArrived(signal, options_.insecure_loopback_grants)) {
+  CountForged(signal.to);
+  switch (peer.ties.OnArrived(signal, IsGranted(peer, signal.kind))) {
     case SessionTies::Verdict::kDeliver:
       deliveries_.push_back(std::move(signal));
       return;
@@ -83,14 +112,14 @@ void NodeCore::OnSignal(Peer& peer, Signal signal) {
   const absl::optional<Signal> answer = SessionTies::AnswerTo(
       signal, ExitReason::NotPermitted(absl::StrCat("node ", options_.node, " does not grant ",
                                                     SignalKindName(signal.kind), " to ", peer.name)));
-  if (answer.has_value() && peer.session.is_live()) AppendSignal(peer, EncodeSignal(peer.session.nodes(), *answer));
+  if (answer.has_value() && peer.session.is_live()) AppendSignal(peer, *answer);
 }
 
-void NodeCore::OnNames(Peer& peer, const proto::NameChanges& changes) {
-  if (!peer.session.is_live()) return;
-  const absl::Status taken = names_.OnChanges(peer.name, peer.session.nodes().peer_node, changes);
+void NodeCore::OnNames(Peer& peer, const NamesPart& part) {
+  const absl::Status taken = names_.OnChanges(peer.name, part.bytes);
   TakeNameChanges();
-  TellOwnNames();
+  deliveries_.push_back(NamesEntered{.peer = peer.name, .epoch = peer.session.epoch()});
+  TellAllNames();
   if (!taken.ok()) peer.session.EndForBadFrame(taken.message(), options_.clock->Now());
 }
 
@@ -98,27 +127,50 @@ void NodeCore::TakeNameChanges() {
   for (NameTable::Change& change : names_.TakeChanges()) deliveries_.push_back(std::move(change));
 }
 
-void NodeCore::TellOwnNames() {
-  const absl::optional<proto::NameChanges> changes = names_.TakeOwnChanges();
-  if (!changes.has_value()) return;
-  const std::string bytes = EncodeNames(*changes);
-  for (auto& [name, peer] : peers_) {
-    if (!peer->session.is_live()) continue;
-    AppendSignal(*peer, bytes);
-    CarryOut(*peer);
+void NodeCore::TellNames(Peer& peer) {
+  while (absl::optional<NameFeed::Part> part = names_.TakePart(peer.name)) {
+    if (!peer.session.is_live()) return;
+    if (part->held != nullptr) {
+      AppendSignal(peer, *part->held);
+    } else {
+      AppendOrEnd(peer, {.bytes = EncodeNames(part->changes), .room = Room::kNames});
+    }
   }
+  CarryOut(peer);
 }
 
-void NodeCore::AppendSignal(Peer& peer, std::string bytes) {
+void NodeCore::TellAllNames() {
+  for (auto& [name, peer] : peers_) TellNames(*peer);
+}
+
+void NodeCore::AppendOrEnd(Peer& peer, OutboundEnvelope envelope) {
   // Without room the session ends, and its end tells everybody.
-  (void)peer.session.Append({.bytes = std::move(bytes), .is_signal = true}, options_.clock->Now());
+  (void)peer.session.Append(std::move(envelope), options_.clock->Now());
 }
 
-void NodeCore::ReturnCredit(Peer& peer) {
-  peer.credit_at = MonotonicTime::InfiniteFuture();
-  for (const ReleasedCredit& credit : peer.ties.TakeOwedCredit()) {
-    if (peer.session.is_live()) AppendSignal(peer, EncodeReleased(peer.session.nodes(), credit));
-  }
+void NodeCore::AppendSignal(Peer& peer, const Signal& signal) {
+  AppendOrEnd(peer, {.bytes = EncodeSignal(peer.session.nodes(), signal),
+                     .room = Room::kSignals,
+                     .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()});
+}
+
+void NodeCore::AppendReply(Peer& peer, const Signal& reply) {
+  OutboundEnvelope envelope{.bytes = EncodeSignal(peer.session.nodes(), reply),
+                            .sender = reply.from.is_null() ? ThreadSender() : reply.from.life()};
+  envelope.room = envelope.bytes.size() <= limits::kAnswerBytesMax ? Room::kAnswers : Room::kReplies;
+  const size_t bytes = envelope.bytes.size();
+  const uint64_t sender = envelope.sender;
+  const absl::Status appended = peer.session.Append(std::move(envelope), options_.clock->Now());
+  if (!IsFull(appended)) return;
+  const Signal refusal{
+      .kind = SignalKind::kReply,
+      .from = reply.from,
+      .to = reply.to,
+      .id = reply.id,
+      .status = MakeError(ErrorKind::kFull,
+                          absl::StrCat("the reply of ", bytes, " bytes found no room: ", "earlier replies of node ",
+                                       options_.node, " are not acknowledged"))};
+  AppendOrEnd(peer, {.bytes = EncodeSignal(peer.session.nodes(), refusal), .room = Room::kAnswers, .sender = sender});
 }
 
 // ---- To the system ----
@@ -145,6 +197,7 @@ void NodeCore::Deliver() {
 }
 
 void NodeCore::Carry(MessageDelivery delivery) {
+  const ReleasedMessage released = AsReleased(delivery.message);
   RefusedMessage refused{.from = delivery.message.from,
                          .to = delivery.message.to,
                          .mailbox = delivery.message.mailbox,
@@ -154,7 +207,7 @@ void NodeCore::Carry(MessageDelivery delivery) {
   absl::MutexLock lock(&mu_);
   Peer* peer = FindPeer(delivery.peer);
   if (peer == nullptr || peer->session.epoch() != delivery.epoch) return;  // its end has told the asker
-  RefuseMessage(*peer, refused);
+  RefuseMessage(*peer, refused, released);
   CarryOut(*peer);
 }
 
@@ -170,9 +223,10 @@ void NodeCore::Carry(const NameTable::Change& change) {
       }
       shown_[change.name] = change.entry.pid;
       if (is_own) return;  // its actor has put it there
-      NameRecord record{
-          .name = change.name, .pid = change.entry.pid, .scope = NameScope::kCluster, .claimed = change.entry.claimed};
-      for (const proto::MailboxSignature& mailbox : change.entry.mailboxes) {
+      NameRecord record{.name = change.name, .pid = change.entry.pid, .scope = NameScope::kCluster};
+      const proto::SignatureSet none;
+      for (const proto::MailboxSignature& mailbox :
+           (change.entry.mailboxes != nullptr ? *change.entry.mailboxes : none).mailboxes()) {
         record.mailboxes.push_back({.name = mailbox.name(),
                                     .is_call = mailbox.is_call(),
                                     .request = mailbox.request(),
@@ -188,13 +242,33 @@ void NodeCore::Carry(const NameTable::Change& change) {
       shown_.erase(shown);
       return;
     case NameTable::Change::Kind::kLost:
-      options_.registry->Remove(change.name, change.entry.pid);
-      options_.inbound->Deliver(Signal{.kind = SignalKind::kExit,
-                                       .from = change.entry.pid,
-                                       .to = change.entry.pid,
-                                       .reason = ExitReason::NameConflict(change.name)});
+      EndOwner(change, ExitReason::NameConflict(change.name));
+      return;
+    case NameTable::Change::Kind::kForbidden:
+      EndOwner(change, ExitReason::NotPermitted(absl::StrCat("node ", change.peer, " owns the name '", change.name,
+                                                             "' and does not grant it to node ", options_.node)));
+      return;
+    case NameTable::Change::Kind::kRefused:
+      Carry(PeerEvent{.kind = PeerEvent::Kind::kNameRefused,
+                      .node = change.peer,
+                      .detail = absl::StrCat("'", change.name, "', which this node does not grant it; ",
+                                             "further refusals of this session are only counted")});
       return;
   }
+}
+
+void NodeCore::EndOwner(const NameTable::Change& change, const ExitReason& reason) {
+  options_.registry->Remove(change.name, change.entry.pid);
+  options_.inbound->Deliver(
+      Signal{.kind = SignalKind::kExit, .from = change.entry.pid, .to = change.entry.pid, .reason = reason});
+}
+
+void NodeCore::Carry(const NamesEntered& entered) {
+  absl::MutexLock lock(&mu_);
+  Peer* peer = FindPeer(entered.peer);
+  if (peer == nullptr || peer->session.epoch() != entered.epoch) return;
+  names_.OnChangesEntered(entered.peer);
+  TellNames(*peer);
 }
 
 void NodeCore::Carry(const PeerEvent& event) {

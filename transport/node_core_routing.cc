@@ -1,5 +1,6 @@
 // NodeCore as Router and NamePublisher: what this system's actors send.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,15 +21,14 @@
 #include "understudy/actors/router.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_core_state.h"
+#include "understudy/transport/send_queues.h"
 #include "understudy/transport/session_ties.h"
 
 namespace understudy {
 namespace {
-
-// Credit for so many messages is returned without delay.
-constexpr int64_t kCreditBatch = limits::kChannelWindowMessages / 4;
 
 // The message's bytes, or why it cannot travel.
 absl::StatusOr<std::string> Serialize(const OutboundMessage& message) {
@@ -83,17 +83,26 @@ absl::Status NodeCore::Send(const OutboundMessage& message) {
                              absl::StrCat(message.to.ToString(), " is of an incarnation that is gone"))
                  : MakeError(ErrorKind::kNoConnection, unreachable.detail());
     }
-    if (!peer->ties.HasCredit(message.to, message.mailbox)) {
-      return MakeError(ErrorKind::kFull,
-                       absl::StrCat(limits::kChannelWindowMessages, " messages of this node wait in that mailbox of ",
-                                    message.to.ToString(), "; no more are sent"));
+    const MailboxAddress mailbox(message.to, message.mailbox);
+    const auto payload_bytes = static_cast<int64_t>(payload->size());
+    const absl::optional<Admission> admission = peer->credit_out.Find(mailbox, payload_bytes);
+    if (!admission.has_value() && payload->size() <= limits::kMessageBytesMax) {
+      accepted = NoCredit(*peer, mailbox, payload_bytes);
+    } else {
+      absl::StatusOr<std::string> bytes =
+          EncodeMessage(peer->session.nodes(), message.from, message.to, message.mailbox, message.ask,
+                        *std::move(payload), admission.value_or(Admission::kAllowance));
+      if (!bytes.ok()) return bytes.status();
+      accepted = peer->session.Append({.bytes = *std::move(bytes),
+                                       .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
+                                       .mailbox = message.mailbox,
+                                       .deadline = message.deadline},
+                                      options_.clock->Now());
+      if (accepted.ok()) {
+        peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
+        peer->ties.OnSent(message.from, message.to, message.ask);
+      }
     }
-    absl::StatusOr<std::string> bytes = EncodeMessage(peer->session.nodes(), message.from, message.to, message.mailbox,
-                                                      message.ask, *std::move(payload));
-    if (!bytes.ok()) return bytes.status();
-    accepted = peer->session.Append(
-        {.bytes = *std::move(bytes), .mailbox = message.mailbox, .deadline = message.deadline}, options_.clock->Now());
-    if (accepted.ok()) peer->ties.OnSent(message.from, message.to, message.mailbox, message.ask);
     CarryOut(*peer);
   }
   FinishCall();
@@ -113,28 +122,18 @@ void NodeCore::Post(Signal signal) {
     Peer* peer = PeerOf(signal.to, unreachable);
     if (peer != nullptr) {
       peer->ties.OnPosted(signal);
-      AppendSignal(*peer, EncodeSignal(peer->session.nodes(), signal));
+      const bool is_of_the_dead =
+          signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
+      if (signal.kind == SignalKind::kReply) {
+        AppendReply(*peer, signal);
+      } else if (is_of_the_dead && names_.MustHold(peer->name)) {
+        names_.Hold(peer->name, std::make_shared<const Signal>(std::move(signal)));
+      } else {
+        AppendSignal(*peer, signal);
+      }
       CarryOut(*peer);
     } else if (absl::optional<Signal> answer = SessionTies::AnswerTo(signal, unreachable); answer.has_value()) {
       deliveries_.push_back(*std::move(answer));
-    }
-  }
-  FinishCall();
-}
-
-void NodeCore::Released(Pid sender, Pid receiver, uint32_t mailbox, int64_t count) {
-  {
-    absl::MutexLock lock(&mu_);
-    ExitReason unreachable;
-    Peer* peer = PeerOf(sender, unreachable);
-    if (peer == nullptr) return;
-    peer->ties.OnReleased(receiver, mailbox, count);
-    if (peer->ties.owed_total() >= kCreditBatch) {
-      ReturnCredit(*peer);
-      CarryOut(*peer);
-    } else if (peer->ties.owes_credit() && peer->credit_at.is_infinite()) {
-      peer->credit_at = options_.clock->Now() + options_.credit_delay;
-      WakeAt(peer->credit_at);
     }
   }
   FinishCall();
@@ -150,12 +149,18 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
     mailbox.set_reply(signature.reply);
   }
   absl::Status status = ValidateName(record.name);
+  if (status.ok() && Grants::IsReservedForAnother(options_.node, record.name)) {
+    status =
+        MakeError(ErrorKind::kNotPermitted,
+                  absl::StrCat("the name '", record.name, "' is reserved: understudy/KIND/NODE belongs to NODE, and ",
+                               "this is node ", options_.node));
+  }
   if (status.ok()) {
     absl::MutexLock lock(&mu_);
     status = leaving_ ? MakeError(ErrorKind::kStopping, "this node is leaving")
-                      : names_.Claim(record.name, record.pid, record.claimed, std::move(mailboxes));
+                      : names_.Claim(record.name, record.pid, options_.clock->Now(), mailboxes);
     TakeNameChanges();
-    TellOwnNames();
+    TellAllNames();
   }
   done(std::move(status));
   FinishCall();
@@ -166,7 +171,7 @@ void NodeCore::Withdraw(absl::string_view name, Pid owner) {
     absl::MutexLock lock(&mu_);
     names_.Release(name, owner);
     TakeNameChanges();
-    TellOwnNames();
+    TellAllNames();
   }
   FinishCall();
 }

@@ -12,10 +12,13 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
+#include "understudy/transport/credit_receiver.h"
+#include "understudy/transport/credit_sender.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/session_ties.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 
@@ -26,13 +29,22 @@ struct NodeCore::Peer {
   const std::string name;
   PeerSession session;
   SessionTies ties;  // of the live session
+  // What was proved on the stream with which the live session began.
+  StreamIdentity identity;
   std::map<uint64_t, std::shared_ptr<Link>> streams;
   bool is_kept = false;  // from SetPeer to ForgetPeer
+  // It came by itself, and nothing proves its identity.
+  bool is_unproved = false;
   std::string configured_address;
   std::string learned_address;  // told by the peer; good while its session lives
   std::string dialled_address;  // what the session was last told to dial
-  MonotonicTime credit_at = MonotonicTime::InfiniteFuture();
-  bool carrying_out = false;  // its session's actions
+  // Of the live session.
+  CreditSender credit_out;
+  CreditReceiver credit_in;
+  MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // what is due is done then
+  MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // for what lies unused
+  bool is_crediting = false;                                       // a CreditWork is on its way
+  bool carrying_out = false;                                       // its session's actions
 };
 
 // How streams and timers, which may outlive the core, find it.
@@ -79,6 +91,11 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
   Peer* peer = nullptr;
   uint64_t stream_of_peer = 0;
   OnStreamOver on_over;  // of an accepted one; may be null
+  // What is known of the node at the other end; of one that we dialled, once a frame has come.
+  StreamIdentity identity;
+
+  bool is_refused = false;                               // a stranger that is told so, and may read it
+  std::shared_ptr<const internal::PeerProcess> process;  // at its other end, where it is known
 
   // Touched only by whoever works on streams.
   std::unique_ptr<FrameStream> stream;

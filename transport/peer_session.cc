@@ -29,7 +29,7 @@ absl::string_view SessionEndName(SessionEnd end) {
     case SessionEnd::kGraceOver:
       return "grace period over";
     case SessionEnd::kReserveSpent:
-      return "reserve for signals spent";
+      return "no room for signals or answers";
     case SessionEnd::kBadFrame:
       return "bad frame";
     case SessionEnd::kPeerEnded:
@@ -42,6 +42,8 @@ absl::string_view SessionEndName(SessionEnd end) {
       return "new incarnation";
     case SessionEnd::kPeerBeganAnew:
       return "the peer began anew";
+    case SessionEnd::kProcessEnded:
+      return "the peer's process ended";
   }
   return "?";
 }
@@ -49,15 +51,17 @@ absl::string_view SessionEndName(SessionEnd end) {
 PeerSession::PeerSession(SessionConfig config)
     : config_(std::move(config)), random_(config_.seed), backoff_(config_.times.backoff_min) {
   UNDERSTUDY_CHECK(config_.node != config_.peer, "a node is not its own peer: ", config_.node);
+  UNDERSTUDY_CHECK(config_.new_key != nullptr, "a session needs keys that nobody can guess");
   UNDERSTUDY_CHECK(config_.advertise.size() <= limits::kMailboxNameBytesMax, "the advertised address is too long");
 }
 
 // ---- What happened ----
 
-void PeerSession::SetDialable(bool dialable, MonotonicTime now) {
-  dialable_ = dialable;
+void PeerSession::SetDialable(const absl::optional<StreamIdentity>& at_address, MonotonicTime now) {
+  at_address_ = at_address;
   backoff_ = config_.times.backoff_min;
   dial_at_ = now;
+  dialled_at_ = now;
   Settle(now);
 }
 
@@ -65,12 +69,14 @@ void PeerSession::OnStreamFrame(uint64_t stream, absl::string_view bytes, Monoto
   if (dial_.has_value() && dial_->stream == stream) {
     OnDialFrame(bytes, now);
   } else if (carrier_.has_value() && carrier_->stream == stream) {
-    absl::StatusOr<proto::Frame> frame = DecodeFrame(bytes);
+    const absl::StatusOr<FrameView> frame = DecodeSessionFrame(bytes);
     if (frame.ok()) {
       HandleFrame(*frame, now);
     } else {
       End(SessionEnd::kBadFrame, frame.status().message(), now);
     }
+  } else if (OfferOn(stream) != nullptr) {
+    OnOfferFrame(stream, bytes, now);
   } else if (held_.has_value() && held_->stream == stream) {
     actions_.push_back(CloseStream{stream});  // it must wait for its Welcome
     held_.reset();
@@ -83,6 +89,8 @@ void PeerSession::OnStreamWritten(uint64_t stream, MonotonicTime now) {
     dial_->writing = false;
   } else if (carrier_.has_value() && carrier_->stream == stream) {
     carrier_->writing = false;
+  } else if (Offer* offer = OfferOn(stream); offer != nullptr) {
+    offer->writing = false;
   } else if (const auto it = lingering_.find(stream); it != lingering_.end()) {
     Lingering& lingering = it->second;
     lingering.writing = !lingering.last_frame.empty();
@@ -99,12 +107,43 @@ void PeerSession::OnStreamClosed(uint64_t stream, const absl::Status& why, Monot
     LoseStream(absl::StrCat("the stream closed: ", why.message()), now);
   } else if (held_.has_value() && held_->stream == stream) {
     held_.reset();
+  } else if (Offer* offer = OfferOn(stream); offer != nullptr) {
+    // The peer may have taken it: then it comes back with a proof, as long as it waits for us.
+    offer->stream = 0;
+    offer->deadline = now + offer->terms.times.grace_period;
+    TickOffers(now);
   }
   Settle(now);
 }
 
+void PeerSession::OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now) {
+  if (!live_.has_value() || live_->terms.peer != incarnation) return;
+  if (carrier_.has_value()) {
+    carrier_->peer_is_dead = true;
+  } else {
+    End(SessionEnd::kProcessEnded, "it is proved dead", now);
+  }
+  Settle(now);
+}
+
+// Whatever was due a heartbeat ago and was not done shows that this process did
+// not run: what the peer wrote meanwhile may wait in a buffer.
+void PeerSession::ForgiveStall(MonotonicTime now) {
+  const bool has_stalled = now - NextDeadline() >= config_.times.heartbeat_interval;
+  if (!has_stalled || !live_.has_value()) return;
+  const MonotonicTime later = now + config_.times.probe_timeout;
+  if (!carrier_.has_value()) {
+    if (!std::exchange(live_->stall_forgiven, true)) live_->grace_over = std::max(live_->grace_over, later);
+  } else if (!std::exchange(carrier_->stall_forgiven, true)) {
+    carrier_->silent_at = std::max(carrier_->silent_at, later);
+    carrier_->probe_due = true;
+  }
+}
+
 void PeerSession::Tick(MonotonicTime now) {
+  ForgiveStall(now);
   TickStreams(now);
+  TickOffers(now);
   if (live_.has_value() && live_->grace_over <= now) End(SessionEnd::kGraceOver, "the peer did not come back", now);
   if (live_.has_value() && leave_at_ <= now) End(SessionEnd::kLeft, "the last envelopes were not acknowledged", now);
   Settle(now);
@@ -123,7 +162,7 @@ void PeerSession::TickStreams(MonotonicTime now) {
   if (!carrier_.has_value()) return;
   if (carrier_->silent_at <= now) {
     actions_.push_back(CloseStream{carrier_->stream});
-    LoseStream(absl::StrCat("silent for ", absl::FormatDuration(config_.times.silence_timeout)), now);
+    LoseStream(absl::StrCat("silent for ", absl::FormatDuration(live_->terms.times.silence_timeout)), now);
     return;
   }
   if (carrier_->heartbeat_at <= now) {
@@ -140,7 +179,8 @@ MonotonicTime PeerSession::NextDeadline() const {
     if (!carrier_->writing) next = std::min(next, carrier_->acknowledge_at);
   }
   if (dial_.has_value()) next = std::min(next, dial_->deadline);
-  if (IsDialWanted()) next = std::min(next, dial_at_);
+  for (const Offer& offer : offers_) next = std::min(next, offer.deadline);
+  next = std::min(next, DialDueAt());
   if (held_.has_value()) next = std::min(next, held_->probe_over);
   for (const auto& [stream, lingering] : lingering_) next = std::min(next, lingering.deadline);
   return next;
@@ -153,9 +193,10 @@ absl::Status PeerSession::Append(OutboundEnvelope envelope, MonotonicTime now) {
   if (!live_.has_value()) {
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
   }
-  const bool is_signal = envelope.is_signal;
+  // Messages and replies without room stay their senders'.
+  const bool must_arrive = envelope.room != Room::kMessages && envelope.room != Room::kReplies;
   absl::Status appended = live_->sequence.Append(std::move(envelope));
-  if (!appended.ok() && is_signal) {
+  if (!appended.ok() && must_arrive) {
     End(SessionEnd::kReserveSpent, appended.message(), now);
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", config_.peer, " ended"));
   }
@@ -168,12 +209,11 @@ void PeerSession::Leave(absl::string_view why, MonotonicTime now) {
   leaving_ = true;
   if (live_.has_value()) {
     leave_at_ = now + config_.times.leave_timeout;
-    if (!live_->sequence.Append({.bytes = EncodeLeave(why), .is_signal = true}).ok()) {
-      End(SessionEnd::kLeft, "no room to say so", now);
-    }
+    live_->sequence.AppendLast(EncodeLeave(why));
   } else if (dial_.has_value()) {
     AbandonDial(now);
   }
+  while (!offers_.empty()) DropOffer(offers_.back().terms.epoch);
   Settle(now);
 }
 
@@ -190,25 +230,29 @@ SessionLedger PeerSession::ledger() const {
 
 // ---- The session ----
 
-void PeerSession::HandleFrame(proto::Frame& frame, MonotonicTime now) {
-  carrier_->silent_at = now + config_.times.silence_timeout;
+void PeerSession::HandleFrame(const FrameView& frame, MonotonicTime now) {
+  carrier_->silent_at = now + live_->terms.times.silence_timeout;
+  carrier_->stall_forgiven = false;
   if (held_.has_value() && !held_->probe_over.is_infinite()) {
-    RefuseHeld(proto::Refuse::NAME_TAKEN, absl::StrCat("another node ", config_.peer, " is alive"), now);
+    RefuseHeld({.reason = proto::Refuse::NAME_TAKEN,
+                .detail = absl::StrCat("another process of node ", config_.peer,
+                                       " is alive; stop it, or give this one another name")},
+               now);
   }
-  if (frame.epoch() < live_->epoch) {
+  if (frame.epoch < live_->terms.epoch) {
     ++old_frames_refused_;
     return;
   }
   absl::Status status;
-  if (frame.epoch() > live_->epoch) status = absl::InvalidArgumentError("a frame of an epoch to come");
-  if (status.ok()) status = live_->sequence.Acknowledge(frame.acknowledged());
+  if (frame.epoch > live_->terms.epoch) status = absl::InvalidArgumentError("a frame of an epoch to come");
+  if (status.ok()) status = live_->sequence.Acknowledge(frame.acknowledged);
   if (status.ok()) status = HandleSlots(frame, now);
   if (!status.ok()) {
     if (live_.has_value()) End(SessionEnd::kBadFrame, status.message(), now);
     return;
   }
   if (live_.has_value() && leaving_ && live_->sequence.all_acknowledged()) End(SessionEnd::kLeft, "", now);
-  if (live_.has_value()) HandleControl(frame, now);
+  if (live_.has_value() && frame.control != nullptr) HandleControl(*frame.control, now);
 }
 
 void PeerSession::HandleControl(const proto::Frame& frame, MonotonicTime now) {
@@ -231,17 +275,16 @@ void PeerSession::HandleControl(const proto::Frame& frame, MonotonicTime now) {
   }
 }
 
-absl::Status PeerSession::HandleSlots(proto::Frame& frame, MonotonicTime now) {
-  for (proto::MailboxDefinition& definition : *frame.mutable_definitions()) {
+absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now) {
+  for (const MailboxDefinition& definition : frame.definitions) {
     if (carrier_->defined_in.size() >= limits::kMailboxesPerStreamMax) {
       return absl::InvalidArgumentError("a stream defines too many mailboxes");
     }
-    carrier_->defined_in[definition.hash()] = definition.name();
+    carrier_->defined_in[definition.hash] = std::string(definition.name);
   }
-  for (int i = 0; i < frame.slots_size(); ++i) {
-    const uint64_t number = frame.first_number() + static_cast<uint64_t>(i);
-    absl::StatusOr<absl::optional<Sequence::Arrived>> arrived =
-        live_->sequence.Receive(number, *frame.mutable_slots(i));
+  uint64_t number = frame.first_number;
+  for (const SlotView& slot : frame.slots) {
+    const absl::StatusOr<absl::optional<Sequence::Arrived>> arrived = live_->sequence.Receive(number++, slot);
     if (!arrived.ok()) return arrived.status();
     carrier_->acknowledge_at = std::min(carrier_->acknowledge_at, now + config_.times.acknowledge_delay);
     if (!arrived->has_value()) continue;
@@ -280,20 +323,6 @@ absl::Status PeerSession::HandleEnvelope(const Sequence::Arrived& arrived, Monot
   return absl::OkStatus();
 }
 
-absl::Status PeerSession::Begin(NodeIncarnation incarnation, uint64_t epoch, absl::string_view advertise) {
-  const absl::StatusOr<uint16_t> peer_index = config_.peer_index(incarnation);
-  if (!peer_index.ok()) {
-    actions_.push_back(SessionFailed{std::string(peer_index.status().message())});
-    return peer_index.status();
-  }
-  const NodePair nodes{
-      .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_index, .peer = incarnation};
-  live_.emplace(Live{.nodes = nodes, .epoch = epoch, .sequence = Sequence(config_.bounds)});
-  last_epoch_ = epoch;
-  actions_.push_back(SessionBegun{.nodes = nodes, .epoch = epoch, .advertise = std::string(advertise)});
-  return absl::OkStatus();
-}
-
 void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime now) {
   Live live = *std::move(live_);
   live_.reset();
@@ -301,8 +330,9 @@ void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime no
   ended_ += live.sequence.ledger();
   leave_at_ = MonotonicTime::InfiniteFuture();
   detail = detail.substr(0, limits::kNameBytesMax);
+  last_ = std::move(live.terms);
   if (carrier_.has_value()) {
-    FramePacker packer(live.epoch, live.sequence.received());
+    FramePacker packer(last_->epoch, live.sequence.received());
     proto::Goodbye& goodbye = *packer.frame().mutable_goodbye();
     goodbye.set_why(absl::StrCat(SessionEndName(why), ": ", detail));
     goodbye.set_leaving(why == SessionEnd::kLeft);
@@ -310,21 +340,25 @@ void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime no
     Farewell(carrier.stream, carrier.writing, packer.Encode(), now);
   }
   if (leaving_ && dial_.has_value()) AbandonDial(now);
-  if (why == SessionEnd::kBadFrame) backoff_ = config_.times.backoff_max;
+  if (why == SessionEnd::kBadFrame || why == SessionEnd::kPeerEnded) backoff_ = config_.times.backoff_max;
   dial_at_ = std::max(dial_at_, now + backoff_ * (1 - random_.Fraction() / 2));
-  actions_.push_back(SessionEnded{.why = why, .detail = std::string(detail), .nodes = live.nodes, .epoch = live.epoch});
+  actions_.push_back(
+      SessionEnded{.why = why, .detail = std::string(detail), .nodes = live.nodes, .epoch = last_->epoch});
 }
 
 void PeerSession::LoseStream(absl::string_view why, MonotonicTime now) {
+  const bool peer_is_dead = carrier_->peer_is_dead;
   carrier_.reset();
   backoff_ = config_.times.backoff_min;
   dial_at_ = now + backoff_ * (1 - random_.Fraction() / 2);
-  if (config_.times.grace_period <= absl::ZeroDuration()) {
-    End(SessionEnd::kGraceOver, why, now);
+  const absl::Duration grace = live_->terms.times.grace_period;
+  if (peer_is_dead || grace <= absl::ZeroDuration()) {
+    End(peer_is_dead ? SessionEnd::kProcessEnded : SessionEnd::kGraceOver, why, now);
     return;
   }
   live_->sequence.Rewind();
-  live_->grace_over = now + config_.times.grace_period;
+  live_->grace_over = now + grace;
+  live_->stall_forgiven = false;
   actions_.push_back(SessionSuspect{.why = std::string(why)});
 }
 
@@ -333,7 +367,7 @@ void PeerSession::Pump(MonotonicTime now) {
   Carrier& carrier = *carrier_;
   const bool beats = carrier.heartbeat_due || carrier.probe_due;
   if (!carrier.welcome.has_value() && !beats && !live_->sequence.has_unsent() && carrier.acknowledge_at > now) return;
-  FramePacker packer(live_->epoch, live_->sequence.received());
+  FramePacker packer(live_->terms.epoch, live_->sequence.received());
   if (carrier.welcome.has_value()) {
     *packer.frame().mutable_welcome() = *std::move(carrier.welcome);
     carrier.welcome.reset();

@@ -16,15 +16,39 @@
 // says so once: SessionEnded. The same two incarnations may then begin another,
 // with a higher epoch.
 //
-// A session ends when: suspect for longer than the grace period; the reserve
-// for signals is spent; the peer sends a bad frame; either node leaves; the
-// peer's node has a new incarnation; the peer lost it (it says so).
+// A session ends when: suspect for longer than the grace period; the peer's
+// process is proved dead; anything but a message or a reply
+// has no room; the peer sends a bad
+// frame; either node leaves; the peer proves that it has ended it; a process
+// whose identity is proved claims the peer's name and the old one does not
+// answer.
+//
+// Beginning. The dialling node's Hello offers half of a secret, the accepting
+// node's Welcome the other half (session_proof.h). The session begins for the
+// dialling node with the Welcome, for the accepting node with the first frame
+// that follows: until then it keeps an offer, of which it tells nobody and of
+// which there are few.
+//
+// Who may do what to a live session:
+// 1. A Hello resumes it only with a proof of the secret, bound to the number of
+//    the dial; those numbers only rise, so a recorded Hello is refused. The
+//    Welcome proves the same, bound to that dial.
+// 2. That the peer has ended it is believed only with a proof of the secret, or
+//    from a stream whose identity is proved.
+// 3. A Hello of another incarnation, or without a proof, on a stream whose
+//    identity is proved: the process that has the session is probed if the
+//    session is up; if it does not answer within `probe_timeout`, or if the
+//    session is suspect, the session ends and another may begin.
+// 4. The same on a stream without proved identity is refused, and disturbs
+//    nothing: it waits until the session has ended.
 //
 // Of two streams that the nodes open to each other at once, the one opened by
-// the node with the smaller name survives. A stream from the incarnation that
-// is already connected replaces the old one. A second live node of the same
-// name is refused: the old one is probed, and if a frame comes from it within
-// `probe_timeout` the newcomer is refused; else the old session ends.
+// the node with the smaller name survives. A stream that resumes the session
+// replaces the one that carried it.
+//
+// A stall of this process is told apart from a silent peer: when Tick comes a
+// heartbeat interval late or more, the peer is probed and has `probe_timeout`
+// more, once between two of its frames.
 //
 // Failure: what the peer does wrong ends the session, never the program.
 #ifndef UNDERSTUDY_TRANSPORT_PEER_SESSION_H_
@@ -49,32 +73,13 @@
 #include "understudy/actors/random.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/handshake.h"
 #include "understudy/transport/sequence.h"
+#include "understudy/transport/session_proof.h"
+#include "understudy/transport/session_times.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
-
-struct SessionTimes {
-  // A heartbeat is written when nothing else was for about this long (give or
-  // take a fifth, so that nodes do not beat in step).
-  absl::Duration heartbeat_interval = absl::Seconds(1);
-  // Only silence for so long makes a session suspect.
-  absl::Duration silence_timeout = absl::Seconds(5);
-  // A suspect session ends after so long. Zero: at once.
-  absl::Duration grace_period = absl::Seconds(15);
-  // From opening a stream to the peer's Welcome.
-  absl::Duration handshake_timeout = absl::Seconds(2);
-  // How long the node of an up session has to answer when another claims its name.
-  absl::Duration probe_timeout = absl::Seconds(1);
-  // An acknowledgement waits so long for a frame to travel with.
-  absl::Duration acknowledge_delay = absl::Milliseconds(5);
-  // Between dials: doubled from min to max, less up to a half by chance.
-  absl::Duration backoff_min = absl::Milliseconds(20);
-  absl::Duration backoff_max = absl::Seconds(2);
-  // How long a leaving node waits for its last envelopes to be acknowledged.
-  absl::Duration leave_timeout = absl::Seconds(2);
-  // How long a stream stays for its last frame to be read.
-  absl::Duration linger = absl::Seconds(1);
-};
 
 struct SessionConfig {
   std::string node;  // ours
@@ -84,22 +89,27 @@ struct SessionConfig {
   std::string advertise;
   uint16_t local_index = 0;  // of our own pids
   // Gives the index of the peer's pids of that incarnation; an error when there
-  // is none for it, and no session begins.
+  // is none for it, and no session begins. Called when a session begins.
   std::function<absl::StatusOr<uint16_t>(NodeIncarnation)> peer_index;
+  // A new secret key of kSessionKeyBytes, that nobody can guess (NewSessionKey).
+  // Simulations give one from their seed.
+  std::function<std::string()> new_key;
   SessionTimes times;
   Sequence::Bounds bounds;
+  WireVersions versions;
   uint64_t seed = 0;
 };
 
 enum class SessionEnd : uint8_t {
   kGraceOver,       // suspect for too long
-  kReserveSpent,    // no room even for signals
+  kReserveSpent,    // no room for what must arrive
   kBadFrame,        // the peer broke the protocol
   kPeerEnded,       // the peer ended it, and says why
   kPeerLeft,        // the peer's node stopped in order
   kLeft,            // ours did
   kNewIncarnation,  // the peer's node was started anew
   kPeerBeganAnew,   // the peer had already ended it
+  kProcessEnded,    // the peer's process is proved dead
 };
 
 // "grace period over", …
@@ -142,8 +152,14 @@ struct SessionEnded {
   NodePair nodes;
   uint64_t epoch;
 };
-// The peer refused our stream. The session, if any, is not affected.
+// Our stream came to nothing: the peer refused it, or its answer was not
+// acceptable. The session, if any, goes on.
 struct DialRefused {
+  proto::Refuse::Reason reason;
+  std::string detail;
+};
+// We refused a stream that claims to be the peer's.
+struct StreamRefused {
   proto::Refuse::Reason reason;
   std::string detail;
 };
@@ -153,7 +169,7 @@ struct SessionFailed {
 };
 
 using SessionAction = std::variant<DialStream, WriteFrame, CloseStream, SessionBegun, SessionSuspect, SessionResumed,
-                                   EnvelopeArrived, SessionEnded, DialRefused, SessionFailed>;
+                                   EnvelopeArrived, SessionEnded, DialRefused, StreamRefused, SessionFailed>;
 
 class PeerSession {
  public:
@@ -161,21 +177,25 @@ class PeerSession {
 
   // ---- What happened ----
 
-  // Whether there is an address to dial. A new one resets the backoff.
-  void SetDialable(bool dialable, MonotonicTime now);
+  // Whether there is an address to dial, and what is proved of the process that
+  // answers there. A new one resets the backoff.
+  void SetDialable(const absl::optional<StreamIdentity>& at_address, MonotonicTime now);
   // Another node opened a stream, and its Hello claims to be our peer. Gives
   // the stream's number.
-  uint64_t OnAccepted(const proto::Hello& hello, MonotonicTime now);
+  uint64_t OnAccepted(const proto::Hello& hello, const StreamIdentity& identity, MonotonicTime now);
   void OnStreamFrame(uint64_t stream, absl::string_view bytes, MonotonicTime now);
   void OnStreamWritten(uint64_t stream, MonotonicTime now);
   void OnStreamClosed(uint64_t stream, const absl::Status& why, MonotonicTime now);
+  // The peer's process of that incarnation is proved dead: its session ends now,
+  // or, while a stream still carries it, when that stream is lost.
+  void OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now);
   // Something is due at NextDeadline.
   void Tick(MonotonicTime now);
 
   // ---- What the owner wants ----
 
   // NoConnection without a session, Stopping when it leaves, Full when it has
-  // no room. A signal without room ends the session.
+  // no room. Anything but a message or a reply ends the session when it has no room.
   absl::Status Append(OutboundEnvelope envelope, MonotonicTime now);
   // Ends the session when all that was appended is acknowledged, at the latest
   // after leave_timeout; dials and accepts no more.
@@ -191,21 +211,45 @@ class PeerSession {
 
   bool is_live() const { return live_.has_value(); }
   bool is_up() const { return carrier_.has_value(); }
+  absl::optional<uint64_t> carrying_stream() const {
+    return carrier_.has_value() ? absl::optional<uint64_t>(carrier_->stream) : absl::nullopt;
+  }
   // Left, and nothing more to do.
   bool is_finished() const { return leaving_ && !is_live() && lingering_.empty(); }
+  // As agreed with the peer. Requires is_live().
+  const SessionTimes& times() const { return live_->terms.times; }
+  uint32_t wire_version() const { return live_->terms.version; }
+  uint64_t features() const { return live_->terms.features; }
   // Requires is_live().
   const NodePair& nodes() const { return live_->nodes; }
-  uint64_t epoch() const { return live_.has_value() ? live_->epoch : 0; }
+  uint64_t epoch() const { return live_.has_value() ? live_->terms.epoch : 0; }
   // Of all sessions with this peer.
   SessionLedger ledger() const;
   int64_t old_frames_refused() const { return old_frames_refused_; }
+  // Streams that claimed a session without a proof of its secret.
+  int64_t unproved_refused() const { return unproved_refused_; }
+  // The state in a line, with times from now to the second; for tests and logs.
+  std::string DebugString(MonotonicTime now) const;
 
  private:
-  struct Live {
-    NodePair nodes;
+  // What both ends agreed when a session began, or would when an offer is taken.
+  struct Terms {
+    NodeIncarnation peer;
     uint64_t epoch;
+    SessionSecret secret;
+    uint32_t version;
+    uint64_t features;
+    SessionTimes times;
+    std::string advertise;  // the peer's
+    // The peer's streams up to this dial are void.
+    uint64_t peer_dial;
+  };
+  struct Live {
+    Terms terms;
+    NodePair nodes;
     Sequence sequence;
     MonotonicTime grace_over = MonotonicTime::InfiniteFuture();
+    bool stall_forgiven = false;  // since it became suspect
   };
   // The stream that carries the session.
   struct Carrier {
@@ -216,6 +260,9 @@ class PeerSession {
     MonotonicTime acknowledge_at = MonotonicTime::InfiniteFuture();
     bool heartbeat_due = false;
     bool probe_due = false;
+    // Since the last frame the peer was given more time because we had stalled.
+    bool stall_forgiven = false;
+    bool peer_is_dead = false;               // what it wrote before may still come
     absl::optional<proto::Welcome> welcome;  // to be written first
     std::set<uint32_t> defined_out;
     std::map<uint32_t, std::string> defined_in;
@@ -224,13 +271,38 @@ class PeerSession {
   struct Dial {
     uint64_t stream;
     MonotonicTime deadline;
+    std::string key;  // our half of the secret of a new session
+    uint64_t resume_epoch = 0;
     bool writing = true;  // the Hello
+  };
+  // What a Hello is found to be.
+  enum class Standing {
+    kRefused,
+    kUnproved,  // a new session, when there is none
+    kClaim,     // a new session in place of the live one, the identity being proved
+    kBegin,     // a new session, when there is none, the identity being proved
+    kEnded,     // a new session; the live one is proved to have ended
+    kResume,    // proves the live session or an offer
+  };
+  struct Judgement {
+    Standing standing;
+    Refusal refusal = {};
+    std::string proof = "";  // of ENDED
   };
   // A stream of the peer's whose Hello waits for a decision.
   struct Held {
     uint64_t stream;
     proto::Hello hello;
+    StreamIdentity identity;
     MonotonicTime probe_over = MonotonicTime::InfiniteFuture();
+  };
+  // A session that we offered in a Welcome. It begins with the next frame of
+  // that stream, or when the peer resumes it by another.
+  struct Offer {
+    Terms terms;
+    uint64_t stream;  // 0 when it has closed
+    MonotonicTime deadline;
+    bool writing = true;  // the Welcome
   };
   // A stream that only waits for its last frame to be read.
   struct Lingering {
@@ -240,32 +312,53 @@ class PeerSession {
   };
 
   // peer_session.cc
-  void HandleFrame(proto::Frame& frame, MonotonicTime now);
-  absl::Status HandleSlots(proto::Frame& frame, MonotonicTime now);
+  void HandleFrame(const FrameView& frame, MonotonicTime now);
+  absl::Status HandleSlots(const FrameView& frame, MonotonicTime now);
   absl::Status HandleEnvelope(const Sequence::Arrived& arrived, MonotonicTime now);
   void HandleControl(const proto::Frame& frame, MonotonicTime now);
-  absl::Status Begin(NodeIncarnation incarnation, uint64_t epoch, absl::string_view advertise);
   void End(SessionEnd why, absl::string_view detail, MonotonicTime now);
   void LoseStream(absl::string_view why, MonotonicTime now);
   void Pump(MonotonicTime now);
-  bool IsDialWanted() const;
+  void ForgiveStall(MonotonicTime now);
   void TickStreams(MonotonicTime now);
   void Settle(MonotonicTime now);
 
-  // peer_session_handshake.cc
+  // peer_session_dial.cc: our own streams.
+  MonotonicTime DialDueAt() const;
   void StartDialIfDue(MonotonicTime now);
   void FailDial(MonotonicTime now);
   void AbandonDial(MonotonicTime now);
   std::string HelloFrame();
   void OnDialFrame(absl::string_view bytes, MonotonicTime now);
+  void OnRefuse(const proto::Refuse& refuse, MonotonicTime now);
   void OnWelcome(proto::Frame frame, MonotonicTime now);
+  bool Resume(const proto::Welcome& welcome, MonotonicTime now);
+  bool BeginAsDialled(const proto::Welcome& welcome);
+
+  // peer_session_accept.cc: the peer's streams.
+  Judgement Judge(const Held& held, MonotonicTime now) const;
+  Judgement JudgeResume(const proto::Hello& hello) const;
+  Judgement JudgeBegin(const Held& held, MonotonicTime now) const;
   void ConsiderHeld(MonotonicTime now);
-  void Admit(MonotonicTime now);
-  bool GoOnWith(const proto::Hello& hello, MonotonicTime now);
-  void RefuseHeld(proto::Refuse::Reason reason, absl::string_view detail, MonotonicTime now);
+  void Admit(Standing standing, MonotonicTime now);
+  void MakeOffer(const Held& held, MonotonicTime now);
+  void OnOfferFrame(uint64_t stream, absl::string_view bytes, MonotonicTime now);
+  void ResumeBy(const Held& held, MonotonicTime now);
+  void RefuseHeld(const Refusal& refusal, MonotonicTime now, absl::string_view proof = "");
+  // The offer of that stream, or of that session; null when there is none.
+  Offer* OfferOn(uint64_t stream);
+  const Terms* FindTerms(NodeIncarnation peer, uint64_t epoch) const;
+  void DropOffer(uint64_t epoch);
+  void TickOffers(MonotonicTime now);
+
+  // peer_session_terms.cc: what both share.
+  absl::Status Begin(Terms terms);
+  // The claim of the node that dialled (or accepted) the stream.
+  enum class Side { kWeDialled, kWeAccepted };
+  SessionClaim Claim(SessionClaim::Kind kind, Side side, const Terms& terms, uint64_t dial, uint64_t received) const;
+  uint64_t NextEpoch() const;
   void Attach(uint64_t stream, bool writing, MonotonicTime now);
   void Farewell(uint64_t stream, bool writing, std::string last_frame, MonotonicTime now);
-  void MeetIncarnation(NodeIncarnation incarnation);
   absl::Duration Jittered(absl::Duration interval);
 
   const SessionConfig config_;
@@ -276,23 +369,23 @@ class PeerSession {
   absl::optional<Carrier> carrier_;  // only while live_
   absl::optional<Dial> dial_;
   absl::optional<Held> held_;
+  std::vector<Offer> offers_;   // only while not live_; oldest first
+  absl::optional<Terms> last_;  // of the session that ended last
   std::map<uint64_t, Lingering> lingering_;
   uint64_t last_stream_ = 0;
 
-  bool dialable_ = false;
+  absl::optional<StreamIdentity> at_address_;
   MonotonicTime dial_at_;
+  MonotonicTime dialled_at_;  // last
   absl::Duration backoff_;
   uint64_t dials_ = 0;
-
-  // Of the incarnation met last.
-  NodeIncarnation met_;
   uint64_t last_epoch_ = 0;
-  uint64_t peer_dials_void_ = 0;
 
   bool leaving_ = false;
   MonotonicTime leave_at_ = MonotonicTime::InfiniteFuture();
   SessionLedger ended_;
   int64_t old_frames_refused_ = 0;
+  int64_t unproved_refused_ = 0;
 };
 
 }  // namespace understudy

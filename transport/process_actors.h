@@ -70,9 +70,9 @@ class ProcessChildRef : public Ref<ProcessChildActor> {
   }
 };
 
-// The name under which the parent of that node's process is published.
-inline std::string ProcessParentName(absl::string_view child_node) {
-  return absl::StrCat("understudy/process/", child_node);
+// The name under which `parent` is published for its process child: one that no other node may publish.
+inline std::string ProcessParentName(absl::string_view parent, absl::string_view child_node) {
+  return absl::StrCat("understudy/process/", parent, "/", child_node);
 }
 
 // What a process child is told by its parent, through its environment.

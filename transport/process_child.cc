@@ -100,8 +100,8 @@ class ProcessLink final : public ProcessChildActor {
 
  private:
   Task<Next> Attach() {
-    const auto looking =
-        context().Lookup<ProcessParentRef>(ProcessParentName(options_.node), limits::kParentAnswersWithin);
+    const auto looking = context().Lookup<ProcessParentRef>(ProcessParentName(options_.parent, options_.node),
+                                                            limits::kParentAnswersWithin);
     const absl::StatusOr<ProcessParentRef> parent = co_await looking;
     if (!parent.ok()) {
       options_.on_lost(parent.status());
@@ -132,11 +132,16 @@ ParentDialer::~ParentDialer() {
   if (const int descriptor = descriptor_.exchange(-1); descriptor >= 0) close(descriptor);
 }
 
-std::unique_ptr<FrameStream> ParentDialer::Dial(absl::string_view address, FrameStream::Events* events) {
-  if (address != kAddress) return others_->Dial(address, events);
+std::unique_ptr<FrameStream> ParentDialer::Dial(absl::string_view node, absl::string_view address,
+                                                FrameStream::Events* events) {
+  if (address != kAddress) return others_->Dial(node, address, events);
   const int descriptor = descriptor_.exchange(-1);
   if (descriptor >= 0) return DialOver(descriptor, events);
   return FailedStream(absl::UnavailableError("the connection to the parent has ended, and there is no other"), events);
+}
+
+StreamIdentity ParentDialer::IdentityAt(absl::string_view node, absl::string_view address) const {
+  return address == kAddress ? StreamIdentity::Parent(node) : others_->IdentityAt(node, address);
 }
 
 absl::StatusOr<std::unique_ptr<ParentWatch>> ParentWatch::Start(int descriptor, std::function<void()> on_parent_gone) {

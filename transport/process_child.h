@@ -23,6 +23,7 @@
 #include "understudy/actors/ref.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/process_actors.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy::internal {
 
@@ -40,7 +41,9 @@ class ParentDialer final : public Dialer {
 
   ParentDialer(int descriptor, std::unique_ptr<Dialer> others) : descriptor_(descriptor), others_(std::move(others)) {}
   ~ParentDialer() override;
-  std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override;
+  std::unique_ptr<FrameStream> Dial(absl::string_view node, absl::string_view address,
+                                    FrameStream::Events* events) override;
+  StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const override;
 
  private:
   std::atomic<int> descriptor_;  // -1 once dialled
@@ -78,6 +81,7 @@ class ParentWatch {
 // The child's end of the link between the two nodes' supervision.
 struct ProcessLinkOptions {
   std::string node;     // ours
+  std::string parent;   // the parent's node
   std::string address;  // where we listen
   // In the actor's turn.
   std::function<void()> on_stop;

@@ -33,6 +33,7 @@
 #include "understudy/transport/process_actors.h"
 #include "understudy/transport/process_birth.h"
 #include "understudy/transport/ref_proto.h"
+#include "understudy/transport/socket_folder.h"
 #include "understudy/transport/unix_socket.h"
 
 namespace understudy::internal {
@@ -87,8 +88,12 @@ class StandInAddress {
 // Accepts one stream, the child's, and tells the stand-in of its end.
 class ProcessStandIn final : public ProcessParentActor {
  public:
-  ProcessStandIn(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory)
-      : host_(std::move(host)), child_(std::move(child)), directory_(std::move(directory)) {}
+  ProcessStandIn(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory,
+                 std::shared_ptr<SocketFolder> sockets)
+      : host_(std::move(host)),
+        child_(std::move(child)),
+        directory_(std::move(directory)),
+        sockets_(std::move(sockets)) {}
   // The next of this name comes after it: names are released later.
   ~ProcessStandIn() override {
     if (address_ != nullptr) address_->Forget();
@@ -114,7 +119,7 @@ class ProcessStandIn final : public ProcessParentActor {
 
  private:
   Task<Next> Begin() {
-    const auto publishing = context().Publish(ProcessParentName(child_.node_name));
+    const auto publishing = context().Publish(ProcessParentName(host_.node, child_.node_name));
     absl::Status begun = co_await publishing;
     if (begun.ok()) begun = Expect();
     if (begun.ok()) begun = StartProcess();
@@ -177,6 +182,7 @@ class ProcessStandIn final : public ProcessParentActor {
   const ProcessHost host_;
   const ProcessChild child_;
   const std::shared_ptr<ProcessDirectory> directory_;
+  const std::shared_ptr<SocketFolder> sockets_;
   bool is_expected_ = false;
   std::shared_ptr<StandInAddress> address_;
 
@@ -211,10 +217,14 @@ absl::Status ProcessStandIn::Expect() {
 }
 
 absl::Status ProcessStandIn::StartProcess() {
+  const absl::StatusOr<std::string> listen =
+      host_.children_listen.empty() ? sockets_->AddressFor(child_.node_name) : host_.children_listen;
+  if (!listen.ok()) return listen.status();
   absl::StatusOr<std::pair<int, int>> ends = SocketPair();
   if (!ends.ok()) return ends.status();
   const auto [ours, theirs] = *ends;
-  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::WithoutAddress(AcceptOnce());
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
+      GrpcListener::WithoutAddress(StreamIdentity::ProcessChild(child_.node_name), AcceptOnce());
   absl::Status status = listener.status();
   if (status.ok()) {
     listener_ = *std::move(listener);
@@ -224,7 +234,7 @@ absl::Status ProcessStandIn::StartProcess() {
   }
   if (status.ok()) {
     const ParentInvitation invitation = {
-        .descriptor = 3, .parent = host_.node, .node = child_.node_name, .listen = "127.0.0.1:0"};
+        .descriptor = 3, .parent = host_.node, .node = child_.node_name, .listen = *listen};
     OsProcessSpec spec = {.binary = child_.binary,
                           .arguments = child_.arguments,
                           .environment = child_.environment,
@@ -245,9 +255,10 @@ absl::Status ProcessStandIn::StartProcess() {
 }
 
 AcceptStream ProcessStandIn::AcceptOnce() {
-  return [accept = host_.accept, address = address_](std::unique_ptr<FrameStream> stream) -> FrameStream::Events* {
+  return [accept = host_.accept, address = address_](std::unique_ptr<FrameStream> stream,
+                                                     const StreamIdentity& identity) -> FrameStream::Events* {
     if (!address->TakeStream()) return nullptr;
-    FrameStream::Events* const events = accept(std::move(stream), [address](const absl::Status& why) {
+    FrameStream::Events* const events = accept(std::move(stream), identity, [address](const absl::Status& why) {
       address->Send(&ProcessStandIn::gone_, StreamGone{why});
     });
     if (events == nullptr) address->LoseStream();
@@ -344,7 +355,9 @@ void ProcessDirectory::TellOthers(const std::string& node, const std::string& ad
 }
 
 ProcessSpawner::ProcessSpawner(ProcessHost host)
-    : host_(std::move(host)), directory_(std::make_shared<ProcessDirectory>(&ProcessStandIn::TellPeerChanged)) {}
+    : host_(std::move(host)),
+      directory_(std::make_shared<ProcessDirectory>(&ProcessStandIn::TellPeerChanged)),
+      sockets_(std::make_shared<SocketFolder>()) {}
 
 absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProcess(const ProcessChild& child) {
   if (absl::Status valid = ValidateNodeName(child.node_name); !valid.ok()) return valid;
@@ -358,8 +371,8 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
     return absl::FailedPreconditionError(
         absl::StrCat("cannot start '", *binary, "' for node '", child.node_name, "': it is no executable file"));
   }
-  return [host = host_, child, directory = directory_]() -> std::unique_ptr<Actor> {
-    return std::make_unique<ProcessStandIn>(host, child, directory);
+  return [host = host_, child, directory = directory_, sockets = sockets_]() -> std::unique_ptr<Actor> {
+    return std::make_unique<ProcessStandIn>(host, child, directory, sockets);
   };
 }
 

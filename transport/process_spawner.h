@@ -35,6 +35,8 @@
 #include "understudy/proto/process.pb.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/socket_folder.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy::internal {
 
@@ -70,8 +72,11 @@ class ProcessDirectory {
 // What the spawner needs of the parent's node. Any thread.
 struct ProcessHost {
   std::string node;  // its name
+  // Where children listen for each other; empty: on a Unix socket of this node's own folder.
+  std::string children_listen;
   // Takes the children's streams; see NodeCore::Accept.
-  std::function<FrameStream::Events*(std::unique_ptr<FrameStream>, NodeCore::OnStreamOver)> accept;
+  std::function<FrameStream::Events*(std::unique_ptr<FrameStream>, const StreamIdentity&, NodeCore::OnStreamOver)>
+      accept;
   // Keeps a place for the node of a process that is to be started, or says why
   // there is none.
   std::function<absl::Status(absl::string_view node)> expect;
@@ -96,6 +101,7 @@ class ProcessSpawner {
  private:
   const ProcessHost host_;
   const std::shared_ptr<ProcessDirectory> directory_;
+  const std::shared_ptr<SocketFolder> sockets_;  // until the last stand-in has ended
 };
 
 }  // namespace understudy::internal

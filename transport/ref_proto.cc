@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "understudy/actors/address_key.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ref.pb.h"
@@ -19,8 +20,9 @@ proto::Ref ToProto(Pid pid) {
   UNDERSTUDY_CHECK(node != nullptr, "a pid without a node: ", pid.ToString());
   ref.set_node(node->name);
   ref.set_incarnation(node->incarnation.bits);
-  ref.set_cell(pid.cell());
-  ref.set_serial(pid.serial());
+  const ActorAddress address = internal::AddressOf(pid);
+  ref.set_cell(address.cell);
+  ref.set_serial(address.serial);
   return ref;
 }
 
@@ -28,18 +30,20 @@ absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local) {
   const internal::NodeEntry* own = internal::NodeTable::Find(local.node());
   UNDERSTUDY_CHECK(own != nullptr, "not a pid of an actor system: ", local.ToString());
   if (ref.incarnation() == 0 && ref.serial() == 0) return Pid();
-  if (ref.incarnation() == 0 || ref.serial() == 0 || ref.serial() >= uint64_t{1} << 48) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a Ref with incarnation ", ref.incarnation(), " and serial ", ref.serial(), " names no actor"));
+  const ActorAddress address{.cell = ref.cell(), .serial = ref.serial()};
+  if (ref.incarnation() == 0 || address.serial == 0 || address.serial >= ActorAddress::kSerialEnd ||
+      address.cell >= ActorAddress::kCellEnd) {
+    return absl::InvalidArgumentError(absl::StrCat("a Ref with incarnation ", ref.incarnation(), ", cell ", ref.cell(),
+                                                   " and serial ", ref.serial(), " names no actor"));
   }
   absl::Status named = ValidateNodeName(ref.node());
   if (!named.ok()) return named;
-  if (ref.incarnation() == own->incarnation.bits && own->is_local) return Pid(local.node(), ref.cell(), ref.serial());
+  if (ref.incarnation() == own->incarnation.bits && own->is_local) return internal::PidAt(local.node(), address);
 
   const absl::StatusOr<uint16_t> index = internal::NodeTable::InternFromRef(
       {.system = own->system, .name = ref.node(), .incarnation = {ref.incarnation()}, .is_local = false});
   if (!index.ok()) return index.status();
-  return Pid(*index, ref.cell(), ref.serial());
+  return internal::PidAt(*index, address);
 }
 
 }  // namespace understudy

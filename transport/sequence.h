@@ -1,31 +1,42 @@
 // Sequence: the numbered slots of one session, as one of its two ends keeps
 // them. A plain state machine: no threads, clock or socket inside.
 //
-// Sending: envelopes are cut into slots and numbered from 1 in the order of
-// Append; they are kept until the peer acknowledges them, and written again, in
-// order, on the next stream. Receiving: slots come in order; a repeat is
-// dropped by its number, a gap is an error; envelopes are put together again.
+// Sending: envelopes become slots, numbered from 1 in the order in which they
+// are first written. Slots are kept until the peer acknowledges them, and are
+// written again, in the same order, on the next stream. Receiving: slots come in
+// order; a repeat is dropped by its number, a gap is an error; envelopes are put
+// together again.
 //
-// Messages are accepted up to the bytes' bound less a reserve, signals up to
-// the bound: a Down must get through when messages are already refused.
+// Order. The envelopes of one sender keep their order. Those of different
+// senders share the wire by deficit round robin (send_queues.h), and an envelope
+// larger than a slot is cut into parts, so small envelopes of other senders pass
+// between its parts while its own sender's later envelopes wait behind its last
+// part. Envelopes of the node itself (sender 0) go before everything that waits.
+//
+// Bounds. Each kind of envelope has bytes of its own (Room), so that a flood of
+// one kind never takes another's.
 //
 // Its ledger balances at all times:
 //   accepted = acknowledged + refused_by_peer + unconfirmed + waiting
 #ifndef UNDERSTUDY_TRANSPORT_SEQUENCE_H_
 #define UNDERSTUDY_TRANSPORT_SEQUENCE_H_
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/limits.h"
-#include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/send_queues.h"
 
 namespace understudy {
 
@@ -44,30 +55,29 @@ struct SessionLedger {
   friend bool operator==(const SessionLedger&, const SessionLedger&) = default;
 };
 
-struct OutboundEnvelope {
-  std::string bytes;
-  // May use the reserve.
-  bool is_signal = false;
-  // Hash of the mailbox that the envelope names, or 0.
-  uint32_t mailbox = 0;
-  // Travels as the time that is left when a frame is written.
-  MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-};
-
 class Sequence {
  public:
+  // Unacknowledged bytes of each kind of envelope.
   struct Bounds {
-    size_t bytes_max = limits::kSessionUnacknowledgedBytesMax;
-    size_t signal_reserve_bytes = limits::kSessionSignalReserveBytes;
+    size_t message_bytes_max = limits::kSessionMessageBytesMax;
+    size_t reply_bytes_max = limits::kSessionReplyBytesMax;
+    size_t answer_bytes_max = limits::kSessionAnswerBytesMax;
+    size_t signal_bytes_max = limits::kSessionSignalBytesMax;
+    size_t credit_bytes_max = limits::kSessionCreditBytesMax;
+    size_t name_bytes_max = limits::kSessionNameBytesMax;
   };
 
-  explicit Sequence(Bounds bounds) : bounds_(bounds) {}
+  explicit Sequence(Bounds bounds);
 
   // ---- Sending ----
 
-  // Full when there is no room. A message always has room when nothing waits.
+  // Full when the envelope's kind has no room. A message or a reply always has
+  // room when no other of its kind waits.
   absl::Status Append(OutboundEnvelope envelope);
-  bool has_unsent() const { return unsent_ < slots_.size(); }
+  // The session's last envelope: it is written when nothing else waits. It needs
+  // no room. Call once, and Append nothing after it.
+  void AppendLast(std::string bytes);
+  bool has_unsent() const { return unsent_ < slots_.size() || !queues_.empty() || last_.has_value(); }
   // Moves unsent slots into the frame until it is full. `defined` is the set
   // of mailboxes that the frame's stream knows.
   void Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
@@ -85,13 +95,15 @@ class Sequence {
   // ---- Receiving ----
 
   // The bytes of an envelope when this slot completes one; nothing for a part
-  // or a repeat. InvalidArgument on a gap or when an envelope grows too large.
-  // `remaining_nanos` is taken from the first slot of an envelope.
+  // or a repeat. InvalidArgument on a gap, and on parts that are more, larger or
+  // otherwise than limits.h and envelope.proto say. `bytes` are those of the slot
+  // itself or of this object, until its next call.
   struct Arrived {
-    std::string bytes;
+    absl::string_view bytes;
+    // From the slot that completes the envelope: the sender took the time then.
     absl::optional<int64_t> remaining_nanos;
   };
-  absl::StatusOr<absl::optional<Arrived>> Receive(uint64_t number, proto::Slot& slot);
+  absl::StatusOr<absl::optional<Arrived>> Receive(uint64_t number, const SlotView& slot);
   // The number of the last slot received.
   uint64_t received() const { return received_; }
 
@@ -100,30 +112,54 @@ class Sequence {
   const SessionLedger& ledger() const { return ledger_; }
   // The number of the last slot that the peer has.
   uint64_t acknowledged() const { return acknowledged_; }
-  // Every slot has been acknowledged.
-  bool all_acknowledged() const { return slots_.empty(); }
-  size_t bytes_waiting() const { return bytes_; }
+  // Every envelope has been acknowledged.
+  bool all_acknowledged() const { return slots_.empty() && queues_.empty() && !last_.has_value(); }
+  // Of all kinds, unacknowledged.
+  size_t bytes_waiting() const;
+  size_t bytes_waiting(Room room) const { return used_[static_cast<size_t>(room)]; }
 
  private:
+  // A slot that has its number.
   struct Slot {
-    std::string body;
-    bool continues;
-    uint32_t mailbox;
-    MonotonicTime deadline;
+    std::string body;                          // of a whole envelope
+    std::shared_ptr<const std::string> large;  // or: a part of it, from begin to end
+    size_t begin = 0;
+    size_t end = 0;
+    uint32_t part_of = 0;
+    bool continues = false;
+    Room room = Room::kMessages;
+    // Of the slot that completes an envelope.
+    uint32_t mailbox = 0;
+    MonotonicTime deadline = MonotonicTime::InfiniteFuture();
+    size_t charged_bytes = 0;
+
+    absl::string_view text() const {
+      return large == nullptr ? absl::string_view(body) : absl::string_view(*large).substr(begin, end - begin);
+    }
   };
+
+  size_t BytesMax(Room room) const;
+  void Number(OutboundEnvelope envelope);
+  void Number(SendQueues::Piece piece);
+  bool Write(const Slot& slot, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
+  void Forget(const Slot& slot);
 
   const Bounds bounds_;
   SessionLedger ledger_;
+  std::array<size_t, kRooms> used_{};  // bytes of each kind, unacknowledged
 
-  std::deque<Slot> slots_;     // kept: slots_[i] has number acknowledged_ + 1 + i
-  uint64_t acknowledged_ = 0;  // by the peer
-  size_t unsent_ = 0;          // index of the first slot not yet on this stream
-  uint64_t sent_ = 0;          // highest number that was on any stream
-  size_t bytes_ = 0;           // of slots_
+  SendQueues queues_;                 // what has no number yet
+  absl::optional<std::string> last_;  // what is written when nothing else waits
+  std::deque<Slot> slots_;            // kept: slots_[i] has number acknowledged_ + 1 + i
+  uint64_t acknowledged_ = 0;         // by the peer
+  size_t unsent_ = 0;                 // index of the first slot not yet on this stream
+  size_t unsent_bytes_ = 0;           // of slots_ from there on
+  uint64_t sent_ = 0;                 // highest number that was on any stream
 
   uint64_t received_ = 0;
-  bool in_parts_ = false;  // an envelope has begun and is not complete
-  Arrived parts_;
+  std::map<uint32_t, std::string> parts_;  // envelopes that have begun and are not complete
+  size_t parts_bytes_ = 0;
+  std::string completed_;  // the envelope put together last
 };
 
 }  // namespace understudy

@@ -20,13 +20,7 @@ namespace understudy {
 
 // ---- Going out ----
 
-bool SessionTies::HasCredit(Pid to, uint32_t mailbox) const {
-  const auto used = sent_.find({to, mailbox});
-  return used == sent_.end() || used->second < limits::kChannelWindowMessages;
-}
-
-void SessionTies::OnSent(Pid from, Pid to, uint32_t mailbox, uint64_t ask) {
-  ++sent_[{to, mailbox}];
+void SessionTies::OnSent(Pid from, Pid to, uint64_t ask) {
   if (ask != 0) asks_[{from, ask}] = to;
 }
 
@@ -106,26 +100,10 @@ SessionTies::Verdict SessionTies::OnArrived(const Signal& signal, bool is_grante
   return Verdict::kDrop;
 }
 
-bool SessionTies::OnMessageArrived(Pid to, uint32_t mailbox) {
-  return ++held_[{to, mailbox}] <= limits::kChannelWindowMessages;
-}
-
 absl::optional<Signal> SessionTies::OnRefused(const RefusedMessage& message) {
-  Return(sent_, {message.to, message.mailbox}, 1);
   if (message.ask == 0 || asks_.erase({message.from, message.ask}) == 0) return absl::nullopt;
   return Signal{
       .kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = message.ask, .status = message.status};
-}
-
-absl::Status SessionTies::OnCredit(const ReleasedCredit& credit) {
-  const Channel channel(credit.to, credit.mailbox);
-  const auto sent = sent_.find(channel);
-  if (sent == sent_.end() || sent->second < credit.count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("credit for ", credit.count, " messages, of which some were never sent"));
-  }
-  Return(sent_, channel, credit.count);
-  return absl::OkStatus();
 }
 
 absl::optional<Signal> SessionTies::AnswerTo(const Signal& signal, const ExitReason& reason) {
@@ -144,39 +122,6 @@ absl::optional<Signal> SessionTies::AnswerTo(const Signal& signal, const ExitRea
     default:
       return absl::nullopt;
   }
-}
-
-// ---- Credit to give back ----
-
-void SessionTies::Return(std::map<Channel, int64_t>& window, const Channel& channel, int64_t count) {
-  const auto used = window.find(channel);
-  if (used == window.end()) return;
-  used->second -= count;
-  if (used->second <= 0) window.erase(used);
-}
-
-void SessionTies::OnReleased(Pid to, uint32_t mailbox, int64_t count) {
-  const Channel channel(to, mailbox);
-  const auto held = held_.find(channel);
-  if (held == held_.end()) return;
-  const int64_t returned = std::min(count, held->second);
-  Return(held_, channel, returned);
-  owed_[channel] += returned;
-  owed_total_ += returned;
-}
-
-void SessionTies::OnMessageRefused(Pid to, uint32_t mailbox) { Return(held_, {to, mailbox}, 1); }
-
-std::vector<ReleasedCredit> SessionTies::TakeOwedCredit() {
-  std::vector<ReleasedCredit> credits;
-  for (const auto& [channel, owed] : std::exchange(owed_, {})) {
-    for (int64_t left = owed; left > 0; left -= limits::kChannelWindowMessages) {
-      credits.push_back(
-          {.to = channel.first, .mailbox = channel.second, .count = std::min(left, limits::kChannelWindowMessages)});
-    }
-  }
-  owed_total_ = 0;
-  return credits;
 }
 
 // ---- The end ----

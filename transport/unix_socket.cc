@@ -71,20 +71,18 @@ absl::StatusOr<int> ListenUnix(const std::string& path) {
   return absl::FailedPreconditionError(what);
 }
 
-absl::StatusOr<int> AcceptUnix(int listening) {
-  const int accepted = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (accepted < 0) return absl::UnavailableError(absl::StrCat("accept: ", strerror(errno)));
-  absl::Status same_user = CheckPeerUid(accepted, geteuid());
-  if (same_user.ok()) return accepted;
-  close(accepted);
-  return absl::UnavailableError(same_user.message());
-}
-
 absl::StatusOr<int> ConnectUnix(const std::string& path) {
   absl::StatusOr<sockaddr_un> address = Address(path);
   if (!address.ok()) return address.status();
   absl::StatusOr<int> connected = NewSocket();
   if (!connected.ok()) return connected.status();
+  // An address without a name: the kernel chooses one that is free.
+  const sockaddr_un any = {.sun_family = AF_UNIX, .sun_path = {}};
+  if (bind(*connected, reinterpret_cast<const sockaddr*>(&any), sizeof(any.sun_family)) != 0) {
+    const int error = errno;
+    close(*connected);
+    return absl::ResourceExhaustedError(absl::StrCat("cannot bind a Unix socket: ", strerror(error)));
+  }
   if (connect(*connected, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
     const int error = errno;
     close(*connected);

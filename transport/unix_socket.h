@@ -16,11 +16,8 @@ namespace understudy::internal {
 // replaced; AlreadyExists when somebody does, or when the file is no socket.
 [[nodiscard]] absl::StatusOr<int> ListenUnix(const std::string& path);
 
-// The next connection of this user. Unavailable when there is none just now, or
-// when it was another user's (and is closed).
-[[nodiscard]] absl::StatusOr<int> AcceptUnix(int listening);
-
-// A connection to `path`, whose owner is this user.
+// A connection to `path`, whose owner is this user. Its own end has an address
+// that no other socket of the machine has, by which the listener knows it.
 [[nodiscard]] absl::StatusOr<int> ConnectUnix(const std::string& path);
 
 // OK when the process at the other end of `descriptor` runs as `uid`, else

@@ -18,6 +18,8 @@ namespace understudy::internal {
 namespace {
 
 constexpr uint64_t kWakesAlways = ~uint64_t{0};
+// early_ counts no further than 16 bits; the rest is for senders that are about to take theirs back.
+constexpr int64_t kEarlyMax = 60000;
 
 // Calls `undo` when a message throws before Done: absl::Cleanup, but always inline, so that who does not throw pays
 // nothing.
@@ -62,7 +64,8 @@ absl::Status FullOfBytes(const MailboxDeclaration& declaration, uint64_t held, u
                                 bytes > capacity ? "its capacity" : CapacityText(declaration), " of ", capacity));
 }
 
-// Not Full: no room that comes is enough.
+}  // namespace
+
 absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes) {
   return absl::InvalidArgumentError(absl::StrCat("a message of ", bytes, " bytes never fits into mailbox ",
                                                  declaration.wire_name, ", whose capacity is ",
@@ -78,6 +81,8 @@ absl::Status NoMailboxError(const OutboundMessage& message) {
                    message.ask != 0 ? "calls with " : "", is_wire ? "messages of other nodes" : message.type->name()));
 }
 
+namespace {
+
 // Its value could not be made.
 void Discard(Envelope* envelope) {
   envelope->clear(Envelope::kHasValue);
@@ -91,7 +96,8 @@ Envelope* Addressed(Envelope* made, const OutboundMessage& message) {
   return made;
 }
 
-// An envelope with the message in it.
+}  // namespace
+
 Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part) {
   Envelope* const envelope = Addressed(Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part), message);
   if (has_call_part) {
@@ -105,6 +111,8 @@ Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_pa
   }
   return envelope;
 }
+
+namespace {
 
 // As a mailbox bounded in bytes counts it.
 uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(message.value); }
@@ -180,6 +188,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     if (!IsAlive(life)) return EndedError();  // the gates of a dead actor are shut
     const MailboxDeclaration& declaration = (*layout)[place];
     if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
+    if (made == nullptr) system.remote_room().AskBack(*this, life, place);
     return FullOfMessages(declaration);
   }
   const uint64_t bit = uint64_t{1} << place;
@@ -202,6 +211,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
         return TooLargeError(declaration, its_bytes);
       }
       if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
+      if (made == nullptr) system.remote_room().AskBack(*this, life, place);
       return room;
     }
     bytes = its_bytes;
@@ -233,7 +243,9 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   // It need not be held: its room is known soon.
   if (when_full == WhenFull::kWaits) return MakeError(ErrorKind::kFull, "the actor has not started yet");
   const int held = early_.fetch_add(1, std::memory_order_relaxed);
-  if (held >= limits::kStartingMessagesMax) {
+  // What other nodes' first allowances cover is bounded by them.
+  const bool is_beside = when_full == WhenFull::kIsBeside;
+  if (held >= (is_beside ? kEarlyMax : limits::kStartingMessagesMax)) {
     ReleaseEarly();
     return MakeError(ErrorKind::kFull, absl::StrCat("the actor has not started yet and already holds ", held,
                                                     " messages, the most it may"));
@@ -244,6 +256,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   Envelope* envelope = Fill(message, handing, /*has_call_part=*/true);
   release.Done();
   envelope->set(Envelope::kIsEarly);
+  if (is_beside) envelope->set(Envelope::kIsBeside);
   envelope->stamp = message.mailbox;
   envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
@@ -302,7 +315,7 @@ void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value
 
 void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
   const bool fails = declaration.options.overflow == Overflow::kFailActor;
-  if (!fails && !declaration.is_call()) return;
+  if (!fails && !declaration.is_call() && !declaration.has_time_to_live()) return;
   std::atomic<bool>& is_told = fails ? overflowed_ : expiry_asked_;
   if (is_told.exchange(true, std::memory_order_relaxed)) return;
   Envelope* told = Envelope::Make(EnvelopeKind::kOverflow);
@@ -349,7 +362,8 @@ void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const Clo
     const ClosedMail mail{.mailbox = (*mailboxes)[i].wire_name,
                           .waiting = static_cast<int32_t>(gates[i].accepted.load(std::memory_order_relaxed) - left),
                           .left = left + HandedOf(gates, i).load(std::memory_order_relaxed)};
-    if (mail.waiting > 0) look(now, i, mail);
+    // Other nodes' messages may wait that the gate does not count.
+    if (mail.waiting > 0 || is_remote()) look(now, i, mail);
   }
 }
 
@@ -359,6 +373,7 @@ void ActorCell::Open(uint64_t life) {
   stage_.store(Stage::kStarting, std::memory_order_relaxed);
   overflowed_.store(false, std::memory_order_relaxed);
   expiry_asked_.store(false, std::memory_order_relaxed);
+  remote_.store(0, std::memory_order_relaxed);
   open_.store(0, std::memory_order_relaxed);
   // release: pairs with the acquire of senders.
   life_.store(life, std::memory_order_release);
@@ -445,6 +460,7 @@ void ActorCell::ForgetStale(Envelope* envelope) {
     ReleaseEarly();
     return;
   }
+  if (envelope->has(Envelope::kIsBeside)) return;
   const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): Accept made it of a pointer.
   Uncount(reinterpret_cast<Gate*>(static_cast<uintptr_t>(envelope->stamp)), envelope->mailbox, bytes);

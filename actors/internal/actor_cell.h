@@ -122,8 +122,9 @@ class CellOwner : public Runnable {
   ~CellOwner() = default;
 };
 
-// What no room means: a refusal, or that the sender waits for some.
-enum class WhenFull { kRefuses, kWaits };
+// What no room means: a refusal, that the sender waits for some, or nothing, because the message needs none of the
+// mailbox's own (RemoteRoom).
+enum class WhenFull { kRefuses, kWaits, kIsBeside };
 
 class alignas(64) ActorCell {
  public:
@@ -144,6 +145,8 @@ class alignas(64) ActorCell {
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, Handing::kMove, WhenFull::kWaits, made);
   }
+  // The same for a message of another node, which `admission` covers. Not refused for lack of room.
+  absl::Status AcceptRemote(SystemCore& system, const OutboundMessage& message, Admission admission);
   // No turn runs or is bound to, and nothing has come since the last. Old at once.
   bool IsIdle() const { return inbound_.CanClaim(); }
   // The quickest, after IsIdle: a tell of a small type, to an actor that handles such (plain_send.h). False: it was not
@@ -174,7 +177,8 @@ class alignas(64) ActorCell {
     int64_t left = 0;
     int64_t handled = 0;
   };
-  // Calls `look(layout, place, counts)` for each.
+  // Calls `look(layout, place, counts)` for each. What other nodes reserved counts as accepted here, and what waits
+  // beside does not: RemoteRoom::Excess says how much that is.
   template <class F>
   void ForEachMailbox(F&& look) const {
     // acquire: pairs with SetLayout's release, for the gates and queues.
@@ -194,11 +198,33 @@ class alignas(64) ActorCell {
   int64_t early() const { return early_.load(std::memory_order_relaxed); }
 
   // Calls `look` for each mailbox that was closed when the actor went idle last,
-  // and has mail.
+  // and has mail, or may have some that came from other nodes (RemoteRoom::Excess).
   void ForEachClosed(absl::FunctionRef<void(uint64_t life, size_t place, const ClosedMail& mail)> look) const;
 
   // Null until the constructor has run.
   const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
+
+  // For RemoteRoom. The mailboxes of that life, while it takes messages; else null.
+  const MailboxLayout* LayoutOf(uint64_t life) const;
+  // From now on the end of the life looks for what other nodes have here (EndRemote). False if it has ended.
+  bool MarkRemote(uint64_t life);
+  // MarkRemote has been called for this life.
+  bool is_remote() const { return (remote_.load(std::memory_order_relaxed) & kIsRemote) != 0; }
+  // After Close, by the owner: the same, and MarkRemote is false from now on.
+  bool EndRemote();
+  // Counts as many messages as there is room for, up to `most`; none, if that is less than `least`. Without counting
+  // one too many for a moment.
+  int64_t TakeRoom(const MailboxLayout& layout, size_t place, int64_t least, int64_t most);
+  // The same of a mailbox that is bounded in bytes.
+  int64_t TakeByteRoom(size_t place, int64_t least, int64_t most);
+  // The counts are taken back; then AdmitInstead is due.
+  void ReturnRoom(const MailboxDeclaration& declaration, size_t place, const RoomAmount& amount);
+  // A count has been taken back, which a sender that waits for room may have been refused for meanwhile.
+  void AdmitInstead(SystemCore& system);
+  // Asks the owner to look for calls that have expired: somebody wants their room.
+  void AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
+  // By the owner: a message leaves that no gate has counted; now its gate does.
+  void CountBeside(size_t place, uint64_t bytes);
 
   // Messages wait outside its mailboxes for room (RoomWaiters). A mark: it may
   // stay when there are none any more.
@@ -263,6 +289,8 @@ class alignas(64) ActorCell {
  private:
   friend class CellArena;
   enum class Stage : uint8_t { kStarting, kOpen, kStopping };
+  static constexpr uint8_t kIsRemote = 1;
+  static constexpr uint8_t kRemoteHasEnded = 2;
   static constexpr size_t kGatesInside = 2;
   static constexpr size_t kGatesOutsideMin = 4;  // a line of gates
 
@@ -299,8 +327,6 @@ class alignas(64) ActorCell {
   UNDERSTUDY_SLOW_PATH static bool HasLastPlace(const Gate& gate, uint32_t accepted);
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
                       Envelope* made);
-  // A sender has taken an acceptance back, which one that waits for room may have been refused for meanwhile.
-  void AdmitInstead(SystemCore& system);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   const MailboxLayout::PlainTell* FindPlainTell(uint64_t life, uint32_t mailbox, const MessageType& type,
@@ -333,6 +359,7 @@ class alignas(64) ActorCell {
   std::atomic<bool> expiry_asked_{false};  // by a sender that found a mailbox of calls full
   // Written under the lock of RoomWaiters; a turn reads it when it has published its room.
   std::atomic<bool> has_room_waiters_{false};
+  std::atomic<uint8_t> remote_{0};  // kIsRemote, kRemoteHasEnded
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
 };
 static_assert(sizeof(ActorCell) == 192);
@@ -353,6 +380,12 @@ inline void MakeValue(Envelope* envelope, const MessageType& type, const void* v
     CopyValue(envelope, type, value);
   }
 }
+
+// An envelope with the message in it.
+Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part);
+absl::Status NoMailboxError(const OutboundMessage& message);
+// Not Full: no room that comes is enough.
+absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes);
 
 // What is not a message, with its value.
 template <class T>

@@ -267,7 +267,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       } else {
         cell().ForgetExpiry();  // first: a sender that finds one full from now on asks again
         for (size_t i = 0; i < layout().size(); ++i) {
-          if (layout()[i].is_call()) ExpireWaitingCalls(i);
+          if (layout()[i].is_call() || layout()[i].has_time_to_live()) ExpireWaitingMessages(i);
         }
       }
       break;
@@ -294,6 +294,7 @@ void ActorCore::OnStale(Envelope* envelope) {
   } else if (envelope->kind == EnvelopeKind::kReply) {
     system().CountLateReply();
   } else if (envelope->kind == EnvelopeKind::kMessage) {
+    LeaveEarly(*envelope);
     cell().ForgetStale(envelope);
     Dispose(envelope, Fate::kDeadLetter, EndedError());
     return;

@@ -221,7 +221,8 @@ class ActorCore final : public CellOwner {
   // actor_queues.h, actor_queues.cc.
   void Enqueue(const CurrentTurn& turn, Envelope* envelope);
   Envelope* Parsed(Envelope* envelope);
-  void ReleaseCredit(const Envelope& envelope);
+  void ReleaseRemote(Envelope* envelope);
+  void TellReleased(const Envelope& envelope, Pid receiver, uint32_t mailbox, Admission admission, int64_t bytes);
   void LeaveEarly(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.
@@ -235,7 +236,7 @@ class ActorCore final : public CellOwner {
   void CancelAsksFor(const Activation& activation);
   bool CancelWaiting(Pid asker, uint64_t ask);
   Fate FateOfCancelled(MonotonicTime deadline);
-  void ExpireWaitingCalls(size_t place);
+  void ExpireWaitingMessages(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
   void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
 

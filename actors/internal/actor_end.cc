@@ -74,6 +74,7 @@ void ActorCore::EndLife(const ExitReason& reason) {
   TellOutcome(is_ignored_ && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
+  system().remote_room().EndLife(cell(), life());
   cell().ResetCounts();
   if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
   TellOfEnd(reason, LeaveEstate(std::move(kept), reason), heir);

@@ -50,8 +50,10 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   if (found < 0 || !layout()[place].Takes(*envelope->type, envelope->ask())) return false;
   envelope->mailbox = static_cast<uint8_t>(place);
   const uint64_t bytes = layout()[place].has_bytes() ? envelope->call().bytes : 0;
+  // What LeaveEarly has told of is counted like any other from now on.
   if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
-  envelope->clear(Envelope::kIsEarly);
+  envelope->clear(Envelope::kIsEarly | Envelope::kIsBeside);
+  envelope->set(Envelope::kWasInHand);
   envelope->call().bytes = bytes;
   Leave(envelope);
   return true;

@@ -158,7 +158,10 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
     return;
   }
   const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
-  if (const absl::Status full = cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes); !full.ok()) {
+  if (envelope->has(Envelope::kIsBeside)) {
+    system().remote_room().AddBeside(cell(), life(), static_cast<size_t>(place),
+                                     {.messages = 1, .bytes = static_cast<int64_t>(bytes)});
+  } else if (const absl::Status full = cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes); !full.ok()) {
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }

@@ -24,7 +24,9 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
     return nullptr;
   }
   parsed->SetMade();
-  if (envelope->has(Envelope::kWasInHand)) parsed->set(Envelope::kWasInHand);
+  for (const uint8_t flag : {Envelope::kWasInHand, Envelope::kIsBeside}) {
+    if (envelope->has(flag)) parsed->set(flag);
+  }
   parsed->life = envelope->life;
   parsed->set_sender(envelope->sender());
   parsed->mailbox = envelope->mailbox;
@@ -57,14 +59,17 @@ void ActorCore::DropOverflow(size_t place) {
   if (declaration.options.overflow != Overflow::kDropOldest) return;
   Queue& queue = cell().queue(place);
   const auto overflows = [&] {
-    const uint32_t waiting =
+    // What other nodes have reserved does not wait here, and what is beside the gate does.
+    const RoomAmount excess = system().remote_room().Excess(cell(), life(), place);
+    const uint32_t counted =
         cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
+    const int64_t waiting = static_cast<int32_t>(counted) + excess.messages;
     if (waiting > declaration.room() / 2) return true;
     if (!declaration.has_bytes()) return false;
     const ByteGate& bytes = cell().byte_gate(place);
     const uint64_t held = bytes.accepted.load(std::memory_order_relaxed) -
                           (bytes.limit.load(std::memory_order_relaxed) - declaration.room_bytes());
-    return held > declaration.options.capacity_bytes;
+    return static_cast<int64_t>(held) + excess.bytes > static_cast<int64_t>(declaration.options.capacity_bytes);
   };
   while (queue.newest != nullptr && overflows()) {
     Envelope* oldest = queue.newest->next;
@@ -75,14 +80,27 @@ void ActorCore::DropOverflow(size_t place) {
   }
 }
 
-// The sender, on another node, may send one more.
-void ActorCore::ReleaseCredit(const Envelope& envelope) {
-  if (envelope.has(Envelope::kWasInHand)) return;
-  if (Router* router = system().router(); router != nullptr) {
-    const uint32_t mailbox =
-        envelope.has(Envelope::kIsEarly) ? static_cast<uint32_t>(envelope.stamp) : layout()[envelope.mailbox].hash;
-    router->Released(envelope.sender(), self(), mailbox, 1);
+// A message of another node leaves its mailbox for the first time: what covered it is free.
+void ActorCore::ReleaseRemote(Envelope* envelope) {
+  if (envelope->has(Envelope::kWasInHand)) return;
+  const size_t place = envelope->mailbox;
+  const bool is_beside = envelope->has(Envelope::kIsBeside);
+  const uint64_t bytes = envelope->call().bytes;
+  if (is_beside) {
+    envelope->clear(Envelope::kIsBeside);
+    cell().CountBeside(place, bytes);
+    system().remote_room().AddBeside(cell(), life(), place, {.messages = -1, .bytes = -static_cast<int64_t>(bytes)});
   }
+  TellReleased(*envelope, self(), layout()[place].hash, is_beside ? Admission::kAllowance : Admission::kReserved,
+               layout()[place].has_bytes() ? static_cast<int64_t>(bytes) : -1);
+}
+
+void ActorCore::TellReleased(const Envelope& envelope, Pid receiver, uint32_t mailbox, Admission admission,
+                             int64_t bytes) {
+  Router* const router = system().router();
+  if (router == nullptr) return;
+  router->Released(
+      {.sender = envelope.sender(), .receiver = receiver, .mailbox = mailbox, .admission = admission, .bytes = bytes});
 }
 
 // A message in hand goes back, in its place.
@@ -172,9 +190,9 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   return false;
 }
 
-// A sender found it full: calls that nobody waits for any more leave it, whether
-// it is open or not.
-void ActorCore::ExpireWaitingCalls(size_t place) {
+// Somebody wants its room: calls that nobody waits for any more, and messages whose time to live is over, leave it,
+// whether it is open or not.
+void ActorCore::ExpireWaitingMessages(size_t place) {
   Queue& queue = cell().queue(place);
   const Envelope* const last = queue.newest;
   Envelope* before = queue.newest;
@@ -191,10 +209,11 @@ void ActorCore::ExpireWaitingCalls(size_t place) {
   }
 }
 
-// An early message leaves without having come to a mailbox.
+// A message leaves without having come to a mailbox: it was early, or for an earlier life.
 void ActorCore::LeaveEarly(const Envelope& envelope) {
-  const Pid sender = envelope.sender();
-  if (!sender.is_null() && sender.node() != self().node()) ReleaseCredit(envelope);
+  if (!envelope.has(Envelope::kIsBeside)) return;
+  TellReleased(envelope, Pid::OfLife(envelope.life, cell().index()), static_cast<uint32_t>(envelope.stamp),
+               Admission::kAllowance, static_cast<int64_t>(envelope.call().bytes));
 }
 
 void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) {

@@ -43,6 +43,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& t
 // is refused for long.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Queue& queue, size_t place,
                                                           Envelope* envelope) {
+  const uint64_t sender = envelope->sender_life;
+  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(turn.self.life())) && sender != 0) {
+    ReleaseRemote(envelope);
+  }
   const uint32_t left = AddAsOwner(queue.left, 1U);
   const MailboxLayout::Publishing publishing = turn.layout->publishing(place);
   if (ABSL_PREDICT_FALSE((left & publishing.mask) == 0)) {
@@ -52,10 +56,6 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Que
   }
   if (ABSL_PREDICT_FALSE(envelope->has(Envelope::kHasCallPart) && envelope->call().bytes != 0)) {
     AddAsOwner(cell().byte_gate(place).limit, envelope->call().bytes);
-  }
-  const uint64_t sender = envelope->sender_life;
-  if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(turn.self.life())) && sender != 0) {
-    ReleaseCredit(*envelope);
   }
 }
 

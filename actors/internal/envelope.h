@@ -52,6 +52,8 @@ struct Envelope {
   static constexpr uint8_t kWasInHand = 16;   // and was put back
   static constexpr uint8_t kHasValue = 32;
   static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)
+  // Another node's first allowance covers it, and no gate counts it while it waits (RemoteRoom).
+  static constexpr uint8_t kIsBeside = 128;
 
   Envelope* next = nullptr;
   uint64_t life = 0;         // of the receiver
@@ -61,8 +63,8 @@ struct Envelope {
   uint8_t flags = 0;
   uint8_t units = 1;    // of the block
   uint8_t mailbox = 0;  // its place among those of its actor
-  // Until it is sorted: where its acceptance was counted, or, for early mail,
-  // the hash of its mailbox. Then its place in the order of arrival.
+  // Until it is sorted: where its acceptance was counted, or, for early mail and
+  // what is beside, the hash of its mailbox. Then its place in the order of arrival.
   uint64_t stamp = 0;
   const MessageType* type = nullptr;  // of the value
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/internal/remote_room.h"
 
 namespace understudy::internal {
 namespace {
@@ -102,7 +103,7 @@ std::vector<std::pair<Pid, std::vector<MessageLedger>>> LedgerBook::Pages() cons
   return pages;
 }
 
-void LedgerBook::ForEach(const CellArena& cells, Look look) const {
+void LedgerBook::ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const {
   auto pages = Pages();
   std::sort(pages.begin(), pages.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const ActorCell* cell : cells.Used()) {
@@ -110,8 +111,9 @@ void LedgerBook::ForEach(const CellArena& cells, Look look) const {
     const auto found =
         std::lower_bound(pages.begin(), pages.end(), actor, [](const auto& page, Pid pid) { return page.first < pid; });
     const bool has_page = found != pages.end() && found->first == actor;
-    cell->ForEachMailbox([&](const MailboxLayout& layout, size_t place, const ActorCell::Counts& counted) {
+    cell->ForEachMailbox([&](const MailboxLayout& layout, size_t place, ActorCell::Counts counted) {
       MessageLedger messages;
+      counted.accepted += remote.Excess(*cell, actor.life(), place).messages;
       if (has_page && place < found->second.size()) messages = found->second[place];
       AddCounted(counted, messages);
       if (messages.accepted != 0) look(actor, &layout[place], messages);

@@ -29,6 +29,8 @@
 
 namespace understudy::internal {
 
+class RemoteRoom;
+
 class LedgerBook {
  public:
   // Of one mailbox. Of a living actor's, without what its cell counts.
@@ -78,7 +80,7 @@ class LedgerBook {
   // Calls `look` for each mailbox of a living actor, one after another, then for
   // those of ended actors: only for those that have accepted something.
   using Look = absl::FunctionRef<void(Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages)>;
-  void ForEach(const CellArena& cells, Look look) const;
+  void ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const;
 
  private:
   // Of a layout's mailboxes, by the layout's id.

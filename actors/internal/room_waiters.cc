@@ -118,7 +118,13 @@ absl::optional<Payload> RoomWaiters::TakeBack(Pid to, Pid from, uint64_t ask) {
     if (place == queue.end()) continue;
     absl::optional<Payload> payload(std::move(place->payload));
     queue.erase(place);
-    if (queue.empty()) shard.queues.erase(next);  // the mark is cleared when somebody looks
+    if (queue.empty()) shard.queues.erase(next);
+    // Other nodes are granted nothing while the mark is there, and an idle actor would not look.
+    const auto first = shard.queues.lower_bound({life, 0});
+    const bool is_some_left = first != shard.queues.end() && first->first.first == life;
+    if (ActorCell* const cell = system_.CellOf(to); cell != nullptr && !is_some_left && cell->life() == life) {
+      cell->set_has_room_waiters(false);
+    }
     return payload;
   }
   return absl::nullopt;

@@ -81,14 +81,16 @@ SystemCore& SystemOfThisThread() {
   return *systems.all.front();
 }
 
-SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed)
+SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, AddressKey key, Executor& executor, LogSink& log,
+                       uint64_t seed)
     : name_(std::move(name)),
       incarnation_(incarnation),
       executor_(executor),
       log_(log),
       seed_(seed),
       dead_letters_(executor.clock(), log) {
-  const auto node = NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true});
+  const auto node =
+      NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true, .key = key});
   UNDERSTUDY_CHECK(node.ok(), node.status().message());
   node_ = *node;
 }
@@ -234,7 +236,8 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
 
 MessageLedger SystemCore::Ledger() const {
   MessageLedger ledger;
-  ledgers_.ForEach(cells_, [&](Pid, const MailboxDeclaration*, const MessageLedger& messages) { ledger += messages; });
+  ledgers_.ForEach(cells_, remote_room_,
+                   [&](Pid, const MailboxDeclaration*, const MessageLedger& messages) { ledger += messages; });
   ledger.refused = refused_.load(std::memory_order_relaxed);
   return ledger;
 }
@@ -243,15 +246,17 @@ std::vector<MailboxLedger> SystemCore::MailboxLedgers() const {
   std::vector<MailboxLedger> ledgers;
   // Several layouts may have the same mailbox: of ended actors they are one.
   std::map<std::pair<std::string, std::string>, MessageLedger> ended;
-  ledgers_.ForEach(cells_, [&](Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
-    std::string name(mailbox == nullptr ? "" : mailbox->wire_name);
-    std::string type = mailbox == nullptr ? "" : mailbox->request->name();
-    if (actor.is_null()) {
-      ended[{std::move(name), std::move(type)}] += messages;
-    } else {
-      ledgers.push_back({.actor = actor, .mailbox = std::move(name), .type = std::move(type), .messages = messages});
-    }
-  });
+  ledgers_.ForEach(cells_, remote_room_,
+                   [&](Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages) {
+                     std::string name(mailbox == nullptr ? "" : mailbox->wire_name);
+                     std::string type = mailbox == nullptr ? "" : mailbox->request->name();
+                     if (actor.is_null()) {
+                       ended[{std::move(name), std::move(type)}] += messages;
+                     } else {
+                       ledgers.push_back(
+                           {.actor = actor, .mailbox = std::move(name), .type = std::move(type), .messages = messages});
+                     }
+                   });
   for (const auto& [mailbox, messages] : ended) {
     ledgers.push_back({.mailbox = mailbox.first, .type = mailbox.second, .messages = messages});
   }

@@ -18,12 +18,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/address_key.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/remote_room.h"
 #include "understudy/actors/internal/room_waiters.h"
 #include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/internal/worker.h"
@@ -43,7 +45,9 @@ class ActorCore;
 
 class SystemCore {
  public:
-  SystemCore(std::string name, NodeIncarnation incarnation, Executor& executor, LogSink& log, uint64_t seed);
+  // `key` is that of the addresses which leave this system.
+  SystemCore(std::string name, NodeIncarnation incarnation, AddressKey key, Executor& executor, LogSink& log,
+             uint64_t seed);
   ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
@@ -62,12 +66,19 @@ class SystemCore {
   LogSink& log() { return log_; }
   CellArena& cells() { return cells_; }
   RoomWaiters& room_waiters() { return room_waiters_; }
+  RemoteRoom& remote_room() { return remote_room_; }
+  const RemoteRoom& remote_room() const { return remote_room_; }
 
   bool IsLocal(Pid pid) const { return pid.node() == node_; }
   // The cell of a pid of this system, or null. Its life may have ended.
   ActorCell* CellOf(Pid pid) { return IsLocal(pid) ? cells_.Find(pid.cell()) : nullptr; }
   // A pid for a new life of `cell`.
   Pid NewPid(const ActorCell& cell);
+  // A pid of this system may be that of an actor that lives or lived here: its
+  // cell is there, and its serial was given out.
+  bool WasGivenOut(Pid pid) const {
+    return cells_.Find(pid.cell()) != nullptr && pid.serial() <= last_serial_.load(std::memory_order_relaxed);
+  }
 
   // Sends a signal wherever its actor is. To an actor that has ended, link and
   // monitor are answered with NoProcess, and the rest is dropped.
@@ -159,6 +170,7 @@ class SystemCore {
   uint16_t node_;
   CellArena cells_;
   RoomWaiters room_waiters_{*this};
+  RemoteRoom remote_room_{*this};
   std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
   std::atomic<uint64_t> last_serial_{0};
   std::atomic<Router*> router_{nullptr};

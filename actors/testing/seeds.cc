@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
@@ -32,12 +33,24 @@ absl::optional<uint64_t> SeedFromEnvironment() {
   return seed;
 }
 
+int RoundsOf(int count) {
+  const char* text = std::getenv("UNDERSTUDY_ROUNDS_FACTOR");
+  if (text == nullptr || *text == '\0') return count;
+  int factor = 0;
+  UNDERSTUDY_CHECK(absl::SimpleAtoi(text, &factor) && factor > 0, "UNDERSTUDY_ROUNDS_FACTOR is \"", text,
+                   "\": expected a positive number");
+  UNDERSTUDY_CHECK(count <= std::numeric_limits<int>::max() / factor, "UNDERSTUDY_ROUNDS_FACTOR ", factor, " times ",
+                   count, " rounds is too many");
+  return count * factor;
+}
+
 void ForEachSeed(int count, absl::FunctionRef<void(uint64_t)> body) {
   if (const absl::optional<uint64_t> only = SeedFromEnvironment()) {
     (void)PassesWith(*only, body);
     return;
   }
-  for (int seed = 1; seed <= count; ++seed) {
+  const int rounds = RoundsOf(count);
+  for (int seed = 1; seed <= rounds; ++seed) {
     if (!PassesWith(static_cast<uint64_t>(seed), body)) return;
   }
 }

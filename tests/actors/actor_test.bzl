@@ -1,6 +1,50 @@
 """A test of actors, with what nearly all of them use."""
 
 load("//bazel:understudy.bzl", "understudy_test")
+load("//tests:sanitizers.bzl", "sanitizer_tags")
+
+# Of the tests that are declared here or in a list: see sanitizers.bzl. A test that is in neither runs under both sanitizers.
+_ONE_THREAD = [
+    "ask_lease_test",
+    "ask_test",
+    "become_test",
+    "behavior_test",
+    "cancellation_test",
+    "classifier_test",
+    "clause_test",
+    "crash_report_test",
+    "dead_letters_test",
+    "early_mail_test",
+    "estate_test",
+    "exit_test",
+    "handed_test",
+    "handler_test",
+    "letting_go_test",
+    "mailbox_array_test",
+    "mailbox_sets_test",
+    "mailbox_test",
+    "name_test",
+    "one_way_link_test",
+    "owner_turn_test",
+    "postpone_test",
+    "process_style_test",
+    "receive_events_test",
+    "replier_test",
+    "router_test",
+    "send_throws_test",
+    "service_form_test",
+    "shutdown_timeout_test",
+    "start_test",
+    "state_timeouts_test",
+    "stop_request_test",
+    "testing_test",
+    "timer_test",
+]
+_VALUES = [
+    "ask_table_test",
+    "timer_wheel_test",
+    "wait_graph_test",
+]
 
 _DEPS = [
     "//actors:api",
@@ -12,6 +56,10 @@ _DEPS = [
     "@com_google_absl//absl/strings",
     "@com_google_absl//absl/time",
 ]
+
+def tags_of(name):
+    """The tags of the test `name`."""
+    return sanitizer_tags(name, one_thread = _ONE_THREAD, values = _VALUES)
 
 def actor_test(name, deps = [], **kwargs):
     """understudy_test of `name`.cc.
@@ -25,5 +73,6 @@ def actor_test(name, deps = [], **kwargs):
         name = name,
         srcs = [name + ".cc"],
         deps = _DEPS + deps,
+        tags = tags_of(name),
         **kwargs
     )

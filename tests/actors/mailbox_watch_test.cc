@@ -139,7 +139,8 @@ class SilentRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
   void Post(Signal signal) override { answers.push_back(signal.status); }
-  void Released(Pid /*sender*/, Pid /*receiver*/, uint32_t /*mailbox*/, int64_t /*count*/) override {}
+  void Released(const ReleasedMessage& /*message*/) override {}
+  void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
   std::vector<absl::Status> answers;
 };
 
@@ -150,13 +151,21 @@ class ExpiredCallTest : public ActorTest {
     system().RunUntilIdle();
   }
   ~ExpiredCallTest() override { system().InstallRouter(nullptr); }
+  // With reserved room, or Full.
   absl::Status Call(absl::Duration within) {
     const Pid stranger(*system().InternPeer("far", NodeIncarnation{7}), 1, 1);
+    const uint32_t mailbox = shutter_[&Shutter::call].mailbox();
+    const RoomRequest room{
+        .node = stranger.node(), .to = shutter_.pid(), .mailbox = mailbox, .amount = {.messages = 1, .bytes = 6}};
+    const ReservedRoom reserved = system().Reserve(room);
+    system().RunUntilIdle();
+    if (reserved.amount.messages == 0) return MakeError(ErrorKind::kFull, "nothing was reserved");
     internal::Message message{.from = stranger,
                               .to = shutter_.pid(),
-                              .mailbox = shutter_[&Shutter::call].mailbox(),
+                              .mailbox = mailbox,
                               .ask = ++last_ask_,
-                              .deadline = system().Now() + within};
+                              .deadline = system().Now() + within,
+                              .admission = Admission::kReserved};
     message.payload = internal::Payload::OfWireBytes("Lhello");
     absl::Status sent = system().Deliver(std::move(message));
     system().RunUntilIdle();

@@ -50,6 +50,19 @@ TEST(PidTest, PrintsNodeCellAndSerial) {
   EXPECT_EQ(Pid(65000, 1, 2).ToString(), "<?.1.2>");
 }
 
+TEST(PidTest, PrintsAlikeInsideAndOutsideOfItsNode) {
+  const int system = 0;
+  const uint16_t inside = *internal::NodeTable::Intern(
+      {.system = &system, .name = "house-3", .incarnation = {3}, .is_local = true, .key = {4, 5}});
+  const uint16_t outside = InternNode("house-3", 3);
+  const Pid pid(inside, 7, 42);
+  const Pid known = internal::PidAt(outside, internal::AddressOf(pid));
+  EXPECT_NE(known.serial(), 42U);
+  EXPECT_EQ(known.ToString(), pid.ToString());
+  EXPECT_EQ(internal::PidAt(inside, internal::AddressOf(known)), pid);
+  internal::NodeTable::Retire(&system);
+}
+
 TEST(NodeTableTest, AnIncarnationHasOneIndex) {
   const uint16_t first = InternNode("house-2", 1);
   EXPECT_EQ(InternNode("house-2", 1), first);

@@ -41,12 +41,18 @@ class NotingRouter final : public Router {
     notes.push_back(absl::StrCat(SignalKindName(signal.kind)));
     last = std::move(signal);
   }
-  void Released(Pid /*sender*/, Pid /*receiver*/, uint32_t /*mailbox*/, int64_t count) override { released += count; }
+  void Released(const ReleasedMessage& message) override {
+    ++released;
+    released_beside += message.admission == Admission::kAllowance ? 1 : 0;
+  }
+  void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override { ++asked_back; }
 
   std::vector<std::string> notes;
   Signal last;
   uint64_t last_ask = 0;
   int64_t released = 0;
+  int64_t released_beside = 0;
+  int64_t asked_back = 0;
 };
 
 class Office final : public Actor {
@@ -85,14 +91,22 @@ class RouterTest : public ActorTest {
     system().InstallRouter(nullptr);
   }
   template <class M>
-  absl::Status Deliver(const Channel<M>& channel, std::string bytes, uint64_t ask = 0) {
+  absl::Status Deliver(const Channel<M>& channel, std::string bytes, uint64_t ask = 0,
+                       Admission admission = Admission::kAllowance) {
     internal::Message message;
     message.from = stranger_;
     message.to = channel.pid();
     message.mailbox = channel.mailbox();
     message.ask = ask;
+    message.admission = admission;
     message.payload = internal::Payload::OfWireBytes(std::move(bytes));
     return system().Deliver(std::move(message));
+  }
+  RoomRequest Room(int64_t messages, int64_t bytes) {
+    return {.node = peer_,
+            .to = office_.pid(),
+            .mailbox = office_[&Office::letter].mailbox(),
+            .amount = {.messages = messages, .bytes = bytes}};
   }
 
   NotingRouter router_;
@@ -191,7 +205,6 @@ TEST_F(RouterTest, CreditComesBackOnceWhenAMessageLeavesItsMailbox) {
   // semantics 7.5
   EXPECT_TRUE(Deliver(office_[&Office::letter], "La").ok());
   EXPECT_TRUE(Deliver(office_[&Office::letter], "Lb").ok());
-  EXPECT_TRUE(IsFull(Deliver(office_[&Office::letter], "Lc")));
   system().RunUntilIdle();
   EXPECT_EQ(router_.released, 0);
   office_[&Office::open].Tell(0);  // takes each, and postpones it
@@ -209,15 +222,120 @@ TEST_F(RouterTest, CreditOfEarlyMailComesBackOnceWhateverBecomesOfIt) {
   for (const char* bytes : {"La", "Lb", "Lc"}) EXPECT_TRUE(Deliver(early[&Office::letter], bytes).ok());
   EXPECT_TRUE(Deliver(Channel<Letter>(early.pid(), 12345), "Ld").ok());
   system().RunUntilIdle();
-  EXPECT_EQ(router_.released, 2) << "one did not fit, and one had no mailbox";
+  EXPECT_EQ(router_.released, 1) << "one had no mailbox";
   early[&Office::open].Tell(1);
-  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "b"));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "b", "c")) << "beside the capacity of two";
   EXPECT_EQ(router_.released, 4);
   Ref<Office> killed = system().Spawn<Office>(out_.channel());
   EXPECT_TRUE(Deliver(killed[&Office::letter], "La").ok());
   system().Kill(killed.pid());
   system().RunUntilIdle();
   EXPECT_EQ(router_.released, 5);
+}
+
+TEST_F(RouterTest, ReservedRoomIsTakenOutOfTheMailboxAndGoesBack) {
+  // semantics 7.5
+  Letter letter;
+  EXPECT_EQ(system().Reserve(Room(5, 50)).amount, (RoomAmount{.messages = 1, .bytes = 50})) << "its fair share";
+  EXPECT_EQ(Ledger().accepted, 0) << "reserved is not accepted";
+  EXPECT_TRUE(office_[&Office::letter].Send(letter).ok());
+  EXPECT_EQ(router_.asked_back, 0);
+  EXPECT_TRUE(IsFull(office_[&Office::letter].Send(letter)));
+  EXPECT_TRUE(IsFull(office_[&Office::letter].Send(letter)));
+  EXPECT_EQ(router_.asked_back, 1) << "once";
+  system().GiveBack(Room(1, 50));
+  EXPECT_TRUE(office_[&Office::letter].Send(letter).ok());
+  EXPECT_EQ(system().Reserve(Room(1, 10)).amount, RoomAmount());
+  EXPECT_EQ(Ledger().waiting, 2);
+}
+
+TEST_F(RouterTest, AReservedMessageUsesItsRoomAndNoMore) {
+  ASSERT_EQ(system().Reserve(Room(1, 2)).amount, (RoomAmount{.messages = 1, .bytes = 2}));
+  EXPECT_TRUE(Deliver(office_[&Office::letter], "La", 0, Admission::kReserved).ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().waiting, 1);
+  EXPECT_TRUE(office_[&Office::letter].Send(Letter()).ok());
+  EXPECT_TRUE(IsFull(office_[&Office::letter].Send(Letter())));
+  office_[&Office::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", ""));
+  EXPECT_EQ(router_.released, 1);
+  EXPECT_EQ(router_.released_beside, 0);
+  EXPECT_TRUE(Ledger().balances());
+}
+
+TEST_F(RouterTest, WhatComesByAllowanceIsBesideTheCapacityAndInTheLedger) {
+  for (const char* bytes : {"La", "Lb", "Lc"}) EXPECT_TRUE(Deliver(office_[&Office::letter], bytes).ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().waiting, 3);
+  EXPECT_TRUE(Ledger().balances());
+  EXPECT_TRUE(office_[&Office::letter].Send(Letter()).ok());
+  EXPECT_TRUE(office_[&Office::letter].Send(Letter()).ok());
+  EXPECT_TRUE(IsFull(office_[&Office::letter].Send(Letter())));
+  office_[&Office::open].Tell(1);
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "b", "c", "", ""));
+  EXPECT_EQ(router_.released_beside, 3);
+  EXPECT_EQ(Ledger().waiting, 0);
+  EXPECT_TRUE(Ledger().balances());
+  EXPECT_TRUE(office_[&Office::letter].Send(Letter()).ok());
+}
+
+TEST_F(RouterTest, AReservationEndsWithItsActorOnce) {
+  ASSERT_EQ(system().Reserve(Room(1, 2)).amount.messages, 1);
+  system().Kill(office_.pid());
+  system().RunUntilIdle();
+  EXPECT_EQ(system().Reserve(Room(1, 2)).amount, RoomAmount());
+  const RoomRequest of_the_dead = Room(1, 2);
+  // The cell's next life has all its room.
+  office_ = system().Spawn<Office>(out_.channel());
+  system().RunUntilIdle();
+  ASSERT_EQ(office_.pid().cell(), of_the_dead.to.cell());
+  system().GiveBack(of_the_dead);
+  EXPECT_TRUE(
+      IsNoProcess(Deliver(Channel<Letter>(of_the_dead.to, of_the_dead.mailbox), "La", 0, Admission::kReserved)));
+  EXPECT_TRUE(office_[&Office::letter].Send(Letter()).ok());
+  EXPECT_TRUE(office_[&Office::letter].Send(Letter()).ok());
+  EXPECT_TRUE(IsFull(office_[&Office::letter].Send(Letter())));
+}
+
+// Takes nothing, and drops its oldest beyond two.
+class Hoarder final : public Actor {
+ public:
+  Mailbox<"letter", Letter> letter{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
+  Mailbox<"strict", Letter> strict{this, {.capacity_messages = 2, .overflow = Overflow::kFailActor}};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+TEST_F(RouterTest, WhatIsOnlyReservedDropsNothingAndWhatIsBesideDoes) {
+  const Ref<Hoarder> hoarder = system().Spawn<Hoarder>();
+  system().RunUntilIdle();
+  const Channel<Letter> letter = hoarder[&Hoarder::letter];
+  const RoomRequest room{
+      .node = peer_, .to = hoarder.pid(), .mailbox = letter.mailbox(), .amount = {.messages = 2, .bytes = 20}};
+  ASSERT_EQ(system().Reserve(room).amount.messages, 2) << "of twice the capacity";
+  EXPECT_TRUE(letter.Send(Letter()).ok());
+  EXPECT_TRUE(letter.Send(Letter()).ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 0);
+  EXPECT_TRUE(Deliver(letter, "La").ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_TRUE(Deliver(letter, "Lb", 0, Admission::kReserved).ok());
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().waiting, 2);
+}
+
+TEST_F(RouterTest, BeyondTheCapacityAMessageOfAnotherNodeFailsAnActorThatFailsOnOverflow) {
+  const Ref<Hoarder> hoarder = system().Spawn<Hoarder>();
+  system().RunUntilIdle();
+  for (const char* bytes : {"La", "Lb"}) EXPECT_TRUE(Deliver(hoarder[&Hoarder::strict], bytes).ok());
+  system().RunUntilIdle();
+  EXPECT_TRUE(hoarder[&Hoarder::letter].Send(Letter()).ok());
+  EXPECT_TRUE(Deliver(hoarder[&Hoarder::strict], "Lc").ok());
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoProcess(hoarder[&Hoarder::letter].Send(Letter())));
 }
 
 TEST_F(RouterTest, ARemoteAskIsAnsweredByAReplySignalAndCancelledAtItsDeadline) {

@@ -261,7 +261,8 @@ class FullRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage&) override { return MakeError(ErrorKind::kFull, "the window is used up"); }
   void Post(Signal) override {}
-  void Released(Pid, Pid, uint32_t, int64_t) override {}
+  void Released(const ReleasedMessage&) override {}
+  void AskBack(Pid, uint32_t) override {}
 };
 
 TEST_F(SentTest, ToAnotherNodeItDoesNotWaitAndSaysSo) {

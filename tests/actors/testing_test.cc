@@ -47,6 +47,15 @@ TEST(ForEachSeedDeathTest, RunsTheSeedOfTheEnvironmentAlone) {
   EXPECT_DEATH(run_with("x"), "not a number");
 }
 
+TEST(ForEachSeedDeathTest, RunsAsManyTimesTheSeedsAsTheEnvironmentSays) {
+  const auto run_with = [](const char* factor) {
+    setenv("UNDERSTUDY_ROUNDS_FACTOR", factor, /*overwrite=*/1);
+    ForEachSeed(1, PrintSeedAndFailAtThree);
+  };
+  EXPECT_EXIT(ExitWithResultOf([&] { run_with("2"); }), ExitedWithCode(0), "^1 2 $");
+  EXPECT_DEATH(run_with("0"), "expected a positive number");
+}
+
 TEST(ExpectNothingLostDeathTest, FindsAnActorThatHasToBeKilled) {
   EXPECT_EXIT(ExitWithResultOf([] {
                 TestSystem system;

@@ -29,7 +29,7 @@ class CalledWrongly(Exception):
     """The text says what was wrong, and what would be right."""
 
 
-def _chosen(flag, text, known):
+def chosen(flag, text, known):
     names = text.split(",")
     for name in names:
         if name not in known:
@@ -37,7 +37,7 @@ def _chosen(flag, text, known):
     return [name for name in known if name in names]
 
 
-def _number(flag, text, kind):
+def number(flag, text, kind):
     try:
         number = kind(text)
     except ValueError:
@@ -56,13 +56,13 @@ def parse(arguments):
             raise CalledWrongly(f"no such flag: {argument}; there are: {' '.join(name + '=' for name in values)}")
         values[flag] = text
     names = [workload.name for workload in workloads.WORKLOADS]
-    chosen = names if values["--workloads"] is None else _chosen("--workloads", values["--workloads"], names)
+    wanted = names if values["--workloads"] is None else chosen("--workloads", values["--workloads"], names)
     systems = workloads.SYSTEMS
     if values["--systems"] is not None:
-        systems = _chosen("--systems", values["--systems"], workloads.SYSTEMS)
-    scale = _number("--scale", values["--scale"], float)
-    return Options([workloads.scaled(workload, scale) for workload in workloads.WORKLOADS if workload.name in chosen],
-                   systems, _number("--repeats", values["--repeats"], int), scale, values["--csv"])
+        systems = chosen("--systems", values["--systems"], workloads.SYSTEMS)
+    scale = number("--scale", values["--scale"], float)
+    return Options([workloads.scaled(workload, scale) for workload in workloads.WORKLOADS if workload.name in wanted],
+                   systems, number("--repeats", values["--repeats"], int), scale, values["--csv"])
 
 
 def run_program(command):

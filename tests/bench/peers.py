@@ -50,8 +50,8 @@ def _sources(folder, suffixes):
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(suffixes)]
 
 
-def build_erlang(source, cache):
-    """Builds the modules of the folder `source`; returns the command of a run."""
+def erlang_folder(source, cache):
+    """Builds the modules of the folder `source`; returns the folder of the built ones."""
     sources = _sources(source, ".erl")
     command = ["erlc", "-Werror", "-o", "."]
     folder = os.path.join(cache, "erlang-" + _key("erlang", command, sources))
@@ -59,6 +59,12 @@ def build_erlang(source, cache):
         os.makedirs(folder, exist_ok=True)
         _run(command + sources, folder)
         open(os.path.join(folder, "done"), "w", encoding="utf-8").close()
+    return folder
+
+
+def build_erlang(source, cache):
+    """Builds the modules of the folder `source`; returns the command of a run."""
+    folder = erlang_folder(source, cache)
 
     def run(workload, operations, threads):
         return ["erl", "-noshell", "-pa", folder, "+S", f"{threads}:{threads}", "+P", str(ERLANG_PROCESSES_MAX),

@@ -372,7 +372,7 @@ class SupTest : public testing::TestWithParam<Stage> {
     options.threads.threads = 4;
     options.log = &LogSink::Null();
     ActorSystem system(options);
-    for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < RoundsOf(rounds) && !testing::Test::HasFailure(); ++round) {
       SCOPED_TRACE(round);
       SupScene scene(system);
       scenario(scene);

@@ -21,10 +21,11 @@ PREAMBLE = """\
 Each row is one case of a list: OTP's own test suites (`OTP PRC-12`), the work on selectors (`SEL 3`), the work on
 event-based actors (`EBA 12`). A test cites its rows in a comment directly above it, wherever it lies under `tests/`;
 this table is made from those comments and `rows.txt` by `tests/conformance/table.py`, and `table_test` and
-`table_tree_test` hold it to them. A race is run with a thousand seeds under the seeded executor, and a thousand times
-on the thread pool, where the thread sanitizer watches it: both cases stand in the table. A test of `otp_sup_*` is one
-scenario, run with a hundred seeds and twenty times on four threads. The nodes of `transport/node_core_test` are in one
-process, joined by a simulated network. Tests of a million messages send fewer when sanitized.
+`table_tree_test` hold it to them. A race is run with 200 seeds under the seeded executor, and 200 times
+on the thread pool, where the thread sanitizer watches it (`.ci/long races`: 1,000): both cases stand in the table.
+A test of `otp_sup_*` is one scenario, run with a hundred seeds and twenty times on four threads. The nodes of
+`transport/node_core_test` are in one process, joined by a simulated network. Tests of a million messages send fewer
+when sanitized.
 
 Where a row and the semantics of this library differ, the semantics win, and the row's state says how.
 

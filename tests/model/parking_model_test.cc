@@ -1,9 +1,9 @@
 // Parking (actors/internal/parking.h): no work is left in a queue while a
-// worker sleeps that could run it.
+// worker sleeps or polls that could run it.
 //
-// Parking takes its mutex from Abseil, so these are its steps, over
-// ModelAtomics. Two pieces of work need both workers at the same time: whoever
-// runs one waits in it until the other is run too.
+// Parking takes its mutex from Abseil, so these are its steps, and Polling's,
+// over ModelAtomics. Two pieces of work need both workers at the same time:
+// whoever runs one waits in it until the other is run too.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -30,9 +30,40 @@ constexpr size_t kWorkers = 2;
 enum class Bug {
   kNone,
   kAnnounceWithoutBarrier,
+  kOutsideWithoutFence,
   kParkWithoutBarrier,
-  kParkDoesNotLook,       // for work, when others can see that it sleeps
-  kFoundWorkDoesNotLook,  // for more work, when nobody looks any more
+  kParkNeverHeavy,         // takes it that all others sleep
+  kParkIgnoresThePoller,   // takes it that a polling worker announces nothing
+  kParkDoesNotLook,        // for work, when others can see that it sleeps
+  kFoundWorkDoesNotLook,   // for more work, when nobody looks any more
+  kPollerIsSignalled,      // and not woken through the source
+  kPollerTakesNothingOwn,  // polls again, with what its event made runnable in its queue
+};
+
+// Polling's turn and an event source. A signal is an event or a wake-up.
+struct Source {
+  ModelAtomic<int> is_taken{0};
+  ModelAtomic<int> signals{0};
+  ModelAtomic<int> events{0};
+
+  bool TryTake() { return is_taken.load(kRelaxed) == 0 && is_taken.exchange(1, std::memory_order_acquire) == 0; }
+  void GiveBack() { is_taken.store(0, std::memory_order_release); }
+  void Wake() {
+    signals.fetch_add(1, std::memory_order_acq_rel);
+    ModelAtomics::WakeAll(signals);
+  }
+  void Post() {
+    events.fetch_add(1, std::memory_order_release);
+    Wake();
+  }
+  // True when there was an event.
+  bool Poll() {
+    ModelAtomics::WaitWhile(signals, 0);
+    signals.fetch_sub(1, std::memory_order_acq_rel);
+    if (events.load(std::memory_order_acquire) == 0) return false;
+    events.fetch_sub(1, std::memory_order_acq_rel);
+    return true;
+  }
 };
 
 template <Bug kBug>
@@ -42,11 +73,17 @@ class Parking {
     ModelAtomic<int> is_parked{0};
   };
 
-  void Announce() {
+  // `source` is null where the process has none.
+  explicit Parking(Source* source) : source_(source) {}
+
+  // `here` is the spot of the worker that polls on this thread, or null.
+  void Announce(Spot* here) {
     if (kBug != Bug::kAnnounceWithoutBarrier) ModelAtomics::LightBarrier();
-    const uint64_t state = state_.load(kRelaxed);
-    if (Parked(state) == 0 || Searching(state) != 0) return;
-    WakeOne();
+    WakeOneIfNobodyLooks(here);
+  }
+  void AnnounceFromOutside() {
+    if (kBug != Bug::kOutsideWithoutFence) ModelAtomics::Fence(kSeqCst);
+    WakeOneIfNobodyLooks(nullptr);
   }
   bool StartSearch() {
     if (Searching(state_.load(kRelaxed)) * 2 >= kWorkers) return false;
@@ -57,27 +94,51 @@ class Parking {
   void FoundWork(HasWork has_more) {
     const uint64_t before = state_.fetch_sub(kOneSearching, kSeqCst);
     if (Searching(before) != 1 || Parked(before) == 0 || kBug == Bug::kFoundWorkDoesNotLook) return;
-    ModelAtomics::HeavyBarrier();
-    if (has_more()) WakeOne();
+    OrderAgainstAnnounce(Parked(before));
+    if (has_more()) WakeOne(nullptr);
   }
-  template <class HasWork>
-  void Park(Spot& spot, bool was_searching, HasWork has_work) {
+  // `on_event` is what an event does.
+  template <class HasWork, class TakeOwn, class OnEvent>
+  bool Park(Spot& spot, bool was_searching, HasWork has_work, TakeOwn take_own, OnEvent on_event) {
     mu_.Lock();
     spots_[parked_] = &spot;
     parked_ = parked_ + 1;
     spot.is_parked.store(1, kRelaxed);
-    state_.fetch_add(kOneParked - (was_searching ? kOneSearching : 0), kSeqCst);
+    const uint64_t before = state_.fetch_add(kOneParked - (was_searching ? kOneSearching : 0), kSeqCst);
     mu_.Unlock();
-    if (kBug != Bug::kParkWithoutBarrier) ModelAtomics::HeavyBarrier();
+    OrderAgainstAnnounce(Parked(before));
     const bool stays = kBug == Bug::kParkDoesNotLook || !has_work();
+    bool polls = false;
     mu_.Lock();
-    if (!stays && spot.is_parked.load(kRelaxed) != 0) Unpark(spot);
-    while (spot.is_parked.load(kRelaxed) != 0) {
+    if (!stays && spot.is_parked.load(kRelaxed) != 0) Unpark(spot, kOneSearching);
+    while (spot.is_parked.load(kRelaxed) != 0 && !(polls = source_ != nullptr && source_->TryTake())) {
       mu_.Unlock();
       ModelAtomics::WaitWhile(spot.is_parked, 1);
       mu_.Lock();
     }
+    if (polls) {
+      poller_ = &spot;
+      has_poller_.store(1, kSeqCst);
+      ModelAtomics::Fence(kSeqCst);
+    }
     mu_.Unlock();
+    if (!polls) return true;
+    bool took = false;
+    do {
+      if (source_->Poll()) on_event(&spot);
+      took = kBug != Bug::kPollerTakesNothingOwn && take_own();
+    } while (!took && spot.is_parked.load(kRelaxed) != 0);
+    mu_.Lock();
+    poller_ = static_cast<Spot*>(nullptr);
+    has_poller_.store(0, kSeqCst);
+    source_->GiveBack();
+    bool is_searching = true;
+    if (spot.is_parked.load(kRelaxed) != 0) {
+      Unpark(spot, 0);
+      is_searching = false;
+    }
+    mu_.Unlock();
+    return is_searching;
   }
 
  private:
@@ -86,42 +147,72 @@ class Parking {
   static uint64_t Searching(uint64_t state) { return state & (kOneParked - 1); }
   static uint64_t Parked(uint64_t state) { return state >> 32; }
 
-  void WakeOne() {
+  void OrderAgainstAnnounce(uint64_t parked) {
+    if (kBug == Bug::kParkWithoutBarrier) return;
+    const bool others_sleep = kBug == Bug::kParkNeverHeavy || parked + 1 >= kWorkers;
+    if (others_sleep && (kBug == Bug::kParkIgnoresThePoller || has_poller_.load(kSeqCst) == 0)) {
+      ModelAtomics::Fence(kSeqCst);
+    } else {
+      ModelAtomics::HeavyBarrier();
+    }
+  }
+  void WakeOneIfNobodyLooks(Spot* here) {
+    const uint64_t state = state_.load(kRelaxed);
+    if (Parked(state) == 0 || Searching(state) != 0) return;
+    WakeOne(here);
+  }
+  void WakeOne(Spot* here) {
     mu_.Lock();
     if (parked_ != 0 && Searching(state_.load(kSeqCst)) == 0) {
-      Spot& spot = *spots_[static_cast<size_t>(static_cast<int>(parked_)) - 1];
-      Unpark(spot);
-      ModelAtomics::WakeAll(spot.is_parked);
+      const int parked = parked_;
+      Spot* spot = spots_[static_cast<size_t>(parked) - 1];
+      Spot* const poller = poller_;
+      if (spot == poller && parked > 1) spot = spots_[static_cast<size_t>(parked) - 2];
+      if (spot != here) {
+        Unpark(*spot, kOneSearching);
+        if (spot == poller && kBug != Bug::kPollerIsSignalled) {
+          source_->Wake();
+        } else {
+          ModelAtomics::WakeAll(spot->is_parked);
+        }
+      }
     }
     mu_.Unlock();
   }
-  void Unpark(Spot& spot) {
+  void Unpark(Spot& spot, uint64_t then_searching) {
     if (spots_[0] == &spot) spots_[0] = static_cast<Spot*>(spots_[1]);
     parked_ = parked_ - 1;
     spot.is_parked.store(0, kRelaxed);
-    state_.fetch_add(kOneSearching - kOneParked, kSeqCst);
+    state_.fetch_add(then_searching - kOneParked, kSeqCst);
   }
 
+  Source* const source_;
   ModelAtomic<uint64_t> state_{0};
+  ModelAtomic<int> has_poller_{0};
   ModelMutex mu_;
   std::array<ModelPlain<Spot*>, kWorkers> spots_;
   ModelPlain<int> parked_{0};
+  ModelPlain<Spot*> poller_{nullptr};
+};
+
+// Where the two pieces of work come from.
+enum class From {
+  kOutside,   // both from a thread that is no worker
+  kWorker,    // one from such a thread; the worker that runs it makes the other
+  kOneEvent,  // both from one event
 };
 
 template <Bug kBug>
 struct Pool {
+  explicit Pool(bool has_source) : parking(has_source ? &source : nullptr) {}
+
+  Source source;
   Parking<kBug> parking;
   std::array<typename Parking<kBug>::Spot, kWorkers> spots;
   ModelAtomic<int> work{0};  // queued
   ModelAtomic<int> runs{0};
 
-  // A thread that makes two actors runnable.
-  void Produce() {
-    for (int i = 0; i < 2; ++i) {
-      work.fetch_add(1, std::memory_order_release);
-      parking.Announce();
-    }
-  }
+  void Push() { work.fetch_add(1, std::memory_order_release); }
   bool Take() {
     int queued = work.load(std::memory_order_acquire);
     while (queued > 0) {
@@ -131,56 +222,108 @@ struct Pool {
     }
     return false;
   }
-  // A worker, until it has run one. As ThreadPool::Search.
-  void Work(size_t worker) {
-    const auto has_work = [this] { return work.load(kRelaxed) != 0; };
-    bool is_searching = false;
-    for (;;) {
-      if (!is_searching) is_searching = parking.StartSearch();
-      if (Take()) {
-        if (is_searching) parking.FoundWork(has_work);
-        break;
-      }
-      parking.Park(spots[worker], is_searching, has_work);
-      is_searching = true;
+  // Not a worker.
+  void Produce(From from) {
+    if (from == From::kOneEvent) {
+      source.Post();
+      return;
     }
-    runs.fetch_add(1, std::memory_order_release);
+    for (int i = 0; i < (from == From::kWorker ? 1 : 2); ++i) {
+      Push();
+      parking.AnnounceFromOutside();
+    }
+  }
+  // A worker, until it has run one. As ThreadPool::Search.
+  void Work(size_t worker, From from) {
+    const auto has_work = [this] { return work.load(kRelaxed) != 0; };
+    const auto take_own = [this] { return Take(); };
+    const auto on_event = [this](typename Parking<kBug>::Spot* here) {
+      for (int i = 0; i < 2; ++i) {
+        Push();
+        parking.Announce(here);
+      }
+    };
+    bool is_searching = false;
+    bool has_some = false;
+    while (!has_some) {
+      if (!is_searching) is_searching = parking.StartSearch();
+      has_some = Take();
+      if (has_some) break;
+      bool took = false;
+      is_searching = parking.Park(spots[worker], is_searching, has_work, [&] { return took = take_own(); }, on_event);
+      has_some = took;
+    }
+    if (is_searching) parking.FoundWork(has_work);
+    if (runs.fetch_add(1, std::memory_order_release) == 0 && from == From::kWorker) {
+      Push();
+      parking.Announce(nullptr);
+    }
     ModelAtomics::WakeAll(runs);
     ModelAtomics::WaitWhile(runs, 1);  // until both have run
   }
 };
 
 template <Bug kBug = Bug::kNone>
-Outcome ExplorePool(const Bounds& bounds) {
-  return Explore(bounds, [](Program& program) {
-    auto pool = std::make_shared<Pool<kBug>>();
+Outcome ExplorePool(From from, bool has_source, const Bounds& bounds) {
+  return Explore(bounds, [&](Program& program) {
+    auto pool = std::make_shared<Pool<kBug>>(has_source);
+    program.Name(pool->source, "source");
     program.Name(pool->parking, "parking");
     program.Name(pool->spots, "spots");
     program.Name(pool->work, "work");
     program.Name(pool->runs, "runs");
-    for (size_t i = 0; i < kWorkers; ++i) program.Thread("worker", [pool, i] { pool->Work(i); });
-    program.Thread("producer", [pool] { pool->Produce(); });
+    for (size_t i = 0; i < kWorkers; ++i) program.Thread("worker", [pool, i, from] { pool->Work(i, from); });
+    program.Thread("producer", [pool, from] { pool->Produce(from); });
   });
-}
-
-TEST(ParkingModelTest, NoWorkIsLeftWhileAWorkerSleeps) {
-  ExpectHolds(ExplorePool<>({.preemptions_max = 3, .old_reads_max = 0}), 200'000);
-  ExpectHolds(ExplorePool<>({.preemptions_max = 2, .old_reads_max = 1}), 90'000);
 }
 
 constexpr Bounds kFew = {.preemptions_max = 2, .old_reads_max = 1};
 
+TEST(ParkingModelTest, NoWorkIsLeftWhileAWorkerSleeps) {
+  for (const From from : {From::kOutside, From::kWorker}) {
+    ExpectHolds(ExplorePool<>(from, false, {.preemptions_max = 3, .old_reads_max = 0}), 10'000);
+    ExpectHolds(ExplorePool<>(from, false, kFew), 10'000);
+  }
+}
+
+TEST(ParkingModelTest, NoWorkIsLeftWhileAWorkerPolls) {
+  for (const From from : {From::kOutside, From::kWorker, From::kOneEvent}) {
+    ExpectHolds(ExplorePool<>(from, true, {.preemptions_max = 2, .old_reads_max = 1}), 10'000);
+  }
+}
+
 TEST(ParkingModelTest, AMissingBarrierIsFoundOnEitherSide) {
-  EXPECT_THAT(ExplorePool<Bug::kAnnounceWithoutBarrier>(kFew).failure, HasSubstr("a wake-up was lost"));
-  EXPECT_THAT(ExplorePool<Bug::kParkWithoutBarrier>(kFew).failure, HasSubstr("a wake-up was lost"));
+  EXPECT_THAT(ExplorePool<Bug::kAnnounceWithoutBarrier>(From::kWorker, false, kFew).failure,
+              HasSubstr("a wake-up was lost"));
+  EXPECT_THAT(ExplorePool<Bug::kOutsideWithoutFence>(From::kOutside, false, kFew).failure,
+              HasSubstr("a wake-up was lost"));
+  EXPECT_THAT(ExplorePool<Bug::kParkWithoutBarrier>(From::kOutside, false, kFew).failure,
+              HasSubstr("a wake-up was lost"));
+  EXPECT_THAT(ExplorePool<Bug::kParkNeverHeavy>(From::kWorker, false, kFew).failure, HasSubstr("a wake-up was lost"));
+}
+
+TEST(ParkingModelTest, AWorkerThatTakesThePollingOneToAnnounceNothingIsFound) {
+  EXPECT_THAT(ExplorePool<Bug::kParkIgnoresThePoller>(From::kOneEvent, true, kFew).failure,
+              HasSubstr("a wake-up was lost"));
+}
+
+TEST(ParkingModelTest, APollingWorkerThatIsNotWokenThroughItsSourceIsFound) {
+  EXPECT_THAT(ExplorePool<Bug::kPollerIsSignalled>(From::kOutside, true, kFew).failure,
+              HasSubstr("a wake-up was lost"));
+}
+
+TEST(ParkingModelTest, APollingWorkerThatLeavesItsOwnWorkIsFound) {
+  EXPECT_THAT(ExplorePool<Bug::kPollerTakesNothingOwn>(From::kOneEvent, true, kFew).failure,
+              HasSubstr("a wake-up was lost"));
 }
 
 TEST(ParkingModelTest, AWorkerThatDoesNotLookBeforeItSleepsIsFound) {
-  EXPECT_THAT(ExplorePool<Bug::kParkDoesNotLook>(kFew).failure, HasSubstr("a wake-up was lost"));
+  EXPECT_THAT(ExplorePool<Bug::kParkDoesNotLook>(From::kOutside, false, kFew).failure, HasSubstr("a wake-up was lost"));
 }
 
 TEST(ParkingModelTest, ALastSearcherThatDoesNotLookForMoreIsFound) {
-  EXPECT_THAT(ExplorePool<Bug::kFoundWorkDoesNotLook>(kFew).failure, HasSubstr("a wake-up was lost"));
+  EXPECT_THAT(ExplorePool<Bug::kFoundWorkDoesNotLook>(From::kOutside, false, kFew).failure,
+              HasSubstr("a wake-up was lost"));
 }
 
 }  // namespace

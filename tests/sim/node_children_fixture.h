@@ -115,7 +115,7 @@ class RemoteHouse {
   static std::string NodeOf(Pid pid) { return internal::NodeTable::Find(pid.node())->name; }
   // The worker as its own node knows it.
   Ref<Worker> AtHome(Pid pid) {
-    return Ref<Worker>(Pid(cluster_.system(NodeOf(pid)).node(), pid.cell(), pid.serial()));
+    return Ref<Worker>(internal::PidAt(cluster_.system(NodeOf(pid)).node(), internal::AddressOf(pid)));
   }
   void CrashChild(SupervisorRef supervisor, const std::string& id) {
     AtHome(PidOf(supervisor, id))[&Worker::crash].Tell(Crash());

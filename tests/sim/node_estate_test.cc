@@ -98,7 +98,7 @@ class NodeEstateTest : public ::testing::TestWithParam<uint64_t> {
   // As its own node knows it.
   Ref<Clerk> AtHome(const std::string& node) {
     const Pid pid = Child().pid;
-    return Ref<Clerk>(Pid(cluster_.system(node).node(), pid.cell(), pid.serial()));
+    return Ref<Clerk>(internal::PidAt(cluster_.system(node).node(), internal::AddressOf(pid)));
   }
   void Order(const std::vector<int>& orders) {
     for (const int n : orders) AtHome("worker-1")[&Clerk::order].Tell(n);

@@ -19,6 +19,7 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/process_birth.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
@@ -64,9 +65,9 @@ std::string EndOfAChild(uint64_t seed) {
   Ref<StandIn> stand_in;
   SimulatedCluster cluster({.seed = seed, .nodes = {"house", "child"}});
   EXPECT_TRUE(cluster.core("house").SetPeer("child", "").ok());  // it is left to dial us
-  cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream) {
+  cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
     has_stream = true;
-    return cluster.core("house").Accept(std::move(stream), [&](const absl::Status&) {
+    return cluster.core("house").Accept(std::move(stream), identity, [&](const absl::Status&) {
       // It may have ended already.
       stand_in[&StandIn::over].Send({}).IgnoreError();
     });

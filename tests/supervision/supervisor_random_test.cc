@@ -343,8 +343,9 @@ TEST_P(SupervisorRandom, KeepsItsPromisesUnderEverySeed) {
   const absl::optional<uint64_t> only = SeedFromEnvironment();
   if (only.has_value() && GetParam() != 0) GTEST_SKIP() << "one seed is asked for, and the first block runs it";
   RandomTree::Counts counts;
-  const uint64_t first = only.value_or(GetParam() * (kSeeds / kBlocks) + 1);
-  const uint64_t last = only.value_or(first + kSeeds / kBlocks - 1);
+  const uint64_t seeds = RoundsOf(kSeeds / kBlocks);
+  const uint64_t first = only.value_or(GetParam() * seeds + 1);
+  const uint64_t last = only.value_or(first + seeds - 1);
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("--test_env=UNDERSTUDY_SEED=", seed));
     RandomTree(seed, counts).Run();

@@ -13,6 +13,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"
@@ -63,9 +65,13 @@ class ClusterTest : public ::testing::Test {
   }
   // The pid of `puppet` as actors of `node` know it.
   Pid Seen(absl::string_view node, const Puppeteer& puppet, absl::string_view home) {
+    return Known(node, puppet.ref.pid(), home);
+  }
+  // The pid as actors of `node` know that actor of `home`.
+  Pid Known(absl::string_view node, Pid pid, absl::string_view home) {
     TestSystem& system = cluster().system(node);
     const uint16_t index = *system.InternPeer(home, cluster().system(home).incarnation());
-    return Pid(index, puppet.ref.pid().cell(), puppet.ref.pid().serial());
+    return internal::PidAt(index, internal::AddressOf(pid));
   }
   void Do(const Puppeteer& puppet, Puppet::Script script) {
     ASSERT_TRUE(puppet.ref[&Puppet::run].Send(std::move(script)).ok());
@@ -76,6 +82,15 @@ class ClusterTest : public ::testing::Test {
     Run();
   }
   void Run(absl::Duration duration = absl::Milliseconds(50)) { cluster_->RunFor(duration); }
+  // Sends the note when there is credit for it.
+  absl::Status SendSoon(const Channel<testing::Note>& channel, const testing::Note& note) {
+    absl::Status sent = channel.Send(note);
+    for (int i = 0; i < 10'000 && IsFull(sent); ++i) {
+      Run(absl::Milliseconds(1));
+      sent = channel.Send(note);
+    }
+    return sent;
+  }
   SimulatedCluster& cluster() { return *cluster_; }
 
   Visitor visitor_;  // outlives the network, as events must

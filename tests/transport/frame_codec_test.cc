@@ -21,6 +21,8 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/ref.pb.h"
 #include "understudy/proto/signals.pb.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_codec.h"
 #include "understudy/transport/ref_proto.h"
 
 namespace understudy {
@@ -50,12 +52,11 @@ proto::Frame FrameWithOneSlot() {
 absl::Status DecodeStatus(const proto::Frame& frame) { return DecodeFrame(frame.SerializeAsString()).status(); }
 
 TEST(FrameTest, SlotsComeBackWithTheirNumbersDefinitionsAndTimes) {
-  proto::MailboxDefinition definition;
-  definition.set_name("auction.Auction/MakeOffer");
-  definition.set_hash(internal::Fnv1a(definition.name()));
+  constexpr absl::string_view kName = "auction.Auction/MakeOffer";
+  const MailboxDefinition definition{.hash = internal::Fnv1a(kName), .name = kName};
   FramePacker packer(3, 17);
-  ASSERT_TRUE(packer.Add(40, "first", false, 250, &definition));
-  ASSERT_TRUE(packer.Add(41, "second", true, absl::nullopt, nullptr));
+  ASSERT_TRUE(packer.Add(40, {.body = "first", .remaining_nanos = 250}, &definition));
+  ASSERT_TRUE(packer.Add(41, {.body = "second", .part_of = 7, .continues = true}, nullptr));
   const absl::StatusOr<proto::Frame> frame = DecodeFrame(packer.Encode());
   ASSERT_TRUE(frame.ok()) << frame.status();
   EXPECT_EQ(frame->epoch(), 3U);
@@ -66,26 +67,29 @@ TEST(FrameTest, SlotsComeBackWithTheirNumbersDefinitionsAndTimes) {
   EXPECT_EQ(frame->slots(0).remaining_nanos(), 250);
   EXPECT_FALSE(frame->slots(1).has_remaining_nanos());
   EXPECT_TRUE(frame->slots(1).continues());
+  EXPECT_EQ(frame->slots(0).part_of(), 0U);
+  EXPECT_EQ(frame->slots(1).part_of(), 7U);
   EXPECT_EQ(frame->definitions(0).name(), "auction.Auction/MakeOffer");
 }
 
 TEST(FrameTest, AFullFrameRefusesTheNextSlotAndStaysWithinItsBytes) {
   const std::string body(20000, 'b');
   FramePacker packer(1, 0);
-  EXPECT_TRUE(packer.Add(1, body, false, 1, nullptr));
-  EXPECT_TRUE(packer.Add(2, body, false, 1, nullptr));
-  EXPECT_TRUE(packer.Add(3, body, false, 1, nullptr));
-  EXPECT_FALSE(packer.Add(4, body, false, 1, nullptr));
-  EXPECT_TRUE(packer.Add(4, "small", false, 1, nullptr));
+  EXPECT_TRUE(packer.Add(1, {.body = body, .remaining_nanos = 1}, nullptr));
+  EXPECT_TRUE(packer.Add(2, {.body = body, .remaining_nanos = 1}, nullptr));
+  EXPECT_TRUE(packer.Add(3, {.body = body, .remaining_nanos = 1}, nullptr));
+  EXPECT_FALSE(packer.Add(4, {.body = body, .remaining_nanos = 1}, nullptr));
+  EXPECT_TRUE(packer.Add(4, {.body = "small", .remaining_nanos = 1}, nullptr));
   EXPECT_LE(packer.Encode().size(), limits::kFrameBytesMax);
 }
 
 TEST(FrameTest, TheLargestSlotAndTheLongestDefinitionFitOneFrame) {
-  proto::MailboxDefinition definition;
-  definition.set_name(std::string(limits::kMailboxNameBytesMax, 'n'));
-  definition.set_hash(internal::Fnv1a(definition.name()));
+  const std::string name(limits::kMailboxNameBytesMax, 'n');
+  const MailboxDefinition definition{.hash = internal::Fnv1a(name), .name = name};
+  const std::string body(limits::kSlotBytesMax, 'b');
+  const SlotView slot{.body = body, .part_of = 64, .continues = true, .remaining_nanos = INT64_MIN};
   FramePacker packer(UINT64_MAX, UINT64_MAX);
-  ASSERT_TRUE(packer.Add(UINT64_MAX / 2, std::string(limits::kSlotBytesMax, 'b'), true, INT64_MIN, &definition));
+  ASSERT_TRUE(packer.Add(UINT64_MAX / 2, slot, &definition));
   EXPECT_TRUE(DecodeFrame(packer.Encode()).ok());
 }
 
@@ -126,6 +130,8 @@ TEST(FrameTest, AHelloNeedsADnsLabelAndAnIncarnation) {
     frame.mutable_hello()->set_from_node(name);
     EXPECT_THAT(std::string(DecodeStatus(frame).message()), HasSubstr("DNS label")) << name;
   }
+  frame.mutable_hello()->set_from_node("understudy");
+  EXPECT_THAT(std::string(DecodeStatus(frame).message()), HasSubstr("reserved"));
 }
 
 TEST(FrameTest, MoreBytesThanAFrameAreRefusedUnread) {
@@ -253,9 +259,39 @@ TEST(EnvelopeTest, ImpossibleNumbersAreBadFrames) {
   signal.mutable_from()->set_serial(uint64_t{1} << 48);
   EXPECT_FALSE(decode().ok());
   EXPECT_FALSE(DecodeEnvelope(kThere, "").ok());
-  for (const int64_t count : {int64_t{0}, int64_t{-1}, limits::kChannelWindowMessages + 1}) {
-    EXPECT_FALSE(DecodeEnvelope(kThere, EncodeReleased(kHere, {.to = Pid(1, 1, 1), .count = count})).ok());
+}
+
+TEST(EnvelopeTest, AnImpossibleChangeOfCreditIsABadFrame) {
+  const auto is_good = [](const CreditChanges& changes) {
+    return DecodeEnvelope(kThere, EncodeCredit(kHere, changes)).ok();
+  };
+  const CreditChange good{.to = Pid(1, 1, 1), .mailbox = 3, .granted = {.messages = 1, .bytes = 10}};
+  EXPECT_TRUE(is_good({good}));
+  EXPECT_FALSE(is_good({}));
+  EXPECT_TRUE(is_good(CreditChanges(kCreditChangesMax, good)));
+  EXPECT_FALSE(is_good(CreditChanges(kCreditChangesMax + 1, good)));
+  for (const int64_t bad : {int64_t{-1}, kGrantedMax.bytes + 1}) {
+    CreditChange change = good;
+    change.granted.messages = bad;
+    EXPECT_FALSE(is_good({good, change}));
+    change = good;
+    change.granted.bytes = bad;
+    EXPECT_FALSE(is_good({change}));
+    change = good;
+    change.allowance.messages = bad;
+    EXPECT_FALSE(is_good({change}));
+    change = good;
+    change.allowance.bytes = bad;
+    EXPECT_FALSE(is_good({change}));
   }
+  CreditChange change = good;
+  change.kind = static_cast<CreditChange::Kind>(6);
+  EXPECT_FALSE(is_good({change}));
+  change.kind = CreditChange::Kind::kRefuse;
+  EXPECT_FALSE(is_good({change})) << "a refusal that is OK";
+  change = good;
+  change.to = Pid(1, 0, 0);
+  EXPECT_FALSE(is_good({change})) << "to no actor";
 }
 
 TEST(EnvelopeTest, RefusalCreditAndLeaveComeBack) {
@@ -270,10 +306,23 @@ TEST(EnvelopeTest, RefusalCreditAndLeaveComeBack) {
   EXPECT_EQ(refused.mailbox, 3U);
   EXPECT_EQ(refused.ask, 4U);
   EXPECT_TRUE(IsNoMailbox(refused.status));
-  const auto credit =
-      std::get<ReleasedCredit>(Decoded(EncodeReleased(kHere, {.to = Pid(1, 5, 6), .mailbox = 3, .count = 10})));
-  EXPECT_EQ(credit.to, Pid(1, 5, 6));
-  EXPECT_EQ(credit.count, 10);
+  const CreditChange grant{.kind = CreditChange::Kind::kGrant,
+                           .to = Pid(1, 5, 6),
+                           .mailbox = 3,
+                           .granted = {.messages = 10, .bytes = 100},
+                           .allowance = {.messages = 2, .bytes = 7},
+                           .want = 9};
+  const CreditChange want{.kind = CreditChange::Kind::kWant, .to = Pid(2, 5, 6), .mailbox = 4};
+  const auto credit = std::get<CreditChanges>(Decoded(EncodeCredit(kHere, {grant, want})));
+  ASSERT_EQ(credit.size(), 2U);
+  EXPECT_EQ(credit[0].kind, grant.kind);
+  EXPECT_EQ(credit[0].to, Pid(1, 5, 6));
+  EXPECT_EQ(credit[0].mailbox, 3U);
+  EXPECT_EQ(credit[0].granted, grant.granted);
+  EXPECT_EQ(credit[0].allowance, grant.allowance);
+  EXPECT_EQ(credit[0].want, 9U);
+  EXPECT_EQ(credit[1].kind, want.kind);
+  EXPECT_EQ(credit[1].to, Pid(2, 5, 6));
   EXPECT_EQ(std::get<LeaveNotice>(Decoded(EncodeLeave("done"))).why, "done");
 }
 

@@ -23,12 +23,15 @@
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/tests/transport/cluster_test.h"
+#include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
+#include "understudy/transport/credit.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/peer_session.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 #include "understudy/transport/testing/simulated_network.h"
 
@@ -40,6 +43,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -47,16 +51,10 @@ class NodeCorePeersTest : public ClusterTest {
  protected:
   // A node that the test speaks for dials a.
   std::unique_ptr<FrameStream> Visit(absl::string_view name) {
-    std::unique_ptr<FrameStream> stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
-    FramePacker packer(0, 0);
-    proto::Hello& hello = *packer.frame().mutable_hello();
-    hello.set_version(kWireVersion);
-    hello.set_from_node(std::string(name));
-    hello.set_incarnation(77);
-    hello.set_to_node("a");
-    hello.set_new_epoch(1);
-    hello.set_dial(1);
-    stream->Write(packer.Encode());
+    std::unique_ptr<FrameStream> stream = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
+    stream->Write(FrameOf(HelloFrom(name, 77, "a")));
+    Run();
+    stream->Write(HeartbeatFrame(1));
     Run();
     return stream;
   }
@@ -70,7 +68,7 @@ TEST_F(NodeCorePeersTest, APublishedNameIsFoundOnEveryNodeAndGoesBeforeItsOwners
   for (const char* node : {"a", "b", "c"}) {
     const absl::optional<Pid> found = cluster().system(node).WhereIs("lot");
     ASSERT_TRUE(found.has_value()) << node;
-    EXPECT_EQ(found->serial(), b.ref.pid().serial());
+    EXPECT_EQ(found->ToString(), b.ref.pid().ToString());
   }
   const Puppeteer a = Make("a");
   TestSystem& system = cluster().system("a");
@@ -104,7 +102,7 @@ TEST_F(NodeCorePeersTest, OfTwoOwnersOfOneNameTheLaterExitsNameConflictWhenTheNo
   EXPECT_THAT(*second.diary, ElementsAre("exit NameConflict(lot)"));
   for (const char* node : {"a", "b"}) {
     ASSERT_TRUE(cluster().system(node).WhereIs("lot").has_value()) << node;
-    EXPECT_EQ(cluster().system(node).WhereIs("lot")->serial(), first.ref.pid().serial()) << node;
+    EXPECT_EQ(cluster().system(node).WhereIs("lot")->ToString(), first.ref.pid().ToString()) << node;
   }
 }
 
@@ -133,7 +131,7 @@ TEST_F(NodeCorePeersTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace
   EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
 }
 
-TEST_F(NodeCorePeersTest, AFullTableOfNodesRefusesASessionAndSaysSo) {
+TEST_F(NodeCorePeersTest, AFullTableOfNodesBeginsNoSessionAndSaysSo) {
   cluster_ = std::make_unique<SimulatedCluster>(SimulatedCluster::Options{.nodes = {"a", "b"}});
   const char others = 0;
   uint64_t incarnation = 0;
@@ -144,7 +142,6 @@ TEST_F(NodeCorePeersTest, AFullTableOfNodesRefusesASessionAndSaysSo) {
   std::vector<std::string> events = cluster().peer_events("a");
   events.insert(events.end(), cluster().peer_events("b").begin(), cluster().peer_events("b").end());
   EXPECT_THAT(events, Contains(AllOf(StartsWith("no session with "), HasSubstr("the table of nodes is full"))));
-  EXPECT_THAT(events, Contains(AllOf(StartsWith("refused by "), HasSubstr("the table of nodes is full"))));
   internal::NodeTable::Retire(&others);
   EXPECT_TRUE(cluster().RunUntil([&] { return cluster().IsJoined(); }, absl::Seconds(5)));
 }
@@ -178,7 +175,7 @@ TEST_F(NodeCorePeersTest, LeavingDeliversWhatWasAcceptedAndEndsEverySession) {
   Join();
   const Puppeteer b = Make("b");
   const Ref<Puppet> seen(Seen("a", b, "b"));
-  for (int i = 1; i <= 100; ++i) ASSERT_TRUE(seen[&Puppet::note].Send(NoteOf(i)).ok());
+  for (int i = 1; i <= 100; ++i) ASSERT_TRUE(SendSoon(seen[&Puppet::note], NoteOf(i)).ok());
   cluster().core("a").Leave("done");
   EXPECT_TRUE(IsStopping(seen[&Puppet::note].Send(NoteOf(101))));
   Run();
@@ -196,7 +193,7 @@ TEST_F(NodeCorePeersTest, ANodeIsNotItsOwnPeerAndItsNameIsADnsLabel) {
 
 TEST_F(NodeCorePeersTest, AStreamWithoutAHelloIsClosedAfterTheHandshakesTimeout) {
   Join();
-  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
+  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
   Run(absl::Seconds(1));
   EXPECT_FALSE(visitor_.closed);
   Run(absl::Seconds(1.5));
@@ -206,32 +203,46 @@ TEST_F(NodeCorePeersTest, AStreamWithoutAHelloIsClosedAfterTheHandshakesTimeout)
 
 TEST_F(NodeCorePeersTest, AStreamThatBeginsWithAnythingElseIsClosedAtOnce) {
   Join();
-  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", &visitor_);
+  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
   stream->Write("GET / HTTP/1.1");
   Run();
   EXPECT_TRUE(visitor_.closed);
 }
 
-TEST_F(NodeCorePeersTest, APeerThatExceedsItsWindowEndsItsSession) {
+TEST_F(NodeCorePeersTest, AHelloInANameThatTheCertificateDoesNotHaveIsRefused) {
+  Join({.identity = [](absl::string_view from, absl::string_view) {
+    return StreamIdentity::Certificate({std::string(from)});
+  }});
+  const auto forged = Visit("c");
+  EXPECT_TRUE(visitor_.closed);
+  EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
+  visitor_.closed = false;
+  const auto honest = Visit("stranger");
+  EXPECT_FALSE(visitor_.closed);
+}
+
+TEST_F(NodeCorePeersTest, APeerThatExceedsItsCreditEndsItsSession) {
   Join();
   const Puppeteer a = Make("a");
   const auto stream = Visit("stranger");
   const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
-  proto::MailboxDefinition definition;
-  definition.set_name("puppet/closed");
-  definition.set_hash(internal::Fnv1a(definition.name()));
+  const MailboxDefinition definition{.hash = internal::Fnv1a("puppet/closed"), .name = "puppet/closed"};
   uint64_t number = 0;
-  for (int frame = 0; frame < 2; ++frame) {
+  const auto write = [&](int64_t messages, Admission admission) {
     FramePacker packer(1, 0);
-    for (int64_t i = 0; i < limits::kChannelWindowMessages / 2 + 1; ++i) {
+    for (int64_t i = 0; i < messages; ++i) {
       ++number;
-      ASSERT_TRUE(packer.Add(number, *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), definition.hash(), 0, ""), false,
-                             absl::nullopt, i == 0 ? &definition : nullptr));
+      const std::string body = *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), definition.hash, 0, "", admission);
+      ASSERT_TRUE(packer.Add(number, {.body = body}, number == 1 ? &definition : nullptr));
     }
     stream->Write(packer.Encode());
     Run();
-  }
-  EXPECT_THAT(cluster().peer_events("a"), Contains(AllOf(HasSubstr("ended stranger"), HasSubstr("window"))));
+  };
+  write(kFirstAllowance.messages, Admission::kAllowance);
+  const auto ended = AllOf(HasSubstr("ended stranger"), HasSubstr("no credit"));
+  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(ended)));
+  write(1, Admission::kAllowance);
+  EXPECT_THAT(cluster().peer_events("a"), Contains(ended));
   EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("up b")));
 }
 

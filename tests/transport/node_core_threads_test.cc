@@ -22,6 +22,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"
@@ -29,6 +30,7 @@
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {
@@ -46,7 +48,7 @@ class ThreadedNetwork : public Dialer {
     absl::MutexLock lock(&mu_);
     accept_ = std::move(accept);
   }
-  std::unique_ptr<FrameStream> Dial(absl::string_view, FrameStream::Events* events) override {
+  std::unique_ptr<FrameStream> Dial(absl::string_view, absl::string_view, FrameStream::Events* events) override {
     auto pipe = std::make_shared<Pipe>();
     pipe->events[0] = events;
     {
@@ -59,11 +61,13 @@ class ThreadedNetwork : public Dialer {
         absl::MutexLock lock(&mu_);
         accept = accept_;
       }
-      if (pipe->open && accept) pipe->events[1] = accept(std::make_unique<End>(this, pipe, 1));
+      if (pipe->open && accept)
+        pipe->events[1] = accept(std::make_unique<End>(this, pipe, 1), StreamIdentity::SameUser());
       if (pipe->events[1] == nullptr) Close(pipe);
     });
     return std::make_unique<End>(this, pipe, 0);
   }
+  StreamIdentity IdentityAt(absl::string_view, absl::string_view) const override { return StreamIdentity::SameUser(); }
   void CutAll() {
     std::vector<std::shared_ptr<Pipe>> pipes;
     {
@@ -149,8 +153,14 @@ class Questioner : public Actor {
       testing::Note note;
       note.set_number(100 + i);
       callee_[&Puppet::note].Tell(note);
-      auto asked = callee_[&Puppet::ask].Ask(note, absl::Minutes(1));
-      absl::StatusOr<testing::Answer> answer = co_await asked;
+      absl::StatusOr<testing::Answer> answer;
+      do {
+        auto asked = callee_[&Puppet::ask].Ask(note, absl::Minutes(1));
+        answer = co_await asked;
+        if (!IsFull(answer.status())) break;
+        auto pause = context().Lookup<Ref<Puppet>>("nobody", absl::Milliseconds(1));
+        (void)co_await pause;
+      } while (true);
       if (!answer.ok() || answer->number() != 101 + i) co_return;  // `left_` stays, and the test fails
       if (i % 50 == 0) network_->CutAll();
     }
@@ -187,6 +197,7 @@ class NodeCoreThreadsTest : public ::testing::Test {
     options.run_at = [&system](MonotonicTime time, absl::AnyInvocable<void()> callback) {
       system.executor().RunAt(time, std::move(callback));
     };
+    options.new_key = NewSessionKey;
     options.on_peer = std::move(on_peer);
     auto core = std::make_unique<NodeCore>(std::move(options));
     system.InstallRouter(core.get());
@@ -206,7 +217,9 @@ TEST_F(NodeCoreThreadsTest, AsksFromManyThreadsAreAllAnsweredThroughCuts) {
     a->executor().Notify();
   });
   auto core_b = NewCore(*b, nullptr);
-  network_.Listen([&](std::unique_ptr<FrameStream> stream) { return core_b->Accept(std::move(stream)); });
+  network_.Listen([&](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
+    return core_b->Accept(std::move(stream), identity);
+  });
   ASSERT_TRUE(core_a->SetPeer("b", "b").ok());
   const MonotonicTime deadline = a->clock().Now() + absl::Minutes(2);
   ASSERT_TRUE(a->executor().BlockUntil([&] { return up.load(); }, deadline));
@@ -214,7 +227,7 @@ TEST_F(NodeCoreThreadsTest, AsksFromManyThreadsAreAllAnsweredThroughCuts) {
   constexpr int kQuestioners = 8;
   const auto diary = std::make_shared<Diary>();
   const Ref<Puppet> puppet = b->Spawn<Puppet>(diary);
-  const Pid seen(*a->InternPeer("b", b->incarnation()), puppet.pid().cell(), puppet.pid().serial());
+  const Pid seen = internal::PidAt(*a->InternPeer("b", b->incarnation()), internal::AddressOf(puppet.pid()));
   std::atomic<int> left{kQuestioners};
   for (int i = 0; i < kQuestioners; ++i) {
     a->Spawn<Questioner>(seen, int64_t{200}, &left, &network_, &a->executor());

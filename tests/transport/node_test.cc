@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,6 +33,7 @@
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {
@@ -139,8 +141,12 @@ class Cutter {
    public:
     CutDialer(std::shared_ptr<Streams> streams, std::unique_ptr<Dialer> inner)
         : streams_(std::move(streams)), inner_(std::move(inner)) {}
-    std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override {
-      return std::make_unique<CutStream>(streams_, inner_->Dial(address, events));
+    std::unique_ptr<FrameStream> Dial(absl::string_view node, absl::string_view address,
+                                      FrameStream::Events* events) override {
+      return std::make_unique<CutStream>(streams_, inner_->Dial(node, address, events));
+    }
+    StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const override {
+      return inner_->IdentityAt(node, address);
     }
 
    private:
@@ -229,8 +235,8 @@ std::shared_ptr<Latch<ExitReason>> Watch(ActorSystem& system, Pid target) {
 TEST(Node, ANameIsFoundAndItsOwnerAskedFromAnotherNode) {
   Site ledger("ledger");
   Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
-  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
-  const EchoRef echo = Find(house.system, "echo");
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "ledger/echo");
   const absl::StatusOr<std::string> answer = Say(house.system, echo, "hello");
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(*answer, "ledger hello");
@@ -240,8 +246,8 @@ TEST(Node, TheDialledNodeReachesTheDiallingOneToo) {
   Site ledger("ledger");
   Site house("house-1", {.listen = "", .peers = {{"ledger", ledger.node->address()}}});
   EXPECT_EQ(house.node->address(), "");
-  house.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "house");
-  const absl::StatusOr<std::string> answer = Say(ledger.system, Find(ledger.system, "echo"), "hello");
+  house.system.Spawn<Echo>(SpawnOptions{.published_as = "house-1/echo"}, "house");
+  const absl::StatusOr<std::string> answer = Say(ledger.system, Find(ledger.system, "house-1/echo"), "hello");
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(*answer, "house hello");
 }
@@ -252,8 +258,8 @@ TEST(Node, NodesMeetOverAUnixSocket) {
   {
     Site ledger("ledger", {.listen = absl::StrCat("unix:", folder, "/node.sock")});
     Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
-    ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
-    EXPECT_TRUE(Say(house.system, Find(house.system, "echo"), "hello").ok());
+    ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+    EXPECT_TRUE(Say(house.system, Find(house.system, "ledger/echo"), "hello").ok());
   }
   EXPECT_EQ(rmdir(folder.c_str()), 0) << "the socket is left behind";
 }
@@ -261,8 +267,8 @@ TEST(Node, NodesMeetOverAUnixSocket) {
 TEST(Node, AMonitorTellsWhyAnActorOfAnotherNodeEnded) {
   Site ledger("ledger");
   Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
-  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
-  const EchoRef echo = Find(house.system, "echo");
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "ledger/echo");
   const auto down = Watch(house.system, echo.pid());
   EchoActor::Text text;
   text.set_value("page 7 is torn");
@@ -273,8 +279,8 @@ TEST(Node, AMonitorTellsWhyAnActorOfAnotherNodeEnded) {
 TEST(Node, WhenANodeLeavesItsPeersLearnNoConnection) {
   auto ledger = std::make_unique<Site>("ledger");
   Site house("house-1", {.peers = {{"ledger", ledger->node->address()}}});
-  house.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "house");
-  const EchoRef echo = Find(ledger->system, "echo");
+  house.system.Spawn<Echo>(SpawnOptions{.published_as = "house-1/echo"}, "house");
+  const EchoRef echo = Find(ledger->system, "house-1/echo");
   EXPECT_TRUE(Say(ledger->system, echo, "hello").ok());
   EXPECT_EQ(house.node->Drain(absl::Seconds(10)), 0);
   ledger->log.WaitFor(PeerEvent::Kind::kEnded);
@@ -287,8 +293,8 @@ TEST(Node, WhenANodeLeavesItsPeersLearnNoConnection) {
 TEST(Node, TheSessionSurvivesACutStream) {
   Site ledger("ledger");
   Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
-  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, "ledger");
-  const EchoRef echo = Find(house.system, "echo");
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "ledger/echo");
   const auto down = Watch(house.system, echo.pid());
   size_t seen = 0;
   for (int i = 0; i < 5; ++i) {
@@ -307,7 +313,7 @@ TEST(Node, TheSessionSurvivesACutStream) {
 
 TEST(Node, OffLoopbackIsRefused) {
   ActorSystem system({.name = "ledger"});
-  const auto listening = Node::Start(system, {.listen = "0.0.0.0:0"});
+  const auto listening = Node::Start(system, {.listen = "0.0.0.0:0", .advertise = "ledger.example:7000"});
   EXPECT_EQ(listening.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(listening.status().message()), HasSubstr("cannot listen on 0.0.0.0:0"));
   EXPECT_THAT(std::string(listening.status().message()), HasSubstr("TLS is required"));
@@ -325,6 +331,18 @@ TEST(Node, BadOptionsEachHaveTheirError) {
   }
   ActorSystem system({.name = "ledger"});
   EXPECT_EQ(Node::Start(system, {.listen = "nowhere"}).status().code(), absl::StatusCode::kInvalidArgument);
+  for (const char* wildcard : {"0.0.0.0:0", "[::]:0"}) {
+    const absl::Status status = Node::Start(system, {.listen = wildcard}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("without NodeOptions::advertise"));
+  }
+  EXPECT_EQ(Node::Start(system, {.credentials = Credentials::Tls({.certificate_file = "none.pem"})}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  for (const char* children : {"127.0.0.1:0", "unix:/tmp/x", "nowhere"}) {
+    EXPECT_EQ(Node::Start(system, {.children_listen = children}).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(Node::Start(system, {.grants = {{.node = "No Label"}}}).status().code(),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Node::Start(system, {.peers = {{"ledger", "127.0.0.1:1"}}}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Node::Start(system, {.peers = {{"House", "127.0.0.1:1"}}}).status().code(),
@@ -350,11 +368,11 @@ TEST(Node, ASecondLiveNodeOfTheSameNameIsRefused) {
 // A node in a process of its own.
 class RemoteNode {
  public:
-  explicit RemoteNode(const std::string& name) {
+  explicit RemoteNode(const std::string& name, const std::string& listen = "127.0.0.1:0") {
     std::array<int, 2> ends;
     EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
     absl::StatusOr<std::unique_ptr<OsProcess>> process =
-        OsProcess::Start({.binary = "test_node", .arguments = {"standalone", name}, .descriptors = {ends[1]}},
+        OsProcess::Start({.binary = "test_node", .arguments = {"standalone", name, listen}, .descriptors = {ends[1]}},
                          [end = end_](const ExitReason& reason) { end->Set(reason); });
     EXPECT_TRUE(process.ok()) << process.status();
     if (process.ok()) process_ = *std::move(process);
@@ -386,7 +404,7 @@ TEST(NodeProcess, SigkillOfANodeEndsMonitorsOnItWithNoConnection) {
   NodeOptions options = {.peers = {{"ledger", ledger.address()}}};
   options.times.grace_period = absl::Milliseconds(200);
   Site house("house-1", std::move(options));
-  const EchoRef echo = Find(house.system, "echo");
+  const EchoRef echo = Find(house.system, "ledger/echo");
   EXPECT_TRUE(Say(house.system, echo, "hello").ok());
   const auto down = Watch(house.system, echo.pid());
   ledger.process().Kill();
@@ -395,20 +413,39 @@ TEST(NodeProcess, SigkillOfANodeEndsMonitorsOnItWithNoConnection) {
 }
 
 TEST(NodeProcess, ANewIncarnationReplacesADeadOneWithoutGrace) {
-  auto ledger = std::make_unique<RemoteNode>("ledger");
+  std::string folder = "/tmp/understudy.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  // A Unix socket proves who they are.
+  auto ledger = std::make_unique<RemoteNode>("ledger", absl::StrCat("unix:", folder, "/1.sock"));
   NodeOptions options = {.peers = {{"ledger", ledger->address()}}};
   options.times.grace_period = absl::Hours(1);
   Site house("house-1", std::move(options));
-  const EchoRef echo = Find(house.system, "echo");
+  const EchoRef echo = Find(house.system, "ledger/echo");
   const auto down = Watch(house.system, echo.pid());
   ledger->process().Kill();
   EXPECT_EQ(ledger->WaitForEnd(), ExitReason::OsSignal(SIGKILL));
-  RemoteNode next("ledger");
+  RemoteNode next("ledger", absl::StrCat("unix:", folder, "/2.sock"));
   ASSERT_TRUE(house.node->AddPeer("ledger", next.address()).ok());
   EXPECT_EQ(down->Wait()->kind(), ExitReason::Kind::kNoConnection);
-  const EchoRef again = Find(house.system, "echo");
+  const EchoRef again = Find(house.system, "ledger/echo");
   EXPECT_NE(again.pid(), echo.pid());
   EXPECT_TRUE(Say(house.system, again, "hello").ok());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(NodeProcess, AKilledPeerOfThisMachineIsDownLongBeforeItsGraceIsOver) {
+  std::string folder = "/tmp/understudy.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  for (const std::string& address : {std::string("127.0.0.1:0"), absl::StrCat("unix:", folder, "/1.sock")}) {
+    RemoteNode ledger("ledger", address);
+    NodeOptions options = {.peers = {{"ledger", ledger.address()}}};
+    options.times.grace_period = absl::Hours(1);
+    Site house("house-1", std::move(options));
+    const auto down = Watch(house.system, Find(house.system, "ledger/echo").pid());
+    ledger.process().Kill();
+    EXPECT_EQ(down->Wait()->kind(), ExitReason::Kind::kNoConnection) << address;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(NodeProcess, SigtermDrainsAndExitsCleanly) {
@@ -420,7 +457,7 @@ TEST(NodeProcess, SigtermDrainsAndExitsCleanly) {
 TEST(NodeProcess, ItExitsWithAFailureWhenItsTreeFails) {
   RemoteNode ledger("ledger");
   Site house("house-1", {.peers = {{"ledger", ledger.address()}}});
-  Find(house.system, "echo").fail().Tell(EchoActor::Text());
+  Find(house.system, "ledger/echo").fail().Tell(EchoActor::Text());
   EXPECT_EQ(ledger.WaitForEnd(), ExitReason::OsExit(1));
 }
 

@@ -1,6 +1,8 @@
 // Many seeds of cuts, stalls, partitions and restarts: while a session lives,
 // nothing on it is lost, doubled or reordered.
 #include <cstdint>
+#include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/fault_point.h"
 #include "understudy/actors/random.h"
 #include "understudy/tests/transport/seeds.h"
@@ -18,28 +21,43 @@ namespace understudy {
 namespace {
 
 // What one node of a run sends, and checks of the other.
+constexpr uint64_t kSenders = 3;
 struct Talker {
-  int64_t sent = 0;
+  std::map<uint64_t, int64_t> sent;  // by its senders
+
+  int64_t total() const {
+    return std::accumulate(sent.begin(), sent.end(), int64_t{0},
+                           [](int64_t sum, const auto& s) { return sum + s.second; });
+  }
 };
 
-// Empty, or what was wrong.
-std::string CheckArrivals(const std::vector<std::string>& received, bool complete, int64_t sent) {
-  int64_t last = 0;
+// Empty, or what was wrong: "SENDER NUMBER ...".
+std::string CheckArrivals(const std::vector<std::string>& received, bool complete, const Talker& talker) {
+  std::map<uint64_t, int64_t> last;
   for (const std::string& text : received) {
+    uint64_t sender = 0;
     int64_t number = 0;
     const std::vector<std::string> parts = absl::StrSplit(text, ' ');
-    if (!absl::SimpleAtoi(parts[0], &number)) return absl::StrCat("not a number: ", parts[0]);
-    if (complete ? number != last + 1 : number <= last) return absl::StrCat(number, " follows ", last);
-    last = number;
+    if (!absl::SimpleAtoi(parts[0], &sender)) return absl::StrCat("not a sender: ", parts[0]);
+    if (!absl::SimpleAtoi(parts[1], &number)) return absl::StrCat("not a number: ", parts[1]);
+    int64_t& before = last[sender];
+    if (complete ? number != before + 1 : number <= before) {
+      return absl::StrCat(number, " of sender ", sender, " follows ", before);
+    }
+    before = number;
   }
-  if (complete && last != sent) return absl::StrCat("of ", sent, " only ", last, " arrived");
+  if (complete && last != talker.sent) return "not all has arrived";
   return "";
 }
 
 void SendSome(SessionPair& pair, SessionPair::Node& node, Talker& talker, Random& random) {
   for (uint64_t i = random.Below(20); i > 0; --i) {
+    const uint64_t sender = 1 + random.Below(kSenders);
     const size_t size = random.Below(50) == 0 ? random.Below(200000) : random.Below(30);
-    if (pair.Send(node, absl::StrCat(talker.sent + 1, " ", std::string(size, 'x'))).ok()) ++talker.sent;
+    const int64_t number = talker.sent[sender] + 1;
+    const std::string text = absl::StrCat(sender, " ", number, " ", std::string(size, 'x'));
+    if (pair.Send(node, text, MonotonicTime::InfiniteFuture(), sender).ok()) talker.sent[sender] = number;
+    if (talker.sent[sender] == 0) talker.sent.erase(sender);
   }
 }
 
@@ -72,9 +90,9 @@ std::string RunWithCuts(uint64_t seed) {
   pair.RunFor(absl::Seconds(30));
   if (pair.a().session->epoch() != 1 || pair.b().session->epoch() != 1) return "the session ended";
   if (pair.open_streams() < 1) return "no stream";
-  std::string wrong = CheckArrivals(pair.b().received, true, a.sent);
-  if (wrong.empty()) wrong = CheckArrivals(pair.a().received, true, b.sent);
-  if (wrong.empty() && pair.a().session->ledger().acknowledged != a.sent) wrong = "not all is acknowledged";
+  std::string wrong = CheckArrivals(pair.b().received, true, a);
+  if (wrong.empty()) wrong = CheckArrivals(pair.a().received, true, b);
+  if (wrong.empty() && pair.a().session->ledger().acknowledged != a.total()) wrong = "not all is acknowledged";
   if (wrong.empty() && !pair.a().session->ledger().balances()) wrong = "the ledger does not balance";
   return wrong;
 }
@@ -125,8 +143,8 @@ std::string RunWithEnds(uint64_t seed) {
   if (!pair.a().session->is_up() || !pair.b().session->is_up()) return "they did not find each other again";
   if (pair.a().session->epoch() != pair.b().session->epoch()) return "the epochs differ";
   if (pair.open_streams() != 1) return absl::StrCat(pair.open_streams(), " streams are open");
-  std::string wrong = CheckArrivals(pair.b().received, false, a.sent);
-  if (wrong.empty()) wrong = CheckArrivals(pair.a().received, false, b.sent);
+  std::string wrong = CheckArrivals(pair.b().received, false, a);
+  if (wrong.empty()) wrong = CheckArrivals(pair.a().received, false, b);
   const SessionLedger ledger = pair.a().session->ledger();
   if (wrong.empty() && (!ledger.balances() || ledger.waiting != 0)) wrong = "the ledger does not balance";
   return wrong;

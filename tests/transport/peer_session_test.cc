@@ -19,9 +19,11 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/seeds.h"
 #include "understudy/tests/transport/session_pair.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {
@@ -39,6 +41,23 @@ std::vector<std::string> Numbers(int from, int to) {
 
 void SendNumbers(SessionPair& pair, SessionPair::Node& node, int from, int to) {
   for (const std::string& number : Numbers(from, to)) ASSERT_TRUE(pair.Send(node, number).ok());
+}
+
+SessionConfig ConfigOfA() {
+  return {.node = "a",
+          .incarnation = {1},
+          .peer = "b",
+          .local_index = 1,
+          .peer_index = [](NodeIncarnation) { return 2; },
+          .new_key = KeysOf(1)};
+}
+
+// The stream of a session between a and the b that the Hello speaks for.
+uint64_t BeginSession(PeerSession& a, const proto::Hello& hello, MonotonicTime now) {
+  const uint64_t stream = a.OnAccepted(hello, StreamIdentity::SameUser(), now);
+  a.OnStreamFrame(stream, HeartbeatFrame(1), now);
+  EXPECT_TRUE(a.is_up());
+  return stream;
 }
 
 // A pair with a session, and what it said so far forgotten.
@@ -104,7 +123,7 @@ TEST_F(PeerSessionTest, AfterTheGracePeriodTheSessionEndsOnceAtBothEnds) {
   SendNumbers(pair(), a(), 1, 3);
   pair().SetReachable(false);
   pair().CutAll();
-  pair().RunFor(absl::Seconds(14));
+  pair().RunFor(absl::Seconds(4.5));
   EXPECT_THAT(a().events, ElementsAre("suspect"));
   pair().RunFor(absl::Seconds(60));
   EXPECT_THAT(a().events, ElementsAre("suspect", "ended 1 grace period over"));
@@ -148,9 +167,9 @@ TEST_F(PeerSessionTest, HeartbeatsKeepAnIdleSessionUp) {
 TEST_F(PeerSessionTest, OnlySilenceForTheWholeTimeoutMakesASessionSuspect) {
   Join();
   pair().StallAll();
-  pair().RunFor(absl::Seconds(3.5));
+  pair().RunFor(absl::Seconds(2.7));
   EXPECT_THAT(a().events, IsEmpty());
-  pair().RunFor(absl::Seconds(1.6));
+  pair().RunFor(absl::Seconds(1.4));
   ASSERT_THAT(a().events, ::testing::Not(IsEmpty()));
   EXPECT_EQ(a().events[0], "suspect");
 }
@@ -170,21 +189,17 @@ TEST_F(PeerSessionTest, NodesThatDialEachOtherAtOnceKeepExactlyOneStream) {
 TEST_F(PeerSessionTest, ADialThatGoesNowhereDoesNotKeepThePeersOut) {
   // a, whose streams would win, dials into the void; b's dial is let in when
   // a's has failed.
-  PeerSession a({.node = "a", .incarnation = {1}, .peer = "b", .peer_index = [](NodeIncarnation) { return 2; }});
+  PeerSession a(ConfigOfA());
   MonotonicTime now;
-  a.SetDialable(true, now);
+  a.SetDialable(StreamIdentity::SameUser(), now);
   a.TakeActions();
-  proto::Hello hello;
-  hello.set_version(kWireVersion);
-  hello.set_from_node("b");
-  hello.set_incarnation(2);
-  hello.set_to_node("a");
-  hello.set_new_epoch(1);
-  hello.set_dial(1);
-  a.OnAccepted(hello, now);
+  proto::Hello hello = HelloFrom("b", 2, "a");
+  const uint64_t stream = a.OnAccepted(hello, StreamIdentity::SameUser(), now);
+  a.OnStreamFrame(stream, HeartbeatFrame(1), now);
   EXPECT_FALSE(a.is_up());
   now = now + SessionTimes().handshake_timeout;
   a.Tick(now);
+  a.OnStreamFrame(a.OnAccepted(HelloFrom("b", 2, "a", 2), StreamIdentity::SameUser(), now), HeartbeatFrame(1), now);
   EXPECT_TRUE(a.is_up());
 }
 
@@ -192,7 +207,7 @@ TEST_F(PeerSessionTest, ANewIncarnationEndsASuspectSessionWithoutGrace) {
   Join();
   pair().Restart(b(), SessionPair::Streams::kCut);
   pair().RunFor(absl::Milliseconds(200));
-  EXPECT_THAT(a().events, ElementsAre("suspect", "ended 1 new incarnation", "begun 1"));
+  EXPECT_THAT(a().events, ElementsAre("suspect", "ended 1 new incarnation", "begun 2"));
   SendNumbers(pair(), a(), 1, 3);
   pair().RunFor(absl::Milliseconds(100));
   EXPECT_EQ(b().received, Numbers(1, 3));
@@ -204,19 +219,13 @@ TEST_F(PeerSessionTest, ANewIncarnationReplacesOneThatDoesNotAnswerAfterTheProbe
   pair().RunFor(absl::Milliseconds(900));
   EXPECT_THAT(a().events, IsEmpty());
   pair().RunFor(absl::Milliseconds(300));
-  EXPECT_THAT(a().events, ElementsAre("ended 1 new incarnation", "begun 1"));
+  EXPECT_THAT(a().events, ElementsAre("ended 1 new incarnation", "begun 2"));
 }
 
 TEST_F(PeerSessionTest, ASecondLiveNodeOfTheSameNameIsRefused) {
   Join();
-  proto::Hello hello;
-  hello.set_version(kWireVersion);
-  hello.set_from_node("b");
-  hello.set_incarnation(9999);
-  hello.set_to_node("a");
-  hello.set_new_epoch(1);
-  hello.set_dial(1);
-  const uint64_t stream = a().session->OnAccepted(hello, pair().now());
+  proto::Hello hello = HelloFrom("b", 9999, "a");
+  const uint64_t stream = a().session->OnAccepted(hello, StreamIdentity::SameUser(), pair().now());
   a().stream_of[stream] = 1000;  // a stream that leads nowhere
   pair().Act(a());
   pair().RunFor(absl::Seconds(3));
@@ -230,21 +239,16 @@ TEST_F(PeerSessionTest, ASecondLiveNodeOfTheSameNameIsRefused) {
 
 TEST_F(PeerSessionTest, AHelloForAnotherNodeOrVersionIsRefused) {
   for (const auto change : {+[](proto::Hello& h) { h.set_to_node("c"); }, +[](proto::Hello& h) { h.set_version(99); },
+                            +[](proto::Hello& h) { h.clear_key(); }, +[](proto::Hello& h) { h.clear_times(); },
                             +[](proto::Hello& h) { h.set_new_epoch(0); }}) {
-    PeerSession a({.node = "a", .incarnation = {1}, .peer = "b", .peer_index = [](NodeIncarnation) { return 2; }});
-    proto::Hello hello;
-    hello.set_version(kWireVersion);
-    hello.set_from_node("b");
-    hello.set_incarnation(2);
-    hello.set_to_node("a");
-    hello.set_new_epoch(1);
-    hello.set_dial(1);
+    PeerSession a(ConfigOfA());
+    proto::Hello hello = HelloFrom("b", 2, "a");
     change(hello);
-    a.OnAccepted(hello, MonotonicTime());
+    a.OnAccepted(hello, StreamIdentity::SameUser(), MonotonicTime());
     EXPECT_FALSE(a.is_live());
     const std::vector<SessionAction> actions = a.TakeActions();
-    ASSERT_THAT(actions, SizeIs(1));
-    const absl::StatusOr<proto::Frame> frame = DecodeFrame(std::get<WriteFrame>(actions[0]).bytes);
+    ASSERT_THAT(actions, SizeIs(2));
+    const absl::StatusOr<proto::Frame> frame = DecodeFrame(std::get<WriteFrame>(actions[1]).bytes);
     EXPECT_EQ(frame->refuse().reason(), proto::Refuse::MISTAKEN);
   }
 }
@@ -279,7 +283,8 @@ TEST_F(PeerSessionTest, AForgedSenderIsABadFrame) {
   signal.kind = SignalKind::kKill;
   signal.from = Pid(1, 1, 1);
   signal.to = Pid(2, 1, 1);
-  packer.Add(1, EncodeSignal(forged, signal), false, absl::nullopt, nullptr);
+  const std::string body = EncodeSignal(forged, signal);
+  ASSERT_TRUE(packer.Add(1, {.body = body}, nullptr));
   pair().Inject(a(), packer.Encode());
   EXPECT_THAT(b().events, ElementsAre("ended 1 bad frame"));
 }
@@ -287,8 +292,8 @@ TEST_F(PeerSessionTest, AForgedSenderIsABadFrame) {
 TEST_F(PeerSessionTest, AMessageToAMailboxThatTheStreamHasNotDefinedIsABadFrame) {
   Join();
   FramePacker packer(1, 0);
-  packer.Add(1, *EncodeMessage(a().session->nodes(), Pid(1, 1, 1), Pid(2, 1, 1), 4711, 0, ""), false, absl::nullopt,
-             nullptr);
+  const std::string body = *EncodeMessage(a().session->nodes(), Pid(1, 1, 1), Pid(2, 1, 1), 4711, 0, "");
+  ASSERT_TRUE(packer.Add(1, {.body = body}, nullptr));
   pair().Inject(a(), packer.Encode());
   EXPECT_THAT(b().events, ElementsAre("ended 1 bad frame"));
 }
@@ -334,8 +339,8 @@ TEST_F(PeerSessionTest, LeavingASilentPeerTakesNoLongerThanItsTimeout) {
   EXPECT_THAT(a().events, ElementsAre("ended 1 this node left"));
 }
 
-TEST_F(PeerSessionTest, AboveItsBytesASuspectSessionRefusesMessagesAndKeepsAReserveForSignals) {
-  Join({.bounds = {.bytes_max = 10000, .signal_reserve_bytes = 4000}});
+TEST_F(PeerSessionTest, AboveItsBytesASuspectSessionRefusesMessagesAndStillTakesSignals) {
+  Join({.bounds = {.message_bytes_max = 6000, .signal_bytes_max = 4000}});
   pair().SetReachable(false);
   pair().CutAll();
   pair().RunFor(absl::Milliseconds(3));
@@ -350,7 +355,7 @@ TEST_F(PeerSessionTest, AboveItsBytesASuspectSessionRefusesMessagesAndKeepsARese
   EXPECT_THAT(a().events, ElementsAre("suspect"));
   while (pair().SendSignal(a(), 1000).ok()) {
   }
-  EXPECT_THAT(a().events, ElementsAre("suspect", "ended 1 reserve for signals spent"));
+  EXPECT_THAT(a().events, ElementsAre("suspect", "ended 1 no room for signals or answers"));
   EXPECT_TRUE(a().session->ledger().balances());
 }
 
@@ -377,7 +382,7 @@ TEST_F(PeerSessionTest, ADeadlineTravelsAsTheTimeThatIsLeftWhenTheFrameIsWritten
   pair().RunFor(absl::Milliseconds(1));
   const MonotonicTime deadline = pair().now() + absl::Seconds(10);
   ASSERT_TRUE(pair().Send(a(), "call", deadline).ok());
-  pair().RunFor(absl::Seconds(4));
+  pair().RunFor(absl::Seconds(2));
   pair().SetReachable(true);
   pair().RunFor(absl::Seconds(4));
   // With one clock and no latency, what is left adds up to the same moment.
@@ -404,16 +409,10 @@ TEST_F(PeerSessionTest, DialsBackOffWithJitterUpToABound) {
 }
 
 TEST_F(PeerSessionTest, BeingUnableToWriteDoesNotMakeASessionSuspect) {
-  PeerSession a({.node = "a", .incarnation = {1}, .peer = "b", .peer_index = [](NodeIncarnation) { return 2; }});
+  PeerSession a(ConfigOfA());
   MonotonicTime now;
-  proto::Hello hello;
-  hello.set_version(kWireVersion);
-  hello.set_from_node("b");
-  hello.set_incarnation(2);
-  hello.set_to_node("a");
-  hello.set_new_epoch(1);
-  hello.set_dial(1);
-  const uint64_t stream = a.OnAccepted(hello, now);  // its Welcome is never written
+  proto::Hello hello = HelloFrom("b", 2, "a");
+  const uint64_t stream = BeginSession(a, hello, now);  // its Welcome is never written
   proto::Frame beat;
   beat.set_epoch(1);
   beat.mutable_heartbeat();
@@ -432,7 +431,7 @@ TEST_F(PeerSessionTest, ARefusedMessageMovesFromAcknowledgedToRefused) {
   const std::string refusal =
       EncodeRefused(b().session->nodes(),
                     {.from = Pid(1, 1, 1), .to = Pid(2, 1, 1), .status = MakeError(ErrorKind::kNoProcess, "ended")});
-  ASSERT_TRUE(b().session->Append({.bytes = refusal, .is_signal = true}, pair().now()).ok());
+  ASSERT_TRUE(b().session->Append({.bytes = refusal, .room = Room::kAnswers}, pair().now()).ok());
   pair().Act(b());
   pair().RunFor(absl::Milliseconds(100));
   EXPECT_EQ(a().session->ledger(), (SessionLedger{.accepted = 3, .acknowledged = 2, .refused_by_peer = 1}));
@@ -443,7 +442,7 @@ TEST_F(PeerSessionTest, ARefusalOfWhatWasNeverSentIsABadFrame) {
   const std::string refusal =
       EncodeRefused(b().session->nodes(),
                     {.from = Pid(1, 1, 1), .to = Pid(2, 1, 1), .status = MakeError(ErrorKind::kNoProcess, "ended")});
-  ASSERT_TRUE(b().session->Append({.bytes = refusal, .is_signal = true}, pair().now()).ok());
+  ASSERT_TRUE(b().session->Append({.bytes = refusal, .room = Room::kAnswers}, pair().now()).ok());
   pair().Act(b());
   pair().RunFor(absl::Milliseconds(3));
   EXPECT_THAT(a().events, ElementsAre("ended 1 bad frame"));
@@ -464,24 +463,15 @@ TEST_F(PeerSessionTest, AMailboxWithTheHashOfAnotherIsMarked) {
   ASSERT_LT(i, 1000000);
   const uint32_t hash = internal::MailboxNames::Intern(absl::StrCat("collision/", i));
 
-  PeerSession a({.node = "a", .incarnation = {1}, .peer = "b", .local_index = 1, .peer_index = [](NodeIncarnation) {
-                   return 2;
-                 }});
-  proto::Hello hello;
-  hello.set_version(kWireVersion);
-  hello.set_from_node("b");
-  hello.set_incarnation(2);
-  hello.set_to_node("a");
-  hello.set_new_epoch(1);
-  hello.set_dial(1);
-  const uint64_t stream = a.OnAccepted(hello, MonotonicTime());
+  PeerSession a(ConfigOfA());
+  proto::Hello hello = HelloFrom("b", 2, "a");
+  const uint64_t stream = BeginSession(a, hello, MonotonicTime());
   a.TakeActions();
-  proto::MailboxDefinition definition;
-  definition.set_hash(hash);
-  definition.set_name(absl::StrCat("collision/", other));
+  const std::string name = absl::StrCat("collision/", other);
+  const MailboxDefinition definition{.hash = hash, .name = name};
   FramePacker packer(1, 0);
-  packer.Add(1, *EncodeMessage({.local = {2}, .peer = {1}}, Pid(2, 1, 1), Pid(1, 1, 1), hash, 0, ""), false,
-             absl::nullopt, &definition);
+  const std::string body = *EncodeMessage({.local = {2}, .peer = {1}}, Pid(2, 1, 1), Pid(1, 1, 1), hash, 0, "");
+  ASSERT_TRUE(packer.Add(1, {.body = body}, &definition));
   a.OnStreamFrame(stream, packer.Encode(), MonotonicTime());
   const std::vector<SessionAction> actions = a.TakeActions();
   ASSERT_THAT(actions, SizeIs(1));

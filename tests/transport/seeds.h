@@ -1,4 +1,4 @@
-// The seeds of a property test: 1 to `count`, or the one that failed:
+// The seeds of a property test: 1 to `count` times UNDERSTUDY_ROUNDS_FACTOR, or the one that failed:
 //
 //   bazel test //tests/transport:peer_session_property_test --test_env=UNDERSTUDY_SEED=7
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SEEDS_H_
@@ -16,8 +16,11 @@ inline std::vector<uint64_t> SeedsOf(uint64_t count) {
   uint64_t given = 0;
   const char* text = std::getenv("UNDERSTUDY_SEED");
   if (text != nullptr && absl::SimpleAtoi(text, &given)) return {given};
+  uint64_t factor = 1;
+  text = std::getenv("UNDERSTUDY_ROUNDS_FACTOR");
+  if (text != nullptr && !absl::SimpleAtoi(text, &factor)) std::abort();
   std::vector<uint64_t> seeds;
-  for (uint64_t seed = 1; seed <= count; ++seed) seeds.push_back(seed);
+  for (uint64_t seed = 1; seed <= count * factor; ++seed) seeds.push_back(seed);
   return seeds;
 }
 

@@ -1,12 +1,17 @@
 #include "understudy/transport/sequence.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
@@ -14,22 +19,44 @@
 #include "understudy/actors/message.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/send_queues.h"
 
 namespace understudy {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // The next frame of the sequence on a stream that knows `defined`.
 proto::Frame Fill(Sequence& sequence, std::set<uint32_t>& defined, MonotonicTime now = MonotonicTime()) {
   FramePacker packer(1, 0);
   sequence.Fill(packer, defined, now);
-  return packer.frame();
+  const absl::StatusOr<proto::Frame> frame = DecodeFrame(packer.Encode());
+  EXPECT_TRUE(frame.ok()) << frame.status();
+  return *frame;
 }
 
-proto::Slot SlotOf(const std::string& body, bool continues = false) {
-  proto::Slot slot;
-  slot.set_body(body);
-  slot.set_continues(continues);
-  return slot;
+SlotView ViewOf(const proto::Slot& slot) {
+  return {.body = slot.body(), .part_of = slot.part_of(), .continues = slot.continues()};
+}
+
+// The envelopes that the frame completes at `receiver`.
+std::vector<std::string> Receive(Sequence& receiver, const proto::Frame& frame) {
+  std::vector<std::string> envelopes;
+  for (int i = 0; i < frame.slots_size(); ++i) {
+    const auto arrived = receiver.Receive(frame.first_number() + static_cast<uint64_t>(i), ViewOf(frame.slots(i)));
+    EXPECT_TRUE(arrived.ok()) << arrived.status();
+    if (arrived.ok() && arrived->has_value()) envelopes.emplace_back((**arrived).bytes);
+  }
+  return envelopes;
+}
+
+// Appends an envelope of `sender`, which begins with `name`.
+void Append(Sequence& sequence, uint64_t sender, const std::string& name, size_t bytes = 0) {
+  std::string text = name;
+  text.resize(std::max(bytes, name.size()), '.');
+  ASSERT_TRUE(sequence.Append({.bytes = text, .sender = sender}).ok());
 }
 
 TEST(SequenceTest, WhatIsNotAcknowledgedIsWrittenAgainOnTheNextStream) {
@@ -90,31 +117,147 @@ TEST(SequenceTest, ALargeEnvelopeIsCutAndPutTogetherAgain) {
   ASSERT_TRUE(sender.Append({.bytes = large}).ok());
   Sequence receiver({});
   std::set<uint32_t> defined;
-  absl::optional<Sequence::Arrived> arrived;
+  std::vector<std::string> arrived;
   while (sender.has_unsent()) {
-    proto::Frame frame = Fill(sender, defined);
-    for (int i = 0; i < frame.slots_size(); ++i) {
-      EXPECT_FALSE(arrived.has_value());
-      auto received = receiver.Receive(frame.first_number() + static_cast<uint64_t>(i), *frame.mutable_slots(i));
-      ASSERT_TRUE(received.ok()) << received.status();
-      arrived = *received;
-    }
+    EXPECT_THAT(arrived, IsEmpty());
+    arrived = Receive(receiver, Fill(sender, defined));
   }
-  ASSERT_TRUE(arrived.has_value());
-  EXPECT_EQ(arrived->bytes, large);
-  ASSERT_TRUE(sender.Acknowledge(4).ok());
+  EXPECT_THAT(arrived, ElementsAre(large));
+  ASSERT_TRUE(sender.Acknowledge(receiver.received()).ok());
+  EXPECT_TRUE(sender.all_acknowledged());
   EXPECT_EQ(sender.ledger(), (SessionLedger{.accepted = 1, .acknowledged = 1}));
+  EXPECT_EQ(sender.bytes_waiting(), 0U);
+}
+
+TEST(SequenceTest, TheStreamOfAnEnvelopesLastPartDefinesItsMailbox) {
+  const uint32_t mailbox = internal::MailboxNames::Intern("sequence_test/mailbox");
+  Sequence sequence({});
+  ASSERT_TRUE(sequence.Append({.bytes = std::string(200000, 'x'), .mailbox = mailbox}).ok());
+  std::set<uint32_t> first_stream;
+  const int slots = Fill(sequence, first_stream).slots_size();
+  ASSERT_TRUE(sequence.Acknowledge(static_cast<uint64_t>(slots)).ok());
+  sequence.Rewind();
+  std::set<uint32_t> next_stream;
+  while (sequence.has_unsent()) Fill(sequence, next_stream);
+  EXPECT_TRUE(next_stream.contains(mailbox));
+}
+
+TEST(SequenceTest, ASmallEnvelopePassesALargeOneWithinTwoFrames) {
+  Sequence sender({.message_bytes_max = size_t{1} << 30});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  for (uint64_t large = 1; large <= 8; ++large) Append(sender, large, "large", size_t{16} << 20);
+  Receive(receiver, Fill(sender, defined));
+  for (uint64_t round = 0; round < 100; ++round) {
+    Append(sender, 100 + round, "small");
+    std::vector<std::string> arrived = Receive(receiver, Fill(sender, defined));
+    if (arrived.empty()) arrived = Receive(receiver, Fill(sender, defined));
+    ASSERT_THAT(arrived, ElementsAre("small")) << "round " << round;
+    ASSERT_TRUE(sender.Acknowledge(receiver.received()).ok());
+  }
+}
+
+TEST(SequenceTest, ASendersLaterEnvelopesWaitBehindItsLargeOne) {
+  Sequence sender({});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  Append(sender, 7, "large", 1000000);
+  Append(sender, 7, "after");
+  Append(sender, 8, "other");
+  std::vector<std::string> arrived;
+  while (sender.has_unsent()) {
+    for (const std::string& text : Receive(receiver, Fill(sender, defined))) arrived.push_back(text.substr(0, 5));
+  }
+  EXPECT_THAT(arrived, ElementsAre("other", "large", "after"));
+}
+
+TEST(SequenceTest, ALargeEnvelopeHasItsShareUnderConstantSmallTraffic) {
+  Sequence sender({});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  Append(sender, 1, "large", size_t{3} << 20);
+  std::vector<std::string> arrived;
+  uint64_t small_sender = 2;
+  int frames = 0;
+  // Each frame could be filled with small envelopes of senders that have sent nothing before.
+  while (std::find_if(arrived.begin(), arrived.end(), [](const std::string& text) { return text[0] == 'l'; }) ==
+         arrived.end()) {
+    ASSERT_LT(++frames, 150) << "a quarter of the wire would need 200 frames, half of it 100";
+    for (int i = 0; i < 100; ++i) Append(sender, small_sender++, "small", 1000);
+    arrived = Receive(receiver, Fill(sender, defined));
+    ASSERT_TRUE(sender.Acknowledge(receiver.received()).ok());
+  }
+}
+
+TEST(SequenceTest, SendersThatAlwaysWaitShareTheWire) {
+  Sequence sender({});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  for (int i = 0; i < 2000; ++i) {
+    for (uint64_t from = 1; from <= 3; ++from) Append(sender, from, absl::StrCat(from), from * 1000);
+  }
+  std::map<char, size_t> bytes;
+  for (int frame = 0; frame < 60; ++frame) {
+    for (const std::string& text : Receive(receiver, Fill(sender, defined))) bytes[text[0]] += text.size();
+  }
+  EXPECT_GT(bytes['1'], bytes['3'] * 9 / 10);
+  EXPECT_GT(bytes['3'], bytes['1'] * 9 / 10);
+}
+
+TEST(SequenceTest, TheNodesOwnEnvelopesGoBeforeAllThatWaits) {
+  Sequence sender({});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  Append(sender, 1, "large", 1000000);
+  Append(sender, 1, "down");
+  Append(sender, 0, "names");
+  EXPECT_THAT(Receive(receiver, Fill(sender, defined)), ElementsAre("names"));
+}
+
+TEST(SequenceTest, MoreLargeEnvelopesThanMayBeInPartsWaitTheirTurn) {
+  constexpr uint64_t kSenders = limits::kEnvelopesInPartsMax + 40;
+  Sequence sender({.message_bytes_max = size_t{1} << 30});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  for (uint64_t from = 1; from <= kSenders; ++from) Append(sender, from, "large", 200000);
+  size_t arrived = 0;
+  while (sender.has_unsent()) arrived += Receive(receiver, Fill(sender, defined)).size();
+  EXPECT_EQ(arrived, kSenders);
+  ASSERT_TRUE(sender.Acknowledge(receiver.received()).ok());
+  EXPECT_EQ(sender.bytes_waiting(), 0U);
+}
+
+TEST(SequenceTest, TheLargestEnvelopesTogetherStayWithinTheReceiversBytes) {
+  Sequence sender({.message_bytes_max = size_t{1} << 30});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  for (uint64_t from = 1; from <= 4; ++from) Append(sender, from, "large", limits::kMessageBytesMax);
+  size_t arrived = 0;
+  while (sender.has_unsent()) arrived += Receive(receiver, Fill(sender, defined)).size();
+  EXPECT_EQ(arrived, 4U);
+}
+
+TEST(SequenceTest, TheLastEnvelopeGoesBehindAllThatWaits) {
+  Sequence sender({});
+  Sequence receiver({});
+  std::set<uint32_t> defined;
+  Append(sender, 1, "large", 300000);
+  sender.AppendLast("leave");
+  std::vector<std::string> arrived;
+  while (sender.has_unsent()) {
+    for (const std::string& text : Receive(receiver, Fill(sender, defined))) arrived.push_back(text.substr(0, 5));
+  }
+  EXPECT_THAT(arrived, ElementsAre("large", "leave"));
+  ASSERT_TRUE(sender.Acknowledge(receiver.received()).ok());
+  EXPECT_TRUE(sender.all_acknowledged());
   EXPECT_EQ(sender.bytes_waiting(), 0U);
 }
 
 TEST(SequenceTest, ARepeatIsDroppedAndAGapIsAnError) {
   Sequence sequence({});
-  proto::Slot slot = SlotOf("1");
-  EXPECT_TRUE((*sequence.Receive(1, slot)).has_value());
-  slot = SlotOf("1");
-  EXPECT_FALSE((*sequence.Receive(1, slot)).has_value());
-  slot = SlotOf("3");
-  EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(3, slot).status()));
+  EXPECT_TRUE((*sequence.Receive(1, {.body = "1"})).has_value());
+  EXPECT_FALSE((*sequence.Receive(1, {.body = "1"})).has_value());
+  EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(3, {.body = "3"}).status()));
   EXPECT_EQ(sequence.received(), 1U);
 }
 
@@ -124,26 +267,46 @@ TEST(SequenceTest, AnEnvelopeWithoutAnEndIsAnErrorAtTheBound) {
   absl::Status status;
   uint64_t number = 0;
   while (status.ok() && number < 2000) {
-    proto::Slot slot = SlotOf(part, true);
-    status = sequence.Receive(++number, slot).status();
+    status = sequence.Receive(++number, {.body = part, .part_of = 1, .continues = true}).status();
   }
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_LE((number - 1) * part.size(), limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax);
 }
 
-TEST(SequenceTest, MessagesLeaveTheReserveToSignals) {
-  Sequence sequence({.bytes_max = 1000, .signal_reserve_bytes = 400});
-  ASSERT_TRUE(sequence.Append({.bytes = std::string(400, 'm')}).ok());
-  EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(200, 'm')})));
-  EXPECT_TRUE(sequence.Append({.bytes = std::string(200, 's'), .is_signal = true}).ok());
-  EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(300, 's'), .is_signal = true})));
-  EXPECT_EQ(sequence.ledger().accepted, 2);
+TEST(SequenceTest, PartsThatAreNotWhatTheyMayBeAreErrors) {
+  Sequence sequence({});
+  EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(1, {.body = "x", .continues = true}).status()));
+  const SlotView beyond{.body = "x", .part_of = limits::kEnvelopesInPartsMax + 1};
+  EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(1, beyond).status()));
+  // All numbers together hold no more than their bound.
+  const std::string part(limits::kSlotBytesMax, 'x');
+  absl::Status status;
+  uint64_t number = 0;
+  while (status.ok() && number < 4000) {
+    const uint32_t part_of = static_cast<uint32_t>(number % limits::kEnvelopesInPartsMax) + 1;
+    status = sequence.Receive(++number, {.body = part, .part_of = part_of, .continues = true}).status();
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_LE((number - 1) * part.size(), limits::kBytesInPartsMax);
 }
 
-TEST(SequenceTest, AMessageLargerThanTheBoundIsAcceptedWhenNothingWaits) {
-  Sequence sequence({.bytes_max = 1000, .signal_reserve_bytes = 400});
+TEST(SequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
+  Sequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000, .signal_bytes_max = 400});
+  ASSERT_TRUE(sequence.Append({.bytes = std::string(600, 'm')}).ok());
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(400, 'm')})));
+  EXPECT_TRUE(sequence.Append({.bytes = std::string(600, 'r'), .room = Room::kReplies}).ok());
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(400, 'r'), .room = Room::kReplies})));
+  EXPECT_TRUE(sequence.Append({.bytes = std::string(200, 's'), .room = Room::kSignals}).ok());
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(200, 's'), .room = Room::kSignals})));
+  EXPECT_EQ(sequence.ledger().accepted, 3);
+}
+
+TEST(SequenceTest, AMessageAndAReplyLargerThanTheirBoundsAreAcceptedWhenNoneWaits) {
+  Sequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000});
   EXPECT_TRUE(sequence.Append({.bytes = std::string(5000, 'm')}).ok());
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = "m"})));
+  EXPECT_TRUE(sequence.Append({.bytes = std::string(5000, 'r'), .room = Room::kReplies}).ok());
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = "r", .room = Room::kReplies})));
 }
 
 TEST(SequenceTest, WhatWaitsAtTheEndIsUnconfirmed) {

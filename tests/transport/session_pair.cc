@@ -19,6 +19,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/tests/transport/hello.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/peer_session.h"
 
@@ -44,8 +45,9 @@ void SessionPair::Start(Node& node) {
   config.times = options_.times;
   config.bounds = options_.bounds;
   config.seed = random_.Next();
+  config.new_key = KeysOf(config.seed);
   node.session = std::make_unique<PeerSession>(std::move(config));
-  node.session->SetDialable(node.dials, now_);
+  if (node.dials) node.session->SetDialable(options_.identity, now_);
   Act(node);
 }
 
@@ -60,13 +62,14 @@ void SessionPair::Restart(Node& node, Streams streams) {
   Start(node);
 }
 
-absl::Status SessionPair::Send(Node& node, absl::string_view text, MonotonicTime deadline) {
+absl::Status SessionPair::Send(Node& node, absl::string_view text, MonotonicTime deadline, uint64_t sender) {
   const uint32_t mailbox = internal::MailboxNames::Intern("session_pair/mailbox");
   if (!node.session->is_live()) return node.session->Append({}, now_);
   const NodePair& nodes = node.session->nodes();
   OutboundEnvelope envelope;
   envelope.bytes =
       *EncodeMessage(nodes, Pid(nodes.local_node, 1, 1), Pid(nodes.peer_node, 1, 1), mailbox, 0, std::string(text));
+  envelope.sender = sender;
   envelope.mailbox = mailbox;
   envelope.deadline = deadline;
   const absl::Status status = node.session->Append(std::move(envelope), now_);
@@ -81,7 +84,8 @@ absl::Status SessionPair::SendSignal(Node& node, size_t bytes) {
   signal.from = Pid(nodes.local_node, 1, 1);
   signal.to = Pid(nodes.peer_node, 1, 1);
   signal.reason = ExitReason::NoConnection(std::string(bytes, 'x'));
-  const absl::Status status = node.session->Append({.bytes = EncodeSignal(nodes, signal), .is_signal = true}, now_);
+  const absl::Status status =
+      node.session->Append({.bytes = EncodeSignal(nodes, signal), .room = Room::kSignals, .sender = 1}, now_);
   Act(node);
   return status;
 }
@@ -159,7 +163,7 @@ void SessionPair::Arrive(int index, int receiver, std::string bytes) {
     const absl::StatusOr<proto::Frame> frame = DecodeFrame(bytes);
     ASSERT_TRUE(frame.ok() && frame->has_hello()) << "a stream begins with a Hello";
     // The number is known only when the call returns; it counts up.
-    const uint64_t id = node.session->OnAccepted(frame->hello(), now_);
+    const uint64_t id = node.session->OnAccepted(frame->hello(), options_.identity, now_);
     stream.ids[receiver] = id;
     node.stream_of[id] = index;
   } else {

@@ -21,6 +21,8 @@
 #include "understudy/actors/random.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/sequence.h"
+#include "understudy/transport/session_times.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 
@@ -33,6 +35,8 @@ class SessionPair {
     bool a_dials = true;
     bool b_dials = true;
     absl::Duration latency_max = absl::Milliseconds(2);
+    // Of either node, as the other sees it.
+    StreamIdentity identity = StreamIdentity::SameUser();
   };
 
   // One of the two nodes, and all that its session said.
@@ -61,7 +65,8 @@ class SessionPair {
   void Restart(Node& node, Streams streams);
 
   // Appends a message from `node`.
-  absl::Status Send(Node& node, absl::string_view text, MonotonicTime deadline = MonotonicTime::InfiniteFuture());
+  absl::Status Send(Node& node, absl::string_view text, MonotonicTime deadline = MonotonicTime::InfiniteFuture(),
+                    uint64_t sender = 1);
   absl::Status SendSignal(Node& node, size_t bytes);
 
   // Carries out what the session wants after it was called from outside.

@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/frame_codec.h"
@@ -24,7 +23,6 @@ using ::testing::IsEmpty;
 using Verdict = SessionTies::Verdict;
 
 constexpr Pid kHere(1, 1, 1);
-constexpr Pid kAlsoHere(1, 2, 2);
 constexpr Pid kThere(2, 1, 1);
 constexpr Pid kAlsoThere(2, 2, 2);
 
@@ -57,8 +55,8 @@ class SessionTiesTest : public ::testing::Test {
 };
 
 TEST_F(SessionTiesTest, AnAnsweredAskIsNotToldOfTheEnd) {
-  ties_.OnSent(kHere, kThere, 1, 7);
-  ties_.OnSent(kHere, kThere, 1, 8);
+  ties_.OnSent(kHere, kThere, 7);
+  ties_.OnSent(kHere, kThere, 8);
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDrop);  // once
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 9)), Verdict::kDrop);  // never asked
@@ -67,15 +65,15 @@ TEST_F(SessionTiesTest, AnAnsweredAskIsNotToldOfTheEnd) {
 }
 
 TEST_F(SessionTiesTest, ACancelledAskIsDoneWith) {
-  ties_.OnSent(kHere, kThere, 1, 7);
+  ties_.OnSent(kHere, kThere, 7);
   ties_.OnPosted(Out(SignalKind::kCancel, 7));
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDrop);
   EXPECT_THAT(End(), IsEmpty());
 }
 
 TEST_F(SessionTiesTest, ARefusedCallIsAnsweredAndARefusedTellIsNot) {
-  ties_.OnSent(kHere, kThere, 1, 7);
-  ties_.OnSent(kHere, kThere, 1, 0);
+  ties_.OnSent(kHere, kThere, 7);
+  ties_.OnSent(kHere, kThere, 0);
   const absl::Status full = MakeError(ErrorKind::kFull, "full");
   const absl::optional<Signal> reply =
       ties_.OnRefused({.from = kHere, .to = kThere, .mailbox = 1, .ask = 7, .status = full});
@@ -145,45 +143,6 @@ TEST_F(SessionTiesTest, WhatNeedsAGrantIsRefusedWithoutOne) {
     EXPECT_EQ(Ungranted(In(kind)), Verdict::kRefuse) << SignalKindName(kind);
     EXPECT_EQ(Granted(In(kind)), Verdict::kDeliver) << SignalKindName(kind);
   }
-}
-
-TEST_F(SessionTiesTest, AWindowFillsAndCreditOpensItAgain) {
-  for (int64_t i = 0; i < limits::kChannelWindowMessages; ++i) {
-    ASSERT_TRUE(ties_.HasCredit(kThere, 1));
-    ties_.OnSent(kHere, kThere, 1, 0);
-  }
-  EXPECT_FALSE(ties_.HasCredit(kThere, 1));
-  EXPECT_TRUE(ties_.HasCredit(kThere, 2));
-  EXPECT_TRUE(ties_.HasCredit(kAlsoThere, 1));
-  EXPECT_TRUE(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 10}).ok());
-  EXPECT_TRUE(ties_.HasCredit(kThere, 1));
-}
-
-TEST_F(SessionTiesTest, CreditForWhatWasNeverSentIsAnError) {
-  EXPECT_TRUE(absl::IsInvalidArgument(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 1})));
-  ties_.OnSent(kHere, kThere, 1, 0);
-  EXPECT_TRUE(absl::IsInvalidArgument(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 2})));
-  EXPECT_TRUE(ties_.OnCredit({.to = kThere, .mailbox = 1, .count = 1}).ok());
-}
-
-TEST_F(SessionTiesTest, APeerBeyondItsWindowIsNoticed) {
-  for (int64_t i = 0; i < limits::kChannelWindowMessages; ++i) ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
-  EXPECT_FALSE(ties_.OnMessageArrived(kHere, 1));
-  EXPECT_TRUE(ties_.OnMessageArrived(kAlsoHere, 1));
-}
-
-TEST_F(SessionTiesTest, CreditIsOwedForWhatThisSessionBroughtAndNoMore) {
-  ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
-  ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
-  ASSERT_TRUE(ties_.OnMessageArrived(kHere, 1));
-  ties_.OnMessageRefused(kHere, 1);
-  ties_.OnReleased(kHere, 1, 5);  // three are of an earlier session
-  ASSERT_TRUE(ties_.owes_credit());
-  const std::vector<ReleasedCredit> credits = ties_.TakeOwedCredit();
-  ASSERT_EQ(credits.size(), 1U);
-  EXPECT_EQ(credits[0].to, kHere);
-  EXPECT_EQ(credits[0].count, 2);
-  EXPECT_FALSE(ties_.owes_credit());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {
@@ -34,12 +35,12 @@ struct Hearer : FrameStream::Events {
 class SimulatedNetworkTest : public ::testing::Test {
  protected:
   SimulatedNetworkTest() {
-    network_.Listen("b", [this](std::unique_ptr<FrameStream> stream) {
+    network_.Listen("b", [this](std::unique_ptr<FrameStream> stream, const StreamIdentity&) {
       accepted_ = std::move(stream);
       return &b_;
     });
   }
-  std::unique_ptr<FrameStream> Dial(const std::string& to) { return network_.DialerFor("a")->Dial(to, &a_); }
+  std::unique_ptr<FrameStream> Dial(const std::string& to) { return network_.DialerFor("a")->Dial(to, to, &a_); }
   void Run() { executor_.Advance(absl::Seconds(1)); }
 
   Hearer a_;

@@ -1,6 +1,6 @@
 // A node for tests, in a process of its own.
 //
-//   test_node standalone NAME   a node; writes its address to descriptor 3
+//   test_node standalone NAME [LISTEN]   a node; writes its address to descriptor 3
 //   test_node child             a process child with an Echo
 //   test_node host              a process child that hosts children: an "echo", greeting as its argument says
 //   test_node relay NAME        a process child whose Echo asks another first
@@ -53,16 +53,16 @@ int Complain(const absl::Status& status) {
   return 70;
 }
 
-int RunStandalone(const std::string& name) {
+int RunStandalone(const std::string& name, const std::string& listen) {
   // So that none is lost which comes before RunUntilSignal.
   sigset_t stops;
   sigemptyset(&stops);
   sigaddset(&stops, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stops, nullptr);
   ActorSystem system({.name = name});
-  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = listen});
   if (!node.ok()) return Complain(node.status());
-  const EchoRef echo = system.Spawn<Echo>(SpawnOptions{.published_as = "echo"}, name);
+  const EchoRef echo = system.Spawn<Echo>(SpawnOptions{.published_as = absl::StrCat(name, "/echo")}, name);
   const std::string line = absl::StrCat((*node)->address(), "\n");
   if (write(3, line.data(), line.size()) < 0) return 71;
   return (*node)->RunUntilSignal(echo.pid());
@@ -290,7 +290,8 @@ int RunLauncher(const char* fifo) {
 
 int Run(int argc, char** argv) {
   const absl::string_view mode = argc > 1 ? argv[1] : "";
-  if (mode == "standalone" && argc == 3) return RunStandalone(argv[2]);
+  if (mode == "standalone" && argc == 3) return RunStandalone(argv[2], NodeOptions().listen);
+  if (mode == "standalone" && argc == 4) return RunStandalone(argv[2], argv[3]);
   if (mode == "child") return RunChild();
   if (mode == "host") return RunHost();
   if (mode == "relay" && argc == 3) return RunRelay(argv[2]);

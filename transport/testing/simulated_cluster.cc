@@ -14,10 +14,14 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/transport/child_host_actors.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
+#include "understudy/transport/session_proof.h"
 #include "understudy/transport/testing/simulated_network.h"
 
 namespace understudy {
@@ -30,6 +34,7 @@ SimulatedCluster::SimulatedCluster(Options options)
       .run_at = [this](MonotonicTime time,
                        absl::AnyInvocable<void()> callback) { executor_.RunAt(time, std::move(callback)); },
       .latency_max = options_.latency_max,
+      .identity = options_.identity,
       .trace = [this](absl::string_view line) { Trace(line); }});
   for (const std::string& node : options_.nodes) Start(node);
 }
@@ -78,8 +83,16 @@ void SimulatedCluster::Start(absl::string_view name) {
     executor_.RunAt(time, std::move(callback));
   };
   options.seed = random_.Next();
+  options.new_key = [random = std::make_shared<Random>(options.seed)] {
+    std::string key(kSessionKeyBytes, '\0');
+    for (char& byte : key) byte = static_cast<char>(random->Next());
+    return key;
+  };
   options.times = options_.times;
-  options.insecure_loopback_grants = options_.insecure_loopback_grants;
+  const absl::StatusOr<Grants> grants =
+      Grants::Make({.entries = options_.grants, .insecure_loopback_grants = options_.insecure_loopback_grants});
+  UNDERSTUDY_CHECK(grants.ok(), grants.status().message());
+  options.grants = *grants;
   options.on_peer = [this, who = std::string(name)](const PeerEvent& event) {
     events_[who].push_back(event.ToString());
     Trace(absl::StrCat(who, ": ", event.ToString()));
@@ -87,11 +100,13 @@ void SimulatedCluster::Start(absl::string_view name) {
   node.core = std::make_unique<NodeCore>(std::move(options));
   system->InstallRouter(node.core.get());
   system->InstallPublisher(node.core.get());
-  node.spawner = std::make_unique<internal::NodeSpawner>(
-      nullptr, [grants = options_.insecure_loopback_grants](Pid) { return grants; });
+  node.spawner = std::make_unique<internal::NodeSpawner>(nullptr, [core = node.core.get()](Pid asker) {
+    return core->Allows(internal::NodeNameOf(asker), Operation::kStart);
+  });
   system->InstallSpawner(node.spawner.get());
-  network_->Listen(
-      name, [core = node.core.get()](std::unique_ptr<FrameStream> stream) { return core->Accept(std::move(stream)); });
+  network_->Listen(name, [core = node.core.get()](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
+    return core->Accept(std::move(stream), identity);
+  });
   for (const std::string& peer : options_.nodes) {
     if (peer == name) continue;
     const absl::Status set = node.core->SetPeer(peer, peer);

@@ -26,9 +26,11 @@
 #include "understudy/actors/random.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/peer_session.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/testing/simulated_network.h"
 
 namespace understudy {
@@ -41,6 +43,10 @@ class SimulatedCluster {
     SessionTimes times;
     absl::Duration latency_max = absl::Milliseconds(2);
     bool insecure_loopback_grants = true;
+    std::vector<GrantEntry> grants;  // on every node
+    // As SimulatedNetwork::Options::identity.
+    std::function<StreamIdentity(absl::string_view from, absl::string_view to)> identity =
+        [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
   };
 
   // Starts the nodes; their sessions begin when time passes.

@@ -18,6 +18,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/random.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {
@@ -73,6 +74,7 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
     }
   }
 
+  StreamIdentity Identity(absl::string_view from, absl::string_view to) const { return options_.identity(from, to); }
   void Trace(absl::string_view line) {
     if (options_.trace) options_.trace(line);
   }
@@ -154,7 +156,8 @@ void SimulatedNetwork::State::Accept(const std::shared_ptr<Pipe>& pipe) {
   if (!pipe->open || pipe->stalled) return;
   const auto listener = listeners_.find(pipe->nodes[1]);
   if (listener != listeners_.end()) {
-    pipe->events[1] = listener->second(std::make_unique<PipeEnd<State>>(weak_from_this(), pipe, 1));
+    pipe->events[1] = listener->second(std::make_unique<PipeEnd<State>>(weak_from_this(), pipe, 1),
+                                       Identity(pipe->nodes[0], pipe->nodes[1]));
   }
   if (pipe->events[1] == nullptr) Close(pipe, "refused");
 }
@@ -197,8 +200,12 @@ void SimulatedNetwork::State::TellClosed(const std::shared_ptr<Pipe>& pipe, int 
 class SimulatedNetwork::NodeDialer final : public Dialer {
  public:
   NodeDialer(std::shared_ptr<State> state, absl::string_view node) : state_(std::move(state)), node_(node) {}
-  std::unique_ptr<FrameStream> Dial(absl::string_view address, FrameStream::Events* events) override {
+  std::unique_ptr<FrameStream> Dial(absl::string_view, absl::string_view address,
+                                    FrameStream::Events* events) override {
     return state_->Dial(node_, address, events);
+  }
+  StreamIdentity IdentityAt(absl::string_view, absl::string_view address) const override {
+    return state_->Identity(address, node_);
   }
 
  private:

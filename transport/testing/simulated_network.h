@@ -28,6 +28,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 
@@ -39,6 +40,9 @@ class SimulatedNetwork {
     std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
     absl::Duration latency_min = absl::Microseconds(100);
     absl::Duration latency_max = absl::Milliseconds(2);
+    // What `to` knows of `from` by a stream between them, whoever dialled.
+    std::function<StreamIdentity(absl::string_view from, absl::string_view to)> identity =
+        [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
     // Told of every frame and every stream's beginning and end; may be null.
     std::function<void(absl::string_view line)> trace;
   };

@@ -1,7 +1,7 @@
 %% One run of one workload, measured, as understudy_bench does it:
 %%   erl -noshell -pa FOLDER +S 2:2 +P 2000000 -run bench_main main ping_pong 1200000
 -module(bench_main).
--export([main/1, seconds/1, await/1, end_all/1]).
+-export([main/1, seconds/1, latencies/1, await/1, end_all/1]).
 
 main([Workload, OperationsText]) ->
     Operations = list_to_integer(OperationsText),

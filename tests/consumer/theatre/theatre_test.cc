@@ -8,11 +8,9 @@
 
 namespace {
 
-TEST(TheatreTest, TheConsumersOwnActorHeaderIsFound) {
-  consumer::theatre::Role role;
-  role.set_name("Hamlet");
-  StageActor actor{"Sarah", role.name()};
-  EXPECT_EQ(actor.role, "Hamlet");
+TEST(TheatreTest, BothActorHeadersAreFound) {
+  StageActor sarah{"Sarah", "Hamlet"};
+  EXPECT_EQ(sarah.role, "Hamlet");
 }
 
 class Prompter final : public understudy::Actor {

@@ -24,121 +24,20 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/limits.h"
+#include "understudy/tests/transport/streams/stream_end.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/unix_socket.h"
 
 namespace understudy {
 namespace {
 
+using testing::Accepting;
+using testing::End;
+using testing::ExpectCarries;
 using ::testing::HasSubstr;
-
-constexpr absl::Duration kDeadline = absl::Seconds(30);
-
-// One end of a stream: keeps what it hears, and lets a test wait for it.
-class End final : public FrameStream::Events {
- public:
-  using FrameHook = std::function<void(const std::string&)>;
-
-  // Calls `hook` for each frame from now on, on the transport's thread, before
-  // the frame is kept.
-  void SetFrameHook(FrameHook hook) {
-    absl::MutexLock lock(&mu_);
-    hook_ = std::move(hook);
-  }
-
-  void OnFrame(std::string frame) override {
-    FrameHook hook;
-    {
-      absl::MutexLock lock(&mu_);
-      hook = hook_;
-    }
-    if (hook != nullptr) hook(frame);
-    absl::MutexLock lock(&mu_);
-    EXPECT_FALSE(closed_) << "an event after OnClosed";
-    frames_.push_back(std::move(frame));
-  }
-  void OnWritten() override {
-    absl::MutexLock lock(&mu_);
-    EXPECT_FALSE(closed_) << "an event after OnClosed";
-    writing_ = false;
-  }
-  void OnClosed(absl::Status why) override {
-    absl::MutexLock lock(&mu_);
-    EXPECT_FALSE(closed_) << "closed twice";
-    closed_ = true;
-    why_ = std::move(why);
-  }
-
-  void Take(std::unique_ptr<FrameStream> stream) {
-    taken_ = true;
-    stream_ = std::move(stream);
-  }
-  bool is_taken() const { return taken_; }
-  FrameStream& stream() { return *stream_; }
-  void Drop() { stream_.reset(); }
-
-  void Write(std::string frame) {
-    {
-      absl::MutexLock lock(&mu_);
-      const auto may_write = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !writing_ || closed_; };
-      ASSERT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&may_write), kDeadline)) << "the last write did not complete";
-      writing_ = true;
-    }
-    stream_->Write(std::move(frame));
-  }
-  std::vector<std::string> WaitForFrames(size_t count) {
-    absl::MutexLock lock(&mu_);
-    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return frames_.size() >= count || closed_; };
-    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "frames missing: " << frames_.size();
-    EXPECT_GE(frames_.size(), count) << "closed: " << why_;
-    return frames_;
-  }
-  absl::Status WaitUntilClosed() {
-    absl::MutexLock lock(&mu_);
-    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&closed_), kDeadline)) << "not closed in time";
-    return why_;
-  }
-
- private:
-  bool taken_ = false;
-  std::unique_ptr<FrameStream> stream_;
-  absl::Mutex mu_;
-  FrameHook hook_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::string> frames_ ABSL_GUARDED_BY(mu_);
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;
-  bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status why_ ABSL_GUARDED_BY(mu_);
-};
-
-// Accepts streams, each with an End of its own.
-class Accepting {
- public:
-  AcceptStream Accept() {
-    return [this](std::unique_ptr<FrameStream> stream) -> FrameStream::Events* {
-      absl::MutexLock lock(&mu_);
-      if (refuse_) return nullptr;
-      ends_.push_back(std::make_unique<End>());
-      ends_.back()->Take(std::move(stream));
-      return ends_.back().get();
-    };
-  }
-  void Refuse() {
-    absl::MutexLock lock(&mu_);
-    refuse_ = true;
-  }
-  End& Wait(size_t index) {
-    absl::MutexLock lock(&mu_);
-    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return ends_.size() > index; };
-    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "no stream was accepted in time";
-    return *ends_[index];
-  }
-
- private:
-  absl::Mutex mu_;
-  bool refuse_ ABSL_GUARDED_BY(mu_) = false;
-  std::vector<std::unique_ptr<End>> ends_ ABSL_GUARDED_BY(mu_);
-};
+using testing::kStreamDeadline;
 
 std::unique_ptr<GrpcListener> ListenAt(absl::string_view address, Accepting& accepting) {
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
@@ -148,7 +47,7 @@ std::unique_ptr<GrpcListener> ListenAt(absl::string_view address, Accepting& acc
 }
 
 void DialTo(absl::string_view address, End& end) {
-  end.Take(NewGrpcDialer(Credentials::Insecure())->Dial(address, &end));
+  end.Take(NewGrpcDialer(Credentials::Insecure())->Dial("b", address, &end));
 }
 
 // A path short enough for a socket, in a folder of its own.
@@ -169,17 +68,6 @@ class SocketPath {
   std::string folder_ = "/tmp/understudy.XXXXXX";
   std::string path_;
 };
-
-// Frames pass both ways, in order, whole.
-void ExpectCarries(End& a, End& b) {
-  const std::string largest(limits::kFrameBytesMax, '\xff');
-  std::vector<std::string> sent = {"", std::string("\0binary\xfe", 8), largest};
-  for (int i = 0; i < 100; ++i) sent.push_back(absl::StrCat("frame ", i));
-  for (const std::string& frame : sent) a.Write(frame);
-  EXPECT_EQ(b.WaitForFrames(sent.size()), sent);
-  for (const std::string& frame : sent) b.Write(frame);
-  EXPECT_EQ(a.WaitForFrames(sent.size()), sent);
-}
 
 class GrpcStreamTest : public ::testing::Test {
  protected:
@@ -210,6 +98,7 @@ TEST_F(GrpcStreamTest, FramesCrossLoopback) {
   Connect("127.0.0.1:0");
   EXPECT_TRUE(absl::StartsWith(listener_->address(), "127.0.0.1:")) << listener_->address();
   EXPECT_NE(listener_->address(), "127.0.0.1:0");
+  EXPECT_EQ(accepting_.identity().proof, StreamIdentity::Proof::kNone);
   ExpectCarries(client_, *server_);
 }
 
@@ -217,6 +106,7 @@ TEST_F(GrpcStreamTest, FramesCrossAUnixSocket) {
   const SocketPath socket("node.sock");
   Connect(socket.address());
   EXPECT_EQ(listener_->address(), socket.address());
+  EXPECT_EQ(accepting_.identity().proof, StreamIdentity::Proof::kSameUser);
   ExpectCarries(client_, *server_);
   // The file goes with the listener.
   listener_->Stop();
@@ -227,12 +117,15 @@ TEST_F(GrpcStreamTest, FramesCrossAUnixSocket) {
 TEST_F(GrpcStreamTest, FramesCrossASocketPair) {
   absl::StatusOr<std::pair<int, int>> ends = internal::SocketPair();
   ASSERT_TRUE(ends.ok()) << ends.status();
-  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::WithoutAddress(accepting_.Accept());
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
+      GrpcListener::WithoutAddress(StreamIdentity::ProcessChild("child"), accepting_.Accept());
   ASSERT_TRUE(listener.ok()) << listener.status();
   EXPECT_EQ((*listener)->address(), "");
   ASSERT_TRUE((*listener)->AcceptOver(ends->first).ok());
   client_.Take(DialOver(ends->second, &client_));
   server_ = &accepting_.Wait(0);
+  EXPECT_TRUE(accepting_.identity().MayBe("child"));
+  EXPECT_FALSE(accepting_.identity().MayBe("another"));
   ExpectCarries(client_, *server_);
   // There is no other way to the peer.
   client_.stream().Close();
@@ -243,7 +136,8 @@ TEST_F(GrpcStreamTest, FramesCrossASocketPair) {
 TEST_F(GrpcStreamTest, TheEndOfTheConnectionOfASocketPairClosesTheStream) {
   absl::StatusOr<std::pair<int, int>> ends = internal::SocketPair();
   ASSERT_TRUE(ends.ok()) << ends.status();
-  absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::WithoutAddress(accepting_.Accept());
+  absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
+      GrpcListener::WithoutAddress(StreamIdentity::ProcessChild("child"), accepting_.Accept());
   ASSERT_TRUE(listener.ok()) << listener.status();
   const int cut = dup(ends->second);
   ASSERT_TRUE((*listener)->AcceptOver(ends->first).ok());
@@ -293,10 +187,10 @@ TEST_F(GrpcStreamTest, ClosingDoesNotWaitForAPeerThatReadsNothing) {
   absl::Notification release;
   server_->SetFrameHook([&](const std::string&) {
     if (!held.HasBeenNotified()) held.Notify();
-    release.WaitForNotificationWithTimeout(kDeadline);
+    release.WaitForNotificationWithTimeout(kStreamDeadline);
   });
   client_.Write("first");
-  ASSERT_TRUE(held.WaitForNotificationWithTimeout(kDeadline));
+  ASSERT_TRUE(held.WaitForNotificationWithTimeout(kStreamDeadline));
   client_.Write(std::string(limits::kFrameBytesMax, 'x'));
   client_.stream().Close();
   // The queue of the client's call may be the held one.
@@ -346,6 +240,13 @@ TEST_F(GrpcStreamTest, OffLoopbackAndNonsenseAreRefusedWithAReason) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(GrpcStreamTest, ADialledAddressTellsWhatItsStreamsProve) {
+  const auto dialer = NewGrpcDialer(Credentials::Insecure());
+  EXPECT_EQ(dialer->IdentityAt("b", "unix:/tmp/b.sock").proof, StreamIdentity::Proof::kSameUser);
+  EXPECT_FALSE(dialer->IdentityAt("b", "127.0.0.1:7000").is_proved());
+  EXPECT_FALSE(dialer->IdentityAt("b", "nonsense").is_proved());
+}
+
 TEST_F(GrpcStreamTest, AMissingUnixSocketClosesTheStream) {
   DialTo(SocketPath("none.sock").address(), client_);
   EXPECT_EQ(client_.WaitUntilClosed().code(), absl::StatusCode::kUnavailable);
@@ -355,7 +256,7 @@ TEST_F(GrpcStreamTest, ATakenAddressIsRefused) {
   Connect("127.0.0.1:0");
   Accepting other;
   const auto second = GrpcListener::Listen(listener_->address(), Credentials::Insecure(), other.Accept());
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable) << second.status();
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
   EXPECT_THAT(std::string(second.status().message()), HasSubstr(listener_->address()));
 }
 
@@ -411,7 +312,7 @@ TEST_F(GrpcStreamTest, ManyStreamsComeAndGo) {
   listener_->Stop();
   for (size_t i = 0; i < kStreams; ++i) EXPECT_FALSE(accepting_.Wait(i).WaitUntilClosed().ok());
   for (size_t i = 0; i < kStreams; ++i) EXPECT_FALSE(ends[i]->WaitUntilClosed().ok());
-  client_.Take(NewGrpcDialer(Credentials::Insecure())->Dial("", &client_));
+  client_.Take(NewGrpcDialer(Credentials::Insecure())->Dial("b", "", &client_));
 }
 
 TEST(UnixSocket, AnotherUsersProcessIsRefused) {

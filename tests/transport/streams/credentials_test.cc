@@ -57,6 +57,8 @@ TEST(Credentials, OffLoopbackTlsIsRequired) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot listen on 0.0.0.0:7000"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("TLS is required"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("tools/make_certs"));
+  EXPECT_TRUE(CheckAllowed(Credentials::Tls({}), Parsed("10.0.0.1:7000"), "listen on").ok());
 }
 
 }  // namespace

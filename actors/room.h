@@ -1,0 +1,65 @@
+// Room in mailboxes for messages from other nodes.
+//
+// A message from another node is accepted in one of two ways. Most are covered
+// by a reservation: room that the receiving system took out of the mailbox's own
+// bounds, at its gate, before the sender's node was told that it may send. The
+// first few to a mailbox are covered by the session's first allowance, which
+// lies beside the mailbox's capacity and needs no round trip.
+#ifndef UNDERSTUDY_ACTORS_ROOM_H_
+#define UNDERSTUDY_ACTORS_ROOM_H_
+
+#include <cstdint>
+
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+// What covers a message from another node.
+enum class Admission : uint8_t { kAllowance, kReserved };
+
+// A number of messages, and of bytes of their wire form.
+struct RoomAmount {
+  int64_t messages = 0;
+  int64_t bytes = 0;
+
+  bool is_zero() const { return messages == 0 && bytes == 0; }
+  RoomAmount& operator+=(const RoomAmount& other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    return *this;
+  }
+  RoomAmount& operator-=(const RoomAmount& other) {
+    messages -= other.messages;
+    bytes -= other.bytes;
+    return *this;
+  }
+  friend bool operator==(const RoomAmount&, const RoomAmount&) = default;
+};
+
+// Room of one mailbox of an actor of this system, for the node with that index.
+struct RoomRequest {
+  uint16_t node = 0;
+  Pid to;
+  uint32_t mailbox = 0;  // hash of the wire name
+  RoomAmount amount;
+};
+
+// What a reservation got.
+struct ReservedRoom {
+  RoomAmount amount;        // at most what was asked for; perhaps nothing
+  bool is_awaited = false;  // senders wait for room of that actor: they are served before
+};
+
+// A message of another node that left its mailbox.
+struct ReleasedMessage {
+  Pid sender;
+  Pid receiver;
+  uint32_t mailbox = 0;  // hash of the wire name
+  Admission admission = Admission::kAllowance;
+  // Of its wire form; -1 where the mailbox has no bound in bytes and does not know.
+  int64_t bytes = -1;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_ROOM_H_

@@ -1,0 +1,43 @@
+// The workers, and the watchdog, as those who poll the process's EventSource.
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "understudy/actors/event_source.h"
+#include "understudy/actors/thread_pool.h"
+
+namespace understudy {
+namespace {
+
+// Events that a busy worker, or the watchdog, handles in one look: the turns that wait are held up by no more.
+constexpr int kEventsPerLook = 32;
+
+void PollSome(EventSource& source) {
+  for (int i = 0; i < kEventsPerLook && source.Poll(EventSource::Wait::kNo); ++i) {
+  }
+}
+
+}  // namespace
+
+void ThreadPool::OfferTurn() { (void)parking_.WakeToPoll(); }
+
+// Worker, between two turns.
+void ThreadPool::PollInTurn() {
+  const int64_t now = clock().Now().nanos();
+  if (now - polled_at_.load(std::memory_order_relaxed) < absl::ToInt64Nanoseconds(options_.poll_every)) return;
+  polled_at_.store(now, std::memory_order_relaxed);
+  if (!polling_.TryTake()) return;
+  PollSome(*polling_.source());
+  polling_.GiveBack();
+}
+
+// The watchdog. The number of turns tells whether anybody has polled since its last round.
+void ThreadPool::PollIfNobodyDoes() {
+  const uint64_t turns = polling_.turns();
+  const bool is_neglected = turns == seen_polling_turns_ && polling_.is_wanted();
+  seen_polling_turns_ = turns;
+  if (!is_neglected || parking_.WakeToPoll() || !polling_.TryTake()) return;
+  PollSome(*polling_.source());
+  polling_.GiveBack();
+}
+
+}  // namespace understudy

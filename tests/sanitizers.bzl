@@ -1,0 +1,25 @@
+"""Which tests `.ci/run` leaves out under a sanitizer, and `.ci/long` runs there.
+
+A test without these tags runs under both. `./bazelw test --config=tsan TARGET` heeds no tag.
+"""
+
+load("//bazel:understudy.bzl", "understudy_test")
+
+# One thread runs all of the test: ThreadSanitizer has no second one to see.
+ONE_THREAD = ["long-tsan"]
+
+# Values and state machines on one thread, whose memory the standard containers own: AddressSanitizer sees the same code
+# again in the tests of what is built on them.
+VALUES = ONE_THREAD + ["long-asan"]
+
+def sanitizer_tags(name, one_thread = [], values = []):
+    """The tags of the test `name`: VALUES or ONE_THREAD if it is in that list of names."""
+    return VALUES if name in values else ONE_THREAD if name in one_thread else []
+
+def one_thread_test(tags = [], **kwargs):
+    """understudy_test of what one thread runs."""
+    understudy_test(tags = tags + ONE_THREAD, **kwargs)
+
+def value_test(tags = [], **kwargs):
+    """understudy_test of values, or of a state machine on one thread."""
+    understudy_test(tags = tags + VALUES, **kwargs)

@@ -1,0 +1,57 @@
+// Store: an actor with one bounded mailbox, which handles what is sent to it at
+// the pace that a test gives it.
+#ifndef UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_
+#define UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pid.h"
+#include "understudy/tests/transport/puppet.pb.h"
+
+namespace understudy {
+
+class Store final : public Actor {
+ public:
+  // How many of each sender's notes were handled, by the number in them.
+  using Handled = std::map<int64_t, int64_t>;
+
+  Mailbox<"store/box", testing::Note> box;
+  Mailbox<"store/open", int> open{this};  // not a wire message
+
+  Store(std::shared_ptr<Handled> handled, MailboxOptions options, absl::Duration pause)
+      : box(this, options), handled_(std::move(handled)), pause_(pause) {}
+  Next Start() override { return closed_; }
+
+ private:
+  // One after each pause; with a pause of zero all that is there.
+  Behavior Open(int) {
+    if (pause_ == absl::ZeroDuration()) return open_;
+    Rest();
+    return closed_;
+  }
+  void Rest() {
+    (void)context().StartTimer("pause", pause_, [this](const TimerEvent&) { Become(one_); });
+  }
+  void Take(const testing::Note& note) { ++(*handled_)[note.number()]; }
+  void TakeOne(const testing::Note& note) {
+    Take(note);
+    Become(closed_);
+    Rest();
+  }
+
+  const std::shared_ptr<Handled> handled_;
+  const absl::Duration pause_;
+  Behavior closed_{"closed", On(open, &Store::Open)};
+  Behavior open_{"open", On(box, &Store::Take)};
+  Behavior one_{"one", On(box, &Store::TakeOne)};
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_

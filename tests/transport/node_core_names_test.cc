@@ -1,0 +1,93 @@
+// Names between nodes: what the table's rules (name_table_test) lead to for
+// actors, registries and sessions.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/tests/transport/cluster_test.h"
+#include "understudy/transport/name_limits.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class NodeCoreNamesTest : public ClusterTest {
+ protected:
+  static SimulatedCluster::Options Unproved() {
+    SimulatedCluster::Options options;
+    options.insecure_loopback_grants = false;
+    options.identity = [](absl::string_view, absl::string_view) { return StreamIdentity::Unproved(); };
+    return options;
+  }
+  absl::Status Publish(absl::string_view node, absl::string_view name, uint64_t serial = 1) {
+    absl::Status status;
+    const Pid pid(cluster().system(node).node(), 1, serial);
+    cluster().core(node).Publish({.name = std::string(name), .pid = pid, .scope = NameScope::kCluster},
+                                 [&](absl::Status done) { status = std::move(done); });
+    return status;
+  }
+  bool Knows(absl::string_view node, absl::string_view name) {
+    return cluster().system(node).registry().Find(name).has_value();
+  }
+};
+
+TEST_F(NodeCoreNamesTest, AClaimWithoutTheGrantIsEnteredNowhereAndEndsNobody) {
+  Join(Unproved());
+  const Puppeteer victim = Make("b", "b/lot");
+  Run(absl::Seconds(1));
+  EXPECT_TRUE(Knows("a", "b/lot"));
+  // a has claimed b's name before they met again, and for longer.
+  cluster().network().Cut("a", "b");
+  Make("a", "lot");
+  Run(absl::Seconds(2));
+  EXPECT_FALSE(Knows("b", "lot"));
+  EXPECT_THAT(*victim.diary, IsEmpty());
+}
+
+TEST_F(NodeCoreNamesTest, AReservedNameCannotBePublishedByAnotherNode) {
+  Join();
+  EXPECT_TRUE(Publish("a", "understudy/children/a").ok());
+  EXPECT_TRUE(IsNotPermitted(Publish("a", "understudy/children/b")));
+}
+
+TEST_F(NodeCoreNamesTest, VeryManyLongNamesMeetInOneSession) {
+  constexpr int kNames = 20000;
+  Join();
+  cluster().network().Partition("a", "b");
+  ASSERT_TRUE(cluster().RunUntil([&] { return !cluster().core("a").Peers()[0].is_live; }, absl::Minutes(2)));
+  for (int i = 0; i < kNames; ++i) {
+    ASSERT_TRUE(Publish("a", absl::StrCat(std::string(200, 'a'), i), i + 1).ok());
+    ASSERT_TRUE(Publish("b", absl::StrCat(std::string(200, 'b'), i), i + 1).ok());
+  }
+  cluster().network().Heal("a", "b");
+  size_t waiting_max = 0;
+  const auto is_told = [&] {
+    waiting_max = std::max(waiting_max, static_cast<size_t>(cluster().core("a").Ledger().waiting));
+    return Knows("a", absl::StrCat(std::string(200, 'b'), "9999")) &&
+           Knows("b", absl::StrCat(std::string(200, 'a'), "9999"));
+  };
+  EXPECT_TRUE(cluster().RunUntil(is_told, absl::Minutes(1)));
+  // The parts and the acknowledgements of the peer's.
+  EXPECT_LE(waiting_max, 2 * limits::kNamePartsUntakenMax);
+}
+
+}  // namespace
+}  // namespace understudy

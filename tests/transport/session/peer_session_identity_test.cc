@@ -1,0 +1,497 @@
+// PeerSession: who may resume, end and replace a session. The tests speak for
+// the peer, and for strangers, by hand.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/tests/transport/hello.h"
+#include "understudy/tests/transport/session_pair.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session_proof.h"
+#include "understudy/transport/session_times.h"
+#include "understudy/transport/stream_identity.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kOfA = 1;
+constexpr uint64_t kOfB = 2;
+constexpr uint64_t kOfStranger = 3;
+
+// Node a, accepting; the test is everybody else.
+class AcceptingSession {
+ public:
+  AcceptingSession() : session_(Config()) {}
+
+  static SessionConfig Config() {
+    return {.node = "a",
+            .incarnation = {kOfA},
+            .peer = "b",
+            .local_index = 1,
+            .peer_index = [](NodeIncarnation) { return 2; },
+            .new_key = KeysOf(1)};
+  }
+
+  // The frames that a answers a Hello with, and what it tells its owner.
+  struct Answer {
+    uint64_t stream = 0;
+    proto::Frame frame;
+  };
+  Answer Say(const proto::Hello& hello, const StreamIdentity& identity = StreamIdentity::Unproved()) {
+    Answer answer{.stream = session_.OnAccepted(hello, identity, now_)};
+    for (const SessionAction& action : Take()) {
+      const auto* write = std::get_if<WriteFrame>(&action);
+      if (write != nullptr && write->stream == answer.stream) answer.frame = *DecodeFrame(write->bytes);
+    }
+    return answer;
+  }
+  // Begins the session that an answer offers.
+  void TakeOffer(const Answer& answer) {
+    ASSERT_TRUE(answer.frame.has_welcome()) << answer.frame.DebugString();
+    session_.OnStreamFrame(answer.stream, HeartbeatFrame(answer.frame.welcome().epoch()), now_);
+    Take();
+    ASSERT_TRUE(session_.is_up());
+  }
+  // A session with b, carried by the stream that is given back; as() holds its secret.
+  uint64_t Begin(const StreamIdentity& identity = StreamIdentity::Unproved()) {
+    const proto::Hello hello = HelloFrom("b", kOfB, "a");
+    const Answer answer = Say(hello, identity);
+    TakeOffer(answer);
+    epoch_ = answer.frame.welcome().epoch();
+    secret_ = SessionSecret(hello.key(), answer.frame.welcome().key());
+    events_.clear();
+    return answer.stream;
+  }
+  // b's Hello that resumes the session.
+  proto::Hello Resuming(uint64_t dial) const {
+    proto::Hello hello = HelloFrom("b", kOfB, "a", dial);
+    hello.set_resume_epoch(epoch_);
+    hello.set_to_incarnation(kOfA);
+    hello.set_proof(secret_->Prove(ClaimOfB(SessionClaim::Kind::kResume, dial)));
+    return hello;
+  }
+  proto::Hello HavingEnded(uint64_t dial) const {
+    proto::Hello hello = HelloFrom("b", kOfB, "a", dial);
+    hello.set_ended_epoch(epoch_);
+    hello.set_to_incarnation(kOfA);
+    hello.set_proof(secret_->Prove(ClaimOfB(SessionClaim::Kind::kEndedByDialler, dial)));
+    return hello;
+  }
+  SessionClaim ClaimOfB(SessionClaim::Kind kind, uint64_t dial, uint64_t received = 0) const {
+    return {.kind = kind,
+            .dialler = "b",
+            .dialler_incarnation = {kOfB},
+            .acceptor = "a",
+            .acceptor_incarnation = {kOfA},
+            .epoch = epoch_,
+            .dial = dial,
+            .received = received};
+  }
+  void Cut(uint64_t stream) {
+    session_.OnStreamClosed(stream, absl::UnavailableError("cut"), now_);
+    Take();
+  }
+  void Pass(absl::Duration duration) {
+    now_ = now_ + duration;
+    session_.Tick(now_);
+    Take();
+  }
+
+  PeerSession& session() { return session_; }
+  const SessionSecret& secret() const { return *secret_; }
+  MonotonicTime now() const { return now_; }
+  std::vector<std::string>& events() { return events_; }
+
+  std::vector<SessionAction> Take() {
+    std::vector<SessionAction> actions = session_.TakeActions();
+    for (const SessionAction& action : actions) {
+      if (std::holds_alternative<SessionBegun>(action)) events_.push_back("begun");
+      if (std::holds_alternative<SessionSuspect>(action)) events_.push_back("suspect");
+      if (std::holds_alternative<SessionResumed>(action)) events_.push_back("resumed");
+      if (const auto* ended = std::get_if<SessionEnded>(&action)) {
+        events_.push_back(absl::StrCat("ended: ", SessionEndName(ended->why)));
+      }
+      if (const auto* refused = std::get_if<StreamRefused>(&action)) {
+        events_.push_back(absl::StrCat("refused ", proto::Refuse::Reason_Name(refused->reason)));
+      }
+    }
+    return actions;
+  }
+
+ private:
+  PeerSession session_;
+  MonotonicTime now_ = MonotonicTime::FromNanos(1000000000);
+  uint64_t epoch_ = 0;
+  absl::optional<SessionSecret> secret_;
+  std::vector<std::string> events_;
+};
+
+// ---- Beginning ----
+
+TEST(PeerSessionIdentityTest, AnOfferIsToldToNobodyUntilThePeersFirstFrame) {
+  AcceptingSession a;
+  const auto answer = a.Say(HelloFrom("b", kOfB, "a"));
+  EXPECT_TRUE(answer.frame.has_welcome());
+  EXPECT_FALSE(a.session().is_live());
+  EXPECT_THAT(a.events(), IsEmpty());
+  a.TakeOffer(answer);
+  EXPECT_THAT(a.events(), ElementsAre("begun"));
+}
+
+TEST(PeerSessionIdentityTest, AnOfferThatIsNotTakenEndsWithTheHandshakesTimeout) {
+  AcceptingSession a;
+  const auto answer = a.Say(HelloFrom("b", kOfB, "a"));
+  a.Pass(SessionTimes().handshake_timeout);
+  a.session().OnStreamFrame(answer.stream, HeartbeatFrame(1), a.now());
+  EXPECT_FALSE(a.session().is_live());
+  EXPECT_THAT(a.events(), IsEmpty());
+}
+
+TEST(PeerSessionIdentityTest, AnOfferWhoseFirstFrameWasLostIsResumed) {
+  AcceptingSession a;
+  const proto::Hello hello = HelloFrom("b", kOfB, "a");
+  const auto answer = a.Say(hello);
+  a.Cut(answer.stream);
+  const SessionSecret secret(hello.key(), answer.frame.welcome().key());
+  proto::Hello again = HelloFrom("b", kOfB, "a", 2);
+  again.set_resume_epoch(1);
+  again.set_to_incarnation(kOfA);
+  again.set_proof(secret.Prove({.kind = SessionClaim::Kind::kResume,
+                                .dialler = "b",
+                                .dialler_incarnation = {kOfB},
+                                .acceptor = "a",
+                                .acceptor_incarnation = {kOfA},
+                                .epoch = 1,
+                                .dial = 2}));
+  EXPECT_TRUE(a.Say(again).frame.welcome().resumed());
+  EXPECT_TRUE(a.session().is_up());
+  EXPECT_THAT(a.events(), ElementsAre("begun"));
+}
+
+// ---- Resuming ----
+
+TEST(PeerSessionIdentityTest, AHelloWithAProofResumesTheSession) {
+  AcceptingSession a;
+  a.Cut(a.Begin());
+  const auto answer = a.Say(a.Resuming(2));
+  ASSERT_TRUE(answer.frame.welcome().resumed()) << answer.frame.DebugString();
+  EXPECT_TRUE(a.secret().Accepts(a.ClaimOfB(SessionClaim::Kind::kResumed, 2), answer.frame.welcome().proof()));
+  EXPECT_THAT(a.events(), ElementsAre("suspect", "resumed"));
+}
+
+TEST(PeerSessionIdentityTest, AHelloWithoutTheProofIsRefusedAndDisturbsNothing) {
+  for (const bool is_up : {true, false}) {
+    AcceptingSession a;
+    const uint64_t stream = a.Begin();
+    if (!is_up) a.Cut(stream);
+    a.events().clear();
+    proto::Hello forged = a.Resuming(2);
+    forged.set_proof(std::string(kSessionProofBytes, 'x'));
+    EXPECT_EQ(a.Say(forged).frame.refuse().reason(), proto::Refuse::UNPROVED);
+    // What a stranger reads from a Welcome is the incarnation: it says a Hello in its name.
+    EXPECT_EQ(a.Say(HelloFrom("b", kOfB, "a", 2)).frame.refuse().reason(), proto::Refuse::UNPROVED);
+    proto::Hello ended = a.HavingEnded(2);
+    ended.set_proof(a.Resuming(2).proof());  // a proof of something else
+    EXPECT_EQ(a.Say(ended).frame.refuse().reason(), proto::Refuse::UNPROVED);
+    EXPECT_THAT(a.events(), ElementsAre("refused UNPROVED", "refused UNPROVED", "refused UNPROVED"));
+    EXPECT_EQ(a.session().is_up(), is_up);
+    EXPECT_TRUE(a.session().is_live());
+    EXPECT_EQ(a.session().unproved_refused(), 3);
+    EXPECT_TRUE(a.Say(a.Resuming(3)).frame.welcome().resumed());
+  }
+}
+
+TEST(PeerSessionIdentityTest, ARecordedHelloIsRefused) {
+  AcceptingSession a;
+  a.Cut(a.Begin());
+  const proto::Hello recorded = a.Resuming(2);
+  const auto first = a.Say(recorded);
+  EXPECT_TRUE(first.frame.welcome().resumed());
+  EXPECT_EQ(a.Say(recorded).frame.refuse().reason(), proto::Refuse::SUPERSEDED);
+  EXPECT_TRUE(a.session().is_up());
+  a.Cut(first.stream);
+  EXPECT_EQ(a.Say(recorded).frame.refuse().reason(), proto::Refuse::SUPERSEDED);
+  EXPECT_FALSE(a.session().is_up());
+  proto::Hello altered = recorded;  // the proof is of dial 2
+  altered.set_dial(3);
+  EXPECT_EQ(a.Say(altered).frame.refuse().reason(), proto::Refuse::UNPROVED);
+}
+
+// ---- Ending ----
+
+TEST(PeerSessionIdentityTest, APeerThatProvesThatItHasEndedTheSessionBeginsAnother) {
+  AcceptingSession a;
+  a.Begin();
+  const auto answer = a.Say(a.HavingEnded(2));
+  EXPECT_THAT(a.events(), ElementsAre("ended: the peer began anew"));
+  EXPECT_FALSE(answer.frame.welcome().resumed());
+  EXPECT_GT(answer.frame.welcome().epoch(), 1U);
+  a.TakeOffer(answer);
+}
+
+TEST(PeerSessionIdentityTest, ASessionThatIsOverIsRefusedWithAProofThatItIs) {
+  AcceptingSession a;
+  a.Cut(a.Begin());
+  const proto::Hello late = a.Resuming(2);
+  a.Pass(SessionTimes().grace_period);
+  const auto answer = a.Say(late);
+  EXPECT_EQ(answer.frame.refuse().reason(), proto::Refuse::ENDED);
+  EXPECT_TRUE(a.secret().Accepts(a.ClaimOfB(SessionClaim::Kind::kEndedByAcceptor, 2), answer.frame.refuse().proof()));
+  proto::Hello forged = late;
+  forged.set_proof("");
+  EXPECT_EQ(a.Say(forged).frame.refuse().proof(), "");
+}
+
+TEST(PeerSessionIdentityTest, AProofThatTheProcessIsDeadEndsASuspectSessionAtOnce) {
+  AcceptingSession a;
+  const uint64_t stream = a.Begin();
+  a.session().OnPeerProvedDead({kOfStranger}, a.now());
+  a.session().OnPeerProvedDead({kOfB}, a.now());
+  EXPECT_TRUE(a.session().is_up());  // what it wrote may still come
+  a.Cut(stream);
+  EXPECT_THAT(a.events(), ElementsAre("ended: the peer's process ended"));
+
+  AcceptingSession suspect;
+  suspect.Cut(suspect.Begin());
+  suspect.session().OnPeerProvedDead({kOfB}, suspect.now());
+  suspect.Take();
+  EXPECT_THAT(suspect.events(), ElementsAre("suspect", "ended: the peer's process ended"));
+}
+
+// ---- Another process of the peer's name ----
+
+TEST(PeerSessionIdentityTest, AnUnprovedIncarnationWaitsForTheEndOfASuspectSession) {
+  AcceptingSession a;
+  a.Cut(a.Begin());
+  a.events().clear();
+  const auto refused = a.Say(HelloFrom("b", kOfStranger, "a"));
+  EXPECT_EQ(refused.frame.refuse().reason(), proto::Refuse::NAME_TAKEN);
+  EXPECT_THAT(refused.frame.refuse().detail(), HasSubstr("ends within 5s"));
+  EXPECT_TRUE(a.session().is_live());
+  EXPECT_TRUE(a.Say(a.Resuming(2)).frame.welcome().resumed());  // the old one comes back
+  EXPECT_THAT(a.events(), ElementsAre("refused NAME_TAKEN", "resumed"));
+}
+
+TEST(PeerSessionIdentityTest, AnUnprovedIncarnationBeginsWhenTheOldOneIsProvedDeadOrItsGraceIsOver) {
+  for (const bool is_proved_dead : {true, false}) {
+    AcceptingSession a;
+    a.Cut(a.Begin());
+    if (is_proved_dead) a.session().OnPeerProvedDead({kOfB}, a.now());
+    if (!is_proved_dead) a.Pass(SessionTimes().grace_period);
+    a.TakeOffer(a.Say(HelloFrom("b", kOfStranger, "a")));
+    EXPECT_EQ(a.session().nodes().peer.bits, kOfStranger);
+  }
+}
+
+TEST(PeerSessionIdentityTest, AnUnprovedIncarnationNeverEndsAnUpSession) {
+  AcceptingSession a;
+  const uint64_t stream = a.Begin();
+  for (uint64_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(a.Say(HelloFrom("b", kOfStranger + i, "a")).frame.refuse().reason(), proto::Refuse::NAME_TAKEN);
+    a.Pass(absl::Milliseconds(900));
+    a.session().OnStreamFrame(stream, HeartbeatFrame(1), a.now());
+  }
+  EXPECT_TRUE(a.session().is_up());
+}
+
+TEST(PeerSessionIdentityTest, AHelloThatProvesMoreIsConsideredBeforeALaterOne) {
+  AcceptingSession a;
+  const uint64_t stream = a.Begin(StreamIdentity::SameUser());
+  // A claim that waits for the probe gives way to the old process, which comes by another stream.
+  const auto claim = a.Say(HelloFrom("b", kOfStranger, "a"), StreamIdentity::SameUser());
+  EXPECT_FALSE(claim.frame.has_welcome());
+  EXPECT_TRUE(a.Say(a.Resuming(2)).frame.welcome().resumed());
+  EXPECT_TRUE(a.session().is_up());
+  a.session().OnStreamClosed(stream, absl::OkStatus(), a.now());
+  EXPECT_TRUE(a.session().is_up());
+}
+
+// ---- The dialling end ----
+
+// Node b, which dials a; the test answers.
+class DiallingSession {
+ public:
+  explicit DiallingSession(StreamIdentity identity = StreamIdentity::Unproved()) : session_(Config()) {
+    session_.SetDialable(identity, now_);
+    Take();
+  }
+
+  static SessionConfig Config() {
+    SessionConfig config = AcceptingSession::Config();
+    std::swap(config.node, config.peer);
+    config.incarnation = {kOfB};
+    return config;
+  }
+
+  void Begin() {
+    proto::Welcome welcome = WelcomeOfA();
+    welcome.set_key(std::string(kSessionKeyBytes, 'w'));
+    secret_ = SessionSecret(hello_.key(), welcome.key());
+    Answer(welcome);
+    ASSERT_TRUE(session_.is_up());
+    events_.clear();
+  }
+  void Redial() {
+    session_.OnStreamClosed(stream_, absl::UnavailableError("cut"), now_);
+    now_ = now_ + absl::Seconds(1);
+    session_.Tick(now_);
+    Take();
+    events_.clear();
+  }
+  static proto::Welcome WelcomeOfA() {
+    proto::Welcome welcome;
+    welcome.set_version(kWireVersion);
+    welcome.set_from_node("a");
+    welcome.set_incarnation(kOfA);
+    welcome.set_epoch(1);
+    *welcome.mutable_times() = ToProto(SessionTimes());
+    return welcome;
+  }
+  void Answer(const proto::Welcome& welcome) {
+    FramePacker packer(welcome.epoch(), 0);
+    *packer.frame().mutable_welcome() = welcome;
+    session_.OnStreamFrame(stream_, packer.Encode(), now_);
+    Take();
+  }
+  void Answer(const proto::Refuse& refuse) {
+    FramePacker packer(0, 0);
+    *packer.frame().mutable_refuse() = refuse;
+    session_.OnStreamFrame(stream_, packer.Encode(), now_);
+    Take();
+  }
+  std::string Proof(SessionClaim::Kind kind, uint64_t dial) const {
+    return secret_->Prove({.kind = kind,
+                           .dialler = "b",
+                           .dialler_incarnation = {kOfB},
+                           .acceptor = "a",
+                           .acceptor_incarnation = {kOfA},
+                           .epoch = 1,
+                           .dial = dial});
+  }
+
+  PeerSession& session() { return session_; }
+  const proto::Hello& hello() const { return hello_; }
+  std::vector<std::string>& events() { return events_; }
+
+ private:
+  void Take() {
+    for (const SessionAction& action : session_.TakeActions()) {
+      if (const auto* write = std::get_if<WriteFrame>(&action)) {
+        const proto::Frame frame = *DecodeFrame(write->bytes);
+        if (!frame.has_hello()) continue;
+        hello_ = frame.hello();
+        stream_ = write->stream;
+      } else if (std::holds_alternative<SessionBegun>(action)) {
+        events_.push_back("begun");
+      } else if (std::holds_alternative<SessionResumed>(action)) {
+        events_.push_back("resumed");
+      } else if (const auto* ended = std::get_if<SessionEnded>(&action)) {
+        events_.push_back(absl::StrCat("ended: ", SessionEndName(ended->why)));
+      } else if (const auto* refused = std::get_if<DialRefused>(&action)) {
+        events_.push_back(absl::StrCat("refused ", proto::Refuse::Reason_Name(refused->reason)));
+      }
+    }
+  }
+
+  PeerSession session_;
+  MonotonicTime now_ = MonotonicTime::FromNanos(1000000000);
+  proto::Hello hello_;
+  uint64_t stream_ = 0;
+  absl::optional<SessionSecret> secret_;
+  std::vector<std::string> events_;
+};
+
+TEST(PeerSessionIdentityTest, AWelcomeResumesOnlyWithAProofOfThisDial) {
+  DiallingSession b;
+  b.Begin();
+  b.Redial();
+  ASSERT_EQ(b.hello().dial(), 2U);
+  EXPECT_EQ(b.hello().proof(), b.Proof(SessionClaim::Kind::kResume, 2));
+  proto::Welcome welcome = DiallingSession::WelcomeOfA();
+  welcome.set_resumed(true);
+  welcome.set_proof(b.Proof(SessionClaim::Kind::kResumed, 1));  // of an earlier dial
+  b.Answer(welcome);
+  EXPECT_FALSE(b.session().is_up());
+  EXPECT_TRUE(b.session().is_live());
+  EXPECT_THAT(b.events(), IsEmpty());
+  for (int i = 0; i < 3 && b.hello().dial() < 3; ++i) b.Redial();
+  ASSERT_EQ(b.hello().dial(), 3U);
+  welcome.set_proof(b.Proof(SessionClaim::Kind::kResumed, 3));
+  b.Answer(welcome);
+  EXPECT_TRUE(b.session().is_up());
+}
+
+TEST(PeerSessionIdentityTest, AnAnswerThatTheSessionIsOverEndsItOnlyWithAProof) {
+  for (const bool has_proof : {true, false}) {
+    DiallingSession b;
+    b.Begin();
+    b.Redial();
+    proto::Refuse refuse;
+    refuse.set_reason(proto::Refuse::ENDED);
+    if (has_proof) refuse.set_proof(b.Proof(SessionClaim::Kind::kEndedByAcceptor, 2));
+    b.Answer(refuse);
+    EXPECT_EQ(b.session().is_live(), !has_proof);
+    EXPECT_THAT(b.events(), ElementsAre(has_proof ? "ended: the peer began anew" : "refused ENDED"));
+  }
+}
+
+TEST(PeerSessionIdentityTest, AWelcomeToANewSessionDoesNotReplaceTheLiveOne) {
+  DiallingSession b;
+  b.Begin();
+  b.Redial();
+  proto::Welcome welcome = DiallingSession::WelcomeOfA();
+  welcome.set_epoch(2);
+  welcome.set_key(std::string(kSessionKeyBytes, 'x'));
+  b.Answer(welcome);
+  EXPECT_THAT(b.events(), ElementsAre("refused MISTAKEN"));
+  EXPECT_TRUE(b.session().is_live());
+}
+
+TEST(PeerSessionIdentityTest, AnotherIncarnationAtTheAddressIsBelievedOnlyWithProvedIdentity) {
+  for (const bool is_proved : {true, false}) {
+    DiallingSession b(is_proved ? StreamIdentity::SameUser() : StreamIdentity::Unproved());
+    b.Begin();
+    b.Redial();
+    proto::Refuse refuse;
+    refuse.set_reason(proto::Refuse::OTHER_INCARNATION);
+    refuse.set_incarnation(kOfStranger);
+    b.Answer(refuse);
+    EXPECT_THAT(b.events(), ElementsAre(is_proved ? "ended: new incarnation" : "refused OTHER_INCARNATION"));
+    EXPECT_EQ(b.session().is_live(), !is_proved);
+  }
+}
+
+// ---- Both ends ----
+
+TEST(PeerSessionIdentityTest, WithoutProvedIdentitiesARestartedNodeIsMetWhenTheGraceIsOver) {
+  SessionPair pair({.identity = StreamIdentity::Unproved()});
+  pair.RunFor(absl::Milliseconds(100));
+  pair.a().events.clear();
+  pair.Restart(pair.b(), SessionPair::Streams::kCut);
+  pair.RunFor(absl::Seconds(4));
+  EXPECT_TRUE(pair.a().session->is_live());
+  EXPECT_EQ(pair.a().session->epoch(), 1U);
+  pair.RunFor(absl::Seconds(6));
+  EXPECT_TRUE(pair.a().session->is_up() && pair.b().session->is_up());
+  EXPECT_EQ(pair.a().session->nodes().peer.bits, pair.b().incarnation);
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,142 @@
+// Every history of two nodes and a stranger within small bounds, and each rule
+// of the handshake taken away once: SessionWorld says what can happen.
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/fault_point.h"
+#include "understudy/tests/transport/session/session_world.h"
+
+namespace understudy {
+namespace {
+
+struct Result {
+  size_t states = 0;
+  std::string wrong;  // the first that was, and how it came to it; empty when nothing was
+};
+
+std::string ToString(const SessionWorld::Step& step) {
+  static constexpr absl::string_view kNames[] = {"arrive", "break",   "tick",     "send",
+                                                 "end",    "restart", "stranger", "answer"};
+  return absl::StrCat(kNames[static_cast<size_t>(step.kind)], "(", step.stream, ",", step.side, ",", step.choice, ")");
+}
+
+// From where a search begins: the steps that always come first.
+enum class Start { kNew, kJoined, kRejoining };
+
+// Breadth first over all worlds with different fingerprints, to `depth` steps;
+// every sixteenth is settled, and the last ones are.
+class Explorer {
+ public:
+  Explorer(Start start, const SessionWorld::Budget& budget, size_t depth, size_t states_max)
+      : start_(start), budget_(budget), depth_(depth), states_max_(states_max) {}
+
+  Result Explore() {
+    Visit({});
+    for (size_t i = 0; i < paths_.size() && result_.wrong.empty(); ++i) {
+      const Path path = paths_[i];
+      if (path.size() >= depth_) break;
+      for (const SessionWorld::Step& step : Replay(path)->Steps()) {
+        Path longer = path;
+        longer.push_back(step);
+        Visit(longer);
+      }
+    }
+    result_.states = paths_.size();
+    return result_;
+  }
+
+ private:
+  using Path = std::vector<SessionWorld::Step>;
+
+  std::unique_ptr<SessionWorld> Replay(const Path& path) const {
+    auto world = std::make_unique<SessionWorld>(budget_);
+    if (start_ != Start::kNew) world->Join();
+    if (start_ == Start::kRejoining) world->BreakAndTick();
+    for (const SessionWorld::Step& step : path) world->Do(step);
+    return world;
+  }
+  void Visit(const Path& path) {
+    if (!result_.wrong.empty() || paths_.size() >= states_max_) return;
+    const std::unique_ptr<SessionWorld> world = Replay(path);
+    if (!world->wrong().empty()) return Report(path, world->wrong());
+    if (!seen_.insert(world->Fingerprint()).second) return;
+    paths_.push_back(path);
+    if (paths_.size() % kSettleEach != 0 && path.size() < depth_) return;
+    world->Settle();
+    if (!world->wrong().empty()) Report(path, absl::StrCat("after a quiet minute: ", world->wrong()));
+  }
+  void Report(const Path& path, absl::string_view wrong) {
+    result_.wrong = std::string(wrong);
+    for (const SessionWorld::Step& step : path) absl::StrAppend(&result_.wrong, "\n  ", ToString(step));
+  }
+
+  static constexpr size_t kSettleEach = 16;
+  const Start start_;
+  const SessionWorld::Budget budget_;
+  const size_t depth_;
+  const size_t states_max_;
+  Result result_;
+  std::vector<Path> paths_;
+  std::set<std::string> seen_;
+};
+
+struct Bounds {
+  const char* name;
+  Start start;
+  SessionWorld::Budget budget;
+  size_t depth;
+};
+
+// One thing at a time is explored deeper than all together.
+const Bounds kBounds[] = {
+    {"breaks while they meet", Start::kNew, {.breaks = 2, .ticks = 1}, 7},
+    {"a stranger while they meet", Start::kNew, {.strangers = 1}, 8},
+    {"breaks", Start::kJoined, {.breaks = 1, .ticks = 2, .sends = 2}, 6},
+    {"ends", Start::kJoined, {.breaks = 1, .ticks = 1, .ends = 1}, 8},
+    {"restarts", Start::kJoined, {.breaks = 1, .ticks = 2, .restarts = 1}, 7},
+    {"a stranger", Start::kJoined, {.breaks = 1, .ticks = 1, .strangers = 1}, 7},
+    {"two strangers", Start::kRejoining, {.strangers = 2}, 7},
+};
+// None of the searches comes to it: they are exhaustive.
+constexpr size_t kStatesMax = 50000;
+
+TEST(SessionExplorationTest, WhateverHappensNothingIsLostOrStolenAndTheNodesAgree) {
+  for (const Bounds& bounds : kBounds) {
+    const Result result = Explorer(bounds.start, bounds.budget, bounds.depth, kStatesMax).Explore();
+    EXPECT_EQ(result.wrong, "") << bounds.name;
+    EXPECT_LT(result.states, kStatesMax) << bounds.name;
+    printf("%s: %zu states\n", bounds.name, result.states);
+  }
+}
+
+class RuleTakenAway : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RuleTakenAway, IsFound) {
+  FaultPoint::Scope broken(GetParam());
+  std::string wrong;
+  for (const Bounds& bounds : kBounds) {
+    if (wrong.empty()) wrong = Explorer(bounds.start, bounds.budget, bounds.depth, kStatesMax).Explore().wrong;
+  }
+  EXPECT_NE(wrong, "");
+  printf("%s\n", wrong.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, RuleTakenAway,
+                         ::testing::Values("session_takes_a_resume_without_proof", "session_takes_an_old_dial",
+                                           "session_believes_an_unproved_claim",
+                                           "session_takes_a_welcome_without_proof",
+                                           "session_believes_an_end_without_proof",
+                                           "session_believes_an_unproved_incarnation", "session_begins_with_the_hello",
+                                           "session_forgets_one_unacknowledged"),
+                         [](const auto& rule) { return std::string(rule.param); });
+
+}  // namespace
+}  // namespace understudy

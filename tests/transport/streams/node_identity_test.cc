@@ -1,0 +1,63 @@
+// What a node lets its peers do by what is proved of them.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "understudy/tests/transport/cluster_test.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+
+namespace understudy {
+namespace {
+
+using NodeIdentityTest = ClusterTest;
+
+TEST_F(NodeIdentityTest, StreamsOfWhichNothingIsProvedShareAQuarterOfThoseThatWaitForAHello) {
+  Join({.identity = [](absl::string_view from, absl::string_view) {
+    return from == "stranger" ? StreamIdentity::Unproved() : StreamIdentity::SameUser();
+  }});
+  std::vector<std::unique_ptr<FrameStream>> streams;
+  for (size_t i = 0; i < limits::kUnprovedPeersMax; ++i) {
+    streams.push_back(cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_));
+  }
+  Run();
+  EXPECT_EQ(cluster().core("a").counters().streams_refused, 0);
+  Visitor late;
+  const auto one_more = cluster().network().DialerFor("stranger")->Dial("a", "a", &late);
+  Visitor proved;
+  const auto of_a_friend = cluster().network().DialerFor("friend")->Dial("a", "a", &proved);
+  Run();
+  EXPECT_TRUE(late.closed);
+  EXPECT_FALSE(proved.closed);
+  EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
+  cluster_.reset();  // before the visitors
+}
+
+TEST_F(NodeIdentityTest, GrantsAreThoseOfTheSessionsIdentityAndCanBeReplaced) {
+  SimulatedCluster::Options options;
+  options.insecure_loopback_grants = false;
+  options.grants = {{.node = "b", .publish = {"auction/"}, .operations = {Operation::kKill}}};
+  options.identity = [](absl::string_view from, absl::string_view) {
+    return StreamIdentity::Certificate({std::string(from)});
+  };
+  Join(std::move(options));
+  NodeCore& a = cluster().core("a");
+  EXPECT_TRUE(a.Allows("b", Operation::kKill));
+  EXPECT_FALSE(a.Allows("b", Operation::kLink));
+  EXPECT_TRUE(a.Allows("b", Operation::kPublish, "auction/lot-1"));
+  EXPECT_FALSE(a.Allows("nobody", Operation::kPublish, "nobody/x"));  // there is no session
+  a.SetGrants(Grants());
+  EXPECT_FALSE(a.Allows("b", Operation::kKill));
+  EXPECT_TRUE(a.Allows("b", Operation::kPublish, "b/x"));
+}
+
+}  // namespace
+}  // namespace understudy

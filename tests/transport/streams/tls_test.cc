@@ -1,0 +1,231 @@
+// Mutual TLS between nodes, with certificates that tools/make_certs makes.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
+#include "understudy/tests/transport/streams/stream_end.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/stream_identity.h"
+
+namespace understudy {
+namespace {
+
+using testing::Accepting;
+using ::testing::ElementsAre;
+using testing::End;
+using testing::ExpectCarries;
+using ::testing::HasSubstr;
+using testing::kStreamDeadline;
+
+// Certificates of nodes a, b and c in folders: `good`, `other` of another authority, `expired` of the good one.
+class Certificates {
+ public:
+  Certificates() {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    Make("", "good", "a b c");
+    Make("", "other", "a b");
+    std::filesystem::create_directory(Folder("expired"));
+    for (const char* file : {"ca.pem", "ca.key"}) {
+      std::filesystem::copy(absl::StrCat(Folder("good"), file), absl::StrCat(Folder("expired"), file));
+    }
+    Make("--days 0", "expired", "a b");
+  }
+  ~Certificates() { std::filesystem::remove_all(folder_); }
+
+  // Of `node` in that folder, trusting the good authority unless `trusts` says another.
+  TlsFiles Files(absl::string_view set, absl::string_view node, absl::string_view trusts = "good") const {
+    return {.certificate_file = absl::StrCat(Folder(set), node, ".pem"),
+            .key_file = absl::StrCat(Folder(set), node, ".key"),
+            .ca_file = absl::StrCat(Folder(trusts), "ca.pem")};
+  }
+  std::string Folder(absl::string_view set) const { return absl::StrCat(folder_, "/", set, "/"); }
+
+ private:
+  void Make(absl::string_view options, absl::string_view set, absl::string_view nodes) {
+    const std::string command =
+        absl::StrCat("tools/make_certs ", options, " ", Folder(set), " ", nodes, " 2>/dev/null");
+    EXPECT_EQ(system(command.c_str()), 0) << command;
+  }
+  std::string folder_ = "/tmp/understudy.XXXXXX";
+};
+
+const Certificates& Made() {
+  static const Certificates made;
+  return made;
+}
+
+class TlsTest : public ::testing::Test {
+ protected:
+  static Credentials Good(absl::string_view node) { return Credentials::Tls(Made().Files("good", node)); }
+
+  // Node b listens.
+  void Listen(const Credentials& credentials) {
+    absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
+        GrpcListener::Listen("127.0.0.1:0", credentials, accepting_.Accept());
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    listener_ = *std::move(listener);
+  }
+  // The dialling node finds node `to` there.
+  void ExpectCarried(const Credentials& dialler, absl::string_view to = "b") {
+    End client;
+    client.Take(NewGrpcDialer(dialler)->Dial(to, listener_->address(), &client));
+    End& server = accepting_.Wait(accepted_++);
+    ExpectCarries(client, server);
+    client.Drop();
+    server.Drop();
+    EXPECT_FALSE(client.WaitUntilClosed().ok());
+    EXPECT_FALSE(server.WaitUntilClosed().ok());
+  }
+  // The stream closes, and the listening node has heard of none.
+  absl::Status Refused(const Credentials& dialler, absl::string_view to = "b") {
+    End client;
+    client.Take(NewGrpcDialer(dialler)->Dial(to, listener_->address(), &client));
+    const absl::Status why = client.WaitUntilClosed();
+    EXPECT_FALSE(why.ok());
+    EXPECT_EQ(accepting_.count(), accepted_);
+    client.Drop();
+    return why;
+  }
+
+  Accepting accepting_;
+  std::unique_ptr<GrpcListener> listener_;
+  size_t accepted_ = 0;
+};
+
+TEST_F(TlsTest, FramesCrossAndBothEndsKnowTheNames) {
+  Listen(Good("b"));
+  ExpectCarried(Good("a"));
+  EXPECT_EQ(accepting_.identity().proof, StreamIdentity::Proof::kCertificate);
+  EXPECT_THAT(accepting_.identity().names, ElementsAre("a"));
+  const auto dialer = NewGrpcDialer(Good("a"));
+  EXPECT_THAT(dialer->IdentityAt("b", "127.0.0.1:7000").names, ElementsAre("b"));
+  EXPECT_EQ(dialer->IdentityAt("b", "unix:/tmp/b").proof, StreamIdentity::Proof::kSameUser);
+}
+
+TEST_F(TlsTest, ADiallerWhoseCertificateIsOfAnotherAuthorityIsRefused) {
+  Listen(Good("b"));
+  Refused(Credentials::Tls(Made().Files("other", "a"))).IgnoreError();
+  ExpectCarried(Good("a"));
+}
+
+TEST_F(TlsTest, AListenerWhoseCertificateIsOfAnotherAuthorityIsRefused) {
+  Listen(Credentials::Tls(Made().Files("other", "b")));
+  Refused(Good("a")).IgnoreError();
+}
+
+TEST_F(TlsTest, AnExpiredCertificateIsRefusedAtBothEnds) {
+  Listen(Good("b"));
+  Refused(Credentials::Tls(Made().Files("expired", "a"))).IgnoreError();
+  Listen(Credentials::Tls(Made().Files("expired", "b")));
+  Refused(Good("a")).IgnoreError();
+}
+
+TEST_F(TlsTest, ANodeThatIsNotTheOneThatWasDialledIsRefused) {
+  Listen(Good("b"));
+  Refused(Good("a"), "c").IgnoreError();
+  Refused(Good("a"), "a").IgnoreError();
+  ExpectCarried(Good("a"), "b");
+}
+
+TEST_F(TlsTest, APeerWithoutACertificateIsRefused) {
+  Listen(Good("b"));
+  const NodeAddress address = *NodeAddress::Parse(listener_->address());
+  const std::string command = absl::StrCat("openssl s_client -connect 127.0.0.1:", address.port, " -alpn h2 -CAfile ",
+                                           Made().Folder("good"), "ca.pem </dev/null 2>&1");
+  FILE* const client = popen(command.c_str(), "r");
+  ASSERT_NE(client, nullptr);
+  std::string said;
+  char buffer[1024];
+  while (const size_t bytes = fread(buffer, 1, sizeof(buffer), client)) said.append(buffer, bytes);
+  pclose(client);
+  EXPECT_THAT(said, HasSubstr("Acceptable client certificate CA names"));
+  EXPECT_EQ(accepting_.count(), 0U);
+  ExpectCarried(Good("a"));
+}
+
+TEST_F(TlsTest, AVersionOfTlsBefore1Dot2IsRefused) {
+  Listen(Good("b"));
+  const NodeAddress address = *NodeAddress::Parse(listener_->address());
+  const std::string command =
+      absl::StrCat("openssl s_client -connect 127.0.0.1:", address.port, " -tls1_1 -cipher DEFAULT@SECLEVEL=0 -cert ",
+                   Made().Folder("good"), "a.pem -key ", Made().Folder("good"), "a.key </dev/null >/dev/null 2>&1");
+  EXPECT_NE(system(command.c_str()), 0);
+}
+
+TEST_F(TlsTest, PlaintextToATlsPortIsRefused) {
+  Listen(Good("b"));
+  Refused(Credentials::Insecure()).IgnoreError();
+}
+
+TEST_F(TlsTest, TlsToAPlaintextPortIsRefused) {
+  Listen(Credentials::Insecure());
+  Refused(Good("a")).IgnoreError();
+}
+
+TEST_F(TlsTest, ACertificateThatWasReplacedIsUsedWithoutARestart) {
+  const std::string live = Made().Folder("live");
+  std::filesystem::create_directory(live);
+  const auto put = [&](absl::string_view set) {
+    for (const char* file : {"b.key", "b.pem"}) {
+      std::filesystem::copy(absl::StrCat(Made().Folder(set), file), absl::StrCat(live, file, ".new"));
+      std::filesystem::rename(absl::StrCat(live, file, ".new"), absl::StrCat(live, file));
+    }
+  };
+  put("expired");
+  Listen(Credentials::Tls(Made().Files("live", "b")));
+  const auto dialer = NewGrpcDialer(Good("a"));
+  const auto dial = [&] {
+    End client;
+    client.Take(dialer->Dial("b", listener_->address(), &client));
+    client.Write("ping");
+    const bool is_refused = client.WaitForFrameOrEnd();
+    client.Drop();
+    EXPECT_FALSE(client.WaitUntilClosed().ok());
+    return !is_refused;
+  };
+  accepting_.SetEcho();
+  EXPECT_FALSE(dial());
+  put("good");
+  const MonotonicTime deadline = Clock::Real().Now() + kStreamDeadline;
+  bool is_carried = false;
+  while (!is_carried && Clock::Real().Now() < deadline) is_carried = dial();
+  EXPECT_TRUE(is_carried);
+}
+
+TEST(Credentials, FilesThatCannotBeUsedAreNamed) {
+  EXPECT_TRUE(Credentials::Insecure().Check().ok());
+  EXPECT_TRUE(Credentials::Tls(Made().Files("good", "a")).Check().ok());
+  const absl::Status missing = Credentials::Tls(Made().Files("good", "nobody")).Check();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("nobody.pem"));
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("tools/make_certs"));
+  TlsFiles mixed = Made().Files("good", "a");
+  mixed.key_file = "tools/make_certs";
+  EXPECT_THAT(std::string(Credentials::Tls(mixed).Check().message()),
+              HasSubstr("'tools/make_certs' is not a PEM file"));
+}
+
+TEST(MakeCerts, ANameThatIsNotANodesIsRefused) {
+  EXPECT_NE(system("tools/make_certs /tmp/understudy.none 'No Label' 2>/dev/null"), 0);
+  EXPECT_FALSE(std::filesystem::exists("/tmp/understudy.none"));
+}
+
+}  // namespace
+}  // namespace understudy

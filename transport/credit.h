@@ -1,0 +1,80 @@
+// Credit: what two nodes tell each other about room in one's mailboxes for the
+// other's messages. CreditSender is the sending end, CreditReceiver the
+// receiving end; both are plain state machines of one session.
+//
+// Each mailbox of a peer has two kinds of credit:
+// - The first allowance (kFirstAllowance): the sender has it without asking. It
+//   lies beside the mailbox's capacity, so that first contact needs no round
+//   trip and is not refused however full the mailbox is. It comes back when its
+//   messages have left the mailbox and no sender waits there for room.
+// - Granted room: reserved by the receiver in the mailbox's own bounds before it
+//   is granted (RemoteRoom), so a message that uses it always finds its place.
+//
+// A message uses granted room if there is enough for it in messages and bytes,
+// else the allowance, else it is not sent: Full, and the sender asks for credit.
+// No message waits in a session for credit. The message says which kind it uses,
+// so both ends keep the same accounts, and a peer that exceeds its own ends its
+// session.
+//
+// A message larger than what is left of the allowance's bytes may use a whole
+// allowance that is untouched. All allowances of a session in use are bounded
+// together (kSessionAllowanceMax), but for one message of any size.
+//
+// What a node holds for one peer, in bytes of messages: for each of its
+// mailboxes at most what the peer's granted room took out of the mailbox's own
+// bound, and in all kSessionAllowanceMax.bytes beside, or one message of
+// limits::kMessageBytesMax; and what the session itself keeps (peer_session.h).
+#ifndef UNDERSTUDY_TRANSPORT_CREDIT_H_
+#define UNDERSTUDY_TRANSPORT_CREDIT_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
+
+namespace understudy {
+
+// A mailbox: its actor and the hash of its wire name.
+using MailboxAddress = std::pair<Pid, uint32_t>;
+
+// For each mailbox, without asking: a few messages, as an ask and its retries,
+// or the start of a conversation.
+inline constexpr RoomAmount kFirstAllowance{.messages = 4, .bytes = 64 << 10};
+// In use in all mailboxes together: messages of empty payload cost memory too.
+inline constexpr RoomAmount kSessionAllowanceMax{.messages = 65536, .bytes = 16 << 20};
+// The first window that a receiver grants; it doubles while it is used up.
+inline constexpr int64_t kFirstWindowMessages = 8;
+// A window is no larger, however large the mailbox is.
+inline constexpr int64_t kWindowMessagesMax = int64_t{1} << 20;
+// Granted room that was not used for so long is asked back. Much longer than a
+// round trip, so that a steady sender keeps its window.
+inline constexpr absl::Duration kCreditIdle = absl::Seconds(1);
+// Changes in one envelope.
+inline constexpr int kCreditChangesMax = 1024;
+// Granted room of one mailbox, in a sane peer's count.
+inline constexpr RoomAmount kGrantedMax{.messages = int64_t{1} << 32, .bytes = int64_t{1} << 48};
+
+struct CreditChange {
+  // The numbers are the wire's.
+  enum class Kind : uint8_t {
+    kGrant = 1,     // `granted` is reserved for the peer, and `allowance` comes back to it
+    kWant = 2,      // a sender found no credit for a message of `granted.bytes`; `want` is not 0 if it waits for room
+    kTakeBack = 3,  // the peer is asked to return up to `granted`, as far as it is not used
+    kReturn = 4,    // `granted` will not be used
+    kRefuse = 5,    // the sender of `want` waits in vain: `status`
+  };
+  Kind kind = Kind::kGrant;
+  Pid to;
+  uint32_t mailbox = 0;
+  RoomAmount granted;
+  RoomAmount allowance;
+  uint64_t want = 0;  // of a grant: the waiting sender that it is for, or 0
+  absl::Status status;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_CREDIT_H_

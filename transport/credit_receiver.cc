@@ -1,0 +1,247 @@
+#include "understudy/transport/credit_receiver.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/room.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_sender.h"
+
+namespace understudy {
+namespace {
+
+// Granted bytes of one mailbox, used and unused, also where the mailbox has no bound in bytes of its own: as much as a
+// network of 10 Gbit/s carries in 13 ms.
+constexpr int64_t kWindowBytesMax = int64_t{16} << 20;
+
+}  // namespace
+
+void CreditReceiver::SetUsedUp(const MailboxAddress& to, Account& account) {
+  if (std::exchange(account.is_used_up, true)) return;
+  due_.insert(to);
+  is_urgent_ = true;
+}
+
+void CreditReceiver::NoteGranted(const MailboxAddress& to, const Account& account) {
+  if (account.granted.is_zero()) {
+    granted_.erase(to);
+  } else {
+    granted_.insert(to);
+  }
+}
+
+void CreditReceiver::EraseIfUnused(Accounts::iterator account) {
+  const Account& unused = account->second;
+  if (unused.allowance != kFirstAllowance || !unused.granted.is_zero() || !unused.held.is_zero() ||
+      !unused.held_beside.is_zero() || !unused.owed.is_zero() || unused.is_reserving || unused.is_asked ||
+      due_.contains(account->first)) {
+    return;
+  }
+  withheld_.erase(account->first);
+  accounts_.erase(account);
+}
+
+bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now) {
+  Account& account = accounts_[to];
+  const RoomAmount used{.messages = 1, .bytes = bytes};
+  if (admission == Admission::kReserved) {
+    if (account.granted.messages < 1 || account.granted.bytes < bytes) return false;
+    account.granted -= used;
+    account.held += used;
+    NoteGranted(to, account);
+  } else {
+    if (!IsCoveredByAllowance(account.allowance, in_use_, bytes)) return false;
+    account.allowance -= used;
+    account.held_beside += used;
+    in_use_ += used;
+  }
+  account.used = now;
+  account.bytes_each = account.bytes_each == 0 ? bytes : account.bytes_each + (bytes - account.bytes_each) / 8;
+  const bool has_grants = account.granted.messages > 0 && account.granted.bytes >= account.bytes_each;
+  const bool has_allowance = account.allowance.messages * 2 > kFirstAllowance.messages && account.allowance.bytes > 0;
+  if (!has_grants && (account.window > 0 || !has_allowance)) SetUsedUp(to, account);
+  return true;
+}
+
+void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, int64_t bytes) {
+  const auto found = accounts_.find(to);
+  if (found == accounts_.end()) return;
+  Account& account = found->second;
+  const bool is_beside = admission == Admission::kAllowance;
+  RoomAmount& held = is_beside ? account.held_beside : account.held;
+  if (held.messages < 1) return;  // an earlier session brought it
+  RoomAmount left{.messages = 1, .bytes = bytes >= 0 ? std::min(bytes, held.bytes) : held.bytes / held.messages};
+  if (held.messages == 1) left.bytes = held.bytes;
+  held -= left;
+  if (is_beside) account.owed += left;
+  due_.insert(to);
+  const int64_t missing = account.window - account.granted.messages - account.held.messages;
+  const bool is_low = account.granted.messages * 4 <= account.window;
+  const bool has_nothing = account.granted.messages == 0 && account.allowance.messages == 0;
+  if (has_nothing || (is_low && account.window > 0 && missing * 2 >= account.window)) is_urgent_ = true;
+}
+
+void CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {
+  Account& account = accounts_[to];
+  account.is_asked = true;
+  account.is_used_up = true;
+  account.wanted = {.messages = 1, .bytes = bytes};
+  account.bytes_each = std::max(account.bytes_each, bytes);
+  account.used = now;
+  due_.insert(to);
+  is_urgent_ = true;
+}
+
+absl::Status CreditReceiver::OnReturned(const CreditChange& change) {
+  const auto account = accounts_.find({change.to, change.mailbox});
+  const RoomAmount granted = account == accounts_.end() ? RoomAmount() : account->second.granted;
+  if (change.granted.messages > granted.messages || change.granted.bytes > granted.bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("room for ", change.granted.messages, " messages and ",
+                                                   change.granted.bytes,
+                                                   " bytes is returned, of which some was never granted"));
+  }
+  if (account == accounts_.end()) return absl::OkStatus();
+  account->second.granted -= change.granted;
+  account->second.is_asked_back = false;
+  account->second.window =
+      std::min(account->second.window, account->second.granted.messages + account->second.held.messages);
+  NoteGranted(account->first, account->second);
+  EraseIfUnused(account);
+  return absl::OkStatus();
+}
+
+CreditChange CreditReceiver::OnRoomInLine(const MailboxAddress& to, RoomAmount amount, uint64_t want,
+                                          MonotonicTime now) {
+  Account& account = accounts_[to];
+  account.granted += amount;
+  account.used = now;
+  account.bytes_each = std::max(account.bytes_each, amount.bytes);
+  NoteGranted(to, account);
+  account.is_used_up = false;
+  SetUsedUp(to, account);
+  return {.kind = CreditChange::Kind::kGrant, .to = to.first, .mailbox = to.second, .granted = amount, .want = want};
+}
+
+std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
+  std::vector<std::pair<MailboxAddress, RoomAmount>> wishes;
+  is_urgent_ = false;
+  for (const MailboxAddress& to : std::exchange(due_, {})) {
+    const auto found = accounts_.find(to);
+    if (found == accounts_.end()) continue;
+    Account& account = found->second;
+    if (account.is_reserving) {
+      due_.insert(to);
+      continue;
+    }
+    account.is_reserving = true;
+    if (account.is_used_up) {
+      account.window = std::clamp(account.window * 2, kFirstWindowMessages, kWindowMessagesMax);
+    }
+    RoomAmount wish{.messages = account.window - account.granted.messages - account.held.messages,
+                    .bytes = account.window * account.bytes_each - account.granted.bytes - account.held.bytes};
+    wish.messages = std::max({wish.messages, account.wanted.messages - account.granted.messages, int64_t{0}});
+    wish.bytes = std::max({wish.bytes, account.wanted.bytes - account.granted.bytes, int64_t{0}});
+    // Messages need their bytes, and the peer has no more bytes in one mailbox than kWindowBytesMax, or one message.
+    if (wish.messages > 0) wish.bytes = std::max(wish.bytes, wish.messages * account.bytes_each);
+    const int64_t in_use_bytes = account.granted.bytes + account.held.bytes;
+    const int64_t most = in_use_bytes == 0 ? std::max(kWindowBytesMax, account.wanted.bytes)
+                                           : std::max(int64_t{0}, kWindowBytesMax - in_use_bytes);
+    if (wish.bytes > most) {
+      wish.bytes = most;
+      wish.messages = std::min(wish.messages, most / std::max(int64_t{1}, account.bytes_each));
+    }
+    wishes.emplace_back(to, wish);
+  }
+  return wishes;
+}
+
+absl::optional<CreditChange> CreditReceiver::OnReserved(const MailboxAddress& to, const ReservedRoom& reserved) {
+  const auto found = accounts_.find(to);
+  if (found == accounts_.end()) return absl::nullopt;
+  Account& account = found->second;
+  account.is_reserving = false;
+  account.wanted = {};
+  CreditChange grant{.kind = CreditChange::Kind::kGrant, .to = to.first, .mailbox = to.second};
+  if (reserved.is_awaited) {
+    withheld_.insert(to);
+  } else {
+    withheld_.erase(to);
+    grant.granted = reserved.amount;
+    grant.allowance = std::exchange(account.owed, {});
+    account.granted += grant.granted;
+    account.allowance += grant.allowance;
+    in_use_ -= grant.allowance;
+    if (!grant.granted.is_zero()) account.is_used_up = false;
+  }
+  account.window = std::min(account.window, account.granted.messages + account.held.messages);
+  NoteGranted(to, account);
+  const bool is_told = std::exchange(account.is_asked, false) || !grant.granted.is_zero() || !grant.allowance.is_zero();
+  EraseIfUnused(found);
+  if (!is_told) return absl::nullopt;
+  return grant;
+}
+
+absl::optional<CreditChange> CreditReceiver::AskBack(const MailboxAddress& to) {
+  const auto account = accounts_.find(to);
+  if (account == accounts_.end() || account->second.granted.is_zero()) return absl::nullopt;
+  if (std::exchange(account->second.is_asked_back, true)) return absl::nullopt;
+  return CreditChange{
+      .kind = CreditChange::Kind::kTakeBack, .to = to.first, .mailbox = to.second, .granted = account->second.granted};
+}
+
+std::vector<CreditChange> CreditReceiver::Look(MonotonicTime now) {
+  std::vector<CreditChange> told;
+  for (const MailboxAddress& to : granted_) {
+    if (now - accounts_.at(to).used < kCreditIdle) continue;
+    if (absl::optional<CreditChange> change = AskBack(to); change.has_value()) told.push_back(*std::move(change));
+  }
+  for (const MailboxAddress& to : withheld_) {
+    if (!accounts_.contains(to)) continue;
+    due_.insert(to);
+    is_urgent_ = true;
+  }
+  return told;
+}
+
+std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::End() {
+  std::vector<std::pair<MailboxAddress, RoomAmount>> unused;
+  for (const MailboxAddress& to : granted_) unused.emplace_back(to, accounts_.at(to).granted);
+  *this = CreditReceiver();
+  return unused;
+}
+
+std::string CreditReceiver::ToString() const {
+  std::string text(is_urgent_ ? "urgent; " : "");
+  const auto add = [&](const char* name, const RoomAmount& amount) {
+    absl::StrAppend(&text, name, amount.messages, " of ", amount.bytes);
+  };
+  for (const auto& [to, account] : accounts_) {
+    absl::StrAppend(&text, to.first.ToString(), "/", to.second);
+    add(": ", account.allowance);
+    add(", beside ", account.held_beside);
+    add(", owed ", account.owed);
+    add(", granted ", account.granted);
+    add(", held ", account.held);
+    add(", wanted ", account.wanted);
+    absl::StrAppend(&text, ", window ", account.window, " of ", account.bytes_each,
+                    account.is_used_up ? ", used up" : "", account.is_asked ? ", asked" : "",
+                    account.is_asked_back ? ", asked back" : "", account.is_reserving ? ", reserving" : "",
+                    due_.contains(to) ? ", due" : "", withheld_.contains(to) ? ", withheld; " : "; ");
+  }
+  return text;
+}
+
+RoomAmount CreditReceiver::granted() const {
+  RoomAmount sum;
+  for (const MailboxAddress& to : granted_) sum += accounts_.at(to).granted;
+  return sum;
+}
+
+}  // namespace understudy

@@ -1,0 +1,118 @@
+// CreditReceiver: the receiving end's account of credit in one session: what the
+// peer may send to mailboxes here (credit.h), and when it is given more.
+//
+// A plain state machine: it is told what arrives, what leaves its mailbox, what
+// the peer asks for and what a reservation got, and answers what to reserve,
+// what to give back and what to tell the peer.
+//
+// How a window grows. A mailbox whose credit the peer has used up (no granted
+// room left, and the allowance half used; or the peer says so) gets a window of
+// granted room, which doubles each time it is used up again, as far as there is
+// room and up to the node's fair share (RemoteRoom). What leaves the mailbox is
+// reserved anew, up to the window. While senders wait there for room nothing is
+// given out but by their line: no window, and no allowance back.
+//
+// Guarantees. Never more is granted than was reserved here. Of a message that
+// arrives its credit is known to be there, or OnArrived says no. At the end all
+// that is reserved and unused is given back, once.
+#ifndef UNDERSTUDY_TRANSPORT_CREDIT_RECEIVER_H_
+#define UNDERSTUDY_TRANSPORT_CREDIT_RECEIVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/room.h"
+#include "understudy/transport/credit.h"
+
+namespace understudy {
+
+class CreditReceiver {
+ public:
+  // A message came that uses such credit. False when the peer had none: a bad
+  // frame.
+  [[nodiscard]] bool OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now);
+  // It left its mailbox, or was refused at its arrival. Counts only what this
+  // session brought. `bytes` is -1 when they are not known.
+  void OnReleased(const MailboxAddress& to, Admission admission, int64_t bytes);
+  // A sender there found no credit for a message of so many bytes, and does not
+  // wait.
+  void OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now);
+  // kReturn: what is given back to the mailbox. InvalidArgument when so much was
+  // not granted: a bad frame.
+  absl::Status OnReturned(const CreditChange& change);
+  // Room was reserved for the peer's sender whose turn came in the line of those
+  // that wait. What the peer is told.
+  CreditChange OnRoomInLine(const MailboxAddress& to, RoomAmount amount, uint64_t want, MonotonicTime now);
+
+  // ---- What to do ----
+
+  // Something is worth doing at once (is_urgent), or after a while.
+  bool is_urgent() const { return is_urgent_; }
+  bool is_due() const { return !due_.empty(); }
+  // For each mailbox that is due what is to be reserved, perhaps nothing; then
+  // OnReserved says what the peer is told.
+  std::vector<std::pair<MailboxAddress, RoomAmount>> TakeDue();
+  absl::optional<CreditChange> OnReserved(const MailboxAddress& to, const ReservedRoom& reserved);
+
+  // Somebody wants that room: what the peer is told, if it has any unused and
+  // was not asked yet.
+  absl::optional<CreditChange> AskBack(const MailboxAddress& to);
+  // Each kCreditIdle, while needs_look(): what the peer is told.
+  bool needs_look() const { return !granted_.empty() || !withheld_.empty(); }
+  std::vector<CreditChange> Look(MonotonicTime now);
+
+  // What is reserved and was not used. Leaves nothing behind.
+  std::vector<std::pair<MailboxAddress, RoomAmount>> End();
+
+  // Mailboxes with an account.
+  size_t mailboxes() const { return accounts_.size(); }
+  // Room that is granted and not used.
+  RoomAmount granted() const;
+  RoomAmount allowance_in_use() const { return in_use_; }
+  // Every account, for traces: equal texts are equal states, but for times.
+  std::string ToString() const;
+
+ private:
+  struct Account {
+    // The allowance: what the peer has left, what waits in the mailbox, and what has left it and was not told yet. In
+    // all kFirstAllowance.
+    RoomAmount allowance = kFirstAllowance;
+    RoomAmount held_beside;
+    RoomAmount owed;
+    // Granted room: what the peer has not used, and what waits in the mailbox.
+    RoomAmount granted;
+    RoomAmount held;
+    int64_t window = 0;      // messages that granted and held together are to be
+    int64_t bytes_each = 0;  // of late, on average
+    RoomAmount wanted;       // a message that found no credit
+    bool is_used_up = false;
+    bool is_asked = false;       // the peer waits for an answer
+    bool is_asked_back = false;  // and has not returned it
+    bool is_reserving = false;   // TakeDue without OnReserved
+    MonotonicTime used;
+  };
+  using Accounts = std::map<MailboxAddress, Account>;
+
+  void SetUsedUp(const MailboxAddress& to, Account& account);
+  void NoteGranted(const MailboxAddress& to, const Account& account);
+  void EraseIfUnused(Accounts::iterator account);
+
+  Accounts accounts_;
+  std::set<MailboxAddress> due_;
+  std::set<MailboxAddress> granted_;   // with granted room that is not used
+  std::set<MailboxAddress> withheld_;  // whose allowance waits for the end of a line
+  RoomAmount in_use_;                  // of the allowances
+  bool is_urgent_ = false;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TRANSPORT_CREDIT_RECEIVER_H_

@@ -1,0 +1,36 @@
+#include "understudy/transport/listen_rules.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "understudy/transport/credentials.h"
+
+namespace understudy::internal {
+
+absl::Status CheckDialling(const Credentials& credentials, absl::string_view address) {
+  const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
+  return parsed.ok() ? CheckAllowed(credentials, *parsed, "dial") : parsed.status();
+}
+
+absl::Status CheckListening(absl::string_view listen, absl::string_view advertise) {
+  const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(listen);
+  // A malformed one is the listener's to refuse.
+  if (!address.ok() || !address->is_wildcard() || !advertise.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("listening on ", listen, " without NodeOptions::advertise: no peer can dial ", address->host,
+                   "; set advertise to the address at which peers reach this node, such as ledger.example:7000"));
+}
+
+absl::Status CheckChildrenListening(const Credentials& credentials, absl::string_view listen) {
+  if (listen.empty()) return absl::OkStatus();
+  const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(listen);
+  if (!address.ok()) return address.status();
+  if (credentials.tls.has_value() && address->reach != NodeAddress::Reach::kUnixSocket) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("NodeOptions::children_listen is ", listen,
+                   ": expected a TCP address, such as 127.0.0.1:0, of a node with TLS credentials, or nothing, which "
+                   "means Unix sockets"));
+}
+
+}  // namespace understudy::internal

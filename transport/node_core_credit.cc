@@ -1,0 +1,201 @@
+// NodeCore: credit, that is room in mailboxes, between the accounts of a session
+// and the system.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_codec.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/node_core_state.h"
+#include "understudy/transport/send_queues.h"
+
+namespace understudy {
+
+absl::Status NodeCore::NoCredit(Peer& peer, const MailboxAddress& mailbox, int64_t bytes) {
+  if (peer.credit_out.Asks(mailbox)) {
+    TellCredit(peer, {{.kind = CreditChange::Kind::kWant,
+                       .to = mailbox.first,
+                       .mailbox = mailbox.second,
+                       .granted = {.messages = 1, .bytes = bytes}}});
+  }
+  return MakeError(
+      ErrorKind::kFull,
+      absl::StrCat("node ", peer.name, " has granted no room for ", bytes, " more bytes in mailbox ",
+                   internal::MailboxNames::Find(mailbox.second), " of ", mailbox.first.ToString(), "; send later"));
+}
+
+// ---- From the system ----
+
+void NodeCore::Released(const ReleasedMessage& message) {
+  {
+    absl::MutexLock lock(&mu_);
+    ExitReason unreachable;
+    Peer* peer = PeerOf(message.sender, unreachable);
+    if (peer == nullptr) return;
+    peer->credit_in.OnReleased({message.receiver, message.mailbox}, message.admission, message.bytes);
+    ScheduleCredit(*peer);
+  }
+  FinishCall();
+}
+
+void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
+  {
+    absl::MutexLock lock(&mu_);
+    for (auto& [name, peer] : peers_) {
+      if (!peer->session.is_live()) continue;
+      const absl::optional<CreditChange> change = peer->credit_in.AskBack({receiver, mailbox});
+      if (!change.has_value()) continue;
+      TellCredit(*peer, {*change});
+      CarryOut(*peer);
+    }
+  }
+  FinishCall();
+}
+
+// ---- From the peer ----
+
+void NodeCore::OnCredit(Peer& peer, const CreditChanges& changes) {
+  for (const CreditChange& change : changes) {
+    const absl::Status taken = OnCreditChange(peer, change);
+    if (!taken.ok()) {
+      peer.session.EndForBadFrame(taken.message(), options_.clock->Now());
+      return;
+    }
+  }
+  ScheduleCredit(peer);
+}
+
+absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
+  const MailboxAddress mailbox(change.to, change.mailbox);
+  switch (change.kind) {
+    case CreditChange::Kind::kGrant:
+      return peer.credit_out.OnGrant(change);
+    case CreditChange::Kind::kWant:
+      peer.credit_in.OnWanted(mailbox, change.granted.bytes, options_.clock->Now());
+      return absl::OkStatus();
+    case CreditChange::Kind::kTakeBack:
+      TellCredit(peer, {{.kind = CreditChange::Kind::kReturn,
+                         .to = change.to,
+                         .mailbox = change.mailbox,
+                         .granted = peer.credit_out.OnTakeBack(change)}});
+      return absl::OkStatus();
+    case CreditChange::Kind::kReturn: {
+      absl::Status returned = peer.credit_in.OnReturned(change);
+      if (returned.ok() && !change.granted.is_zero()) {
+        deliveries_.push_back(RoomReturn{.room = {.node = peer.session.nodes().peer_node,
+                                                  .to = change.to,
+                                                  .mailbox = change.mailbox,
+                                                  .amount = change.granted}});
+      }
+      return returned;
+    }
+    case CreditChange::Kind::kRefuse:
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+// ---- What is due ----
+
+void NodeCore::TellCredit(Peer& peer, const CreditChanges& changes) {
+  if (!peer.session.is_live()) return;
+  for (size_t first = 0; first < changes.size(); first += kCreditChangesMax) {
+    const size_t last = std::min(changes.size(), first + kCreditChangesMax);
+    CreditChanges part(changes.begin() + static_cast<ptrdiff_t>(first), changes.begin() + static_cast<ptrdiff_t>(last));
+    AppendOrEnd(peer, {.bytes = EncodeCredit(peer.session.nodes(), part), .room = Room::kCredit});
+  }
+}
+
+void NodeCore::ScheduleCredit(Peer& peer) {
+  if (!peer.session.is_live()) return;
+  const MonotonicTime now = options_.clock->Now();
+  if (peer.credit_in.is_urgent() && !std::exchange(peer.is_crediting, true)) {
+    deliveries_.push_back(CreditWork{.peer = peer.name, .epoch = peer.session.epoch()});
+  } else if (peer.credit_in.is_due() && peer.credit_at.is_infinite()) {
+    peer.credit_at = now + options_.credit_delay;
+    WakeAt(peer.credit_at);
+  }
+  if (peer.credit_in.needs_look() && peer.credit_look_at.is_infinite()) {
+    peer.credit_look_at = now + kCreditIdle;
+    WakeAt(peer.credit_look_at);
+  }
+}
+
+void NodeCore::TickCredit(Peer& peer, MonotonicTime now) {
+  if (peer.credit_look_at <= now) {
+    peer.credit_look_at = MonotonicTime::InfiniteFuture();
+    TellCredit(peer, peer.credit_in.Look(now));
+    ScheduleCredit(peer);
+  }
+  if (peer.credit_at <= now) {
+    peer.credit_at = MonotonicTime::InfiniteFuture();
+    if (!std::exchange(peer.is_crediting, true)) {
+      deliveries_.push_back(CreditWork{.peer = peer.name, .epoch = peer.session.epoch()});
+    }
+  }
+  WakeAt(std::min(peer.credit_at, peer.credit_look_at));
+}
+
+void NodeCore::EndCredit(Peer& peer, uint16_t peer_node) {
+  peer.credit_out = CreditSender();
+  for (const auto& [mailbox, amount] : peer.credit_in.End()) {
+    deliveries_.push_back(
+        RoomReturn{.room = {.node = peer_node, .to = mailbox.first, .mailbox = mailbox.second, .amount = amount}});
+  }
+  peer.credit_at = MonotonicTime::InfiniteFuture();
+  peer.credit_look_at = MonotonicTime::InfiniteFuture();
+  peer.is_crediting = false;
+}
+
+// Reservations are made without the lock, one after another, and granted together.
+void NodeCore::Carry(const CreditWork& work) {
+  std::vector<RoomRequest> wishes;
+  {
+    absl::MutexLock lock(&mu_);
+    Peer* const peer = FindPeer(work.peer);
+    if (peer == nullptr || !peer->session.is_live() || peer->session.epoch() != work.epoch) return;
+    peer->is_crediting = false;
+    for (const auto& [mailbox, amount] : peer->credit_in.TakeDue()) {
+      wishes.push_back(
+          {.node = peer->session.nodes().peer_node, .to = mailbox.first, .mailbox = mailbox.second, .amount = amount});
+    }
+  }
+  if (wishes.empty()) return;
+  std::vector<ReservedRoom> reserved;
+  reserved.reserve(wishes.size());
+  for (const RoomRequest& wish : wishes) reserved.push_back(options_.inbound->Reserve(wish));
+  {
+    absl::MutexLock lock(&mu_);
+    Peer* const peer = FindPeer(work.peer);
+    const bool is_over = peer == nullptr || !peer->session.is_live() || peer->session.epoch() != work.epoch;
+    CreditChanges grants;
+    for (size_t i = 0; i < wishes.size(); ++i) {
+      if (is_over) {
+        wishes[i].amount = reserved[i].amount;
+        deliveries_.push_back(RoomReturn{.room = wishes[i]});
+        continue;
+      }
+      absl::optional<CreditChange> grant = peer->credit_in.OnReserved({wishes[i].to, wishes[i].mailbox}, reserved[i]);
+      if (grant.has_value()) grants.push_back(*std::move(grant));
+    }
+    if (is_over) return;
+    TellCredit(*peer, grants);
+    ScheduleCredit(*peer);
+    CarryOut(*peer);
+  }
+}
+
+}  // namespace understudy
