@@ -3,7 +3,7 @@
 // receiving end; both are plain state machines of one session.
 //
 // Each mailbox of a peer has two kinds of credit:
-// - The first allowance (kFirstAllowance): the sender has it without asking. It
+// - The first allowance (CreditTerms): the sender has it without asking. It
 //   lies beside the mailbox's capacity, so that first contact needs no round
 //   trip and is not refused however full the mailbox is. It comes back when its
 //   messages have left the mailbox and no sender waits there for room.
@@ -40,13 +40,18 @@ namespace understudy {
 // A mailbox: its actor and the hash of its wire name.
 using MailboxAddress = std::pair<Pid, uint32_t>;
 
-// For each mailbox, without asking: a few messages, as an ask and its retries,
-// or the start of a conversation.
-inline constexpr RoomAmount kFirstAllowance{.messages = 4, .bytes = 64 << 10};
+// What a session begins with for each mailbox. Both ends have the same.
+struct CreditTerms {
+  // Without asking: what a node sends at once to a mailbox that it has not used lately, as a few dozen actors that ask
+  // the same one do.
+  RoomAmount first_allowance{.messages = 32, .bytes = 64 << 10};
+  // The first window that a receiver grants; it doubles while it is used up.
+  int64_t first_window_messages = 32;
+};
+inline constexpr CreditTerms kCreditTerms;
+
 // In use in all mailboxes together: messages of empty payload cost memory too.
 inline constexpr RoomAmount kSessionAllowanceMax{.messages = 65536, .bytes = 16 << 20};
-// The first window that a receiver grants; it doubles while it is used up.
-inline constexpr int64_t kFirstWindowMessages = 8;
 // A window is no larger, however large the mailbox is.
 inline constexpr int64_t kWindowMessagesMax = int64_t{1} << 20;
 // Granted room that was not used for so long is asked back. Much longer than a

@@ -46,7 +46,7 @@ absl::StatusOr<CreditChange> DecodeChange(const NodePair& nodes, const proto::Cr
   if (!IsPossible(change.granted, kGrantedMax)) {
     return BadCredit(absl::StrCat(in.messages(), " messages and ", in.bytes(), " bytes"));
   }
-  if (!IsPossible(change.allowance, {.messages = kFirstAllowance.messages, .bytes = kGrantedMax.bytes})) {
+  if (!IsPossible(change.allowance, {.messages = kCreditTerms.first_allowance.messages, .bytes = kGrantedMax.bytes})) {
     return BadCredit(
         absl::StrCat("an allowance of ", in.allowance_messages(), " messages and ", in.allowance_bytes(), " bytes"));
   }

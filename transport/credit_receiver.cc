@@ -39,7 +39,7 @@ void CreditReceiver::NoteGranted(const MailboxAddress& to, const Account& accoun
 
 void CreditReceiver::EraseIfUnused(Accounts::iterator account) {
   const Account& unused = account->second;
-  if (unused.allowance != kFirstAllowance || !unused.granted.is_zero() || !unused.held.is_zero() ||
+  if (unused.allowance != terms_.first_allowance || !unused.granted.is_zero() || !unused.held.is_zero() ||
       !unused.held_beside.is_zero() || !unused.owed.is_zero() || unused.is_reserving || unused.is_asked ||
       due_.contains(account->first)) {
     return;
@@ -49,7 +49,7 @@ void CreditReceiver::EraseIfUnused(Accounts::iterator account) {
 }
 
 bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now) {
-  Account& account = accounts_[to];
+  Account& account = FindOrOpen(to);
   const RoomAmount used{.messages = 1, .bytes = bytes};
   if (admission == Admission::kReserved) {
     if (account.granted.messages < 1 || account.granted.bytes < bytes) return false;
@@ -57,7 +57,7 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
     account.held += used;
     NoteGranted(to, account);
   } else {
-    if (!IsCoveredByAllowance(account.allowance, in_use_, bytes)) return false;
+    if (!IsCoveredByAllowance(terms_, account.allowance, in_use_, bytes)) return false;
     account.allowance -= used;
     account.held_beside += used;
     in_use_ += used;
@@ -65,7 +65,7 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
   account.used = now;
   account.bytes_each = account.bytes_each == 0 ? bytes : account.bytes_each + (bytes - account.bytes_each) / 8;
   const bool has_grants = account.granted.messages > 0 && account.granted.bytes >= account.bytes_each;
-  const bool has_allowance = account.allowance.messages * 2 > kFirstAllowance.messages && account.allowance.bytes > 0;
+  const bool has_allowance = account.allowance.messages * 2 > terms_.first_allowance.messages && account.allowance.bytes > 0;
   if (!has_grants && (account.window > 0 || !has_allowance)) SetUsedUp(to, account);
   return true;
 }
@@ -89,7 +89,7 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, i
 }
 
 void CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {
-  Account& account = accounts_[to];
+  Account& account = FindOrOpen(to);
   account.is_asked = true;
   account.is_used_up = true;
   account.wanted = {.messages = 1, .bytes = bytes};
@@ -119,7 +119,7 @@ absl::Status CreditReceiver::OnReturned(const CreditChange& change) {
 
 CreditChange CreditReceiver::OnRoomInLine(const MailboxAddress& to, RoomAmount amount, uint64_t want,
                                           MonotonicTime now) {
-  Account& account = accounts_[to];
+  Account& account = FindOrOpen(to);
   account.granted += amount;
   account.used = now;
   account.bytes_each = std::max(account.bytes_each, amount.bytes);
@@ -142,7 +142,7 @@ std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
     }
     account.is_reserving = true;
     if (account.is_used_up) {
-      account.window = std::clamp(account.window * 2, kFirstWindowMessages, kWindowMessagesMax);
+      account.window = std::clamp(account.window * 2, terms_.first_window_messages, kWindowMessagesMax);
     }
     RoomAmount wish{.messages = account.window - account.granted.messages - account.held.messages,
                     .bytes = account.window * account.bytes_each - account.granted.bytes - account.held.bytes};
@@ -213,7 +213,7 @@ std::vector<CreditChange> CreditReceiver::Look(MonotonicTime now) {
 std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::End() {
   std::vector<std::pair<MailboxAddress, RoomAmount>> unused;
   for (const MailboxAddress& to : granted_) unused.emplace_back(to, accounts_.at(to).granted);
-  *this = CreditReceiver();
+  *this = CreditReceiver(terms_);
   return unused;
 }
 

@@ -36,6 +36,8 @@ namespace understudy {
 
 class CreditReceiver {
  public:
+  explicit CreditReceiver(const CreditTerms& terms = kCreditTerms) : terms_(terms) {}
+
   // A message came that uses such credit. False when the peer had none: a bad
   // frame.
   [[nodiscard]] bool OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now);
@@ -83,8 +85,8 @@ class CreditReceiver {
  private:
   struct Account {
     // The allowance: what the peer has left, what waits in the mailbox, and what has left it and was not told yet. In
-    // all kFirstAllowance.
-    RoomAmount allowance = kFirstAllowance;
+    // all CreditTerms::first_allowance.
+    RoomAmount allowance;
     RoomAmount held_beside;
     RoomAmount owed;
     // Granted room: what the peer has not used, and what waits in the mailbox.
@@ -101,10 +103,14 @@ class CreditReceiver {
   };
   using Accounts = std::map<MailboxAddress, Account>;
 
+  Account& FindOrOpen(const MailboxAddress& to) {
+    return accounts_.try_emplace(to, Account{.allowance = terms_.first_allowance}).first->second;
+  }
   void SetUsedUp(const MailboxAddress& to, Account& account);
   void NoteGranted(const MailboxAddress& to, const Account& account);
   void EraseIfUnused(Accounts::iterator account);
 
+  CreditTerms terms_;
   Accounts accounts_;
   std::set<MailboxAddress> due_;
   std::set<MailboxAddress> granted_;   // with granted room that is not used

@@ -13,23 +13,24 @@
 
 namespace understudy {
 
-bool IsCoveredByAllowance(const RoomAmount& left, const RoomAmount& in_use, int64_t bytes) {
+bool IsCoveredByAllowance(const CreditTerms& terms, const RoomAmount& left, const RoomAmount& in_use, int64_t bytes) {
   if (left.messages < 1 || in_use.messages >= kSessionAllowanceMax.messages) return false;
   if (in_use.bytes + bytes > kSessionAllowanceMax.bytes && in_use.bytes > 0) return false;
-  return bytes <= left.bytes || left == kFirstAllowance;
+  return bytes <= left.bytes || left == terms.first_allowance;
 }
 
 absl::optional<Admission> CreditSender::Find(const MailboxAddress& to, int64_t bytes) const {
   const auto found = accounts_.find(to);
-  const Account account = found == accounts_.end() ? Account() : found->second;
+  const Account unused{.allowance = terms_.first_allowance};
+  const Account& account = found == accounts_.end() ? unused : found->second;
   if (account.granted.messages > 0 && account.granted.bytes >= bytes) return Admission::kReserved;
-  if (IsCoveredByAllowance(account.allowance, in_use_, bytes)) return Admission::kAllowance;
+  if (IsCoveredByAllowance(terms_, account.allowance, in_use_, bytes)) return Admission::kAllowance;
   return absl::nullopt;
 }
 
 void CreditSender::OnSent(const MailboxAddress& to, int64_t bytes, Admission admission) {
   const RoomAmount used{.messages = 1, .bytes = bytes};
-  const auto account = accounts_.try_emplace(to).first;
+  const auto account = FindOrOpen(to);
   if (admission == Admission::kReserved) {
     account->second.granted -= used;
     granted_ -= used;
@@ -41,18 +42,18 @@ void CreditSender::OnSent(const MailboxAddress& to, int64_t bytes, Admission adm
 }
 
 bool CreditSender::Asks(const MailboxAddress& to) {
-  bool& is_asked = accounts_[to].is_asked;
+  bool& is_asked = FindOrOpen(to)->second.is_asked;
   if (is_asked) return false;
   is_asked = true;
   return true;
 }
 
 absl::Status CreditSender::OnGrant(const CreditChange& grant) {
-  const auto account = accounts_.try_emplace({grant.to, grant.mailbox}).first;
+  const auto account = FindOrOpen({grant.to, grant.mailbox});
   RoomAmount& allowance = account->second.allowance;
   RoomAmount& granted = account->second.granted;
   allowance += grant.allowance;
-  if (allowance.messages > kFirstAllowance.messages || allowance.bytes > kFirstAllowance.bytes) {
+  if (allowance.messages > terms_.first_allowance.messages || allowance.bytes > terms_.first_allowance.bytes) {
     return absl::InvalidArgumentError(absl::StrCat("credit gives back an allowance of ", grant.allowance.messages,
                                                    " messages and ", grant.allowance.bytes,
                                                    " bytes, of which some is not in use"));
@@ -93,9 +94,9 @@ std::string CreditSender::ToString() const {
   return text;
 }
 
-void CreditSender::EraseIfUnused(std::map<MailboxAddress, Account>::iterator account) {
+void CreditSender::EraseIfUnused(Accounts::iterator account) {
   const Account& unused = account->second;
-  if (unused.allowance == kFirstAllowance && unused.granted.is_zero() && !unused.is_asked) accounts_.erase(account);
+  if (unused.allowance == terms_.first_allowance && unused.granted.is_zero() && !unused.is_asked) accounts_.erase(account);
 }
 
 }  // namespace understudy

@@ -20,6 +20,8 @@ namespace understudy {
 
 class CreditSender {
  public:
+  explicit CreditSender(const CreditTerms& terms = kCreditTerms) : terms_(terms) {}
+
   // What a message of that many bytes would use, or nothing: there is no credit.
   absl::optional<Admission> Find(const MailboxAddress& to, int64_t bytes) const;
   // It was sent, and uses that.
@@ -45,20 +47,26 @@ class CreditSender {
 
  private:
   struct Account {
-    RoomAmount allowance = kFirstAllowance;  // bytes may be below 0 after a large message
+    RoomAmount allowance;  // left; bytes may be below 0 after a large message
     RoomAmount granted;
     bool is_asked = false;
   };
-  void EraseIfUnused(std::map<MailboxAddress, Account>::iterator account);
+  using Accounts = std::map<MailboxAddress, Account>;
 
-  std::map<MailboxAddress, Account> accounts_;
+  Accounts::iterator FindOrOpen(const MailboxAddress& to) {
+    return accounts_.try_emplace(to, Account{.allowance = terms_.first_allowance}).first;
+  }
+  void EraseIfUnused(Accounts::iterator account);
+
+  CreditTerms terms_;
+  Accounts accounts_;
   RoomAmount granted_;
   RoomAmount in_use_;
 };
 
 // Whether the first allowance covers a message: `left` is what is left of it,
 // `in_use` what all mailboxes of the session use. Both ends decide by this.
-bool IsCoveredByAllowance(const RoomAmount& left, const RoomAmount& in_use, int64_t bytes);
+bool IsCoveredByAllowance(const CreditTerms& terms, const RoomAmount& left, const RoomAmount& in_use, int64_t bytes);
 
 }  // namespace understudy
 

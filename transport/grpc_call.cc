@@ -8,8 +8,6 @@
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -22,38 +20,15 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
 #include "understudy/transport/frame_stream.h"
-#include "understudy/transport/thread.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define UNDERSTUDY_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDERSTUDY_TSAN 1
-#endif
-#endif
-#ifdef UNDERSTUDY_TSAN
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#endif
+#include "understudy/transport/grpc_queue.h"
 
 namespace understudy::internal {
 namespace {
 
-// Moving bytes takes little; more queues than this only help many busy peers.
-constexpr size_t kQueues = 2;
 // Room for what gRPC may add to a frame, so that a frame of a byte too much is
 // ours to judge.
 constexpr int kReceivedBytesMax = static_cast<int>(limits::kFrameBytesMax) + 1024;
 constexpr int kConnectTimeoutMilliseconds = 5000;
-
-std::array<grpc::CompletionQueue*, kQueues> StartQueues() {
-  std::array<grpc::CompletionQueue*, kQueues> queues;
-  for (grpc::CompletionQueue*& queue : queues) {
-    queue = new grpc::CompletionQueue;
-    StartThread([queue] { Serve(queue); }).detach();
-  }
-  return queues;
-}
 
 std::string Text(const grpc::ByteBuffer& buffer) {
   grpc::Slice slice;
@@ -62,31 +37,6 @@ std::string Text(const grpc::ByteBuffer& buffer) {
 }
 
 }  // namespace
-
-void* HandOver(GrpcTag* tag) {
-#ifdef UNDERSTUDY_TSAN
-  __tsan_release(tag);
-#endif
-  return tag;
-}
-
-void Serve(grpc::CompletionQueue* queue) {
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue->Next(&tag, &ok)) {
-#ifdef UNDERSTUDY_TSAN
-    __tsan_acquire(tag);
-#endif
-    static_cast<GrpcTag*>(tag)->Done(ok);
-  }
-}
-
-grpc::CompletionQueue* NextQueue() {
-  static const auto* const queues = new std::array<grpc::CompletionQueue*, kQueues>(StartQueues());
-  // Relaxed: only spreads the calls.
-  static std::atomic<size_t> next{0};
-  return (*queues)[next.fetch_add(1, std::memory_order_relaxed) % kQueues];
-}
 
 void SetCommonArguments(const std::function<void(const std::string&, int)>& set) {
   set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kReceivedBytesMax);
@@ -191,7 +141,7 @@ void GrpcCall::FinishLocked() {
   BeginFinish(Begin(finishing_));
 }
 
-void GrpcCall::SetAlarmLocked() { alarm_.Set(queue_, std::chrono::system_clock::now(), Begin(alarming_)); }
+void GrpcCall::SetAlarmLocked() { alarm_.Set(ProcessQueue(), std::chrono::system_clock::now(), Begin(alarming_)); }
 
 void GrpcCall::ReadDone(bool ok) {
   std::string frame = ok ? Text(read_) : "";
@@ -210,6 +160,10 @@ void GrpcCall::ReadDone(bool ok) {
     deliver = events_ != nullptr;
   }
   if (deliver) events_->OnFrame(std::move(frame));
+  BeforeNextPoll([self = shared_from_this()] { self->ReadOn(); });
+}
+
+void GrpcCall::ReadOn() {
   absl::MutexLock lock(&mu_);
   if (why_.has_value()) {
     FinishLocked();

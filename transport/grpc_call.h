@@ -3,18 +3,18 @@
 // Invariants:
 //  1. gRPC's operations begin under mu_; each holds a reference to the call
 //     until it is done, so the call outlives them all. While it is open a read
-//     is always under way; when none is any more, Finish is.
-//  2. Events are called on the thread of the call's queue only, without mu_; so
-//     one at a time. events_ is null after OnClosed.
+//     is under way, or begins before the queue is polled again; when none is any
+//     more, Finish is.
+//  2. Events are called by the thread that polls the process's queue, without
+//     mu_; so one at a time. events_ is null after OnClosed.
 //  3. OnClosed does not depend on gRPC: ending the call puts an alarm into the
 //     queue, which tells if no completion has told before.
-//  4. What belongs to gRPC is destroyed on the queue's thread, when the last
+//  4. What belongs to gRPC is destroyed by the thread that polls, when the last
 //     operation is done.
 #ifndef UNDERSTUDY_TRANSPORT_GRPC_CALL_H_
 #define UNDERSTUDY_TRANSPORT_GRPC_CALL_H_
 
 #include <grpcpp/alarm.h>
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
@@ -27,27 +27,11 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grpc_queue.h"
 
 namespace understudy::internal {
 
 inline constexpr char kCarryMethod[] = "/understudy.proto.NodeLink/Carry";
-
-// What a completion queue gives back.
-class GrpcTag {
- public:
-  virtual ~GrpcTag() = default;
-  virtual void Done(bool ok) = 0;
-};
-
-// The tag as gRPC takes it. What happened before is seen by its Done; gRPC
-// orders the two, and ThreadSanitizer is told so.
-void* HandOver(GrpcTag* tag);
-// Waits for completions and runs their Done, until the queue is shut down.
-void Serve(grpc::CompletionQueue* queue);
-
-// The queue for the next call. A few queues, each with a thread of its own,
-// serve all calls of the process and live as long as it does.
-grpc::CompletionQueue* NextQueue();
 
 // Gives `set` the arguments of every channel and server.
 void SetCommonArguments(const std::function<void(const std::string& name, int value)>& set);
@@ -57,7 +41,7 @@ absl::Status FromGrpc(const grpc::Status& status);
 // Abstract over the side. Made by make_shared; any thread.
 class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
  public:
-  explicit GrpcCall(grpc::CompletionQueue* queue) : queue_(queue) {}
+  GrpcCall() = default;
   virtual ~GrpcCall() = default;
   GrpcCall(const GrpcCall&) = delete;
   GrpcCall& operator=(const GrpcCall&) = delete;
@@ -111,22 +95,22 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
   bool is_ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return why_.has_value(); }
   const absl::Status& why() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return *why_; }
 
-  grpc::CompletionQueue* const queue_;
   absl::Mutex mu_;
 
  private:
   class Handle;
 
   void BeginWriteLocked(const std::string& frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The ends of operations, on the queue's thread.
+  // The ends of operations, on the thread that polls.
   void ReadDone(bool ok);
+  void ReadOn();
   void WriteDone(bool ok);
   void FinishDone(bool ok);
   void AlarmDone(bool ok);
   void OperationDone();
   void TellClosed();
 
-  // Queue's thread, once there are operations.
+  // Of the thread that polls, once there are operations.
   FrameStream::Events* events_ = nullptr;
   grpc::ByteBuffer read_;
 

@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -28,6 +27,7 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_call.h"
 #include "understudy/transport/grpc_credentials.h"
+#include "understudy/transport/grpc_queue.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/peer_process.h"
 #include "understudy/transport/stream_identity.h"
@@ -40,8 +40,18 @@ namespace {
 // A server of gRPC. Its calls use it to their end, after Shutdown has returned
 // too, so each keeps it.
 struct Server {
+  ~Server() {
+    if (idle_queue == nullptr) return;
+    server.reset();
+    idle_queue->Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (idle_queue->Next(&tag, &ok)) {
+    }
+  }
+
   grpc::AsyncGenericService service;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  std::unique_ptr<grpc::ServerCompletionQueue> idle_queue;  // a server must have one of its own
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -49,12 +59,13 @@ struct Server {
 class ServerCall final : public internal::GrpcCall {
  public:
   explicit ServerCall(std::shared_ptr<Server> server)
-      : GrpcCall(internal::NextQueue()), server_(std::move(server)), connection_(std::make_unique<Connection>()) {}
+      : server_(std::move(server)), connection_(std::make_unique<Connection>()) {}
   ~ServerCall() override { Release(); }
 
   // Asks the server for the next call.
   void Request(void* tag) {
-    server_->service.RequestCall(&connection_->context, &connection_->call, queue_, server_->queue.get(), tag);
+    server_->service.RequestCall(&connection_->context, &connection_->call, internal::ProcessQueue(),
+                                 internal::ProcessQueue(), tag);
   }
   const std::string& method() const { return connection_->context.method(); }
   // The address of its peer, as gRPC prints it.
@@ -119,8 +130,8 @@ class ServerCall final : public internal::GrpcCall {
 
 }  // namespace
 
-// A server with its queue and threads. The reaper that Stop starts keeps it
-// until gRPC is done with it.
+// A server and what it serves. Its request for the next call keeps it, and so
+// does the reaper that Stop starts, until gRPC is done with it.
 class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcListener::Serving> {
  public:
   Serving(StreamIdentity identity, AcceptStream accept) : accept_(std::move(accept)), identity_(std::move(identity)) {}
@@ -139,7 +150,8 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
   // A request for the next call; its completion is an accepted stream.
   class Request final : public internal::GrpcTag {
    public:
-    explicit Request(Serving* serving) : serving_(serving), call_(std::make_shared<ServerCall>(serving->server_)) {
+    explicit Request(std::shared_ptr<Serving> serving)
+        : serving_(std::move(serving)), call_(std::make_shared<ServerCall>(serving_->server_)) {
       call_->Request(internal::HandOver(this));
     }
     void Done(bool ok) override {
@@ -151,7 +163,7 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
     }
 
    private:
-    Serving* const serving_;
+    const std::shared_ptr<Serving> serving_;
     const std::shared_ptr<ServerCall> call_;
   };
 
@@ -169,7 +181,6 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
   const std::shared_ptr<Server> server_ = std::make_shared<Server>();
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;  // into the server
   std::shared_ptr<internal::Acceptor> acceptor_;                                 // null when it listens nowhere
-  std::thread queue_thread_;
 
   absl::Mutex accept_mu_;  // held while accept_ runs
   bool accepting_ ABSL_GUARDED_BY(accept_mu_) = true;
@@ -191,7 +202,8 @@ absl::Status GrpcListener::Serving::Start(const NodeAddress* address, const Cred
         is_tls_ ? internal::TlsCertificates(*credentials.tls).ForServer() : grpc::InsecureServerCredentials());
   }
   builder.RegisterAsyncGenericService(&server_->service);
-  server_->queue = builder.AddCompletionQueue();
+  server_->idle_queue = builder.AddCompletionQueue();
+  internal::ServeOnProcessQueue(builder);
   server_->server = builder.BuildAndStart();
   if (address != nullptr) {
     address_ = listening->address.ToString();
@@ -200,16 +212,8 @@ absl::Status GrpcListener::Serving::Start(const NodeAddress* address, const Cred
       close(descriptor);
     });
   }
-  if (server_->server == nullptr) {
-    server_->queue->Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (server_->queue->Next(&tag, &ok)) {
-    }
-    return absl::InternalError("gRPC did not start a server; its log says why");
-  }
+  if (server_->server == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
   RequestNext();
-  queue_thread_ = internal::StartThread([this] { internal::Serve(server_->queue.get()); });
   if (acceptor_ != nullptr) acceptor_->Start();
   return absl::OkStatus();
 }
@@ -239,7 +243,7 @@ absl::Status GrpcListener::Serving::AcceptOver(int descriptor) {
 void GrpcListener::Serving::RequestNext() {
   absl::MutexLock lock(&server_mu_);
   // A queue that was shut down takes no more.
-  if (serving_) new Request(this);  // owned by the queue
+  if (serving_) new Request(shared_from_this());  // owned by the queue
 }
 
 void GrpcListener::Serving::Accept(const std::shared_ptr<ServerCall>& call) {
@@ -284,8 +288,6 @@ void GrpcListener::Serving::Stop() {
 
 void GrpcListener::Serving::Reap() {
   server_->server->Shutdown(std::chrono::system_clock::now());  // cancels what is left
-  server_->queue->Shutdown();
-  queue_thread_.join();
 }
 
 GrpcListener::GrpcListener(std::shared_ptr<Serving> serving) : serving_(std::move(serving)) {}

@@ -3,6 +3,7 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -27,6 +28,7 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_call.h"
 #include "understudy/transport/grpc_credentials.h"
+#include "understudy/transport/grpc_queue.h"
 #include "understudy/transport/peer_process.h"
 #include "understudy/transport/stream_identity.h"
 #include "understudy/transport/unix_socket.h"
@@ -36,14 +38,13 @@ namespace {
 
 class ClientCall final : public internal::GrpcCall {
  public:
-  ClientCall() : GrpcCall(internal::NextQueue()) {}
-
   // One of the two, once, before the handle is given away.
   void Start(std::shared_ptr<grpc::Channel> channel, FrameStream::Events* events) {
     absl::MutexLock lock(&mu_);
     SetEvents(events);
     connection_ = std::make_unique<Connection>(std::move(channel));
-    connection_->call = connection_->stub.PrepareCall(&connection_->context, internal::kCarryMethod, queue_);
+    connection_->call = connection_->stub.PrepareCall(&connection_->context, internal::kCarryMethod,
+                                                         internal::ProcessQueue());
     connection_->call->StartCall(Begin(starting_));
   }
   void Fail(absl::Status why, FrameStream::Events* events) {

@@ -3,8 +3,8 @@
 // the raw bytes of frames.
 //
 // What comes: frames of at most limits::kFrameBytesMax; a longer one ends its
-// stream. Events of a stream come one at a time on a thread of the transport;
-// those threads move bytes and run nothing else, so an event must not wait.
+// stream. Events of all streams come one at a time, on a worker that has nothing
+// else to do, or on any in between: an event must not wait, nor run what users wrote.
 // What leaves: a Write before the connection is there is held (one, as the
 // contract of FrameStream says).
 // Ending: Close, or destroying a stream, cancels the call; OnClosed follows at

@@ -118,30 +118,24 @@ absl::StatusOr<NodeCore::Peer*> NodeCore::AddValidPeer(absl::string_view node) {
 }
 
 absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
-  {
-    absl::MutexLock lock(&mu_);
-    absl::StatusOr<Peer*> peer = AddValidPeer(node);
-    if (!peer.ok()) return peer.status();
-    (*peer)->is_kept = true;
-    (*peer)->configured_address = std::string(address);
-    UpdateDialable(**peer);
-    CarryOut(**peer);
-  }
-  FinishCall();
+  const Changing changing(*this, Change::kCall);
+  absl::StatusOr<Peer*> peer = AddValidPeer(node);
+  if (!peer.ok()) return peer.status();
+  (*peer)->is_kept = true;
+  (*peer)->configured_address = std::string(address);
+  UpdateDialable(**peer);
+  CarryOut(**peer);
   return absl::OkStatus();
 }
 
 void NodeCore::ForgetPeer(absl::string_view node) {
-  {
-    absl::MutexLock lock(&mu_);
-    Peer* peer = FindPeer(node);
-    if (peer == nullptr) return;
-    peer->is_kept = false;
-    peer->configured_address.clear();
-    UpdateDialable(*peer);
-    CarryOut(*peer);
-  }
-  FinishCall();
+  const Changing changing(*this, Change::kCall);
+  Peer* peer = FindPeer(node);
+  if (peer == nullptr) return;
+  peer->is_kept = false;
+  peer->configured_address.clear();
+  UpdateDialable(*peer);
+  CarryOut(*peer);
 }
 
 void NodeCore::UpdateDialable(Peer& peer) {
@@ -155,15 +149,12 @@ void NodeCore::UpdateDialable(Peer& peer) {
 }
 
 void NodeCore::Leave(absl::string_view why) {
-  {
-    absl::MutexLock lock(&mu_);
-    leaving_ = true;
-    for (auto& [name, peer] : peers_) {
-      peer->session.Leave(why, options_.clock->Now());
-      CarryOut(*peer);
-    }
+  const Changing changing(*this, Change::kCall);
+  leaving_ = true;
+  for (auto& [name, peer] : peers_) {
+    peer->session.Leave(why, options_.clock->Now());
+    CarryOut(*peer);
   }
-  FinishCall();
 }
 
 bool NodeCore::has_left() {
@@ -211,30 +202,26 @@ std::shared_ptr<NodeCore::Link> NodeCore::NewLink() {
 
 FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
                                       OnStreamOver on_over) {
-  std::shared_ptr<Link> link;
-  {
-    absl::MutexLock lock(&mu_);
-    // Those of which nothing is proved share a quarter: they keep out no other.
-    const auto unproved = std::count_if(strangers_.begin(), strangers_.end(), [this](const auto& entry) {
-      mu_.AssertHeld();
-      return !links_.at(entry.first)->identity.is_proved();
-    });
-    const bool is_full = !identity.is_proved() && unproved >= static_cast<int64_t>(limits::kUnprovedPeersMax);
-    if (leaving_ || is_full || strangers_.size() >= limits::kPeersMax) {
-      ++counters_.streams_refused;
-      return nullptr;
-    }
-    link = NewLink();
-    link->process = stream->peer_process();
-    link->stream = std::move(stream);
-    link->identity = identity;
-    link->on_over = std::move(on_over);
-    link->Open();
-    const MonotonicTime deadline = options_.clock->Now() + options_.times.handshake_timeout;
-    strangers_[link->number] = deadline;
-    WakeAt(deadline);
+  const Changing changing(*this, Change::kCall);
+  // Those of which nothing is proved share a quarter: they keep out no other.
+  const auto unproved = std::count_if(strangers_.begin(), strangers_.end(), [this](const auto& entry) {
+    mu_.AssertHeld();
+    return !links_.at(entry.first)->identity.is_proved();
+  });
+  const bool is_full = !identity.is_proved() && unproved >= static_cast<int64_t>(limits::kUnprovedPeersMax);
+  if (leaving_ || is_full || strangers_.size() >= limits::kPeersMax) {
+    ++counters_.streams_refused;
+    return nullptr;
   }
-  Wake();
+  const std::shared_ptr<Link> link = NewLink();
+  link->process = stream->peer_process();
+  link->stream = std::move(stream);
+  link->identity = identity;
+  link->on_over = std::move(on_over);
+  link->Open();
+  const MonotonicTime deadline = options_.clock->Now() + options_.times.handshake_timeout;
+  strangers_[link->number] = deadline;
+  WakeAt(deadline);
   return link.get();
 }
 
@@ -245,43 +232,34 @@ void NodeCore::CloseStranger(const std::shared_ptr<Link>& link) {
 }
 
 void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view frame) {
-  {
-    absl::MutexLock lock(&mu_);
-    if (link->peer != nullptr) {
-      link->peer->session.OnStreamFrame(link->stream_of_peer, frame, options_.clock->Now());
-      CarryOut(*link->peer);
-    } else if (strangers_.contains(link->number)) {
-      BindAccepted(link, frame);
-    }
+  const Changing changing(*this, Change::kEvent);
+  if (link->peer != nullptr) {
+    link->peer->session.OnStreamFrame(link->stream_of_peer, frame, options_.clock->Now());
+    CarryOut(*link->peer);
+  } else if (strangers_.contains(link->number)) {
+    BindAccepted(link, frame);
   }
-  FinishEvent();
 }
 
 void NodeCore::OnLinkWritten(const std::shared_ptr<Link>& link) {
-  {
-    absl::MutexLock lock(&mu_);
-    if (link->peer != nullptr) {
-      link->peer->session.OnStreamWritten(link->stream_of_peer, options_.clock->Now());
-      CarryOut(*link->peer);
-    }
+  const Changing changing(*this, Change::kEvent);
+  if (link->peer != nullptr) {
+    link->peer->session.OnStreamWritten(link->stream_of_peer, options_.clock->Now());
+    CarryOut(*link->peer);
   }
-  FinishEvent();
 }
 
 void NodeCore::OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Status& why) {
-  {
-    absl::MutexLock lock(&mu_);
-    links_.erase(link->number);
-    strangers_.erase(link->number);
-    stream_work_.push_back({.kind = StreamWork::Kind::kDestroy, .link = link});
-    if (Peer* peer = std::exchange(link->peer, nullptr); peer != nullptr) {
-      peer->streams.erase(link->stream_of_peer);
-      peer->session.OnStreamClosed(link->stream_of_peer, why, options_.clock->Now());
-      CarryOut(*peer);
-    }
-    if (link->on_over != nullptr) deliveries_.push_back(StreamOver{std::exchange(link->on_over, nullptr), why});
+  const Changing changing(*this, Change::kEvent);
+  links_.erase(link->number);
+  strangers_.erase(link->number);
+  stream_work_.push_back({.kind = StreamWork::Kind::kDestroy, .link = link});
+  if (Peer* peer = std::exchange(link->peer, nullptr); peer != nullptr) {
+    peer->streams.erase(link->stream_of_peer);
+    peer->session.OnStreamClosed(link->stream_of_peer, why, options_.clock->Now());
+    CarryOut(*peer);
   }
-  FinishEvent();
+  if (link->on_over != nullptr) deliveries_.push_back(StreamOver{std::exchange(link->on_over, nullptr), why});
 }
 
 void NodeCore::CarryOut(Peer& peer) {
@@ -398,94 +376,98 @@ void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
 
 void NodeCore::WakeAt(MonotonicTime time) { wake_wanted_ = std::min(wake_wanted_, time); }
 
-void NodeCore::Wake() {
-  MonotonicTime time;
-  {
-    absl::MutexLock lock(&mu_);
-    EraseIdlePeers();
-    time = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
-    if (time >= wake_at_) return;
-    wake_at_ = time;
-  }
-  options_.run_at(time, [door = door_, time] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
-}
-
 void NodeCore::Tick(MonotonicTime scheduled) {
-  {
-    absl::MutexLock lock(&mu_);
-    if (scheduled != wake_at_) return;  // an earlier one was asked for since
-    wake_at_ = MonotonicTime::InfiniteFuture();
-    const MonotonicTime now = options_.clock->Now();
-    for (auto& [name, peer] : peers_) {
-      TickCredit(*peer, now);
-      if (peer->session.NextDeadline() <= now) peer->session.Tick(now);
-      CarryOut(*peer);
-    }
-    const std::map<uint64_t, MonotonicTime> strangers = strangers_;
-    for (const auto& [number, deadline] : strangers) {
-      if (deadline <= now) {
-        CloseStranger(links_.at(number));
-      } else {
-        WakeAt(deadline);
-      }
+  const Changing changing(*this, Change::kEvent);
+  if (scheduled != wake_at_) return;  // an earlier one was asked for since
+  wake_at_ = MonotonicTime::InfiniteFuture();
+  const MonotonicTime now = options_.clock->Now();
+  for (auto& [name, peer] : peers_) {
+    TickCredit(*peer, now);
+    if (peer->session.NextDeadline() <= now) peer->session.Tick(now);
+    CarryOut(*peer);
+  }
+  const std::map<uint64_t, MonotonicTime> strangers = strangers_;
+  for (const auto& [number, deadline] : strangers) {
+    if (deadline <= now) {
+      CloseStranger(links_.at(number));
+    } else {
+      WakeAt(deadline);
     }
   }
-  FinishEvent();
 }
 
-void NodeCore::FinishCall() {
-  WorkOnStreams();
-  {
-    absl::MutexLock lock(&mu_);
-    if (!deliveries_.empty() && !delivering_) WakeAt(options_.clock->Now());
-  }
-  Wake();
-}
+// ---- What is left to be done ----
 
-void NodeCore::FinishEvent() {
-  WorkOnStreams();
-  Deliver();
-  WorkOnStreams();
-  Wake();
-}
-
-void NodeCore::WorkOnStreams() {
-  {
-    absl::MutexLock lock(&mu_);
-    if (working_on_streams_) return;  // whoever works takes this too
+NodeCore::Rest NodeCore::TakeRest(Change change) {
+  EraseIdlePeers();
+  Rest rest;
+  if (!stream_work_.empty() && !working_on_streams_) {
     working_on_streams_ = true;
+    rest.stream_work.swap(stream_work_);
   }
+  if (!deliveries_.empty() && !delivering_) {
+    if (change == Change::kEvent) {
+      delivering_ = true;
+      rest.deliveries.swap(deliveries_);
+    } else {
+      WakeAt(options_.clock->Now());
+    }
+  }
+  const MonotonicTime wanted = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
+  if (wanted < wake_at_) rest.wake = wake_at_ = wanted;
+  return rest;
+}
+
+void NodeCore::Do(Rest rest, Change change) {
   while (true) {
-    StreamWork work;
-    {
-      absl::MutexLock lock(&mu_);
-      if (stream_work_.empty()) {
-        working_on_streams_ = false;
-        return;
+    if (!rest.wake.is_infinite()) {
+      options_.run_at(rest.wake,
+                      [door = door_, time = rest.wake] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
+    }
+    const bool works = !rest.stream_work.empty();
+    if (!works && rest.deliveries.empty()) return;
+    if (works) {
+      // What waits to be delivered is not to hold up what waits to be written.
+      for (StreamWork& work : std::exchange(rest.stream_work, {})) Work(work);
+    } else {
+      for (Delivery& delivery : std::exchange(rest.deliveries, {})) {
+        std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(delivery));
       }
-      work = std::move(stream_work_.front());
-      stream_work_.pop_front();
     }
-    Link& link = *work.link;
-    switch (work.kind) {
-      case StreamWork::Kind::kDial:
-        link.Open();
-        link.stream = options_.dialer->Dial(work.node, work.text, &link);
-        if (auto process = link.stream->peer_process(); process != nullptr) {
-          absl::MutexLock lock(&mu_);
-          link.process = std::move(process);
-        }
-        break;
-      case StreamWork::Kind::kWrite:
-        if (link.stream != nullptr) link.stream->Write(std::move(work.text));
-        break;
-      case StreamWork::Kind::kClose:
-        if (link.stream != nullptr) link.stream->Close();
-        break;
-      case StreamWork::Kind::kDestroy:
-        link.stream = nullptr;
-        break;
+    absl::MutexLock lock(&mu_);
+    if (works) {
+      working_on_streams_ = false;
+      Rest more = TakeRest(change);
+      // Still ours, if it was: then TakeRest gave none.
+      if (more.deliveries.empty()) more.deliveries.swap(rest.deliveries);
+      rest = std::move(more);
+    } else {
+      delivering_ = false;
+      rest = TakeRest(change);
     }
+  }
+}
+
+void NodeCore::Work(StreamWork& work) {
+  Link& link = *work.link;
+  switch (work.kind) {
+    case StreamWork::Kind::kDial:
+      link.Open();
+      link.stream = options_.dialer->Dial(work.node, work.text, &link);
+      if (auto process = link.stream->peer_process(); process != nullptr) {
+        absl::MutexLock lock(&mu_);
+        link.process = std::move(process);
+      }
+      break;
+    case StreamWork::Kind::kWrite:
+      if (link.stream != nullptr) link.stream->Write(std::move(work.text));
+      break;
+    case StreamWork::Kind::kClose:
+      if (link.stream != nullptr) link.stream->Close();
+      break;
+    case StreamWork::Kind::kDestroy:
+      link.stream = nullptr;
+      break;
   }
 }
 

@@ -26,7 +26,6 @@
 #define UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -267,12 +266,19 @@ class NodeCore final : public Router, public NamePublisher {
   static bool IsIdle(const Peer& peer);
   void EraseIdlePeers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // After each change of the state, without mu_: in calls of actors, and on
-  // threads of the transport.
-  void FinishCall() ABSL_LOCKS_EXCLUDED(mu_);
-  void FinishEvent() ABSL_LOCKS_EXCLUDED(mu_);
-  void WorkOnStreams() ABSL_LOCKS_EXCLUDED(mu_);
-  void Wake() ABSL_LOCKS_EXCLUDED(mu_);
+  // What a change of the state leaves to be done without mu_. The thread that took it is the only one that works on
+  // streams, or delivers, until it has taken the rest that this left in turn.
+  struct Rest {
+    std::vector<StreamWork> stream_work;
+    std::vector<Delivery> deliveries;
+    MonotonicTime wake = MonotonicTime::InfiniteFuture();
+  };
+  // Holds mu_ for a change of the state, and does what that leaves to be done when it goes: deliveries in events only.
+  enum class Change { kCall, kEvent };
+  class Changing;
+  Rest TakeRest(Change change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Do(Rest rest, Change change) ABSL_LOCKS_EXCLUDED(mu_);
+  void Work(StreamWork& work) ABSL_LOCKS_EXCLUDED(mu_);
 
   // node_core_delivery.cc: what arrives.
   void OnEnvelope(Peer& peer, EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -288,7 +294,6 @@ class NodeCore final : public Router, public NamePublisher {
   void AppendOrEnd(Peer& peer, OutboundEnvelope envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendSignal(Peer& peer, const Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendReply(Peer& peer, const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Deliver() ABSL_LOCKS_EXCLUDED(mu_);
   void Carry(MessageDelivery delivery);
   void Carry(Signal signal);
   void Carry(const NameTable::Change& change);
@@ -338,9 +343,9 @@ class NodeCore final : public Router, public NamePublisher {
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;
   Grants grants_ ABSL_GUARDED_BY(mu_);
 
-  std::deque<StreamWork> stream_work_ ABSL_GUARDED_BY(mu_);
+  std::vector<StreamWork> stream_work_ ABSL_GUARDED_BY(mu_);
   bool working_on_streams_ ABSL_GUARDED_BY(mu_) = false;
-  std::deque<Delivery> deliveries_ ABSL_GUARDED_BY(mu_);
+  std::vector<Delivery> deliveries_ ABSL_GUARDED_BY(mu_);
   bool delivering_ ABSL_GUARDED_BY(mu_) = false;
   MonotonicTime wake_wanted_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();
   MonotonicTime wake_at_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();

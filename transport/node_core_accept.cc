@@ -24,14 +24,11 @@
 namespace understudy {
 
 void NodeCore::PeerProvedDead(absl::string_view node, NodeIncarnation incarnation) {
-  {
-    absl::MutexLock lock(&mu_);
-    Peer* peer = FindPeer(node);
-    if (peer == nullptr) return;
-    peer->session.OnPeerProvedDead(incarnation, options_.clock->Now());
-    CarryOut(*peer);
-  }
-  FinishEvent();
+  const Changing changing(*this, Change::kEvent);
+  Peer* peer = FindPeer(node);
+  if (peer == nullptr) return;
+  peer->session.OnPeerProvedDead(incarnation, options_.clock->Now());
+  CarryOut(*peer);
 }
 
 absl::optional<Refusal> NodeCore::CheckStranger(const Link& link, const proto::Hello& hello) {

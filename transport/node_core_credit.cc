@@ -40,29 +40,23 @@ absl::Status NodeCore::NoCredit(Peer& peer, const MailboxAddress& mailbox, int64
 // ---- From the system ----
 
 void NodeCore::Released(const ReleasedMessage& message) {
-  {
-    absl::MutexLock lock(&mu_);
-    ExitReason unreachable;
-    Peer* peer = PeerOf(message.sender, unreachable);
-    if (peer == nullptr) return;
-    peer->credit_in.OnReleased({message.receiver, message.mailbox}, message.admission, message.bytes);
-    ScheduleCredit(*peer);
-  }
-  FinishCall();
+  const Changing changing(*this, Change::kCall);
+  ExitReason unreachable;
+  Peer* peer = PeerOf(message.sender, unreachable);
+  if (peer == nullptr) return;
+  peer->credit_in.OnReleased({message.receiver, message.mailbox}, message.admission, message.bytes);
+  ScheduleCredit(*peer);
 }
 
 void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
-  {
-    absl::MutexLock lock(&mu_);
-    for (auto& [name, peer] : peers_) {
-      if (!peer->session.is_live()) continue;
-      const absl::optional<CreditChange> change = peer->credit_in.AskBack({receiver, mailbox});
-      if (!change.has_value()) continue;
-      TellCredit(*peer, {*change});
-      CarryOut(*peer);
-    }
+  const Changing changing(*this, Change::kCall);
+  for (auto& [name, peer] : peers_) {
+    if (!peer->session.is_live()) continue;
+    const absl::optional<CreditChange> change = peer->credit_in.AskBack({receiver, mailbox});
+    if (!change.has_value()) continue;
+    TellCredit(*peer, {*change});
+    CarryOut(*peer);
   }
-  FinishCall();
 }
 
 // ---- From the peer ----

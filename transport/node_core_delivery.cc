@@ -175,27 +175,6 @@ void NodeCore::AppendReply(Peer& peer, const Signal& reply) {
 
 // ---- To the system ----
 
-void NodeCore::Deliver() {
-  {
-    absl::MutexLock lock(&mu_);
-    if (delivering_) return;  // whoever delivers takes these too, in order
-    delivering_ = true;
-  }
-  while (true) {
-    absl::optional<Delivery> delivery;
-    {
-      absl::MutexLock lock(&mu_);
-      if (deliveries_.empty()) {
-        delivering_ = false;
-        return;
-      }
-      delivery = std::move(deliveries_.front());
-      deliveries_.pop_front();
-    }
-    std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, *std::move(delivery));
-  }
-}
-
 void NodeCore::Carry(MessageDelivery delivery) {
   const ReleasedMessage released = AsReleased(delivery.message);
   RefusedMessage refused{.from = delivery.message.from,

@@ -17,13 +17,10 @@
 namespace understudy {
 
 void NodeCore::SetGrants(Grants grants) {
-  {
-    absl::MutexLock lock(&mu_);
-    grants_ = std::move(grants);
-    for (const auto& [name, peer] : peers_) names_.OnGrantsChanged(name);
-    TellAllNames();
-  }
-  FinishCall();
+  const Changing changing(*this, Change::kCall);
+  grants_ = std::move(grants);
+  for (const auto& [name, peer] : peers_) names_.OnGrantsChanged(name);
+  TellAllNames();
 }
 
 bool NodeCore::MayPublish(absl::string_view node, absl::string_view name) {

@@ -73,39 +73,36 @@ absl::Status NodeCore::Send(const OutboundMessage& message) {
   absl::StatusOr<std::string> payload = Serialize(message);
   if (!payload.ok()) return payload.status();
   absl::Status accepted;
-  {
-    absl::MutexLock lock(&mu_);
-    ExitReason unreachable;
-    Peer* peer = PeerOf(message.to, unreachable);
-    if (peer == nullptr) {
-      return unreachable.kind() == ExitReason::Kind::kNoProcess
-                 ? MakeError(ErrorKind::kNoProcess,
-                             absl::StrCat(message.to.ToString(), " is of an incarnation that is gone"))
-                 : MakeError(ErrorKind::kNoConnection, unreachable.detail());
-    }
-    const MailboxAddress mailbox(message.to, message.mailbox);
-    const auto payload_bytes = static_cast<int64_t>(payload->size());
-    const absl::optional<Admission> admission = peer->credit_out.Find(mailbox, payload_bytes);
-    if (!admission.has_value() && payload->size() <= limits::kMessageBytesMax) {
-      accepted = NoCredit(*peer, mailbox, payload_bytes);
-    } else {
-      absl::StatusOr<std::string> bytes =
-          EncodeMessage(peer->session.nodes(), message.from, message.to, message.mailbox, message.ask,
-                        *std::move(payload), admission.value_or(Admission::kAllowance));
-      if (!bytes.ok()) return bytes.status();
-      accepted = peer->session.Append({.bytes = *std::move(bytes),
-                                       .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
-                                       .mailbox = message.mailbox,
-                                       .deadline = message.deadline},
-                                      options_.clock->Now());
-      if (accepted.ok()) {
-        peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
-        peer->ties.OnSent(message.from, message.to, message.ask);
-      }
-    }
-    CarryOut(*peer);
+  const Changing changing(*this, Change::kCall);
+  ExitReason unreachable;
+  Peer* peer = PeerOf(message.to, unreachable);
+  if (peer == nullptr) {
+    return unreachable.kind() == ExitReason::Kind::kNoProcess
+               ? MakeError(ErrorKind::kNoProcess,
+                           absl::StrCat(message.to.ToString(), " is of an incarnation that is gone"))
+               : MakeError(ErrorKind::kNoConnection, unreachable.detail());
   }
-  FinishCall();
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  const auto payload_bytes = static_cast<int64_t>(payload->size());
+  const absl::optional<Admission> admission = peer->credit_out.Find(mailbox, payload_bytes);
+  if (!admission.has_value() && payload->size() <= limits::kMessageBytesMax) {
+    accepted = NoCredit(*peer, mailbox, payload_bytes);
+  } else {
+    absl::StatusOr<std::string> bytes =
+        EncodeMessage(peer->session.nodes(), message.from, message.to, message.mailbox, message.ask,
+                      *std::move(payload), admission.value_or(Admission::kAllowance));
+    if (!bytes.ok()) return bytes.status();
+    accepted = peer->session.Append({.bytes = *std::move(bytes),
+                                     .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
+                                     .mailbox = message.mailbox,
+                                     .deadline = message.deadline},
+                                    options_.clock->Now());
+    if (accepted.ok()) {
+      peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
+      peer->ties.OnSent(message.from, message.to, message.ask);
+    }
+  }
+  CarryOut(*peer);
   return accepted;
 }
 
@@ -116,27 +113,24 @@ void NodeCore::Post(Signal signal) {
       signal.payload = internal::Payload::OfWireBytes(std::move(bytes));
     }
   }
-  {
-    absl::MutexLock lock(&mu_);
-    ExitReason unreachable;
-    Peer* peer = PeerOf(signal.to, unreachable);
-    if (peer != nullptr) {
-      peer->ties.OnPosted(signal);
-      const bool is_of_the_dead =
-          signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
-      if (signal.kind == SignalKind::kReply) {
-        AppendReply(*peer, signal);
-      } else if (is_of_the_dead && names_.MustHold(peer->name)) {
-        names_.Hold(peer->name, std::make_shared<const Signal>(std::move(signal)));
-      } else {
-        AppendSignal(*peer, signal);
-      }
-      CarryOut(*peer);
-    } else if (absl::optional<Signal> answer = SessionTies::AnswerTo(signal, unreachable); answer.has_value()) {
-      deliveries_.push_back(*std::move(answer));
+  const Changing changing(*this, Change::kCall);
+  ExitReason unreachable;
+  Peer* peer = PeerOf(signal.to, unreachable);
+  if (peer != nullptr) {
+    peer->ties.OnPosted(signal);
+    const bool is_of_the_dead =
+        signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
+    if (signal.kind == SignalKind::kReply) {
+      AppendReply(*peer, signal);
+    } else if (is_of_the_dead && names_.MustHold(peer->name)) {
+      names_.Hold(peer->name, std::make_shared<const Signal>(std::move(signal)));
+    } else {
+      AppendSignal(*peer, signal);
     }
+    CarryOut(*peer);
+  } else if (absl::optional<Signal> answer = SessionTies::AnswerTo(signal, unreachable); answer.has_value()) {
+    deliveries_.push_back(*std::move(answer));
   }
-  FinishCall();
 }
 
 void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) {
@@ -156,24 +150,20 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
                                "this is node ", options_.node));
   }
   if (status.ok()) {
-    absl::MutexLock lock(&mu_);
+    const Changing changing(*this, Change::kCall);
     status = leaving_ ? MakeError(ErrorKind::kStopping, "this node is leaving")
                       : names_.Claim(record.name, record.pid, options_.clock->Now(), mailboxes);
     TakeNameChanges();
     TellAllNames();
   }
   done(std::move(status));
-  FinishCall();
 }
 
 void NodeCore::Withdraw(absl::string_view name, Pid owner) {
-  {
-    absl::MutexLock lock(&mu_);
-    names_.Release(name, owner);
-    TakeNameChanges();
-    TellAllNames();
-  }
-  FinishCall();
+  const Changing changing(*this, Change::kCall);
+  names_.Release(name, owner);
+  TakeNameChanges();
+  TellAllNames();
 }
 
 }  // namespace understudy

@@ -47,6 +47,24 @@ struct NodeCore::Peer {
   bool carrying_out = false;                                       // its session's actions
 };
 
+class ABSL_SCOPED_LOCKABLE NodeCore::Changing {
+ public:
+  Changing(NodeCore& core, Change change) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.mu_) : core_(core), change_(change) {
+    core_.mu_.Lock();
+  }
+  ~Changing() ABSL_UNLOCK_FUNCTION() {
+    Rest rest = core_.TakeRest(change_);
+    core_.mu_.Unlock();
+    core_.Do(std::move(rest), change_);
+  }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  NodeCore& core_;
+  const Change change_;
+};
+
 // How streams and timers, which may outlive the core, find it.
 class NodeCore::Door {
  public:

@@ -97,7 +97,8 @@ void SocketThread::Run() {
     const int count =
         epoll_wait(epoll_, events.data(), kEventsPerWait, static_cast<int>(absl::ToInt64Milliseconds(rounded)));
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 == 0) {
+      const uint64_t watch = events[i].data.u64;  // a copy: the kernel's structure is packed
+      if (watch == 0) {
         eventfd_t value = 0;
         eventfd_read(wake_, &value);
         continue;
@@ -105,7 +106,7 @@ void SocketThread::Run() {
       std::shared_ptr<Watched> watched;
       {
         absl::MutexLock lock(&mu_);
-        const auto found = watched_.find(events[i].data.u64);
+        const auto found = watched_.find(watch);
         if (found != watched_.end()) watched = found->second;
       }
       if (watched != nullptr) watched->ready(events[i].events);

@@ -25,6 +25,7 @@ using ::testing::SizeIs;
 constexpr MailboxAddress kBox{Pid(1, 1, 1), 7};
 constexpr MailboxAddress kOther{Pid(1, 1, 1), 8};
 constexpr MonotonicTime kStart = MonotonicTime();
+constexpr CreditTerms kTerms{.first_allowance = {.messages = 4, .bytes = 64 << 10}, .first_window_messages = 8};
 
 CreditChange Grant(RoomAmount granted, RoomAmount allowance = {}) {
   return {.to = kBox.first, .mailbox = kBox.second, .granted = granted, .allowance = allowance};
@@ -39,11 +40,11 @@ class CreditSenderTest : public ::testing::Test {
     if (admission.has_value()) sender_.OnSent(to, bytes, *admission);
     return admission;
   }
-  CreditSender sender_;
+  CreditSender sender_{kTerms};
 };
 
 TEST_F(CreditSenderTest, TheFirstMessagesNeedNoCreditAndEachMailboxHasItsOwnAllowance) {
-  for (int64_t i = 0; i < kFirstAllowance.messages; ++i) EXPECT_EQ(Send(kBox, 10), Admission::kAllowance);
+  for (int64_t i = 0; i < kTerms.first_allowance.messages; ++i) EXPECT_EQ(Send(kBox, 10), Admission::kAllowance);
   EXPECT_EQ(Send(kBox, 10), absl::nullopt);
   EXPECT_EQ(Send(kOther, 10), Admission::kAllowance);
   EXPECT_EQ(sender_.allowance_in_use(), (RoomAmount{.messages = 5, .bytes = 50}));
@@ -59,11 +60,11 @@ TEST_F(CreditSenderTest, GrantedRoomIsUsedBeforeTheAllowanceAndOnlyIfItIsEnough)
 }
 
 TEST_F(CreditSenderTest, ALargeMessageUsesAWholeAllowanceThatIsUntouched) {
-  EXPECT_EQ(Send(kBox, kFirstAllowance.bytes + 1), Admission::kAllowance);
+  EXPECT_EQ(Send(kBox, kTerms.first_allowance.bytes + 1), Admission::kAllowance);
   EXPECT_EQ(Send(kBox, 0), absl::nullopt);
   EXPECT_EQ(Send(kOther, 1), Admission::kAllowance);
-  EXPECT_EQ(Send(kOther, kFirstAllowance.bytes), absl::nullopt);
-  ASSERT_TRUE(sender_.OnGrant(Grant({}, {.messages = 1, .bytes = kFirstAllowance.bytes + 1})).ok());
+  EXPECT_EQ(Send(kOther, kTerms.first_allowance.bytes), absl::nullopt);
+  ASSERT_TRUE(sender_.OnGrant(Grant({}, {.messages = 1, .bytes = kTerms.first_allowance.bytes + 1})).ok());
   EXPECT_EQ(Send(kBox, 10), Admission::kAllowance);
 }
 
@@ -93,9 +94,9 @@ TEST_F(CreditSenderTest, ThePeerIsAskedOnceUntilItAnswers) {
 
 TEST_F(CreditSenderTest, NonsenseInAGrantIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnGrant(Grant({}, {.messages = 1}))));
-  sender_ = {};
+  sender_ = CreditSender(kTerms);
   EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnGrant(Grant({}, {.bytes = 1}))));
-  sender_ = {};
+  sender_ = CreditSender(kTerms);
   ASSERT_TRUE(sender_.OnGrant(Grant(kGrantedMax)).ok());
   EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnGrant(Grant({.messages = 1}))));
 }
@@ -129,13 +130,13 @@ class CreditReceiverTest : public ::testing::Test {
   }
 
   static constexpr RoomAmount kMuch{.messages = 1'000'000, .bytes = int64_t{1} << 40};
-  CreditReceiver receiver_;
+  CreditReceiver receiver_{kTerms};
   MonotonicTime now_ = kStart;
   RoomAmount wish_;
 };
 
 TEST_F(CreditReceiverTest, MoreThanTheAllowanceIsABadFrame) {
-  for (int64_t i = 0; i < kFirstAllowance.messages; ++i) EXPECT_TRUE(Arrive(Admission::kAllowance));
+  for (int64_t i = 0; i < kTerms.first_allowance.messages; ++i) EXPECT_TRUE(Arrive(Admission::kAllowance));
   EXPECT_FALSE(Arrive(Admission::kAllowance));
   EXPECT_FALSE(Arrive(Admission::kReserved)) << "nothing was granted";
 }
@@ -157,7 +158,7 @@ TEST_F(CreditReceiverTest, AWindowDoublesWhileItIsUsedUp) {
   EXPECT_TRUE(Arrive(Admission::kAllowance));
   EXPECT_TRUE(Arrive(Admission::kAllowance));
   EXPECT_TRUE(receiver_.is_urgent()) << "half of the allowance is used";
-  int64_t window = kFirstWindowMessages;
+  int64_t window = kTerms.first_window_messages;
   for (int doublings = 0; doublings < 4; ++doublings, window *= 2) {
     ASSERT_TRUE(Work(kMuch).has_value());
     EXPECT_EQ(receiver_.granted().messages, window);
@@ -177,7 +178,7 @@ TEST_F(CreditReceiverTest, AWindowThatIsNotUsedUpDoesNotGrow) {
     Leave(Admission::kReserved);
     (void)Work(kMuch);
   }
-  EXPECT_EQ(receiver_.granted().messages, kFirstWindowMessages);
+  EXPECT_EQ(receiver_.granted().messages, kTerms.first_window_messages);
 }
 
 TEST_F(CreditReceiverTest, WhatAFullMailboxCannotGiveIsNotGranted) {
@@ -215,7 +216,7 @@ TEST_F(CreditReceiverTest, GrantedRoomThatIsIdleOrWantedIsAskedBackOnce) {
   EXPECT_EQ(told[0].granted, receiver_.granted());
   EXPECT_FALSE(receiver_.AskBack(kBox).has_value());
   ASSERT_TRUE(Arrive(Admission::kReserved));  // meanwhile
-  const CreditChange back = Grant({.messages = kFirstWindowMessages - 1, .bytes = receiver_.granted().bytes});
+  const CreditChange back = Grant({.messages = kTerms.first_window_messages - 1, .bytes = receiver_.granted().bytes});
   ASSERT_TRUE(receiver_.OnReturned(back).ok());
   EXPECT_EQ(receiver_.granted(), RoomAmount());
   EXPECT_FALSE(receiver_.needs_look());

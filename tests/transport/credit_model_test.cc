@@ -36,6 +36,8 @@ using ::testing::Not;
 
 constexpr MailboxAddress kBox{Pid(1, 1, 1), 7};
 constexpr size_t kNodes = 2;
+// Small, so that every way to use them up is tried.
+constexpr CreditTerms kTerms{.first_allowance = {.messages = 4, .bytes = 64 << 10}, .first_window_messages = 8};
 
 enum class Bug {
   kNone,
@@ -48,8 +50,8 @@ enum class Bug {
 };
 
 struct Node {
-  CreditSender sender;
-  CreditReceiver receiver;
+  CreditSender sender{kTerms};
+  CreditReceiver receiver{kTerms};
   std::deque<Admission> messages;    // on their way
   std::deque<CreditChange> answers;  // to the mailbox's node
   std::deque<CreditChange> changes;  // from it

@@ -238,7 +238,7 @@ TEST_F(NodeCorePeersTest, APeerThatExceedsItsCreditEndsItsSession) {
     stream->Write(packer.Encode());
     Run();
   };
-  write(kFirstAllowance.messages, Admission::kAllowance);
+  write(kCreditTerms.first_allowance.messages, Admission::kAllowance);
   const auto ended = AllOf(HasSubstr("ended stranger"), HasSubstr("no credit"));
   EXPECT_THAT(cluster().peer_events("a"), Not(Contains(ended)));
   write(1, Admission::kAllowance);
