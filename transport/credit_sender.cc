@@ -96,7 +96,9 @@ std::string CreditSender::ToString() const {
 
 void CreditSender::EraseIfUnused(Accounts::iterator account) {
   const Account& unused = account->second;
-  if (unused.allowance == terms_.first_allowance && unused.granted.is_zero() && !unused.is_asked) accounts_.erase(account);
+  if (unused.allowance == terms_.first_allowance && unused.granted.is_zero() && !unused.is_asked) {
+    accounts_.erase(account);
+  }
 }
 
 }  // namespace understudy

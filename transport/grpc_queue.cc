@@ -62,8 +62,9 @@ class GrpcEvents final : public EventSource {
 
   void Wake() override { (new WakeUp)->SetOn(queue_.get()); }  // owned by the queue
   void StartThread(absl::AnyInvocable<void()> body) override {
-    internal::StartThread([body = std::make_shared<absl::AnyInvocable<void()>>(std::move(body))] { (*body)(); })
-        .detach();
+    internal::StartThread([body = std::make_shared<absl::AnyInvocable<void()>>(std::move(body))] {
+      (*body)();
+    }).detach();
   }
 
   grpc::ServerCompletionQueue* queue() const { return queue_.get(); }

@@ -23,7 +23,7 @@ class GrpcTag {
   virtual void Done(bool ok) = 0;
 };
 
-// The tag as gRPC takes it. What happened before is seen by its Done; gRPC orders the two, and ThreadSanitizer is told so.
+// The tag as gRPC takes it. What happened before is seen by its Done: gRPC orders the two, and ThreadSanitizer is told.
 void* HandOver(GrpcTag* tag);
 
 grpc::ServerCompletionQueue* ProcessQueue();
@@ -32,8 +32,8 @@ grpc::ServerCompletionQueue* ProcessQueue();
 // `builder`, which nobody has to poll.
 void ServeOnProcessQueue(grpc::ServerBuilder& builder);
 
-// From Done only: runs `begin` before the queue is polled the next time. A read that begins then begins after the writes
-// of those who were told of the last one, which spares a packet and the wake-up that it is at the peer.
+// From Done only: runs `begin` before the queue is polled the next time. A read that begins then comes after the writes
+// of those who were told of the last one, which spares a packet, and the peer a wake-up.
 void BeforeNextPoll(absl::AnyInvocable<void()> begin);
 
 }  // namespace understudy::internal

@@ -43,8 +43,8 @@ class ClientCall final : public internal::GrpcCall {
     absl::MutexLock lock(&mu_);
     SetEvents(events);
     connection_ = std::make_unique<Connection>(std::move(channel));
-    connection_->call = connection_->stub.PrepareCall(&connection_->context, internal::kCarryMethod,
-                                                         internal::ProcessQueue());
+    connection_->call =
+        connection_->stub.PrepareCall(&connection_->context, internal::kCarryMethod, internal::ProcessQueue());
     connection_->call->StartCall(Begin(starting_));
   }
   void Fail(absl::Status why, FrameStream::Events* events) {

@@ -17,6 +17,8 @@ extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:/libgrpc.so\n"
          "called_from_lib:/libgrpc++.so\n"
          "called_from_lib:/libgpr.so\n"
+         "called_from_lib:/libssl.so\n"
+         "called_from_lib:/libcrypto.so\n"
          "called_from_lib:/libprotobuf.so\n"
          "called_from_lib:/libabsl_status.so\n"
          "called_from_lib:/libabsl_cord.so\n"
