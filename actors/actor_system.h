@@ -175,6 +175,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Inbound.
   absl::Status Deliver(internal::Message message) override;
   void Deliver(Signal signal) override;
+  void OnRefusedTell(const DeadLetter& letter) override { core_.OnDeadLetter(letter); }
   bool WasGivenOut(Pid pid) const override { return core_.WasGivenOut(pid); }
   ReservedRoom Reserve(const RoomRequest& request) override;
   void GiveBack(const RoomRequest& request) override;

@@ -29,12 +29,6 @@ class TellingScope {
 
 }  // namespace
 
-std::string DeadLetter::ToString() const {
-  return absl::StrCat("dead letter: ", type, " from ", from.is_null() ? "a plain thread" : from.ToString(), " to ",
-                      mailbox.empty() ? "a mailbox without a name" : mailbox, " of ", to.ToString(), ": ",
-                      std::string(why.message()));
-}
-
 DeadLetterStream::~DeadLetterStream() {
   absl::MutexLock lock(&mu_);
   LogSuppressed();

@@ -27,22 +27,11 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/dead_letter.h"  // IWYU pragma: export
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy {
-
-// A message that reached no handler: accepted and then left behind, or told and
-// refused.
-struct DeadLetter {
-  absl::Status why;
-  Pid from;  // null: a plain thread
-  Pid to;
-  std::string mailbox;
-  std::string type;
-
-  std::string ToString() const;
-};
 
 class DeadLetterStream {
  public:

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/dead_letter.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
@@ -69,6 +70,8 @@ class Inbound {
   // refused for lack of room: `message.admission` says what covers it.
   virtual absl::Status Deliver(internal::Message message) = 0;
   virtual void Deliver(Signal signal) = 0;
+  // A tell of this system that another one refused at its arrival is a dead letter here.
+  virtual void OnRefusedTell(const DeadLetter& letter) = 0;
 
   // False when the pid, of this system, was never an actor's: what brought it is
   // forged. May be called under a lock.

@@ -211,7 +211,8 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
     worker.is_searching = parking_.Park(
         worker.spot, worker.is_searching, [this] { return HasWork(); },
         [&worker, &own] {
-          if ((own = worker.slot.Take()) == nullptr) own = worker.queue.Pop();
+          own = worker.slot.Take();
+          if (own == nullptr) own = worker.queue.Pop();
           return own != nullptr;
         });
     // seq_cst: pairs with AwaitNextRound. Either it sees this worker awake, or this sees it sleep.

@@ -188,7 +188,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
 
   template <class F>
   std::function<void(uint32_t)> Weakly(F what) {
-    return [weak = weak_from_this(), what](uint32_t) {
+    return [weak = weak_from_this(), what = std::move(what)](uint32_t) {
       if (const std::shared_ptr<State> state = weak.lock(); state != nullptr) what(*state);
     };
   }

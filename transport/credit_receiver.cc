@@ -213,6 +213,7 @@ std::vector<CreditChange> CreditReceiver::Look(MonotonicTime now) {
 
 std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::End() {
   std::vector<std::pair<MailboxAddress, RoomAmount>> unused;
+  unused.reserve(granted_.size());
   for (const MailboxAddress& to : granted_) unused.emplace_back(to, accounts_.at(to).granted);
   *this = CreditReceiver(terms_);
   return unused;

@@ -146,6 +146,7 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refus
   message.to = *to;
   message.mailbox = in.mailbox();
   message.ask = in.ask();
+  message.bytes = static_cast<int64_t>(in.bytes());
   message.status = FromProto(in.status());
   if (message.status.ok()) return BadEnvelope("a refusal that is OK");
   return message;
@@ -213,6 +214,7 @@ std::string EncodeRefused(const NodePair& nodes, const RefusedMessage& message) 
   *out.mutable_to() = ToAddress(nodes.local, message.to);
   out.set_mailbox(message.mailbox);
   out.set_ask(message.ask);
+  out.set_bytes(static_cast<uint32_t>(message.bytes));
   *out.mutable_status() = ToProto(message.status);
   return envelope.SerializeAsString();
 }

@@ -134,6 +134,7 @@ struct RefusedMessage {
   Pid to;    // the peer's
   uint32_t mailbox = 0;
   uint64_t ask = 0;
+  int64_t bytes = 0;  // of its payload
   absl::Status status;
 };
 

@@ -223,6 +223,7 @@ void NameTable::OnSessionEnded(absl::string_view peer_name) {
     RemoveTheirs(peer.key(), peer.mapped(), name);
   }
   std::vector<std::string> contested;
+  contested.reserve(contests_.size());
   for (const auto& [name, contest] : contests_) contested.push_back(name);
   for (const std::string& name : contested) ForgetRival(name, peer.key());
 }

@@ -46,6 +46,7 @@
 #include "understudy/transport/listen_rules.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/process_child.h"
 #include "understudy/transport/process_spawner.h"
 #include "understudy/transport/session_proof.h"
@@ -79,6 +80,8 @@ class Node::Parts {
   const std::string& address() const { return address_; }
   absl::Status AddPeer(absl::string_view node, absl::string_view address);
   absl::Status SetGrants(std::vector<GrantEntry> entries);
+  std::vector<PeerStatus> Peers() const { return core_->Peers(); }
+  NodeCounters counters() const { return core_->counters(); }
   void Ready() {
     if (link_.ready != nullptr) link_.ready();
   }
@@ -474,17 +477,13 @@ std::string Node::GivenName(absl::string_view otherwise) {
 }
 
 const std::string& Node::name() const { return parts_->name(); }
-
 const std::string& Node::address() const { return parts_->address(); }
-
 absl::Status Node::AddPeer(absl::string_view node, absl::string_view address) { return parts_->AddPeer(node, address); }
-
 absl::Status Node::SetGrants(std::vector<GrantEntry> grants) { return parts_->SetGrants(std::move(grants)); }
-
+std::vector<PeerStatus> Node::Peers() const { return parts_->Peers(); }
+NodeCounters Node::counters() const { return parts_->counters(); }
 void Node::Ready() { parts_->Ready(); }
-
 void Node::RequestStop() { parts_->RequestStop(); }
-
 int Node::Drain(absl::Duration within) { return parts_->Drain(within); }
 
 int Node::RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make) {

@@ -45,7 +45,9 @@
 
 namespace understudy {
 
-struct PeerEvent;  // node_core.h
+struct NodeCounters;  // node_status.h
+struct PeerEvent;     // node_core.h
+struct PeerStatus;    // node_status.h
 
 struct NodeOptions {
   // Where other nodes dial this one; see NodeAddress. Port 0 is a free one.
@@ -114,6 +116,11 @@ class Node {
   // Dials that node there from now on, replacing an earlier address.
   // InvalidArgument, FailedPrecondition (it needs TLS).
   [[nodiscard]] absl::Status AddPeer(absl::string_view node, absl::string_view address);
+
+  // What is known of each peer now, and what this node counted so far
+  // (node_status.h).
+  std::vector<PeerStatus> Peers() const;
+  NodeCounters counters() const;
 
   // Replaces NodeOptions::grants. InvalidArgument says which entry is bad, and the old ones stay.
   [[nodiscard]] absl::Status SetGrants(std::vector<GrantEntry> grants);

@@ -24,8 +24,10 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/node_core_state.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/peer_watch.h"
+#include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
 
 namespace understudy {
@@ -163,21 +165,28 @@ bool NodeCore::has_left() {
          std::none_of(peers_.begin(), peers_.end(), [](const auto& p) { return p.second->session.is_live(); });
 }
 
-std::vector<NodeCore::PeerInfo> NodeCore::Peers() {
+std::vector<PeerStatus> NodeCore::Peers() {
   absl::MutexLock lock(&mu_);
-  std::vector<PeerInfo> infos;
-  infos.reserve(peers_.size());
+  std::vector<PeerStatus> statuses;
+  statuses.reserve(peers_.size());
   for (const auto& [name, peer] : peers_) {
-    infos.push_back({.node = name,
-                     .address = peer->dialled_address,
-                     .is_live = peer->session.is_live(),
-                     .is_up = peer->session.is_up(),
-                     .epoch = peer->session.epoch(),
-                     .ledger = peer->session.ledger(),
-                     .credit_held = peer->credit_out.granted(),
-                     .credit_given = peer->credit_in.granted()});
+    const PeerSession& session = peer->session;
+    statuses.push_back({.node = name,
+                        .address = peer->dialled_address,
+                        .is_live = session.is_live(),
+                        .is_up = session.is_up(),
+                        .incarnation = session.is_live() ? session.nodes().peer : NodeIncarnation(),
+                        .epoch = session.epoch(),
+                        .times = session.is_live() ? session.times() : SessionTimes(),
+                        .ledger = session.ledger(),
+                        .bytes_waiting = static_cast<int64_t>(session.bytes_waiting()),
+                        .credit_held = peer->credit_out.granted(),
+                        .credit_given = peer->credit_in.granted(),
+                        .refused_by_peer = peer->refused_by_peer,
+                        .without_credit = peer->without_credit,
+                        .forbidden = peer->forbidden});
   }
-  return infos;
+  return statuses;
 }
 
 SessionLedger NodeCore::Ledger() {
@@ -187,7 +196,7 @@ SessionLedger NodeCore::Ledger() {
   return total;
 }
 
-NodeCore::Counters NodeCore::counters() {
+NodeCounters NodeCore::counters() {
   absl::MutexLock lock(&mu_);
   return counters_;
 }

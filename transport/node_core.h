@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -44,6 +45,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/dead_letter.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -57,6 +59,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/handshake.h"
 #include "understudy/transport/name_table.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/peer_watch.h"
 #include "understudy/transport/session_ties.h"
@@ -173,28 +176,11 @@ class NodeCore final : public Router, public NamePublisher {
 
   // ---- Observers ----
 
-  struct PeerInfo {
-    std::string node;
-    std::string address;  // may be empty
-    bool is_live = false;
-    bool is_up = false;
-    uint64_t epoch = 0;
-    SessionLedger ledger;
-    RoomAmount credit_held;   // granted by the peer, and not used
-    RoomAmount credit_given;  // granted to the peer, and not used
-  };
-  std::vector<PeerInfo> Peers();
+  std::vector<PeerStatus> Peers();
   // Of all sessions that there ever were.
   SessionLedger Ledger();
 
-  struct Counters {
-    int64_t refused_tells = 0;    // told, and refused by the peer's system
-    int64_t forbidden = 0;        // signals of peers without a grant
-    int64_t late = 0;             // replies and signals that nobody waited for
-    int64_t streams_refused = 0;  // accepted, and closed or refused before they were a peer's
-    int64_t forged = 0;           // messages and signals to pids that were never given out
-  };
-  Counters counters();
+  NodeCounters counters();
 
  private:
   // node_core_state.h
@@ -233,8 +219,8 @@ class NodeCore final : public Router, public NamePublisher {
     absl::Status why;
   };
   // What must be told to the system, without mu_.
-  using Delivery = std::variant<MessageDelivery, CreditWork, RoomReturn, Signal, NameTable::Change, NamesEntered,
-                                PeerEvent, StreamOver>;
+  using Delivery = std::variant<MessageDelivery, CreditWork, RoomReturn, Signal, DeadLetter, NameTable::Change,
+                                NamesEntered, PeerEvent, StreamOver>;
 
   // node_core.cc: streams and sessions.
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -283,6 +269,7 @@ class NodeCore final : public Router, public NamePublisher {
   // node_core_delivery.cc: what arrives.
   void OnEnvelope(Peer& peer, EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnRefused(Peer& peer, const RefusedMessage& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountForged(Pid to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnSignal(Peer& peer, Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnNames(Peer& peer, const NamesPart& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -296,6 +283,7 @@ class NodeCore final : public Router, public NamePublisher {
   void AppendReply(Peer& peer, const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(MessageDelivery delivery);
   void Carry(Signal signal);
+  void Carry(const DeadLetter& letter) { options_.inbound->OnRefusedTell(letter); }
   void Carry(const NameTable::Change& change);
   void Carry(const NamesEntered& entered);
   void EndOwner(const NameTable::Change& change, const ExitReason& reason);
@@ -339,7 +327,9 @@ class NodeCore final : public Router, public NamePublisher {
   // has a place in the table of nodes for good.
   std::set<uint64_t> unproved_met_ ABSL_GUARDED_BY(mu_);
   NameTable names_ ABSL_GUARDED_BY(mu_);
-  Counters counters_ ABSL_GUARDED_BY(mu_);
+  NodeCounters counters_ ABSL_GUARDED_BY(mu_);
+  // The type that was last told to a mailbox of that name: of a refused tell only the mailbox comes back.
+  absl::flat_hash_map<uint32_t, const internal::MessageType*> told_types_ ABSL_GUARDED_BY(mu_);
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;
   Grants grants_ ABSL_GUARDED_BY(mu_);
 

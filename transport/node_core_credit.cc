@@ -25,6 +25,7 @@
 namespace understudy {
 
 absl::Status NodeCore::NoCredit(Peer& peer, const MailboxAddress& mailbox, int64_t bytes) {
+  ++peer.without_credit;
   if (peer.credit_out.Asks(mailbox)) {
     TellCredit(peer, {{.kind = CreditChange::Kind::kWant,
                        .to = mailbox.first,

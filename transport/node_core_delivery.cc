@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/dead_letter.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
@@ -47,17 +48,29 @@ void NodeCore::OnEnvelope(Peer& peer, EnvelopeArrived arrived) {
   } else if (auto* signal = std::get_if<Signal>(&arrived.envelope)) {
     OnSignal(peer, std::move(*signal));
   } else if (auto* refused = std::get_if<RefusedMessage>(&arrived.envelope)) {
-    absl::optional<Signal> reply = peer.ties.OnRefused(*refused);
-    if (reply.has_value()) {
-      deliveries_.push_back(*std::move(reply));
-    } else if (refused->ask == 0) {
-      ++counters_.refused_tells;
-    }
+    OnRefused(peer, *refused);
   } else if (auto* credit = std::get_if<CreditChanges>(&arrived.envelope)) {
     OnCredit(peer, *credit);
   } else if (auto* names = std::get_if<NamesPart>(&arrived.envelope)) {
     OnNames(peer, *names);
   }
+}
+
+void NodeCore::OnRefused(Peer& peer, const RefusedMessage& refused) {
+  ++peer.refused_by_peer[ErrorKindOf(refused.status).value_or(ErrorKind::kNoProcess)];
+  if (absl::optional<Signal> reply = peer.ties.OnRefused(refused); reply.has_value()) {
+    deliveries_.push_back(*std::move(reply));
+    return;
+  }
+  if (refused.ask != 0) return;  // its asker waits no more
+  ++counters_.refused_tells;
+  const auto type = told_types_.find(refused.mailbox);
+  deliveries_.push_back(DeadLetter{.why = refused.status,
+                                   .from = refused.from,
+                                   .to = refused.to,
+                                   .mailbox = std::string(internal::MailboxNames::Find(refused.mailbox)),
+                                   .type = type == told_types_.end() ? "" : type->second->name(),
+                                   .bytes = refused.bytes});
 }
 
 void NodeCore::OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) {
@@ -75,6 +88,7 @@ void NodeCore::OnMessage(Peer& peer, internal::Message message, bool wrong_mailb
                    .to = message.to,
                    .mailbox = message.mailbox,
                    .ask = message.ask,
+                   .bytes = released.bytes,
                    .status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here")},
                   released);
     return;
@@ -108,7 +122,10 @@ void NodeCore::OnSignal(Peer& peer, Signal signal) {
     case SessionTies::Verdict::kRefuse:
       break;
   }
-  if (signal.kind != SignalKind::kUnlink) ++counters_.forbidden;
+  if (signal.kind != SignalKind::kUnlink) {
+    ++counters_.forbidden;
+    ++peer.forbidden;
+  }
   const absl::optional<Signal> answer = SessionTies::AnswerTo(
       signal, ExitReason::NotPermitted(absl::StrCat("node ", options_.node, " does not grant ",
                                                     SignalKindName(signal.kind), " to ", peer.name)));
@@ -180,7 +197,8 @@ void NodeCore::Carry(MessageDelivery delivery) {
   RefusedMessage refused{.from = delivery.message.from,
                          .to = delivery.message.to,
                          .mailbox = delivery.message.mailbox,
-                         .ask = delivery.message.ask};
+                         .ask = delivery.message.ask,
+                         .bytes = released.bytes};
   refused.status = options_.inbound->Deliver(std::move(delivery.message));
   if (refused.status.ok()) return;
   absl::MutexLock lock(&mu_);

@@ -98,6 +98,7 @@ absl::Status NodeCore::Send(const OutboundMessage& message) {
                                      .deadline = message.deadline},
                                     options_.clock->Now());
     if (accepted.ok()) {
+      if (message.ask == 0) told_types_[message.mailbox] = message.type;
       peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
       peer->ties.OnSent(message.from, message.to, message.ask);
     }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/transport/credit_receiver.h"
 #include "understudy/transport/credit_sender.h"
 #include "understudy/transport/frame_stream.h"
@@ -44,7 +45,11 @@ struct NodeCore::Peer {
   MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // what is due is done then
   MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // for what lies unused
   bool is_crediting = false;                                       // a CreditWork is on its way
-  bool carrying_out = false;                                       // its session's actions
+  // For PeerStatus.
+  std::map<ErrorKind, int64_t> refused_by_peer;
+  int64_t without_credit = 0;
+  int64_t forbidden = 0;
+  bool carrying_out = false;  // its session's actions
 };
 
 class ABSL_SCOPED_LOCKABLE NodeCore::Changing {

@@ -225,6 +225,8 @@ class PeerSession {
   uint64_t epoch() const { return live_.has_value() ? live_->terms.epoch : 0; }
   // Of all sessions with this peer.
   SessionLedger ledger() const;
+  // Of the live session: not acknowledged, by us or by the peer.
+  size_t bytes_waiting() const { return live_.has_value() ? live_->sequence.bytes_waiting() : 0; }
   int64_t old_frames_refused() const { return old_frames_refused_; }
   // Streams that claimed a session without a proof of its secret.
   int64_t unproved_refused() const { return unproved_refused_; }
@@ -331,7 +333,7 @@ class PeerSession {
   std::string HelloFrame();
   void OnDialFrame(absl::string_view bytes, MonotonicTime now);
   void OnRefuse(const proto::Refuse& refuse, MonotonicTime now);
-  void OnWelcome(proto::Frame frame, MonotonicTime now);
+  void OnWelcome(const proto::Frame& frame, MonotonicTime now);
   bool Resume(const proto::Welcome& welcome, MonotonicTime now);
   bool BeginAsDialled(const proto::Welcome& welcome);
 

@@ -50,11 +50,9 @@ uint64_t PeerSession::OnAccepted(const proto::Hello& hello, const StreamIdentity
     held_ = std::move(earlier);
   } else if (earlier.has_value()) {
     // The one that proves more is considered; of equals the later, because the earlier may have been given up.
-    const bool is_later_better = Judge(*held_, now).standing >= Judge(*earlier, now).standing;
-    absl::optional<Held> better = is_later_better ? std::move(held_) : std::move(earlier);
-    if (is_later_better) held_ = std::move(earlier);
+    if (Judge(*held_, now).standing >= Judge(*earlier, now).standing) std::swap(held_, earlier);
     RefuseHeld({.reason = proto::Refuse::SUPERSEDED, .detail = "another stream is considered"}, now);
-    held_ = std::move(better);
+    held_ = std::move(earlier);
   }
   Settle(now);
   return stream;

@@ -96,7 +96,7 @@ void PeerSession::AbandonDial(MonotonicTime now) {
 void PeerSession::OnDialFrame(absl::string_view bytes, MonotonicTime now) {
   absl::StatusOr<proto::Frame> frame = DecodeHandshake(bytes);
   if (frame.ok() && frame->has_welcome()) {
-    OnWelcome(*std::move(frame), now);
+    OnWelcome(*frame, now);
   } else if (frame.ok() && frame->has_refuse()) {
     OnRefuse(frame->refuse(), now);
   } else {
@@ -139,8 +139,8 @@ void PeerSession::OnRefuse(const proto::Refuse& refuse, MonotonicTime now) {
   actions_.push_back(DialRefused{.reason = refuse.reason(), .detail = refuse.detail()});
 }
 
-void PeerSession::OnWelcome(proto::Frame frame, MonotonicTime now) {
-  const proto::Welcome welcome = frame.welcome();
+void PeerSession::OnWelcome(const proto::Frame& frame, MonotonicTime now) {
+  const proto::Welcome& welcome = frame.welcome();
   const bool resumes = dial_->resume_epoch != 0;
   const absl::Status checked = CheckWelcome(frame, config_.peer, config_.versions, resumes);
   if (!checked.ok()) {

@@ -7,11 +7,11 @@
 #include "understudy/actors/internal/worker.h"
 
 namespace understudy::internal {
-namespace {
 
-constinit thread_local Remains* gathering __attribute__((tls_model("initial-exec"))) = nullptr;
-
-}  // namespace
+// Not in an unnamed namespace: gold, which links GCC's shared libraries, writes a wrong relocation for a local variable
+// of this model.
+extern constinit thread_local Remains* gathering __attribute__((tls_model("initial-exec")));
+constinit thread_local Remains* gathering = nullptr;
 
 Remains::Scope::Scope(Remains& remains) : outer_(std::exchange(gathering, &remains)) {}
 Remains::Scope::~Scope() { gathering = outer_; }

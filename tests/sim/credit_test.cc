@@ -71,8 +71,8 @@ class CreditTest : public ::testing::Test {
     store_[&Store::open].Tell(1);
     Run();
   }
-  NodeCore::PeerInfo HomesView(absl::string_view peer) {
-    for (NodeCore::PeerInfo& info : cluster_->core("home").Peers()) {
+  PeerStatus HomesView(absl::string_view peer) {
+    for (PeerStatus& info : cluster_->core("home").Peers()) {
       if (info.node == peer) return std::move(info);
     }
     return {};

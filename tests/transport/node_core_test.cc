@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/context.h"
+#include "understudy/actors/dead_letter.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
@@ -29,6 +30,7 @@
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 #include "understudy/transport/testing/simulated_network.h"
@@ -41,6 +43,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -116,14 +119,24 @@ TEST_F(NodeCoreTest, WhatTheReceivingSystemRefusesIsAnsweredToTheAsker) {
   EXPECT_EQ(cluster().core("a").Ledger().refused_by_peer, 1);
 }
 
-TEST_F(NodeCoreTest, ATellThatTheReceivingSystemRefusesIsCounted) {
+TEST_F(NodeCoreTest, ATellThatTheReceivingSystemRefusesIsADeadLetterAtItsSender) {
   Join();
+  std::vector<DeadLetter> letters;
+  cluster().system("a").SubscribeDeadLetters([&](const DeadLetter& letter) { letters.push_back(letter); });
   const Puppeteer b = Make("b");
   const Ref<Puppet> seen(Seen("a", b, "b"));
   EXPECT_TRUE(seen[&Puppet::small].Send(NoteOf(1)).ok());
   EXPECT_TRUE(Channel<testing::Note>(seen.pid(), internal::MailboxNames::Intern("puppet/none")).Send(NoteOf(6)).ok());
   Run();
   EXPECT_EQ(cluster().core("a").counters().refused_tells, 1);
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters[0].to, seen.pid());
+  EXPECT_THAT(letters[0].ToString(),
+              MatchesRegex("dead letter: understudy.testing.Note of 2 bytes from a plain thread to puppet/none of "
+                           "<b\\..*>: NoMailbox.*"));
+  const std::vector<PeerStatus> peers = cluster().core("a").Peers();
+  ASSERT_EQ(peers.size(), 1U);
+  EXPECT_EQ(peers[0].refused_by_peer.at(ErrorKind::kNoMailbox), 1);
   EXPECT_EQ(cluster().core("a").Ledger().refused_by_peer, 1);
   EXPECT_TRUE(cluster().core("a").Ledger().balances());
 }

@@ -33,6 +33,7 @@
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_status.h"
 #include "understudy/transport/stream_identity.h"
 
 namespace understudy {
@@ -240,6 +241,23 @@ TEST(Node, ANameIsFoundAndItsOwnerAskedFromAnotherNode) {
   const absl::StatusOr<std::string> answer = Say(house.system, echo, "hello");
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(*answer, "ledger hello");
+}
+
+TEST(Node, ShowsWhatItKnowsOfAPeer) {
+  Site ledger("ledger");
+  Site house("house-1", {.listen = "", .peers = {{"ledger", ledger.node->address()}}});
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  ASSERT_TRUE(Say(house.system, Find(house.system, "ledger/echo"), "hello").ok());
+  const std::vector<PeerStatus> peers = house.node->Peers();
+  ASSERT_EQ(peers.size(), 1U);
+  EXPECT_EQ(peers[0].node, "ledger");
+  EXPECT_TRUE(peers[0].is_up);
+  EXPECT_EQ(peers[0].incarnation, ledger.system.incarnation());
+  EXPECT_EQ(peers[0].times.silence_timeout, SessionTimes().silence_timeout);
+  EXPECT_GT(peers[0].ledger.accepted, 0);
+  EXPECT_THAT(peers[0].ToString(),
+              ::testing::StartsWith(absl::StrCat("ledger up, epoch 1 at ", ledger.node->address())));
+  EXPECT_EQ(house.node->counters().refused_tells, 0);
 }
 
 TEST(Node, TheDialledNodeReachesTheDiallingOneToo) {
