@@ -153,7 +153,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
 
 bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
                 PendingId& waits, absl::Status& outcome) {
-  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Sent on a plain thread; use Send there");
+  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "SendWhenRoom on a plain thread; use Send there");
   if (IsRefused()) {
     outcome = RefusedError();
     return false;

@@ -93,7 +93,7 @@ class ChannelBase {
 template <class M>
 class Channel;
 
-// What Channel::Sent gives: awaits the outcome, and has the message until it is
+// What Channel::SendWhenRoom gives: awaits the outcome, and has the message until it is
 // accepted. Keep it in a variable; it does not move.
 template <class M>
 class [[nodiscard]] Sending {
@@ -168,7 +168,7 @@ class Channel : public internal::ChannelBase {
   // call in hand has less left), then Expired. Sent when awaited, behind those
   // that wait already; a Send of another may still take the room first.
   //
-  //   auto sending = channel.Sent(std::move(chunk), absl::Seconds(5));
+  //   auto sending = channel.SendWhenRoom(std::move(chunk), absl::Seconds(5));
   //   absl::Status sent = co_await sending;
   //   if (!sent.ok()) chunk = std::move(sending).TakeMessage();
   //
@@ -176,7 +176,7 @@ class Channel : public internal::ChannelBase {
   // NoProcess. More bytes than the mailbox's capacity are InvalidArgument, when
   // its turn comes. To another node it does not wait: when there is no room it
   // answers Unimplemented.
-  Sending<M> Sent(M message, absl::Duration timeout = absl::InfiniteDuration()) const {
+  Sending<M> SendWhenRoom(M message, absl::Duration timeout) const {
     return Sending<M>(*this, std::move(message), timeout);
   }
   // Says what is wrong with what is not an M.

@@ -1,5 +1,5 @@
 // RoomWaiters: the messages of one system that wait outside full mailboxes,
-// because their senders await room (Channel::Sent).
+// because their senders await room (Channel::SendWhenRoom).
 //
 // A message is either here or accepted, never both: whoever takes it under the
 // lock decides. Whoever might have made room calls Admit: the receiver at the
