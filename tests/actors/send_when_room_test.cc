@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
@@ -20,6 +21,7 @@
 #include "understudy/actors/pending_group.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
+#include "understudy/actors/room.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
@@ -31,6 +33,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 using Box = std::unique_ptr<int>;  // cannot be copied: it is here or there
@@ -256,30 +260,87 @@ TEST_F(SendWhenRoomTest, ItWaitsAlsoForAnActorThatHasNotStarted) {
   EXPECT_THAT(taken, ElementsAre(1));
 }
 
-// A node out there that has no room.
+// A node out there that has no room until the test says so.
 class FullRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage&) override { return MakeError(ErrorKind::kFull, "the window is used up"); }
   void Post(Signal) override {}
   void Released(const ReleasedMessage&) override {}
   void AskBack(Pid, uint32_t) override {}
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) override {
+    waiting.push_back({.kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = wait});
+    return absl::nullopt;
+  }
+  absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) override {
+    EXPECT_EQ(wait, waiting.at(0).id);
+    sent.push_back(**static_cast<const Box*>(message.value));
+    return absl::OkStatus();
+  }
+  void StopWaiting(Pid from, uint64_t wait) override {
+    EXPECT_EQ(from, waiting.at(0).to);
+    EXPECT_EQ(wait, waiting.at(0).id);
+    ++given_up;
+  }
+  void EndWait(const RoomWait&, absl::Status) override {}
+
+  std::vector<Signal> waiting;
+  std::vector<int> sent;
+  int given_up = 0;
 };
 
-TEST_F(SendWhenRoomTest, ToAnotherNodeItDoesNotWaitAndSaysSo) {
-  FullRouter router;
-  system().InstallRouter(&router);
-  const uint16_t peer = *system().InternPeer("peer", NodeIncarnation{7});
-  absl::Status outcome;
-  Ref<Script> sender = system().Spawn<Script>();
-  RunTask(sender, [&](Script&) -> Task<> {
-    auto sending = Channel<Box>(Pid(peer, 1, 1), 1).SendWhenRoom(std::make_unique<int>(5), absl::Seconds(1));
-    outcome = co_await sending;
-    EXPECT_EQ(*std::move(sending).TakeMessage(), 5);
-  });
+class SendWhenRoomThereTest : public SendWhenRoomTest {
+ protected:
+  SendWhenRoomThereTest() { system().InstallRouter(&router_); }
+  void TearDown() override {
+    SendWhenRoomTest::TearDown();
+    system().InstallRouter(nullptr);
+  }
+  void Answer(absl::Status status) {
+    Signal reply{.kind = SignalKind::kReply,
+                 .from = router_.waiting.at(0).from,
+                 .to = router_.waiting.at(0).to,
+                 .id = router_.waiting.at(0).id};
+    reply.status = std::move(status);
+    system().Deliver(std::move(reply));
+    system().RunUntilIdle();
+  }
+
+  FullRouter router_;
+  const Channel<Box> there_{Pid(*system().InternPeer("peer", NodeIncarnation{7}), 1, 1), 1};
+};
+
+TEST_F(SendWhenRoomThereTest, TheMessageStaysWithItsSenderUntilThereIsRoom) {
+  SendTo(there_, 5, absl::Hours(1));
+  EXPECT_THAT(router_.waiting, SizeIs(1));
+  EXPECT_THAT(notes_, IsEmpty());
+  EXPECT_THAT(router_.sent, IsEmpty());
+  Answer(absl::OkStatus());
+  EXPECT_THAT(router_.sent, ElementsAre(5));
+  EXPECT_THAT(notes_, ElementsAre("5 OK"));
+  EXPECT_EQ(router_.given_up, 0);
+}
+
+TEST_F(SendWhenRoomThereTest, AnErrorGivesTheMessageBack) {
+  SendTo(there_, 5, absl::Hours(1));
+  Answer(MakeError(ErrorKind::kNoProcess, "it ended"));
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("has 5")));
+  EXPECT_EQ(router_.given_up, 0);
+}
+
+TEST_F(SendWhenRoomThereTest, AWaitThatExpiresIsGivenUpAndGivesTheMessageBack) {
+  SendTo(there_, 5, absl::Seconds(1));
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(notes_, ElementsAre("5 DEADLINE_EXCEEDED, has 5"));
+  EXPECT_EQ(router_.given_up, 1);
+  Answer(absl::OkStatus());
+  EXPECT_THAT(router_.sent, IsEmpty()) << "the answer came too late";
+}
+
+TEST_F(SendWhenRoomThereTest, ASenderThatEndsGivesUp) {
+  Ref<Script> sender = SendTo(there_, 5, absl::Hours(1));
+  system().Kill(sender.pid());
   system().RunUntilIdle();
-  system().InstallRouter(nullptr);
-  EXPECT_TRUE(absl::IsUnimplemented(outcome)) << outcome;
-  EXPECT_THAT(std::string(outcome.message()), HasSubstr("on another node"));
+  EXPECT_EQ(router_.given_up, 1);
 }
 
 TEST(SendWhenRoomDeathTest, APlainThreadDoesNotWaitForRoom) {
