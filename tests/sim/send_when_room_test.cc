@@ -112,6 +112,11 @@ class SendWhenRoomTest : public ::testing::Test {
     }
     return {};
   }
+  // Somebody is in the line.
+  bool IsAwaited() {
+    const Channel<testing::Note> box = Box("home");
+    return cluster_->system("home").Reserve({.to = box.pid(), .mailbox = box.mailbox()}).is_awaited;
+  }
   // When the store is open and nobody sends: all of the capacity is there.
   void ExpectNothingIsReserved(absl::string_view node = "n0") {
     Run(kCreditIdle * 3);
@@ -145,6 +150,7 @@ TEST_F(SendWhenRoomTest, ASenderOfAnotherNodeWaitsAndIsServedWhenRoomComes) {
   Start("n0", 7, absl::Hours(1));
   Run(absl::Minutes(10));
   EXPECT_THAT(*outcomes_, IsEmpty());
+  EXPECT_TRUE(IsAwaited());
   Open();
   EXPECT_THAT(Sent(), ElementsAre(7));
   EXPECT_EQ((*handled_)[7], 1);
@@ -192,6 +198,7 @@ TEST_F(SendWhenRoomTest, AWaitThatExpiresLeavesNothingReserved) {
   Run(absl::Seconds(2));
   ASSERT_THAT(*outcomes_, SizeIs(1));
   EXPECT_TRUE(IsExpired(outcomes_->front().second)) << outcomes_->front().second;
+  EXPECT_FALSE(IsAwaited());
   Open();
   EXPECT_EQ((*handled_)[7], 0);
   ExpectNothingIsReserved();
@@ -252,9 +259,11 @@ TEST_F(SendWhenRoomTest, ASenderWhoseNodeIsLostLeavesTheLine) {
   Fill("home");
   Fill("n0");
   for (int64_t i = 0; i < 3; ++i) Start("n0", i, absl::Hours(1));
-  Start("home", 7, absl::Hours(1));
+  EXPECT_TRUE(IsAwaited());
   cluster_->Crash("n0");
   Run(absl::Minutes(2));
+  EXPECT_FALSE(IsAwaited());
+  Start("home", 7, absl::Hours(1));
   Open();
   EXPECT_THAT(Sent(), ElementsAre(7));
   ExpectNothingIsReserved();
@@ -267,6 +276,7 @@ TEST_F(SendWhenRoomTest, ASenderThatEndsLeavesTheLine) {
   Ref<Sender> sender = Start("n0", 7, absl::Hours(1));
   cluster_->system("n0").Kill(sender.pid());
   Run();
+  EXPECT_FALSE(IsAwaited());
   Open();
   EXPECT_THAT(*outcomes_, IsEmpty());
   EXPECT_EQ((*handled_)[7], 0);
