@@ -209,6 +209,16 @@ void ActorSystem::GiveBack(const RoomRequest& request) {
   if (cell != nullptr) core_.remote_room().GiveBack(*cell, request);
 }
 
+void ActorSystem::WaitForRoom(const RoomWait& wait) {
+  if (internal::ActorCell* const cell = core_.CellOf(wait.room.to); cell != nullptr) {
+    core_.room_waiters().Add(*cell, wait);
+  } else if (Router* const router = core_.router(); router != nullptr) {
+    router->EndWait(wait, MakeError(ErrorKind::kNoProcess, "there is no such actor"));
+  }
+}
+
+void ActorSystem::StopWaiting(const RoomWait& wait) { core_.room_waiters().Remove(wait); }
+
 absl::optional<Pid> ActorSystem::FindPid(absl::string_view name) {
   const absl::optional<NameRecord> record = registry().Find(name);
   if (!record) return absl::nullopt;

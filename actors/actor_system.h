@@ -179,6 +179,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   bool WasGivenOut(Pid pid) const override { return core_.WasGivenOut(pid); }
   ReservedRoom Reserve(const RoomRequest& request) override;
   void GiveBack(const RoomRequest& request) override;
+  void WaitForRoom(const RoomWait& wait) override;
+  void StopWaiting(const RoomWait& wait) override;
 
   internal::SystemCore& core() { return core_; }
 

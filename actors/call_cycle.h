@@ -22,7 +22,7 @@ struct CallWait {
   std::string handler;
   // Who is to answer: the callee, or who has its Replier now.
   Pid holder;
-  // The mailbox that was asked; "room in …" for Channel::Sent.
+  // The mailbox that was asked; "room in …" for Channel::SendWhenRoom.
   std::string asked;
   // When it was asked.
   MonotonicTime since;

@@ -7,6 +7,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
@@ -151,25 +152,63 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
   return pending;
 }
 
-bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
-                PendingId& waits, absl::Status& outcome) {
-  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "Sent on a plain thread; use Send there");
+namespace {
+
+// To an actor of another node.
+SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
+                           PendingId& waits, absl::Status& outcome) {
+  const Pid to = channel.pid();
+  const KernelCode kernel;
+  if (kernel.is_refused()) {
+    outcome = RefusedError();
+    return SendStep::kDone;
+  }
+  ActorCore& core = *ThisTurn().actor();
+  const absl::StatusOr<Router*> router = core.system().RouterTo(to);
+  if (!router.ok()) {
+    core.system().CountRefused();
+    outcome = router.status();
+    return SendStep::kDone;
+  }
+  waits = core.NewAsk(Pid(), core.DeadlineWithin(timeout));
+  if (waits.id == 0) {
+    outcome = core.TakeAnswer(waits).status;
+    return SendStep::kDone;
+  }
+  absl::optional<absl::Status> sent = (*router)->SendOrWait(
+      {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, waits.id);
+  if (sent.has_value()) {
+    if (!sent->ok()) core.system().CountRefused();
+    core.Answered(waits.id, *std::move(sent), {});
+    outcome = core.TakeAnswer(waits).status;
+    return SendStep::kDone;
+  }
+  core.NoteWaitForRoom(waits.id, to);
+  if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
+    watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
+  }
+  return SendStep::kWaitsForNode;
+}
+
+}  // namespace
+
+SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
+                    PendingId& waits, absl::Status& outcome) {
+  UNDERSTUDY_CHECK(ThisTurn().actor() != nullptr, "SendWhenRoom on a plain thread; use Send there");
   if (IsRefused()) {
     outcome = RefusedError();
-    return false;
+    return SendStep::kDone;
   }
   ActorCore& core = *ThisTurn().actor();
   SystemCore& system = core.system();
   const Pid to = channel.pid();
+  if (!to.is_null() && !system.IsLocal(to)) {
+    return SendOrWaitForNode(channel, type, value, timeout, waits, outcome);
+  }
   ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
   if (cell == nullptr) {
     outcome = SendTell(channel, type, value, Handing::kMove);
-    if (IsFull(outcome)) {
-      outcome = absl::UnimplementedError(absl::StrCat(
-          to.ToString(), " is on another node, and waiting for its room is not there yet; Send again later (",
-          outcome.message(), ")"));
-    }
-    return false;
+    return SendStep::kDone;
   }
   // Not before those that wait.
   CallWatch* const watch = system.call_watch();
@@ -181,7 +220,7 @@ bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value
                            Handing::kMove, WhenFull::kWaits);
     if (!IsFull(outcome)) {
       if (!outcome.ok()) system.CountRefused();
-      return false;
+      return SendStep::kDone;
     }
   }
   // In user code, all that may throw.
@@ -194,7 +233,7 @@ bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value
   if (waits.id == 0) {
     outcome = kernel.is_refused() ? RefusedError() : core.TakeAnswer(waits).status;
     ActorCell::TakeBack(/*gates=*/nullptr, type, value, Handing::kMove, block);
-    return false;
+    return SendStep::kDone;
   }
   core.NoteWaitForRoom(waits.id, to);
   if (watch != nullptr) {
@@ -202,7 +241,23 @@ bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value
   }
   system.room_waiters().Add(
       *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = channel.mailbox(), .payload = Payload(block)});
-  return true;
+  return SendStep::kWaits;
+}
+
+absl::Status SendInRoom(const ChannelBase& channel, const MessageType& type, void* value, PendingId waited) {
+  const KernelCode kernel;
+  SystemCore& system = *ThisTurn().system;
+  const absl::StatusOr<Router*> router = system.RouterTo(channel.pid());
+  if (!router.ok()) return router.status();
+  if (kernel.is_refused()) {
+    (*router)->StopWaiting(waited.asker, waited.id);
+    return RefusedError();
+  }
+  absl::Status sent = (*router)->SendInRoom(
+      {.from = waited.asker, .to = channel.pid(), .mailbox = channel.mailbox(), .type = &type, .value = value},
+      waited.id);
+  if (!sent.ok()) system.CountRefused();
+  return sent;
 }
 
 PendingId CancelledAsk() { return {.asker = ThisTurn().self}; }

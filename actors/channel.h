@@ -47,11 +47,17 @@ void TellOrBury(const ChannelBase& channel, const MessageType& type, const void*
 // the answer. The value is moved from.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
 
-// Leaves the message to wait for room: true, and `waits` is what to await. Or
-// sends it, or not: false, and `outcome` says which. The value is moved from when
-// it was accepted or waits. CHECKs outside turns.
-bool SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
-                PendingId& waits, absl::Status& outcome);
+// What became of a message whose sender awaits room.
+enum class SendStep : uint8_t {
+  kDone,         // `outcome` says whether it was sent
+  kWaits,        // it waits at the mailbox and was moved from; await `waits`, whose answer is the outcome
+  kWaitsForNode  // its sender keeps it; await `waits`, and if the answer is OK then SendInRoom
+};
+// Sends it, if it need not wait. CHECKs outside turns.
+SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
+                    PendingId& waits, absl::Status& outcome);
+// Sends it into the room that another node keeps for it.
+absl::Status SendInRoom(const ChannelBase& channel, const MessageType& type, void* value, PendingId waited);
 
 // Does not compile: T is no message for a channel of M.
 template <class M, class T>
@@ -93,7 +99,7 @@ class ChannelBase {
 template <class M>
 class Channel;
 
-// What Channel::Sent gives: awaits the outcome, and has the message until it is
+// What Channel::SendWhenRoom gives: awaits the outcome, and has the message until it is
 // accepted. Keep it in a variable; it does not move.
 template <class M>
 class [[nodiscard]] Sending {
@@ -115,7 +121,7 @@ class [[nodiscard]] Sending {
     class Awaiter {
      public:
       explicit Awaiter(Sending& sending) : sending_(sending) {}
-      bool await_ready() { return !sending_.SendOrWait(); }
+      bool await_ready() { return !sending_.Begin(); }
       void await_suspend(std::coroutine_handle<> waiter) { internal::AwaitAnswer(sending_.waits_, waiter); }
       absl::Status await_resume() { return sending_.Outcome(); }
 
@@ -126,15 +132,23 @@ class [[nodiscard]] Sending {
   }
 
  private:
-  bool SendOrWait() {
+  // False: it does not wait.
+  bool Begin() {
     UNDERSTUDY_CHECK(message_.has_value(), "a Sending is awaited once");
-    is_waiting_ = internal::SendOrWait(to_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
-    if (is_waiting_ || outcome_.ok()) message_ = absl::nullopt;
-    return is_waiting_;
+    step_ = internal::SendOrWait(to_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
+    const bool is_waiting = step_ != internal::SendStep::kDone;
+    if (step_ == internal::SendStep::kWaits || (!is_waiting && outcome_.ok())) message_ = absl::nullopt;
+    return is_waiting;
   }
   absl::Status Outcome() {
-    if (!is_waiting_) return outcome_;
+    if (step_ == internal::SendStep::kDone) return outcome_;
     internal::Answer answer = internal::TakeAnswer(waits_);
+    if (step_ == internal::SendStep::kWaitsForNode) {
+      if (!answer.status.ok()) return std::move(answer.status);
+      absl::Status sent = internal::SendInRoom(to_, internal::TypeOf<M>(), &*message_, waits_);
+      if (sent.ok()) message_ = absl::nullopt;
+      return sent;
+    }
     if (!answer.status.ok() && answer.payload.is_typed()) message_.emplace(std::move(answer.payload.template As<M>()));
     return std::move(answer.status);
   }
@@ -142,7 +156,7 @@ class [[nodiscard]] Sending {
   const Channel<M> to_;
   const absl::Duration timeout_;
   absl::optional<M> message_;
-  bool is_waiting_ = false;
+  internal::SendStep step_ = internal::SendStep::kDone;
   internal::PendingId waits_;
   absl::Status outcome_;
 };
@@ -168,15 +182,20 @@ class Channel : public internal::ChannelBase {
   // call in hand has less left), then Expired. Sent when awaited, behind those
   // that wait already; a Send of another may still take the room first.
   //
-  //   auto sending = channel.Sent(std::move(chunk), absl::Seconds(5));
+  //   auto sending = channel.SendWhenRoom(std::move(chunk), absl::Seconds(5));
   //   absl::Status sent = co_await sending;
   //   if (!sent.ok()) chunk = std::move(sending).TakeMessage();
   //
   // Only in an actor's turn (CHECKed). The receiver's end is told at once, as
   // NoProcess. More bytes than the mailbox's capacity are InvalidArgument, when
-  // its turn comes. To another node it does not wait: when there is no room it
-  // answers Unimplemented.
-  Sending<M> Sent(M message, absl::Duration timeout = absl::InfiniteDuration()) const {
+  // its turn comes.
+  //
+  // To another node it waits too, in the same line as the senders there: the
+  // message stays here until that node has kept room for it. NoConnection when
+  // the session ends first. Full, without waiting, when limits::kWantsPerSessionMax
+  // senders of this node wait for that node's room, or when messages of this node
+  // take 16 MiB of that mailbox already.
+  Sending<M> SendWhenRoom(M message, absl::Duration timeout) const {
     return Sending<M>(*this, std::move(message), timeout);
   }
   // Says what is wrong with what is not an M.

@@ -50,6 +50,14 @@ struct ReservedRoom {
   bool is_awaited = false;  // senders wait for room of that actor: they are served before
 };
 
+// A sender of another node that waits for room (Channel::SendWhenRoom). The
+// transport chooses the numbers: with `room.node` they name one wait, for ever.
+struct RoomWait {
+  RoomRequest room;
+  uint64_t session = 0;
+  uint64_t want = 0;
+};
+
 // A message of another node that left its mailbox.
 struct ReleasedMessage {
   Pid sender;

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/dead_letter.h"
 #include "understudy/actors/message.h"
@@ -45,6 +46,19 @@ class Router {
   // order.
   virtual absl::Status Send(const OutboundMessage& message) = 0;
 
+  // Send, where the sender waits if there is no room; `wait` is an ask of its
+  // own. Nothing when it waits: then one reply to that ask comes, OK when room is
+  // kept for the message, else why there never is (the receiver's end, the
+  // session's). It does not overtake senders that wait for the same mailbox. At
+  // most so many wait as the transport says; one more is refused with Full.
+  virtual absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) = 0;
+  // Send, into the room that is kept for that ask. NoConnection when the session
+  // that kept it is gone. The room is kept no longer, whatever the answer is.
+  virtual absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) = 0;
+  // The sender gives up, whether room is kept for it by now or not. Nothing when
+  // it does not wait.
+  virtual void StopWaiting(Pid from, uint64_t wait) = 0;
+
   // Link, unlink, monitor, demonitor, exit, kill, request stop, cancel, reply,
   // down. What cannot be delivered is answered by a signal, never by a return:
   // a Link or Monitor to a node out of reach gives an exit or Down with
@@ -57,6 +71,10 @@ class Router {
   // A sender found no room in that mailbox while reserved room lies unused:
   // the nodes that hold it are asked to give it back.
   virtual void AskBack(Pid receiver, uint32_t mailbox) = 0;
+
+  // The answer to Inbound::WaitForRoom: OK, its room is reserved and now the
+  // transport's to use or give back; else nothing is reserved.
+  virtual void EndWait(const RoomWait& wait, absl::Status status) = 0;
 };
 
 // Where a transport delivers. Implemented by ActorSystem. Any thread; returns
@@ -83,6 +101,14 @@ class Inbound {
   virtual ReservedRoom Reserve(const RoomRequest& request) = 0;
   // Room that was reserved and not used goes back.
   virtual void GiveBack(const RoomRequest& request) = 0;
+
+  // A sender of another node enters the line of those that wait for room in that
+  // mailbox, behind all that came before, of this node and of others. EndWait
+  // answers once, perhaps before this returns: when its turn has come, or with
+  // NoProcess, NoMailbox, Stopping or InvalidArgument when it never does.
+  virtual void WaitForRoom(const RoomWait& wait) = 0;
+  // It leaves the line. Nothing when it was answered; the answer may be on its way.
+  virtual void StopWaiting(const RoomWait& wait) = 0;
 };
 
 }  // namespace understudy

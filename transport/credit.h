@@ -16,6 +16,14 @@
 // so both ends keep the same accounts, and a peer that exceeds its own ends its
 // session.
 //
+// A sender may wait for room (Channel::SendWhenRoom), with its message: a want
+// with a number enters the line of all that wait for that mailbox, and its turn
+// brings a grant with that number, of exactly the room that it asked for, which
+// no other sender uses. A want is answered once, by that grant or by a refusal.
+// A sender that gives up withdraws its want; it is answered all the same, and a
+// grant that comes then is returned. So a number is free again when its answer is
+// there, and a session has at most limits::kWantsPerSessionMax of them.
+//
 // A message larger than what is left of the allowance's bytes may use a whole
 // allowance that is untouched. All allowances of a session in use are bounded
 // together (kSessionAllowanceMax), but for one message of any size.
@@ -68,7 +76,7 @@ struct CreditChange {
     kGrant = 1,     // `granted` is reserved for the peer, and `allowance` comes back to it
     kWant = 2,      // a sender found no credit for a message of `granted.bytes`; `want` is not 0 if it waits for room
     kTakeBack = 3,  // the peer is asked to return up to `granted`, as far as it is not used
-    kReturn = 4,    // `granted` will not be used
+    kReturn = 4,    // `granted` will not be used; or, with a `want`, that sender does not wait any more
     kRefuse = 5,    // the sender of `want` waits in vain: `status`
   };
   Kind kind = Kind::kGrant;
@@ -76,7 +84,7 @@ struct CreditChange {
   uint32_t mailbox = 0;
   RoomAmount granted;
   RoomAmount allowance;
-  uint64_t want = 0;  // of a grant: the waiting sender that it is for, or 0
+  uint64_t want = 0;  // the waiting sender that it is from or for, or 0
   absl::Status status;
 };
 

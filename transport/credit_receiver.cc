@@ -10,9 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
 #include "understudy/transport/credit_sender.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 namespace {
@@ -40,8 +42,8 @@ void CreditReceiver::NoteGranted(const MailboxAddress& to, const Account& accoun
 void CreditReceiver::EraseIfUnused(Accounts::iterator account) {
   const Account& unused = account->second;
   if (unused.allowance != terms_.first_allowance || !unused.granted.is_zero() || !unused.held.is_zero() ||
-      !unused.held_beside.is_zero() || !unused.owed.is_zero() || unused.is_reserving || unused.is_asked ||
-      due_.contains(account->first)) {
+      !unused.held_beside.is_zero() || !unused.owed.is_zero() || !unused.in_line.is_zero() || unused.is_reserving ||
+      unused.is_asked || due_.contains(account->first)) {
     return;
   }
   withheld_.erase(account->first);
@@ -118,16 +120,75 @@ absl::Status CreditReceiver::OnReturned(const CreditChange& change) {
   return absl::OkStatus();
 }
 
-CreditChange CreditReceiver::OnRoomInLine(const MailboxAddress& to, RoomAmount amount, uint64_t want,
-                                          MonotonicTime now) {
-  Account& account = FindOrOpen(to);
-  account.granted += amount;
+absl::Status CreditReceiver::OnWaits(const CreditChange& want) {
+  if (waiting_.contains(want.want)) {
+    return absl::InvalidArgumentError(absl::StrCat("a second sender waits with the number ", want.want));
+  }
+  if (want.granted.bytes > static_cast<int64_t>(limits::kMessageBytesMax)) {
+    return absl::InvalidArgumentError(absl::StrCat("a sender waits for room for ", want.granted.bytes,
+                                                   " bytes; a message has at most ", limits::kMessageBytesMax));
+  }
+  if (waiting_.size() >= limits::kWantsPerSessionMax) {
+    return MakeError(ErrorKind::kFull, absl::StrCat(waiting_.size(), " senders of that node wait for room already"));
+  }
+  const MailboxAddress to(want.to, want.mailbox);
+  const auto found = accounts_.find(to);
+  if (found != accounts_.end()) {
+    const int64_t bytes = found->second.granted.bytes + found->second.held.bytes + found->second.in_line.bytes;
+    if (bytes > 0 && bytes + want.granted.bytes > kWindowBytesMax) {
+      return MakeError(ErrorKind::kFull,
+                       absl::StrCat("messages of that node have, or wait for, ", bytes,
+                                    " bytes of the mailbox; at most ", kWindowBytesMax, " are allowed"));
+    }
+  }
+  FindOrOpen(to).in_line += {.messages = 1, .bytes = want.granted.bytes};
+  waiting_.emplace(want.want, Waiting{.to = to, .bytes = want.granted.bytes});
+  return absl::OkStatus();
+}
+
+CreditReceiver::Accounts::iterator CreditReceiver::LeaveLine(std::map<uint64_t, Waiting>::iterator waiting) {
+  const auto account = accounts_.find(waiting->second.to);
+  account->second.in_line -= {.messages = 1, .bytes = waiting->second.bytes};
+  waiting_.erase(waiting);
+  return account;
+}
+
+absl::optional<MailboxAddress> CreditReceiver::OnGaveUp(const CreditChange& change) {
+  const auto waiting = waiting_.find(change.want);
+  if (waiting == waiting_.end()) return absl::nullopt;
+  const MailboxAddress to = waiting->second.to;
+  EraseIfUnused(LeaveLine(waiting));
+  return to;
+}
+
+absl::optional<CreditChange> CreditReceiver::OnTurn(uint64_t want, const absl::Status& status, MonotonicTime now) {
+  const auto waiting = waiting_.find(want);
+  if (waiting == waiting_.end()) return absl::nullopt;
+  const auto [to, bytes] = waiting->second;
+  CreditChange told{
+      .kind = CreditChange::Kind::kRefuse, .to = to.first, .mailbox = to.second, .want = want, .status = status};
+  const auto found = LeaveLine(waiting);
+  if (!status.ok()) {
+    EraseIfUnused(found);
+    return told;
+  }
+  told.kind = CreditChange::Kind::kGrant;
+  told.granted = {.messages = 1, .bytes = bytes};
+  Account& account = found->second;
+  account.granted += told.granted;
   account.used = now;
-  account.bytes_each = std::max(account.bytes_each, amount.bytes);
+  account.bytes_each = std::max(account.bytes_each, bytes);
   NoteGranted(to, account);
   account.is_used_up = false;
   SetUsedUp(to, account);
-  return {.kind = CreditChange::Kind::kGrant, .to = to.first, .mailbox = to.second, .granted = amount, .want = want};
+  return told;
+}
+
+std::vector<std::pair<uint64_t, MailboxAddress>> CreditReceiver::waiting() const {
+  std::vector<std::pair<uint64_t, MailboxAddress>> all;
+  all.reserve(waiting_.size());
+  for (const auto& [want, waiting] : waiting_) all.emplace_back(want, waiting.to);
+  return all;
 }
 
 std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
@@ -232,6 +293,7 @@ std::string CreditReceiver::ToString() const {
     add(", granted ", account.granted);
     add(", held ", account.held);
     add(", wanted ", account.wanted);
+    add(", in line ", account.in_line);
     absl::StrAppend(&text, ", window ", account.window, " of ", account.bytes_each,
                     account.is_used_up ? ", used up" : "", account.is_asked ? ", asked" : "",
                     account.is_asked_back ? ", asked back" : "", account.is_reserving ? ", reserving" : "",

@@ -12,6 +12,9 @@
 // reserved anew, up to the window. While senders wait there for room nothing is
 // given out but by their line: no window, and no allowance back.
 //
+// The peer's waiting senders count against the bytes that a peer may have in one
+// mailbox as if their messages were there, so at that bound they are refused.
+//
 // Guarantees. Never more is granted than was reserved here. Of a message that
 // arrives its credit is known to be there, or OnArrived says no. At the end all
 // that is reserved and unused is given back, once.
@@ -50,9 +53,22 @@ class CreditReceiver {
   // kReturn: what is given back to the mailbox. InvalidArgument when so much was
   // not granted: a bad frame.
   absl::Status OnReturned(const CreditChange& change);
-  // Room was reserved for the peer's sender whose turn came in the line of those
-  // that wait. What the peer is told.
-  CreditChange OnRoomInLine(const MailboxAddress& to, RoomAmount amount, uint64_t want, MonotonicTime now);
+
+  // ---- Senders of the peer that wait ----
+
+  // kWant with a number. OK: it is to enter the line. Full: it is not, and the
+  // peer is told so (kRefuse). InvalidArgument for a number in use, or
+  // more bytes than any message has: a bad frame.
+  absl::Status OnWaits(const CreditChange& want);
+  // kReturn with a number. The mailbox whose line it is to leave; nothing when it
+  // has been answered, and the answer has crossed this.
+  absl::optional<MailboxAddress> OnGaveUp(const CreditChange& change);
+  // The line has answered: OK, and its room is reserved, or why it never is. What
+  // the peer is told; nothing when that sender gave up, or is of an earlier
+  // session: then what was reserved goes back.
+  absl::optional<CreditChange> OnTurn(uint64_t want, const absl::Status& status, MonotonicTime now);
+  // Those in lines, in the order in which they came.
+  std::vector<std::pair<uint64_t, MailboxAddress>> waiting() const;
 
   // ---- What to do ----
 
@@ -95,6 +111,7 @@ class CreditReceiver {
     int64_t window = 0;      // messages that granted and held together are to be
     int64_t bytes_each = 0;  // of late, on average
     RoomAmount wanted;       // a message that found no credit
+    RoomAmount in_line;      // what the peer's senders wait for
     bool is_used_up = false;
     bool is_asked = false;       // the peer waits for an answer
     bool is_asked_back = false;  // and has not returned it
@@ -109,9 +126,15 @@ class CreditReceiver {
   void SetUsedUp(const MailboxAddress& to, Account& account);
   void NoteGranted(const MailboxAddress& to, const Account& account);
   void EraseIfUnused(Accounts::iterator account);
+  struct Waiting {
+    MailboxAddress to;
+    int64_t bytes = 0;
+  };
+  Accounts::iterator LeaveLine(std::map<uint64_t, Waiting>::iterator waiting);
 
   CreditTerms terms_;
   Accounts accounts_;
+  std::map<uint64_t, Waiting> waiting_;  // by the peer's number
   std::set<MailboxAddress> due_;
   std::set<MailboxAddress> granted_;   // with granted room that is not used
   std::set<MailboxAddress> withheld_;  // whose allowance waits for the end of a line

@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 
@@ -84,6 +88,107 @@ RoomAmount CreditSender::OnTakeBack(const CreditChange& request) {
   return returned;
 }
 
+absl::optional<CreditChange> CreditSender::Wants(const MailboxAddress& to, int64_t bytes, const Waiter& waiter) {
+  if (wants_.size() >= limits::kWantsPerSessionMax) return absl::nullopt;
+  const uint64_t number = ++last_want_;
+  wants_.emplace(number, Want{.to = to, .bytes = bytes, .waiter = waiter});
+  waiters_.emplace(waiter, number);
+  ++FindOrOpen(to)->second.waiting;
+  return CreditChange{.kind = CreditChange::Kind::kWant,
+                      .to = to.first,
+                      .mailbox = to.second,
+                      .granted = {.messages = 1, .bytes = bytes},
+                      .want = number};
+}
+
+bool CreditSender::IsAwaited(const MailboxAddress& to) const {
+  const auto account = accounts_.find(to);
+  return account != accounts_.end() && account->second.waiting > 0;
+}
+
+void CreditSender::EndWaiting(const MailboxAddress& to) {
+  const auto account = accounts_.find(to);
+  --account->second.waiting;
+  EraseIfUnused(account);
+}
+
+absl::StatusOr<CreditSender::WantAnswered> CreditSender::OnWantAnswered(const CreditChange& answer) {
+  const auto found = wants_.find(answer.want);
+  if (found == wants_.end() || found->second.stage == Want::Stage::kHasRoom) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("credit answers a sender with the number ", answer.want, ", which does not wait"));
+  }
+  Want& want = found->second;
+  const MailboxAddress mailbox(answer.to, answer.mailbox);
+  const RoomAmount amount{.messages = 1, .bytes = want.bytes};
+  const bool is_grant = answer.kind == CreditChange::Kind::kGrant;
+  if (mailbox != want.to || (is_grant && (answer.granted != amount || !answer.allowance.is_zero()))) {
+    return absl::InvalidArgumentError(absl::StrCat("credit for the sender with the number ", answer.want, " is for ",
+                                                   answer.granted.messages, " messages of ", answer.granted.bytes,
+                                                   " bytes; it waits for one of ", want.bytes));
+  }
+  WantAnswered told;
+  if (want.stage == Want::Stage::kGivenUp) {
+    if (is_grant) {
+      told.told = CreditChange{
+          .kind = CreditChange::Kind::kReturn, .to = answer.to, .mailbox = answer.mailbox, .granted = amount};
+    }
+    wants_.erase(found);
+    return told;
+  }
+  told.waiter = want.waiter;
+  EndWaiting(want.to);
+  if (is_grant) {
+    want.stage = Want::Stage::kHasRoom;
+    granted_ += amount;
+  } else {
+    waiters_.erase(want.waiter);
+    wants_.erase(found);
+  }
+  return told;
+}
+
+bool CreditSender::HasRoom(const Waiter& waiter) const {
+  const auto number = waiters_.find(waiter);
+  return number != waiters_.end() && wants_.at(number->second).stage == Want::Stage::kHasRoom;
+}
+
+void CreditSender::OnSentInRoom(const Waiter& waiter) {
+  const auto number = waiters_.find(waiter);
+  const auto want = wants_.find(number->second);
+  granted_ -= {.messages = 1, .bytes = want->second.bytes};
+  wants_.erase(want);
+  waiters_.erase(number);
+}
+
+absl::optional<CreditChange> CreditSender::GiveUp(const Waiter& waiter) {
+  const auto number = waiters_.find(waiter);
+  if (number == waiters_.end()) return absl::nullopt;
+  const auto want = wants_.find(number->second);
+  CreditChange told{
+      .kind = CreditChange::Kind::kReturn, .to = want->second.to.first, .mailbox = want->second.to.second};
+  waiters_.erase(number);
+  if (want->second.stage == Want::Stage::kHasRoom) {
+    told.granted = {.messages = 1, .bytes = want->second.bytes};
+    granted_ -= told.granted;
+    wants_.erase(want);
+  } else {
+    told.want = want->first;
+    want->second.stage = Want::Stage::kGivenUp;
+    EndWaiting(want->second.to);
+  }
+  return told;
+}
+
+std::vector<std::pair<CreditSender::Waiter, MailboxAddress>> CreditSender::End() {
+  std::vector<std::pair<Waiter, MailboxAddress>> waiting;
+  for (const auto& [number, want] : wants_) {
+    if (want.stage == Want::Stage::kWaits) waiting.emplace_back(want.waiter, want.to);
+  }
+  *this = CreditSender(terms_);
+  return waiting;
+}
+
 std::string CreditSender::ToString() const {
   std::string text;
   for (const auto& [to, account] : accounts_) {
@@ -91,12 +196,16 @@ std::string CreditSender::ToString() const {
                     account.allowance.bytes, ", granted ", account.granted.messages, " of ", account.granted.bytes,
                     account.is_asked ? ", asked; " : "; ");
   }
+  for (const auto& [number, want] : wants_) {
+    absl::StrAppend(&text, "want ", number, " of ", want.bytes, " at stage ", static_cast<int>(want.stage), "; ");
+  }
   return text;
 }
 
 void CreditSender::EraseIfUnused(Accounts::iterator account) {
   const Account& unused = account->second;
-  if (unused.allowance == terms_.first_allowance && unused.granted.is_zero() && !unused.is_asked) {
+  if (unused.allowance == terms_.first_allowance && unused.granted.is_zero() && !unused.is_asked &&
+      unused.waiting == 0) {
     accounts_.erase(account);
   }
 }

@@ -2,7 +2,9 @@
 // node may send to the mailboxes of the peer (credit.h).
 //
 // A plain state machine: it is told what is sent and what the peer says, and
-// answers what may be sent and what the peer is to be told.
+// answers what may be sent and what the peer is to be told. It also has the
+// senders that wait for room: each has a number, from its want until the peer's
+// answer, or until it has used or given up the room that it was granted.
 #ifndef UNDERSTUDY_TRANSPORT_CREDIT_SENDER_H_
 #define UNDERSTUDY_TRANSPORT_CREDIT_SENDER_H_
 
@@ -10,9 +12,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
 
@@ -36,6 +42,39 @@ class CreditSender {
   // kTakeBack: what is returned, perhaps nothing. It is gone from here.
   RoomAmount OnTakeBack(const CreditChange& request);
 
+  // ---- Senders that wait ----
+
+  // A sender and an ask of its own, which is answered.
+  using Waiter = std::pair<Pid, uint64_t>;
+
+  // A new want for a message of so many bytes: what the peer is told. Nothing
+  // when there are limits::kWantsPerSessionMax. `waiter` does not wait yet.
+  absl::optional<CreditChange> Wants(const MailboxAddress& to, int64_t bytes, const Waiter& waiter);
+  // A sender waits for room there: others that would wait are not to overtake it.
+  bool IsAwaited(const MailboxAddress& to) const;
+  // kGrant or kRefuse with a number: whom it is for, or that it is for nobody any
+  // more and what the peer is told. InvalidArgument for a number that is not in
+  // use, or another amount than was asked for: a bad frame.
+  struct WantAnswered {
+    absl::optional<Waiter> waiter;
+    absl::optional<CreditChange> told;
+  };
+  absl::StatusOr<WantAnswered> OnWantAnswered(const CreditChange& answer);
+  // Room was granted for it, and it has neither used nor given it up.
+  bool HasRoom(const Waiter& waiter) const;
+  // Its message was sent into that room. Requires HasRoom.
+  void OnSentInRoom(const Waiter& waiter);
+  // It waits no more, or does not use its room: what the peer is told.
+  absl::optional<CreditChange> GiveUp(const Waiter& waiter);
+  // The session is over: those that wait without an answer, and where they would
+  // send. Leaves nothing behind.
+  std::vector<std::pair<Waiter, MailboxAddress>> End();
+
+  // Numbers in use.
+  size_t wants() const { return wants_.size(); }
+
+  // ---- Observers ----
+
   // Mailboxes whose account is not as at first.
   size_t mailboxes() const { return accounts_.size(); }
   // Room that is granted and not used.
@@ -50,6 +89,15 @@ class CreditSender {
     RoomAmount allowance;  // left; bytes may be below 0 after a large message
     RoomAmount granted;
     bool is_asked = false;
+    int64_t waiting = 0;  // senders without an answer
+  };
+  // One that waits, or has room, or gave up and is not answered.
+  struct Want {
+    enum class Stage : uint8_t { kWaits, kHasRoom, kGivenUp };
+    MailboxAddress to;
+    int64_t bytes = 0;
+    Waiter waiter;
+    Stage stage = Stage::kWaits;
   };
   using Accounts = std::map<MailboxAddress, Account>;
 
@@ -57,11 +105,15 @@ class CreditSender {
     return accounts_.try_emplace(to, Account{.allowance = terms_.first_allowance}).first;
   }
   void EraseIfUnused(Accounts::iterator account);
+  void EndWaiting(const MailboxAddress& to);
 
   CreditTerms terms_;
   Accounts accounts_;
   RoomAmount granted_;
   RoomAmount in_use_;
+  std::map<uint64_t, Want> wants_;
+  std::map<Waiter, uint64_t> waiters_;  // those that wait or have room
+  uint64_t last_want_ = 0;
 };
 
 // Whether the first allowance covers a message: `left` is what is left of it,

@@ -26,6 +26,9 @@ inline constexpr size_t kSessionAnswerBytesMax = size_t{64} << 20;
 inline constexpr size_t kSessionSignalBytesMax = size_t{8} << 20;
 // Credit is told once for many messages.
 inline constexpr size_t kSessionCreditBytesMax = size_t{8} << 20;
+// Senders of one node that wait for room of another (Channel::SendWhenRoom), those that gave up and are not answered
+// included. A want, its withdrawal and its answer are some 100 bytes each, so all of them fit into the bytes of credit.
+inline constexpr size_t kWantsPerSessionMax = size_t{1} << 15;
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 

@@ -363,7 +363,6 @@ void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
   const std::string why = absl::StrCat("the session with node ", peer.name, " ended: ", SessionEndName(ended.why),
                                        ended.detail.empty() ? "" : ", ", ended.detail);
   if (options_.watch != nullptr) options_.watch->OnOver(peer.name);
-  EndCredit(peer, ended.nodes.peer_node);
   deliveries_.push_back(
       PeerEvent{.kind = PeerEvent::Kind::kEnded,
                 .node = peer.name,
@@ -374,6 +373,7 @@ void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
   names_.OnSessionEnded(peer.name);
   TakeNameChanges();
   TellAllNames();
+  EndCredit(peer, ended.nodes.peer_node, ended.epoch);
   for (Signal& signal : peer.ties.End(why)) deliveries_.push_back(std::move(signal));
   if (!peer.session.is_live()) {
     peer.learned_address.clear();

@@ -169,6 +169,10 @@ class NodeCore final : public Router, public NamePublisher {
   void Post(Signal signal) override;
   void Released(const ReleasedMessage& message) override;
   void AskBack(Pid receiver, uint32_t mailbox) override;
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) override;
+  absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) override;
+  void StopWaiting(Pid from, uint64_t wait) override;
+  void EndWait(const RoomWait& wait, absl::Status status) override;
 
   // ---- NamePublisher ----
   void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override;
@@ -214,13 +218,18 @@ class NodeCore final : public Router, public NamePublisher {
   struct RoomReturn {
     RoomRequest room;
   };
+  // A sender of a peer enters the line of those that wait for room, or leaves it.
+  struct LineChange {
+    enum class Kind : uint8_t { kEnters, kLeaves } kind;
+    RoomWait wait;
+  };
   struct StreamOver {
     OnStreamOver told;
     absl::Status why;
   };
   // What must be told to the system, without mu_.
-  using Delivery = std::variant<MessageDelivery, CreditWork, RoomReturn, Signal, DeadLetter, NameTable::Change,
-                                NamesEntered, PeerEvent, StreamOver>;
+  using Delivery = std::variant<MessageDelivery, CreditWork, RoomReturn, LineChange, Signal, DeadLetter,
+                                NameTable::Change, NamesEntered, PeerEvent, StreamOver>;
 
   // node_core.cc: streams and sessions.
   Peer* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -299,14 +308,22 @@ class NodeCore final : public Router, public NamePublisher {
   void ScheduleCredit(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellCredit(Peer& peer, const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TickCredit(Peer& peer, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void EndCredit(Peer& peer, uint16_t peer_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndCredit(Peer& peer, uint16_t peer_node, uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(const CreditWork& work);
   void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
+  // Senders that wait for room: of this node (kGrant or kRefuse came), and of the peer (kWant or kReturn came).
+  absl::Status OnWantAnswered(Peer& peer, const CreditChange& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status OnPeerWaits(Peer& peer, const CreditChange& want) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnPeerGaveUp(Peer& peer, const CreditChange& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Carry(const LineChange& change);
 
   // node_core_routing.cc: what actors send.
   // The peer of that pid, when a session with its incarnation is live; else
   // null and the reason.
   Peer* PeerOf(Pid pid, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A message with that credit, or beyond what any credit covers.
+  absl::Status Append(Peer& peer, const OutboundMessage& message, absl::string_view payload, Admission admission)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const NodeCoreOptions options_;
   const std::shared_ptr<Door> door_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
@@ -18,6 +19,7 @@
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
 #include "understudy/transport/credit_codec.h"
+#include "understudy/transport/credit_sender.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_core_state.h"
 #include "understudy/transport/send_queues.h"
@@ -77,8 +79,9 @@ absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
   const MailboxAddress mailbox(change.to, change.mailbox);
   switch (change.kind) {
     case CreditChange::Kind::kGrant:
-      return peer.credit_out.OnGrant(change);
+      return change.want != 0 ? OnWantAnswered(peer, change) : peer.credit_out.OnGrant(change);
     case CreditChange::Kind::kWant:
+      if (change.want != 0) return OnPeerWaits(peer, change);
       peer.credit_in.OnWanted(mailbox, change.granted.bytes, options_.clock->Now());
       return absl::OkStatus();
     case CreditChange::Kind::kTakeBack:
@@ -88,6 +91,10 @@ absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
                          .granted = peer.credit_out.OnTakeBack(change)}});
       return absl::OkStatus();
     case CreditChange::Kind::kReturn: {
+      if (change.want != 0) {
+        OnPeerGaveUp(peer, change);
+        return absl::OkStatus();
+      }
       absl::Status returned = peer.credit_in.OnReturned(change);
       if (returned.ok() && !change.granted.is_zero()) {
         deliveries_.push_back(RoomReturn{.room = {.node = peer.session.nodes().peer_node,
@@ -98,9 +105,88 @@ absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
       return returned;
     }
     case CreditChange::Kind::kRefuse:
-      return absl::OkStatus();
+      return OnWantAnswered(peer, change);
   }
   return absl::OkStatus();
+}
+
+// ---- Senders that wait for room ----
+
+absl::Status NodeCore::OnWantAnswered(Peer& peer, const CreditChange& answer) {
+  absl::StatusOr<CreditSender::WantAnswered> told = peer.credit_out.OnWantAnswered(answer);
+  if (!told.ok()) return told.status();
+  if (told->told.has_value()) TellCredit(peer, {*std::move(told->told)});
+  if (told->waiter.has_value()) {
+    deliveries_.push_back(Signal{.kind = SignalKind::kReply,
+                                 .from = answer.to,
+                                 .to = told->waiter->first,
+                                 .id = told->waiter->second,
+                                 .status = answer.status});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeCore::OnPeerWaits(Peer& peer, const CreditChange& want) {
+  CountForged(want.to);
+  absl::Status taken = peer.credit_in.OnWaits(want);
+  if (absl::IsInvalidArgument(taken)) return taken;
+  if (!taken.ok()) {
+    TellCredit(peer, {{.kind = CreditChange::Kind::kRefuse,
+                       .to = want.to,
+                       .mailbox = want.mailbox,
+                       .want = want.want,
+                       .status = std::move(taken)}});
+    return absl::OkStatus();
+  }
+  deliveries_.push_back(LineChange{.kind = LineChange::Kind::kEnters,
+                                   .wait = {.room = {.node = peer.session.nodes().peer_node,
+                                                     .to = want.to,
+                                                     .mailbox = want.mailbox,
+                                                     .amount = {.messages = 1, .bytes = want.granted.bytes}},
+                                            .session = peer.session.epoch(),
+                                            .want = want.want}});
+  return absl::OkStatus();
+}
+
+void NodeCore::OnPeerGaveUp(Peer& peer, const CreditChange& change) {
+  const absl::optional<MailboxAddress> mailbox = peer.credit_in.OnGaveUp(change);
+  if (!mailbox.has_value()) return;
+  TellCredit(peer, {{.kind = CreditChange::Kind::kRefuse,
+                     .to = mailbox->first,
+                     .mailbox = mailbox->second,
+                     .want = change.want,
+                     .status = MakeError(ErrorKind::kCancelled, "it gave up")}});
+  deliveries_.push_back(LineChange{
+      .kind = LineChange::Kind::kLeaves,
+      .wait = {.room = {.node = peer.session.nodes().peer_node, .to = mailbox->first, .mailbox = mailbox->second},
+               .session = peer.session.epoch(),
+               .want = change.want}});
+}
+
+void NodeCore::Carry(const LineChange& change) {
+  if (change.kind == LineChange::Kind::kEnters) {
+    options_.inbound->WaitForRoom(change.wait);
+  } else {
+    options_.inbound->StopWaiting(change.wait);
+  }
+}
+
+void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {
+  const Changing changing(*this, Change::kCall);
+  const internal::NodeEntry* const entry = internal::NodeTable::Find(wait.room.node);
+  Peer* const peer = entry == nullptr ? nullptr : FindPeer(entry->name);
+  absl::optional<CreditChange> told;
+  if (peer != nullptr && peer->session.is_live() && peer->session.nodes().peer == entry->incarnation &&
+      peer->session.epoch() == wait.session) {
+    told = peer->credit_in.OnTurn(wait.want, status, options_.clock->Now());
+  }
+  if (told.has_value()) {
+    TellCredit(*peer, {*std::move(told)});
+    ScheduleCredit(*peer);
+    CarryOut(*peer);
+  } else if (status.ok()) {
+    deliveries_.push_back(RoomReturn{.room = wait.room});
+  }
 }
 
 // ---- What is due ----
@@ -144,8 +230,24 @@ void NodeCore::TickCredit(Peer& peer, MonotonicTime now) {
   WakeAt(std::min(peer.credit_at, peer.credit_look_at));
 }
 
-void NodeCore::EndCredit(Peer& peer, uint16_t peer_node) {
-  peer.credit_out = CreditSender();
+void NodeCore::EndCredit(Peer& peer, uint16_t peer_node, uint64_t epoch) {
+  for (const auto& [waiter, mailbox] : peer.credit_out.End()) {
+    deliveries_.push_back(
+        Signal{.kind = SignalKind::kReply,
+               .from = mailbox.first,
+               .to = waiter.first,
+               .id = waiter.second,
+               .status = MakeError(ErrorKind::kNoConnection,
+                                   absl::StrCat("the session with node ", peer.name,
+                                                " ended while the message waited for room in a mailbox there"))});
+  }
+  for (const auto& [want, mailbox] : peer.credit_in.waiting()) {
+    deliveries_.push_back(
+        LineChange{.kind = LineChange::Kind::kLeaves,
+                   .wait = {.room = {.node = peer_node, .to = mailbox.first, .mailbox = mailbox.second},
+                            .session = epoch,
+                            .want = want}});
+  }
   for (const auto& [mailbox, amount] : peer.credit_in.End()) {
     deliveries_.push_back(
         RoomReturn{.room = {.node = peer_node, .to = mailbox.first, .mailbox = mailbox.second, .amount = amount}});

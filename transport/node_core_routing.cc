@@ -18,8 +18,11 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
+#include "understudy/actors/room.h"
 #include "understudy/actors/router.h"
 #include "understudy/proto/names.pb.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_sender.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
@@ -49,6 +52,12 @@ absl::StatusOr<std::string> Serialize(const OutboundMessage& message) {
   return bytes;
 }
 
+absl::Status UnreachableError(Pid to, const ExitReason& unreachable) {
+  return unreachable.kind() == ExitReason::Kind::kNoProcess
+             ? MakeError(ErrorKind::kNoProcess, absl::StrCat(to.ToString(), " is of an incarnation that is gone"))
+             : MakeError(ErrorKind::kNoConnection, unreachable.detail());
+}
+
 }  // namespace
 
 NodeCore::Peer* NodeCore::PeerOf(Pid pid, ExitReason& unreachable) {
@@ -69,6 +78,22 @@ NodeCore::Peer* NodeCore::PeerOf(Pid pid, ExitReason& unreachable) {
   return peer;
 }
 
+absl::Status NodeCore::Append(Peer& peer, const OutboundMessage& message, absl::string_view payload,
+                              Admission admission) {
+  absl::StatusOr<std::string> bytes =
+      EncodeMessage(peer.session.nodes(), message.from, message.to, message.mailbox, message.ask, payload, admission);
+  if (!bytes.ok()) return bytes.status();
+  absl::Status accepted = peer.session.Append({.bytes = *std::move(bytes),
+                                               .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
+                                               .mailbox = message.mailbox,
+                                               .deadline = message.deadline},
+                                              options_.clock->Now());
+  if (!accepted.ok()) return accepted;
+  if (message.ask == 0) told_types_[message.mailbox] = message.type;
+  peer.ties.OnSent(message.from, message.to, message.ask);
+  return accepted;
+}
+
 absl::Status NodeCore::Send(const OutboundMessage& message) {
   absl::StatusOr<std::string> payload = Serialize(message);
   if (!payload.ok()) return payload.status();
@@ -76,35 +101,77 @@ absl::Status NodeCore::Send(const OutboundMessage& message) {
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
   Peer* peer = PeerOf(message.to, unreachable);
-  if (peer == nullptr) {
-    return unreachable.kind() == ExitReason::Kind::kNoProcess
-               ? MakeError(ErrorKind::kNoProcess,
-                           absl::StrCat(message.to.ToString(), " is of an incarnation that is gone"))
-               : MakeError(ErrorKind::kNoConnection, unreachable.detail());
-  }
+  if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const MailboxAddress mailbox(message.to, message.mailbox);
   const auto payload_bytes = static_cast<int64_t>(payload->size());
   const absl::optional<Admission> admission = peer->credit_out.Find(mailbox, payload_bytes);
   if (!admission.has_value() && payload->size() <= limits::kMessageBytesMax) {
     accepted = NoCredit(*peer, mailbox, payload_bytes);
   } else {
-    absl::StatusOr<std::string> bytes =
-        EncodeMessage(peer->session.nodes(), message.from, message.to, message.mailbox, message.ask,
-                      *std::move(payload), admission.value_or(Admission::kAllowance));
-    if (!bytes.ok()) return bytes.status();
-    accepted = peer->session.Append({.bytes = *std::move(bytes),
-                                     .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
-                                     .mailbox = message.mailbox,
-                                     .deadline = message.deadline},
-                                    options_.clock->Now());
-    if (accepted.ok()) {
-      if (message.ask == 0) told_types_[message.mailbox] = message.type;
-      peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
-      peer->ties.OnSent(message.from, message.to, message.ask);
-    }
+    accepted = Append(*peer, message, *payload, admission.value_or(Admission::kAllowance));
+    if (accepted.ok()) peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
   }
   CarryOut(*peer);
   return accepted;
+}
+
+absl::optional<absl::Status> NodeCore::SendOrWait(const OutboundMessage& message, uint64_t wait) {
+  absl::StatusOr<std::string> payload = Serialize(message);
+  if (!payload.ok()) return payload.status();
+  const Changing changing(*this, Change::kCall);
+  ExitReason unreachable;
+  Peer* peer = PeerOf(message.to, unreachable);
+  if (peer == nullptr) return UnreachableError(message.to, unreachable);
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  const auto payload_bytes = static_cast<int64_t>(payload->size());
+  absl::optional<absl::Status> outcome;
+  absl::optional<Admission> admission;
+  if (!peer->credit_out.IsAwaited(mailbox)) admission = peer->credit_out.Find(mailbox, payload_bytes);
+  if (admission.has_value() || payload->size() > limits::kMessageBytesMax) {
+    outcome = Append(*peer, message, *payload, admission.value_or(Admission::kAllowance));
+    if (outcome->ok()) peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
+  } else if (absl::optional<CreditChange> want = peer->credit_out.Wants(mailbox, payload_bytes, {message.from, wait})) {
+    TellCredit(*peer, {*std::move(want)});
+  } else {
+    outcome = MakeError(ErrorKind::kFull,
+                        absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
+                                     peer->name, " already, or gave up just now"));
+  }
+  CarryOut(*peer);
+  return outcome;
+}
+
+absl::Status NodeCore::SendInRoom(const OutboundMessage& message, uint64_t wait) {
+  absl::StatusOr<std::string> payload = Serialize(message);
+  const Changing changing(*this, Change::kCall);
+  ExitReason unreachable;
+  Peer* peer = PeerOf(message.to, unreachable);
+  if (peer == nullptr) return UnreachableError(message.to, unreachable);
+  const CreditSender::Waiter waiter(message.from, wait);
+  if (!peer->credit_out.HasRoom(waiter)) {
+    return MakeError(ErrorKind::kNoConnection,
+                     absl::StrCat("the session with node ", peer->name, " that kept room for the message has ended"));
+  }
+  absl::Status accepted = payload.status();
+  if (payload.ok()) accepted = Append(*peer, message, *payload, Admission::kReserved);
+  if (accepted.ok()) {
+    peer->credit_out.OnSentInRoom(waiter);
+  } else if (absl::optional<CreditChange> told = peer->credit_out.GiveUp(waiter)) {
+    TellCredit(*peer, {*std::move(told)});
+  }
+  CarryOut(*peer);
+  return accepted;
+}
+
+void NodeCore::StopWaiting(Pid from, uint64_t wait) {
+  const Changing changing(*this, Change::kCall);
+  for (auto& [name, peer] : peers_) {
+    absl::optional<CreditChange> told = peer->credit_out.GiveUp({from, wait});
+    if (!told.has_value()) continue;
+    TellCredit(*peer, {*std::move(told)});
+    CarryOut(*peer);
+    return;
+  }
 }
 
 void NodeCore::Post(Signal signal) {

@@ -14,6 +14,7 @@
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/remains.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/router.h"
 
 namespace understudy::internal {
 namespace {
@@ -84,6 +85,10 @@ void ActorCore::ExpireAsks(MonotonicTime now) {
 // Its time is over. Awaited later, it says so.
 void ActorCore::ExpireAsk(uint64_t id) {
   TellCallee(id);
+  if (StopWaitingForNode(id) && asks()->IsAwaited(id)) {
+    Answered(id, MakeError(ErrorKind::kExpired, "there was no room in the mailbox in time"), {});
+    return;
+  }
   if (!asks()->IsAwaited(id)) {
     SettleNotes(id, asks()->HasGoodAnswer(id));
     if (absl::optional<Answer> never_awaited = asks()->Take(id)) LetGo(std::move(never_awaited->payload));
@@ -103,6 +108,14 @@ void ActorCore::ExpireAsk(uint64_t id) {
                ? MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", notes->looks_up, " in time"))
                : MakeError(ErrorKind::kExpired, "no answer within the deadline"),
            {});
+}
+
+// True when it waits for room on another node; there too it is given up now.
+bool ActorCore::StopWaitingForNode(uint64_t id) {
+  const AskNotes* notes = asks()->FindNotes(id);
+  if (notes == nullptr || notes->waits_for_room.is_null() || system().IsLocal(notes->waits_for_room)) return false;
+  if (Router* router = system().router(); router != nullptr) router->StopWaiting(self(), id);
+  return true;
 }
 
 void ActorCore::CancelAsk(uint64_t id) {
@@ -188,7 +201,7 @@ void ActorCore::DropAsks() {
     const AskNotes* notes = asks()->FindNotes(id);
     if (notes == nullptr) continue;
     if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
-    if (notes->waits_for_room.is_null()) continue;
+    if (notes->waits_for_room.is_null() || StopWaitingForNode(id)) continue;
     absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
     if (unsent) LetGo(*std::move(unsent));
   }

@@ -39,10 +39,6 @@ class [[nodiscard]] OnThrow {
   bool is_armed_ = true;
 };
 
-absl::Status StoppingError() {
-  return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
-}
-
 absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view bound) {
   return MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " holds ", bound,
                                                   "; send later, or declare it larger"));
@@ -65,6 +61,10 @@ absl::Status FullOfBytes(const MailboxDeclaration& declaration, uint64_t held, u
 }
 
 }  // namespace
+
+absl::Status StoppingError() {
+  return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
+}
 
 absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes) {
   return absl::InvalidArgumentError(absl::StrCat("a message of ", bytes, " bytes never fits into mailbox ",

@@ -276,6 +276,8 @@ class alignas(64) ActorCell {
     if (open_.load(std::memory_order_relaxed) != open) open_.store(open, std::memory_order_relaxed);
     return inbound_.TryIdle();
   }
+  // Senders get Stopping. Any thread; it may be seen late.
+  bool is_stopping() const { return stage_.load(std::memory_order_relaxed) == Stage::kStopping; }
   // From now on senders get Stopping.
   void BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
   // Ends the life. Senders get NoProcess from now on. Gives what arrived and
@@ -384,6 +386,7 @@ inline void MakeValue(Envelope* envelope, const MessageType& type, const void* v
 // An envelope with the message in it.
 Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part);
 absl::Status NoMailboxError(const OutboundMessage& message);
+absl::Status StoppingError();
 // Not Full: no room that comes is enough.
 absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes);
 

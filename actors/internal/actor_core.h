@@ -337,6 +337,7 @@ class ActorCore final : public CellOwner {
   // Ends what hangs on an ask besides its answer.
   void SettleNotes(uint64_t id, bool has_good_answer);
   void TellCallee(uint64_t id);
+  bool StopWaitingForNode(uint64_t id);
   void TellOfWait(uint64_t id);
   void DropAsks();
 

@@ -62,7 +62,7 @@ struct AskNotes {
   uint64_t name_watch = 0;  // of a lookup
   std::string looks_up;
   std::string publishes;    // of a publication under way
-  Pid waits_for_room;       // whose mailbox holds the message that is to be sent
+  Pid waits_for_room;       // in whose mailbox a message is to be sent
   std::vector<int> leases;  // mailboxes that stay closed until it is answered
 };
 

@@ -81,9 +81,10 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
     if (!got.is_zero()) entry.is_asked_back = false;
     EraseIfUnused(shard, {life, place});
   }
+  if (share == Share::kAllOrNothing) return {.amount = got};  // under the lock of the line, which goes on with the next
   // A sender may have been refused for what was taken here for a moment.
   if (is_undone) cell.AdmitInstead(system_);
-  if (is_full && share == Share::kFair) {
+  if (is_full) {
     AskBack(cell, life, place);
     cell.AskExpiry(system_, life, declaration, place);
   }
@@ -93,8 +94,8 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
 absl::Status RemoteRoom::ReserveInLine(ActorCell& cell, const RoomRequest& request) {
   const MailboxLayout* const layout = cell.LayoutOf(request.to.life());
   if (layout == nullptr) {
-    return cell.IsAlive(request.to.life()) ? MakeError(ErrorKind::kFull, "the actor has not started yet")
-                                           : EndedError();
+    if (!cell.IsAlive(request.to.life())) return EndedError();
+    return cell.is_stopping() ? StoppingError() : MakeError(ErrorKind::kFull, "the actor has not started yet");
   }
   const int found = layout->Find(request.mailbox);
   if (found < 0) return MakeError(ErrorKind::kNoMailbox, "the actor has no mailbox of that name");

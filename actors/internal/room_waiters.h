@@ -1,33 +1,43 @@
-// RoomWaiters: the messages of one system that wait outside full mailboxes,
-// because their senders await room (Channel::Sent).
+// RoomWaiters: the lines of those that wait outside full mailboxes of one system,
+// because they await room (Channel::SendWhenRoom).
+//
+// A line has two kinds of waiters, served in the order in which they came. A
+// sender of this system leaves its message here: in its turn the message is put
+// into the mailbox, and the sender is told by a reply to its ask, which brings
+// the message back when it cannot be sent. A sender of another node keeps its
+// message: in its turn room is reserved (RemoteRoom), and the router is told.
 //
 // A message is either here or accepted, never both: whoever takes it under the
 // lock decides. Whoever might have made room calls Admit: the receiver at the
 // end of a turn, when its cell's has_room_waiters() says so; a sender that is
-// refused, and was counted for a moment; and the sender that comes to wait, once
+// refused, and was counted for a moment; reserved room that comes back; a waiter
+// that leaves the head of its line; and the sender that comes to wait, once
 // it has said so. One of receiver and sender sees the other: the
 // sender writes the mark, looks for room and wakes the receiver, which reads the
 // mark when it has published the room of that turn.
 //
-// The sender is told by a reply to its ask: OK, or why not, with the message.
-// Any thread. No user code runs under its locks.
+// Any thread. No user code and no router runs under its locks. Joining, leaving
+// and being served take time in the logarithm of the waiters.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
 
 namespace understudy::internal {
 
@@ -51,25 +61,51 @@ class RoomWaiters {
 
   // Behind those that wait for the same mailbox. `cell` is that of `to`.
   void Add(ActorCell& cell, Waiting waiting);
-  // Sends what there is room for, first come first served in each mailbox. When
-  // that life has ended, all are answered so.
+  // The same for a sender of another node, which EndWait of the router answers.
+  void Add(ActorCell& cell, const RoomWait& wait);
+  // Serves those that there is room for, first come first served in each mailbox.
+  // When that life has ended, all are answered so.
   void Admit(ActorCell& cell, uint64_t life);
   // Gives the message back; nothing when it has been sent or answered already:
   // then the reply is on its way.
   absl::optional<Payload> TakeBack(Pid to, Pid from, uint64_t ask);
+  // Nothing when it has been answered.
+  void Remove(const RoomWait& wait);
 
  private:
-  // By life and mailbox.
-  using Queues = std::map<std::pair<uint64_t, uint32_t>, std::deque<Waiting>>;
+  // Life and mailbox; then the place in that line.
+  using LineId = std::pair<uint64_t, uint32_t>;
+  // Of a local sender: its pid and ask. Of another node's: its node, as a pid, and the transport's numbers.
+  using WaiterId = std::tuple<Pid, uint64_t, uint64_t>;
+  struct Waiter {
+    WaiterId id;
+    Waiting message;                // of a local sender
+    absl::optional<RoomWait> room;  // of one of another node
+  };
+  using Line = std::map<uint64_t, Waiter>;
   struct Shard {
     absl::Mutex mu;
-    Queues queues ABSL_GUARDED_BY(mu);
+    std::map<LineId, Line> lines ABSL_GUARDED_BY(mu);
+    std::map<WaiterId, std::pair<LineId, uint64_t>> places ABSL_GUARDED_BY(mu);
+    uint64_t last_place ABSL_GUARDED_BY(mu) = 0;
+  };
+  // What is to be told when the lock is free.
+  struct Answers {
+    std::vector<Signal> replies;
+    std::vector<std::pair<RoomWait, absl::Status>> ended;
   };
 
+  static WaiterId IdOf(const RoomWait& wait) { return {Pid(wait.room.node, 0, 0), wait.session, wait.want}; }
   Shard& ShardOf(Pid to) { return shards_[to.cell() % shards_.size()]; }
   Shard& ShardOf(const ActorCell& cell) { return shards_[cell.index() % shards_.size()]; }
+  void Join(ActorCell& cell, const LineId& line, Waiter waiter);
   void RefuseAll(Shard& shard, uint64_t life);
-  std::vector<Signal> AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
+  absl::optional<Waiter> Leave(Pid to, const WaiterId& id);
+  void AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life, Answers& answers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
+  absl::Status Serve(ActorCell& cell, Waiter& waiter);
+  void Answer(Waiter& waiter, absl::Status status, Answers& answers);
+  void Tell(Answers answers);
 
   SystemCore& system_;
   std::array<Shard, 16> shards_;

@@ -221,17 +221,22 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
     }
     return cell->Accept(*this, message, handing);
   }
-  const NodeEntry* entry = NodeTable::Find(message.to.node());
+  const absl::StatusOr<Router*> out = RouterTo(message.to);
+  return out.ok() ? (*out)->Send(message) : out.status();
+}
+
+absl::StatusOr<Router*> SystemCore::RouterTo(Pid to) {
+  const NodeEntry* entry = NodeTable::Find(to.node());
   if (entry == nullptr || entry->system == nullptr) {
-    return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", message.to.ToString(), " has ended"));
+    return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
   }
   if (entry->system != this) {
-    return MakeError(ErrorKind::kNoProcess, absl::StrCat(message.to.ToString(), " belongs to another actor system; ",
+    return MakeError(ErrorKind::kNoProcess, absl::StrCat(to.ToString(), " belongs to another actor system; ",
                                                          "send to it from there, or through a node"));
   }
   Router* out = router();
   if (out == nullptr) return MakeError(ErrorKind::kNoConnection, "this system has no node");
-  return out->Send(message);
+  return out;
 }
 
 MessageLedger SystemCore::Ledger() const {

@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/address_key.h"
@@ -114,6 +115,9 @@ class SystemCore {
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
+  // The way to an actor that is not of this system; NoProcess or NoConnection
+  // when there is none.
+  absl::StatusOr<Router*> RouterTo(Pid to);
   void InstallSpawner(Spawner* spawner) { spawner_.store(spawner, std::memory_order_release); }
   Spawner* spawner() { return spawner_.load(std::memory_order_acquire); }
   void InstallPublisher(NamePublisher* publisher) { publisher_.store(publisher, std::memory_order_release); }

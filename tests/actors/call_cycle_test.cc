@@ -306,7 +306,7 @@ TEST_F(CallCycleTest, WhoHasAnsweredIsNotWaitedFor) {
 TEST_F(CallCycleTest, WaitingForRoomCountsToo) {
   const Step fill = [this](Player&) -> Task<absl::StatusOr<int>> {
     for (int i = 0; i < 2; ++i) {
-      auto sending = a_[&Player::small].Sent(i, absl::Seconds(10));
+      auto sending = a_[&Player::small].SendWhenRoom(i, absl::Seconds(10));
       absl::Status sent = co_await sending;
       if (!sent.ok()) co_return sent;
     }

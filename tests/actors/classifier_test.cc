@@ -411,6 +411,12 @@ class CountingRouter final : public Router {
     released.emplace_back(internal::MailboxNames::Find(message.mailbox));
   }
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
+    return Send(message);
+  }
+  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
+  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
+  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
   std::vector<std::string> released;
 };
 

@@ -141,6 +141,12 @@ class SilentRouter final : public Router {
   void Post(Signal signal) override { answers.push_back(signal.status); }
   void Released(const ReleasedMessage& /*message*/) override {}
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
+    return Send(message);
+  }
+  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
+  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
+  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
   std::vector<absl::Status> answers;
 };
 

@@ -46,6 +46,12 @@ class NotingRouter final : public Router {
     released_beside += message.admission == Admission::kAllowance ? 1 : 0;
   }
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override { ++asked_back; }
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
+    return Send(message);
+  }
+  absl::Status SendInRoom(const OutboundMessage& message, uint64_t /*wait*/) override { return Send(message); }
+  void StopWaiting(Pid /*from*/, uint64_t /*wait*/) override {}
+  void EndWait(const RoomWait& /*wait*/, absl::Status /*status*/) override {}
 
   std::vector<std::string> notes;
   Signal last;

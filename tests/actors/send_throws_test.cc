@@ -200,7 +200,7 @@ class Patient final : public Actor {
  private:
   Task<> Go(int moves) {
     EXPECT_TRUE(to_.Send(Worn(10)).ok());
-    auto sending = to_.Sent(Worn(moves), absl::Hours(1));
+    auto sending = to_.SendWhenRoom(Worn(moves), absl::Hours(1));
     try {
       const absl::Status sent = co_await sending;
       came_to_.emplace_back(sent.ok() ? "sent" : sent.message());

@@ -113,7 +113,7 @@ class Sample final : public Actor {
   Behavior bad_{"bad", On(tell, &Sample::Tell).When([] { return true; })};
 #endif
 #ifdef NOCOMPILE_AWAIT_OF_WHAT_DOES_NOT_STAY
-  Task<> Bad(Channel<int> to) { (void)co_await to.Sent(1); }
+  Task<> Bad(Channel<int> to) { (void)co_await to.SendWhenRoom(1, absl::Seconds(1)); }
 #endif
 #ifdef NOCOMPILE_AWAIT_OF_A_STRANGER
   Task<> Bad() { co_await std::suspend_always(); }

@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
 #include "understudy/transport/credit_receiver.h"
 #include "understudy/transport/credit_sender.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 namespace {
@@ -109,6 +112,108 @@ TEST_F(CreditSenderTest, WhatIsTakenBackIsWhatWasNotUsed) {
   EXPECT_EQ(sender_.OnTakeBack(Grant({.messages = 5, .bytes = 100})), RoomAmount());
   EXPECT_EQ(sender_.mailboxes(), 0U) << "an account that is as at first takes no memory";
   EXPECT_EQ(Send(kBox, 30), Admission::kAllowance);
+}
+
+// ---- Senders that wait, at the sending end ----
+
+constexpr CreditSender::Waiter kWaiter{Pid(2, 1, 1), 5};
+
+CreditChange AnswerTo(const CreditChange& want, CreditChange::Kind kind) {
+  CreditChange answer = want;
+  answer.kind = kind;
+  if (kind == CreditChange::Kind::kRefuse) answer.granted = {};
+  return answer;
+}
+
+TEST_F(CreditSenderTest, AWaitingSenderHasRoomOfItsOwnWhichNoOtherMessageUses) {
+  const CreditChange want = *sender_.Wants(kBox, 30, kWaiter);
+  EXPECT_EQ(want.kind, CreditChange::Kind::kWant);
+  EXPECT_NE(want.want, 0U);
+  EXPECT_TRUE(sender_.IsAwaited(kBox));
+  EXPECT_FALSE(sender_.IsAwaited(kOther));
+  EXPECT_FALSE(sender_.HasRoom(kWaiter));
+  const auto answered = sender_.OnWantAnswered(AnswerTo(want, CreditChange::Kind::kGrant));
+  ASSERT_TRUE(answered.ok()) << answered.status();
+  EXPECT_EQ(answered->waiter, kWaiter);
+  EXPECT_FALSE(sender_.IsAwaited(kBox));
+  EXPECT_TRUE(sender_.HasRoom(kWaiter));
+  EXPECT_EQ(Send(kBox, 30), Admission::kAllowance);
+  EXPECT_EQ(sender_.OnTakeBack(Grant(kGrantedMax)), RoomAmount());
+  EXPECT_EQ(sender_.granted(), (RoomAmount{.messages = 1, .bytes = 30}));
+  sender_.OnSentInRoom(kWaiter);
+  EXPECT_EQ(sender_.granted(), RoomAmount());
+  EXPECT_EQ(sender_.wants(), 0U);
+}
+
+TEST_F(CreditSenderTest, ARefusedWantLeavesNothingBehind) {
+  const CreditChange want = *sender_.Wants(kBox, 30, kWaiter);
+  EXPECT_EQ(sender_.OnWantAnswered(AnswerTo(want, CreditChange::Kind::kRefuse))->waiter, kWaiter);
+  EXPECT_FALSE(sender_.GiveUp(kWaiter).has_value());
+  EXPECT_EQ(sender_.wants(), 0U);
+  EXPECT_EQ(sender_.mailboxes(), 0U);
+}
+
+TEST_F(CreditSenderTest, AWantThatIsGivenUpIsWithdrawnAndItsLaterGrantIsReturned) {
+  const CreditChange want = *sender_.Wants(kBox, 30, kWaiter);
+  const CreditChange told = *sender_.GiveUp(kWaiter);
+  EXPECT_EQ(told.kind, CreditChange::Kind::kReturn);
+  EXPECT_EQ(told.want, want.want);
+  EXPECT_EQ(told.granted, RoomAmount());
+  EXPECT_FALSE(sender_.IsAwaited(kBox));
+  EXPECT_EQ(sender_.wants(), 1U) << "its number is not free before the peer has answered";
+  const auto answered = sender_.OnWantAnswered(AnswerTo(want, CreditChange::Kind::kGrant));
+  ASSERT_TRUE(answered.ok()) << answered.status();
+  EXPECT_FALSE(answered->waiter.has_value());
+  ASSERT_TRUE(answered->told.has_value());
+  EXPECT_EQ(answered->told->kind, CreditChange::Kind::kReturn);
+  EXPECT_EQ(answered->told->granted, (RoomAmount{.messages = 1, .bytes = 30}));
+  EXPECT_EQ(answered->told->want, 0U);
+  EXPECT_EQ(sender_.wants(), 0U);
+  EXPECT_EQ(sender_.mailboxes(), 0U);
+}
+
+TEST_F(CreditSenderTest, RoomThatIsGivenUpIsReturned) {
+  const CreditChange want = *sender_.Wants(kBox, 30, kWaiter);
+  ASSERT_TRUE(sender_.OnWantAnswered(AnswerTo(want, CreditChange::Kind::kGrant)).ok());
+  EXPECT_EQ(sender_.GiveUp(kWaiter)->granted, (RoomAmount{.messages = 1, .bytes = 30}));
+  EXPECT_EQ(sender_.granted(), RoomAmount());
+  EXPECT_EQ(sender_.wants(), 0U);
+}
+
+TEST_F(CreditSenderTest, NonsenseInAnAnswerToAWantIsAnError) {
+  const CreditChange want = *sender_.Wants(kBox, 30, kWaiter);
+  CreditChange answer = AnswerTo(want, CreditChange::Kind::kGrant);
+  ++answer.want;
+  EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnWantAnswered(answer).status())) << "an unknown number";
+  answer = AnswerTo(want, CreditChange::Kind::kGrant);
+  ++answer.granted.bytes;
+  EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnWantAnswered(answer).status())) << "another amount";
+  answer = AnswerTo(want, CreditChange::Kind::kGrant);
+  answer.mailbox = kOther.second;
+  EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnWantAnswered(answer).status())) << "another mailbox";
+  answer = AnswerTo(want, CreditChange::Kind::kGrant);
+  ASSERT_TRUE(sender_.OnWantAnswered(answer).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(sender_.OnWantAnswered(answer).status())) << "a second answer";
+}
+
+TEST_F(CreditSenderTest, TheWantsOfASessionAreBoundedThoseGivenUpIncluded) {
+  for (uint64_t i = 0; i < limits::kWantsPerSessionMax; ++i) {
+    ASSERT_TRUE(sender_.Wants(kBox, 1, {Pid(2, 1, 1), i + 1}).has_value());
+    ASSERT_TRUE(sender_.GiveUp({Pid(2, 1, 1), i + 1}).has_value());
+  }
+  EXPECT_FALSE(sender_.Wants(kBox, 1, kWaiter).has_value());
+}
+
+TEST_F(CreditSenderTest, AtTheEndThoseThatWaitAreNamedAndNothingIsLeft) {
+  const CreditChange want = *sender_.Wants(kBox, 30, {Pid(2, 1, 1), 1});
+  (void)sender_.Wants(kBox, 30, {Pid(2, 1, 1), 2});
+  (void)sender_.Wants(kBox, 30, kWaiter);
+  (void)sender_.GiveUp({Pid(2, 1, 1), 2});
+  ASSERT_TRUE(sender_.OnWantAnswered(AnswerTo(want, CreditChange::Kind::kGrant)).ok());
+  EXPECT_THAT(sender_.End(), ElementsAre(std::pair(kWaiter, kBox)));
+  EXPECT_FALSE(sender_.HasRoom({Pid(2, 1, 1), 1}));
+  EXPECT_EQ(sender_.wants(), 0U);
+  EXPECT_EQ(sender_.granted(), RoomAmount());
 }
 
 // ---- The receiving end ----
@@ -221,6 +326,72 @@ TEST_F(CreditReceiverTest, GrantedRoomThatIsIdleOrWantedIsAskedBackOnce) {
   EXPECT_EQ(receiver_.granted(), RoomAmount());
   EXPECT_FALSE(receiver_.needs_look());
   EXPECT_TRUE(absl::IsInvalidArgument(receiver_.OnReturned(Grant({.messages = 1}))));
+}
+
+// ---- Senders that wait, at the receiving end ----
+
+CreditChange Want(uint64_t number, int64_t bytes = 30, const MailboxAddress& to = kBox) {
+  return {.kind = CreditChange::Kind::kWant,
+          .to = to.first,
+          .mailbox = to.second,
+          .granted = {.messages = 1, .bytes = bytes},
+          .want = number};
+}
+
+TEST_F(CreditReceiverTest, AWaitingSenderIsGrantedWhatItAskedForWithItsNumber) {
+  ASSERT_TRUE(receiver_.OnWaits(Want(3)).ok());
+  EXPECT_FALSE(receiver_.is_due()) << "its line gives it room, and no window";
+  EXPECT_THAT(receiver_.waiting(), ElementsAre(std::pair(uint64_t{3}, kBox)));
+  const absl::optional<CreditChange> told = receiver_.OnTurn(3, absl::OkStatus(), now_);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->kind, CreditChange::Kind::kGrant);
+  EXPECT_EQ(told->want, 3U);
+  EXPECT_EQ(told->granted, (RoomAmount{.messages = 1, .bytes = 30}));
+  EXPECT_THAT(receiver_.waiting(), IsEmpty());
+  EXPECT_TRUE(Arrive(Admission::kReserved, 30));
+  EXPECT_EQ(receiver_.granted(), RoomAmount());
+}
+
+TEST_F(CreditReceiverTest, ASenderThatNeverHasRoomIsToldWhyAndLeavesNothingBehind) {
+  ASSERT_TRUE(receiver_.OnWaits(Want(3)).ok());
+  const absl::optional<CreditChange> told = receiver_.OnTurn(3, absl::NotFoundError("it ended"), now_);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->kind, CreditChange::Kind::kRefuse);
+  EXPECT_EQ(told->want, 3U);
+  EXPECT_TRUE(absl::IsNotFound(told->status));
+  EXPECT_EQ(receiver_.mailboxes(), 0U);
+}
+
+TEST_F(CreditReceiverTest, ASenderThatGaveUpLeavesItsLineAndTheRoomOfALateTurnIsNotGranted) {
+  ASSERT_TRUE(receiver_.OnWaits(Want(3)).ok());
+  EXPECT_EQ(receiver_.OnGaveUp(Want(3)), kBox);
+  EXPECT_FALSE(receiver_.OnGaveUp(Want(3)).has_value());
+  EXPECT_FALSE(receiver_.OnGaveUp(Want(4)).has_value()) << "never heard of";
+  EXPECT_FALSE(receiver_.OnTurn(3, absl::OkStatus(), now_).has_value());
+  EXPECT_EQ(receiver_.granted(), RoomAmount());
+  EXPECT_EQ(receiver_.mailboxes(), 0U);
+}
+
+TEST_F(CreditReceiverTest, ANumberInUseIsABadFrameAndTheWaitingAreBounded) {
+  for (uint64_t i = 1; i <= limits::kWantsPerSessionMax; ++i) {
+    ASSERT_TRUE(receiver_.OnWaits(Want(i, 1, {Pid(1, static_cast<uint32_t>(i), 1), 7})).ok());
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(receiver_.OnWaits(Want(1))));
+  EXPECT_TRUE(IsFull(receiver_.OnWaits(Want(limits::kWantsPerSessionMax + 1))));
+  EXPECT_LE(receiver_.mailboxes(), limits::kWantsPerSessionMax);
+}
+
+TEST_F(CreditReceiverTest, AWantForMoreThanAnyMessageIsABadFrame) {
+  EXPECT_TRUE(receiver_.OnWaits(Want(1, static_cast<int64_t>(limits::kMessageBytesMax))).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(receiver_.OnWaits(Want(2, static_cast<int64_t>(limits::kMessageBytesMax) + 1))));
+}
+
+TEST_F(CreditReceiverTest, TheBytesThatSendersWaitForAreBounded) {
+  constexpr int64_t kHalf = int64_t{8} << 20;
+  ASSERT_TRUE(receiver_.OnWaits(Want(1, kHalf)).ok());
+  ASSERT_TRUE(receiver_.OnWaits(Want(2, kHalf)).ok());
+  EXPECT_TRUE(IsFull(receiver_.OnWaits(Want(3, 1))));
+  EXPECT_TRUE(receiver_.OnWaits(Want(4, 2 * kHalf + 1, kOther)).ok()) << "one message may be of any size";
 }
 
 TEST_F(CreditReceiverTest, RoomOfAnEarlierSessionsMessagesIsNotOwed) {

@@ -1,7 +1,9 @@
 // Credit, explored: two nodes send to one mailbox of capacity 1 or 2 beside a
 // sender of its own node. Each order of sends, arrivals, reservations, handling
 // and taking back is walked through. Credit and messages travel apart, as senders
-// share a session. Streams that break do not matter: a session is reliable.
+// share a session. Streams that break do not matter: a session is reliable. One
+// sender of a node may wait for room, in a line that it shares with none, and may
+// give up at any time.
 //
 // An accepted message always finds its room, and when all is over nothing is
 // reserved and every account is as at first. Each rule is broken once, and the
@@ -35,6 +37,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr MailboxAddress kBox{Pid(1, 1, 1), 7};
+constexpr CreditSender::Waiter kWaiter{Pid(2, 1, 1), 1};
 constexpr size_t kNodes = 2;
 // Small, so that every way to use them up is tried.
 constexpr CreditTerms kTerms{.first_allowance = {.messages = 4, .bytes = 64 << 10}, .first_window_messages = 8};
@@ -47,6 +50,8 @@ enum class Bug {
   kSendsWhatItReturned,
   kGivesNoAllowanceBack,
   kHandlesWithoutTelling,
+  kKeepsAGrantThatWasGivenUp,
+  kGrantsAfterItGaveUp,
 };
 
 struct Node {
@@ -58,6 +63,9 @@ struct Node {
   int64_t reserved = 0;
   int sends_left = 0;
   int looks_left = 0;
+  int waits_left = 0;                // a sender may yet come to wait
+  bool is_waiting = false;           // it is told when it has room
+  absl::optional<uint64_t> in_line;  // its number, at the mailbox's node
 };
 
 struct State {
@@ -82,13 +90,14 @@ std::string State::Key() const {
   for (const auto& [node, admission] : mailbox) absl::StrAppend(&key, node, static_cast<int>(admission), ",");
   for (const Node& node : nodes) {
     absl::StrAppend(&key, "|", node.sender.ToString(), "|", node.receiver.ToString(), "|", node.reserved, "|",
-                    node.sends_left, "|", node.looks_left, "|");
+                    node.sends_left, "|", node.looks_left, "|", node.waits_left, node.is_waiting,
+                    node.in_line.value_or(0), "|");
     for (const Admission admission : node.messages) absl::StrAppend(&key, static_cast<int>(admission));
     for (const auto* queue : {&node.answers, &node.changes}) {
       absl::StrAppend(&key, "|");
       for (const CreditChange& change : *queue) {
         absl::StrAppend(&key, static_cast<int>(change.kind), ":", change.granted.messages, ":",
-                        change.allowance.messages, ",");
+                        change.allowance.messages, ":", change.want, ",");
       }
     }
   }
@@ -123,7 +132,7 @@ class Model {
   size_t states() const { return seen_.size(); }
 
  private:
-  static constexpr int kStepsOfNode = 6;
+  static constexpr int kStepsOfNode = 9;
   static constexpr int kSteps = kStepsOfNode * static_cast<int>(kNodes) + 2;
 
   // False when it is not possible now.
@@ -142,8 +151,14 @@ class Model {
         return ArriveChange(state, node);
       case 4:
         return Reserve(state, node);
-      default:
+      case 5:
         return Look(node);
+      case 6:
+        return Wait(state, node);
+      case 7:
+        return Serve(state, node);
+      default:
+        return GiveUp(node);
     }
   }
 
@@ -159,6 +174,49 @@ class Model {
       node.answers.push_back({.kind = CreditChange::Kind::kWant, .granted = {.messages = 1, .bytes = 1}});
     }
     return true;
+  }
+  static bool Wait(State& state, Node& node) {
+    if (node.waits_left == 0) return false;
+    --node.waits_left;
+    const absl::optional<Admission> admission = node.sender.Find(kBox, 1);
+    if (admission.has_value()) {
+      node.sender.OnSent(kBox, 1, *admission);
+      node.messages.push_back(*admission);
+      ++state.accepted;
+    } else {
+      node.answers.push_back(*node.sender.Wants(kBox, 1, kWaiter));
+      node.is_waiting = true;
+    }
+    return true;
+  }
+  static bool GiveUp(Node& node) {
+    if (!node.is_waiting) return false;
+    node.is_waiting = false;
+    node.answers.push_back(*node.sender.GiveUp(kWaiter));
+    return true;
+  }
+  // Its turn in the line has come.
+  bool Serve(State& state, Node& node) {
+    if (!node.in_line.has_value() || state.counted >= state.capacity) return false;
+    ++state.counted;
+    ++node.reserved;
+    const absl::optional<CreditChange> told = node.receiver.OnTurn(*node.in_line, absl::OkStatus(), now_);
+    node.in_line.reset();
+    state.Expect(told.has_value(), "one in the line has not given up");
+    if (told.has_value()) node.changes.push_back(*told);
+    return true;
+  }
+  void OnWantAnswered(State& state, Node& node, const CreditChange& answer) {
+    const auto answered = node.sender.OnWantAnswered(answer);
+    state.Expect(answered.ok(), "each want is answered once, with what it asked for");
+    if (!answered.ok()) return;
+    if (answered->told.has_value() && bug_ != Bug::kKeepsAGrantThatWasGivenUp) node.answers.push_back(*answered->told);
+    if (!answered->waiter.has_value()) return;
+    node.is_waiting = false;
+    if (answer.kind == CreditChange::Kind::kRefuse) return;
+    node.sender.OnSentInRoom(kWaiter);
+    node.messages.push_back(Admission::kReserved);
+    ++state.accepted;
   }
   bool ArriveMessage(State& state, size_t of) {
     Node& node = state.nodes[of];
@@ -179,6 +237,17 @@ class Model {
     node.answers.pop_front();
     change.to = kBox.first;
     change.mailbox = kBox.second;
+    if (change.want != 0) {
+      if (change.kind == CreditChange::Kind::kWant) {
+        state.Expect(node.receiver.OnWaits(change).ok(), "a number is used once");
+        node.in_line = change.want;
+      } else if (node.receiver.OnGaveUp(change).has_value()) {
+        if (bug_ != Bug::kGrantsAfterItGaveUp) node.in_line.reset();
+        change.kind = CreditChange::Kind::kRefuse;
+        node.changes.push_back(change);
+      }
+      return true;
+    }
     if (change.kind == CreditChange::Kind::kWant) {
       node.receiver.OnWanted(kBox, change.granted.bytes, now_);
       return true;
@@ -192,6 +261,10 @@ class Model {
     if (node.changes.empty()) return false;
     CreditChange change = node.changes.front();
     node.changes.pop_front();
+    if (change.want != 0) {
+      OnWantAnswered(state, node, change);
+      return true;
+    }
     if (change.kind == CreditChange::Kind::kGrant) {
       if (bug_ == Bug::kGivesNoAllowanceBack) change.allowance = {};
       state.Expect(node.sender.OnGrant(change).ok(), "a grant is no nonsense");
@@ -286,6 +359,34 @@ TEST(CreditModelTest, WhatIsAcceptedFindsItsRoomAndInTheEndNothingIsReserved) {
     EXPECT_THAT(model.Explore(Start(capacity)), IsEmpty()) << "capacity " << capacity;
     EXPECT_GT(model.states(), 10'000U);
   }
+}
+
+// Little else is sent: the ways in which a wait can go are what is explored.
+State StartWaiting(int64_t capacity) {
+  State state;
+  state.capacity = capacity;
+  constexpr CreditTerms kFew{.first_allowance = {.messages = 2, .bytes = 64 << 10}, .first_window_messages = 8};
+  state.nodes[0].sender = CreditSender(kFew);
+  state.nodes[0].receiver = CreditReceiver(kFew);
+  state.nodes[0].sends_left = static_cast<int>(kFew.first_allowance.messages);
+  state.nodes[0].waits_left = 1;
+  state.nodes[0].looks_left = 1;
+  state.own_sends_left = 1;
+  return state;
+}
+
+TEST(CreditModelTest, OneThatWaitsIsServedOrGivesUpAndInTheEndNothingIsReserved) {
+  for (const int64_t capacity : {1, 2}) {
+    Model model(Bug::kNone);
+    EXPECT_THAT(model.Explore(StartWaiting(capacity)), IsEmpty()) << "capacity " << capacity;
+    EXPECT_GT(model.states(), 1000U);
+  }
+}
+
+TEST(CreditModelTest, EachRuleOfWaitingThatIsBrokenIsFound) {
+  const auto failure = [](Bug bug) { return Model(bug).Explore(StartWaiting(2)); };
+  EXPECT_THAT(failure(Bug::kKeepsAGrantThatWasGivenUp), HasSubstr("reserved"));
+  EXPECT_THAT(failure(Bug::kGrantsAfterItGaveUp), HasSubstr("has not given up"));
 }
 
 TEST(CreditModelTest, EachRuleThatIsBrokenIsFound) {

@@ -1,4 +1,4 @@
-// Waiting for room in a mailbox: co_await channel.Sent(m, timeout) (semantics 3.9).
+// Waiting for room in a mailbox: co_await channel.SendWhenRoom(m, timeout) (semantics 3.9).
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
@@ -20,6 +21,7 @@
 #include "understudy/actors/pending_group.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
+#include "understudy/actors/room.h"
 #include "understudy/actors/router.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
@@ -31,6 +33,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 using Box = std::unique_ptr<int>;  // cannot be copied: it is here or there
@@ -57,9 +61,9 @@ class Receiver final : public Actor {
   Behavior open_{"open", On(box, &Receiver::Open).When(&Receiver::MayTake), On(take, &Receiver::Take)};
 };
 
-class SentTest : public ActorTest {
+class SendWhenRoomTest : public ActorTest {
  protected:
-  SentTest() { system().RunUntilIdle(); }
+  SendWhenRoomTest() { system().RunUntilIdle(); }
   // A new actor sends `value` and notes what became of it.
   Ref<Script> Send(int value, absl::Duration timeout = absl::Hours(1)) {
     return SendTo(receiver_[&Receiver::box], value, timeout);
@@ -67,7 +71,7 @@ class SentTest : public ActorTest {
   Ref<Script> SendTo(Channel<Box> to, int value, absl::Duration timeout) {
     Ref<Script> sender = system().Spawn<Script>(nullptr, nullptr, &notes_);
     RunTask(sender, [=](Script& self) -> Task<> {
-      auto sending = to.Sent(std::make_unique<int>(value), timeout);
+      auto sending = to.SendWhenRoom(std::make_unique<int>(value), timeout);
       absl::Status sent = co_await sending;
       std::string note = absl::StrCat(value, " ", absl::StatusCodeToString(sent.code()));
       if (!sent.ok()) absl::StrAppend(&note, ", has ", *std::move(sending).TakeMessage());
@@ -87,14 +91,14 @@ class SentTest : public ActorTest {
   Ref<Receiver> receiver_ = system().Spawn<Receiver>(&taken_);
 };
 
-TEST_F(SentTest, WhereThereIsRoomItSendsAtOnce) {
+TEST_F(SendWhenRoomTest, WhereThereIsRoomItSendsAtOnce) {
   Send(1);
   EXPECT_THAT(notes_, ElementsAre("1 OK"));
   Take(1);
   EXPECT_THAT(taken_, ElementsAre(1));
 }
 
-TEST_F(SentTest, WaitsUntilThereIsRoomAndComesInOrder) {
+TEST_F(SendWhenRoomTest, WaitsUntilThereIsRoomAndComesInOrder) {
   for (int i = 1; i <= 4; ++i) Send(i);
   EXPECT_THAT(notes_, ElementsAre("1 OK"));
   Take(1);
@@ -105,7 +109,7 @@ TEST_F(SentTest, WaitsUntilThereIsRoomAndComesInOrder) {
   EXPECT_THAT(taken_, ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(SentTest, WhoWaitsIsNotAsked) {
+TEST_F(SendWhenRoomTest, WhoWaitsIsNotAsked) {
   const auto steps_of_half_an_hour = [&] {
     const int64_t before = system().seeded_executor().steps();
     system().Advance(absl::Minutes(30));
@@ -120,7 +124,7 @@ TEST_F(SentTest, WhoWaitsIsNotAsked) {
   EXPECT_THAT(taken_, ElementsAre(1, 2, 3));
 }
 
-TEST_F(SentTest, AnotherMailboxIsAnotherQueue) {
+TEST_F(SendWhenRoomTest, AnotherMailboxIsAnotherQueue) {
   Send(1);
   Send(2);
   SendTo(receiver_[&Receiver::other], 3, absl::Hours(1));
@@ -143,12 +147,12 @@ class Hold final : public Actor {
   Behavior open_{"open", On(load, [] {})};
 };
 
-TEST_F(SentTest, WhatNeverFitsIsToldAtOnceAndHoldsUpNobody) {
+TEST_F(SendWhenRoomTest, WhatNeverFitsIsToldAtOnceAndHoldsUpNobody) {
   Ref<Hold> hold = system().Spawn<Hold>();
   system().RunUntilIdle();
   const auto send = [&](size_t bytes) {
     RunTask(system().Spawn<Script>(nullptr, nullptr, &notes_), [=](Script& self) -> Task<> {
-      auto sending = hold[&Hold::load].Sent(Load{bytes}, absl::Hours(1));
+      auto sending = hold[&Hold::load].SendWhenRoom(Load{bytes}, absl::Hours(1));
       absl::Status sent = co_await sending;
       self.Note(absl::StrCat(bytes, " ", sent.ToString()));
       if (!sent.ok()) {
@@ -170,7 +174,7 @@ TEST_F(SentTest, WhatNeverFitsIsToldAtOnceAndHoldsUpNobody) {
   EXPECT_THAT(notes_, UnorderedElementsAre(never, "90 OK", "20 OK", never, "30 OK"));
 }
 
-TEST_F(SentTest, ExpiresAndGivesTheMessageBack) {
+TEST_F(SendWhenRoomTest, ExpiresAndGivesTheMessageBack) {
   Send(1);
   Send(2, absl::Seconds(5));
   system().Advance(absl::Milliseconds(4999));
@@ -181,7 +185,7 @@ TEST_F(SentTest, ExpiresAndGivesTheMessageBack) {
   EXPECT_THAT(taken_, ElementsAre(1)) << "it was never sent";
 }
 
-TEST_F(SentTest, WhoGivesUpDoesNotHoldUpTheOthers) {
+TEST_F(SendWhenRoomTest, WhoGivesUpDoesNotHoldUpTheOthers) {
   Send(1);
   Send(2, absl::Seconds(5));
   Ref<Script> ends = Send(3);
@@ -193,7 +197,7 @@ TEST_F(SentTest, WhoGivesUpDoesNotHoldUpTheOthers) {
   EXPECT_THAT(taken_, ElementsAre(1, 4));
 }
 
-TEST_F(SentTest, TheReceiversEndIsToldAtOnce) {
+TEST_F(SendWhenRoomTest, TheReceiversEndIsToldAtOnce) {
   Send(1);
   Send(2);
   Send(3);
@@ -207,7 +211,7 @@ TEST_F(SentTest, TheReceiversEndIsToldAtOnce) {
   EXPECT_EQ(Ledger().accepted, 1 + 4) << "the box that was sent, and four scripts";
 }
 
-TEST_F(SentTest, TheHandlersDeadlineIsTheLatest) {
+TEST_F(SendWhenRoomTest, TheHandlersDeadlineIsTheLatest) {
   class Caller final : public Actor {
    public:
     Mailbox<"ask", Call<int, int>> ask{this};
@@ -216,7 +220,7 @@ TEST_F(SentTest, TheHandlersDeadlineIsTheLatest) {
 
    private:
     Task<absl::StatusOr<int>> Answer(int n) {
-      auto sending = box_.Sent(std::make_unique<int>(n), absl::Hours(1));
+      auto sending = box_.SendWhenRoom(std::make_unique<int>(n), absl::Hours(1));
       absl::Status sent = co_await sending;
       sent_ = sent;
       co_return sent;
@@ -232,7 +236,7 @@ TEST_F(SentTest, TheHandlersDeadlineIsTheLatest) {
   EXPECT_EQ(Ledger().waiting, 1) << "its handler is over too";
 }
 
-TEST_F(SentTest, WaitingIsNoOverflow) {
+TEST_F(SendWhenRoomTest, WaitingIsNoOverflow) {
   std::vector<int> taken;
   Ref<Receiver> strict =
       system().Spawn<Receiver>(&taken, MailboxOptions{.capacity_messages = 1, .overflow = Overflow::kFailActor});
@@ -245,7 +249,7 @@ TEST_F(SentTest, WaitingIsNoOverflow) {
   EXPECT_THAT(taken, ElementsAre(1, 2));
 }
 
-TEST_F(SentTest, ItWaitsAlsoForAnActorThatHasNotStarted) {
+TEST_F(SendWhenRoomTest, ItWaitsAlsoForAnActorThatHasNotStarted) {
   std::vector<int> taken;
   Ref<Receiver> late = system().Spawn<Receiver>(&taken);
   for (int64_t i = 0; i < limits::kStartingMessagesMax; ++i) ASSERT_TRUE(late[&Receiver::take].Send(1).ok());
@@ -256,33 +260,90 @@ TEST_F(SentTest, ItWaitsAlsoForAnActorThatHasNotStarted) {
   EXPECT_THAT(taken, ElementsAre(1));
 }
 
-// A node out there that has no room.
+// A node out there that has no room until the test says so.
 class FullRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage&) override { return MakeError(ErrorKind::kFull, "the window is used up"); }
   void Post(Signal) override {}
   void Released(const ReleasedMessage&) override {}
   void AskBack(Pid, uint32_t) override {}
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) override {
+    waiting.push_back({.kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = wait});
+    return absl::nullopt;
+  }
+  absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) override {
+    EXPECT_EQ(wait, waiting.at(0).id);
+    sent.push_back(**static_cast<const Box*>(message.value));
+    return absl::OkStatus();
+  }
+  void StopWaiting(Pid from, uint64_t wait) override {
+    EXPECT_EQ(from, waiting.at(0).to);
+    EXPECT_EQ(wait, waiting.at(0).id);
+    ++given_up;
+  }
+  void EndWait(const RoomWait&, absl::Status) override {}
+
+  std::vector<Signal> waiting;
+  std::vector<int> sent;
+  int given_up = 0;
 };
 
-TEST_F(SentTest, ToAnotherNodeItDoesNotWaitAndSaysSo) {
-  FullRouter router;
-  system().InstallRouter(&router);
-  const uint16_t peer = *system().InternPeer("peer", NodeIncarnation{7});
-  absl::Status outcome;
-  Ref<Script> sender = system().Spawn<Script>();
-  RunTask(sender, [&](Script&) -> Task<> {
-    auto sending = Channel<Box>(Pid(peer, 1, 1), 1).Sent(std::make_unique<int>(5), absl::Seconds(1));
-    outcome = co_await sending;
-    EXPECT_EQ(*std::move(sending).TakeMessage(), 5);
-  });
-  system().RunUntilIdle();
-  system().InstallRouter(nullptr);
-  EXPECT_TRUE(absl::IsUnimplemented(outcome)) << outcome;
-  EXPECT_THAT(std::string(outcome.message()), HasSubstr("on another node"));
+class SendWhenRoomThereTest : public SendWhenRoomTest {
+ protected:
+  SendWhenRoomThereTest() { system().InstallRouter(&router_); }
+  void TearDown() override {
+    SendWhenRoomTest::TearDown();
+    system().InstallRouter(nullptr);
+  }
+  void Answer(absl::Status status) {
+    Signal reply{.kind = SignalKind::kReply,
+                 .from = router_.waiting.at(0).from,
+                 .to = router_.waiting.at(0).to,
+                 .id = router_.waiting.at(0).id};
+    reply.status = std::move(status);
+    system().Deliver(std::move(reply));
+    system().RunUntilIdle();
+  }
+
+  FullRouter router_;
+  const Channel<Box> there_{Pid(*system().InternPeer("peer", NodeIncarnation{7}), 1, 1), 1};
+};
+
+TEST_F(SendWhenRoomThereTest, TheMessageStaysWithItsSenderUntilThereIsRoom) {
+  SendTo(there_, 5, absl::Hours(1));
+  EXPECT_THAT(router_.waiting, SizeIs(1));
+  EXPECT_THAT(notes_, IsEmpty());
+  EXPECT_THAT(router_.sent, IsEmpty());
+  Answer(absl::OkStatus());
+  EXPECT_THAT(router_.sent, ElementsAre(5));
+  EXPECT_THAT(notes_, ElementsAre("5 OK"));
+  EXPECT_EQ(router_.given_up, 0);
 }
 
-TEST(SentDeathTest, APlainThreadDoesNotWaitForRoom) {
+TEST_F(SendWhenRoomThereTest, AnErrorGivesTheMessageBack) {
+  SendTo(there_, 5, absl::Hours(1));
+  Answer(MakeError(ErrorKind::kNoProcess, "it ended"));
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("has 5")));
+  EXPECT_EQ(router_.given_up, 0);
+}
+
+TEST_F(SendWhenRoomThereTest, AWaitThatExpiresIsGivenUpAndGivesTheMessageBack) {
+  SendTo(there_, 5, absl::Seconds(1));
+  system().Advance(absl::Seconds(2));
+  EXPECT_THAT(notes_, ElementsAre("5 DEADLINE_EXCEEDED, has 5"));
+  EXPECT_EQ(router_.given_up, 1);
+  Answer(absl::OkStatus());
+  EXPECT_THAT(router_.sent, IsEmpty()) << "the answer came too late";
+}
+
+TEST_F(SendWhenRoomThereTest, ASenderThatEndsGivesUp) {
+  Ref<Script> sender = SendTo(there_, 5, absl::Hours(1));
+  system().Kill(sender.pid());
+  system().RunUntilIdle();
+  EXPECT_EQ(router_.given_up, 1);
+}
+
+TEST(SendWhenRoomDeathTest, APlainThreadDoesNotWaitForRoom) {
   EXPECT_DEATH(
       {
         internal::PendingId waits;
@@ -290,14 +351,14 @@ TEST(SentDeathTest, APlainThreadDoesNotWaitForRoom) {
         internal::SendOrWait(Channel<int>(Pid(), 1), internal::TypeOf<int>(), nullptr, absl::Seconds(1), waits,
                              outcome);
       },
-      "Sent on a plain thread; use Send there");
+      "SendWhenRoom on a plain thread; use Send there");
 }
 
-TEST(SentDeathTest, WhatWasSentIsNotGivenBack) {
+TEST(SendWhenRoomDeathTest, WhatWasSentIsNotGivenBack) {
   TestSystem system;
   Ref<Script> script = system.Spawn<Script>();
   RunTask(script, [channel = script[&Script::note]](Script&) -> Task<> {
-    auto sending = channel.Sent("a note", absl::Seconds(1));
+    auto sending = channel.SendWhenRoom("a note", absl::Seconds(1));
     if ((co_await sending).ok()) (void)std::move(sending).TakeMessage();
   });
   EXPECT_DEATH(system.RunUntilIdle(), "TakeMessage of a Sending whose message was accepted");
@@ -307,7 +368,7 @@ TEST(SentDeathTest, WhatWasSentIsNotGivenBack) {
 Task<> Produce(Script& self, Channel<Box> to, int first, int count, absl::Duration timeout) {
   int refused = 0;
   for (int i = 0; i < count; ++i) {
-    auto sending = to.Sent(std::make_unique<int>(first + i), timeout);
+    auto sending = to.SendWhenRoom(std::make_unique<int>(first + i), timeout);
     absl::Status sent = co_await sending;
     if (!sent.ok()) {
       EXPECT_TRUE(IsExpired(sent) || IsNoProcess(sent)) << sent;
@@ -318,7 +379,7 @@ Task<> Produce(Script& self, Channel<Box> to, int first, int count, absl::Durati
   self.Note(std::to_string(refused));
 }
 
-TEST(SentSeedsTest, EachMessageIsSentOnceInOrderOrGivenBack) {
+TEST(SendWhenRoomSeedsTest, EachMessageIsSentOnceInOrderOrGivenBack) {
   ForEachSeed(300, [](uint64_t seed) {
     TestSystem system(seed);
     Random random(seed);
@@ -359,7 +420,7 @@ TEST(SentSeedsTest, EachMessageIsSentOnceInOrderOrGivenBack) {
   });
 }
 
-TEST(SentThreadsTest, NoWakeUpIsLostOnThreads) {
+TEST(SendWhenRoomThreadsTest, NoWakeUpIsLostOnThreads) {
   for (int round = 0; round < 10; ++round) {
     ActorSystem system({.threads = {.threads = 4}});
     class Sink final : public Actor {
@@ -382,7 +443,7 @@ TEST(SentThreadsTest, NoWakeUpIsLostOnThreads) {
      private:
       Task<absl::StatusOr<int>> Go(int n) {
         for (int i = 0; i < n; ++i) {
-          auto sending = to_.Sent(std::make_unique<int>(i), absl::Minutes(5));
+          auto sending = to_.SendWhenRoom(std::make_unique<int>(i), absl::Minutes(5));
           absl::Status sent = co_await sending;
           if (!sent.ok()) co_return sent;
         }

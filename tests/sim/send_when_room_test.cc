@@ -1,0 +1,287 @@
+// Waiting for room in a mailbox of another node (Channel::SendWhenRoom; semantics
+// 3.9, 7.5): one line for the senders of all nodes, and nothing is left behind.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/room.h"
+#include "understudy/actors/task.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/tests/sim/store_actor.h"
+#include "understudy/tests/transport/puppet.pb.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// The outcomes of all senders, in order, each with its sender's number.
+using Outcomes = std::vector<std::pair<int64_t, absl::Status>>;
+
+// Sends so many notes, each when there is room for it.
+class Sender final : public Actor {
+ public:
+  Mailbox<"sender/go", int> go{this};
+
+  Sender(Channel<testing::Note> to, int64_t number, absl::Duration timeout, std::shared_ptr<Outcomes> outcomes)
+      : to_(to), number_(number), timeout_(timeout), outcomes_(std::move(outcomes)) {}
+  Next Start() override { return behavior_; }
+
+ private:
+  Task<> Go(int times) {
+    for (int i = 0; i < times; ++i) {
+      testing::Note note;
+      note.set_number(number_);
+      auto sending = to_.SendWhenRoom(std::move(note), timeout_);
+      absl::Status sent = co_await sending;
+      if (!sent.ok()) EXPECT_EQ(std::move(sending).TakeMessage().number(), number_);
+      outcomes_->emplace_back(number_, std::move(sent));
+    }
+  }
+  const Channel<testing::Note> to_;
+  const int64_t number_;
+  const absl::Duration timeout_;
+  const std::shared_ptr<Outcomes> outcomes_;
+  Behavior behavior_{"sender", On(go, &Sender::Go)};
+};
+
+class SendWhenRoomTest : public ::testing::Test {
+ protected:
+  // Node "home" has the store; the others are "n0", "n1", …
+  void Join(int others, int64_t capacity, absl::Duration pause = absl::ZeroDuration(), uint64_t seed = 1) {
+    capacity_ = capacity;
+    SimulatedCluster::Options cluster{.seed = seed, .nodes = {"home"}, .latency_max = absl::Microseconds(500)};
+    for (int i = 0; i < others; ++i) cluster.nodes.push_back(absl::StrCat("n", i));
+    cluster_ = std::make_unique<SimulatedCluster>(std::move(cluster));
+    ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->IsJoined(); }, absl::Seconds(10)));
+    store_ = cluster_->system("home").Spawn<Store>(handled_, MailboxOptions{.capacity_messages = capacity}, pause);
+    Run();
+  }
+  // The store's mailbox as that node sees it.
+  Channel<testing::Note> Box(absl::string_view node) {
+    if (node == "home") return store_[&Store::box];
+    TestSystem& system = cluster_->system(node);
+    const uint16_t index = *system.InternPeer("home", cluster_->system("home").incarnation());
+    return Ref<Store>(internal::PidAt(index, internal::AddressOf(store_.pid())))[&Store::box];
+  }
+  // Sends from there until nothing is accepted any more; how many were.
+  int64_t Fill(absl::string_view node) {
+    int64_t accepted = 0;
+    testing::Note note;
+    note.set_number(-1);
+    for (int refused = 0; refused < 5;) {
+      const bool is_sent = Box(node).Send(note).ok();
+      accepted += is_sent ? 1 : 0;
+      refused = is_sent ? 0 : refused + 1;
+      if (!is_sent) Run(absl::Milliseconds(10));
+    }
+    return accepted;
+  }
+  Ref<Sender> Start(absl::string_view node, int64_t number, absl::Duration timeout, int times = 1) {
+    Ref<Sender> sender = cluster_->system(node).Spawn<Sender>(Box(node), number, timeout, outcomes_);
+    sender[&Sender::go].Tell(times);
+    Run(absl::Milliseconds(5));
+    return sender;
+  }
+  void Open() {
+    store_[&Store::open].Tell(1);
+    Run();
+  }
+  RoomAmount GivenTo(absl::string_view peer) {
+    for (const PeerStatus& info : cluster_->core("home").Peers()) {
+      if (info.node == peer) return info.credit_given;
+    }
+    return {};
+  }
+  // Somebody is in the line.
+  bool IsAwaited() {
+    const Channel<testing::Note> box = Box("home");
+    return cluster_->system("home").Reserve({.to = box.pid(), .mailbox = box.mailbox()}).is_awaited;
+  }
+  // When the store is open and nobody sends: all of the capacity is there.
+  void ExpectNothingIsReserved(absl::string_view node = "n0") {
+    Run(kCreditIdle * 3);
+    EXPECT_EQ(GivenTo(node), RoomAmount());
+    testing::Note note;
+    int64_t sent = 0;
+    while (store_[&Store::box].Send(note).ok()) ++sent;
+    EXPECT_EQ(sent, capacity_);
+  }
+  void Run(absl::Duration duration = absl::Milliseconds(50)) { cluster_->RunFor(duration); }
+  std::vector<int64_t> Sent() const {
+    std::vector<int64_t> sent;
+    for (const auto& [number, status] : *outcomes_) {
+      EXPECT_TRUE(status.ok()) << status;
+      sent.push_back(number);
+    }
+    return sent;
+  }
+
+  const std::shared_ptr<Store::Handled> handled_ = std::make_shared<Store::Handled>();
+  const std::shared_ptr<Outcomes> outcomes_ = std::make_shared<Outcomes>();
+  int64_t capacity_ = 0;
+  std::unique_ptr<SimulatedCluster> cluster_;
+  Ref<Store> store_;
+};
+
+TEST_F(SendWhenRoomTest, ASenderOfAnotherNodeWaitsAndIsServedWhenRoomComes) {
+  Join(1, 1);
+  Fill("home");
+  EXPECT_EQ(Fill("n0"), kCreditTerms.first_allowance.messages);
+  Start("n0", 7, absl::Hours(1));
+  Run(absl::Minutes(10));
+  EXPECT_THAT(*outcomes_, IsEmpty());
+  EXPECT_TRUE(IsAwaited());
+  Open();
+  EXPECT_THAT(Sent(), ElementsAre(7));
+  EXPECT_EQ((*handled_)[7], 1);
+  EXPECT_TRUE(cluster_->core("n0").Ledger().balances());
+  ExpectNothingIsReserved();
+}
+
+TEST_F(SendWhenRoomTest, SendersOfAllNodesAreServedInTheOrderInWhichTheyCame) {
+  Join(2, 1, absl::Milliseconds(10));
+  for (const char* node : {"home", "n0", "n1"}) Fill(node);
+  const std::vector<std::string> nodes = {"home", "n0", "n1", "n0", "home", "home", "n1"};
+  for (size_t i = 0; i < nodes.size(); ++i) Start(nodes[i], static_cast<int64_t>(i), absl::Hours(1));
+  Open();
+  Run(absl::Seconds(10));
+  EXPECT_THAT(Sent(), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+}
+
+// Each of n senders that always want room, half of them here and half elsewhere, gets at least half of its n-th part.
+TEST_F(SendWhenRoomTest, SendersThatAlwaysWantRoomGetTheirParts) {
+  for (const int64_t capacity : {1, 10}) {
+    handled_->clear();
+    Join(2, capacity, absl::Milliseconds(2));
+    Open();
+    const std::vector<std::string> nodes = {"home", "n0", "home", "n1", "home", "n0", "home", "n1"};
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      Start(nodes[i], static_cast<int64_t>(i), absl::Minutes(1), /*times=*/1'000'000);
+    }
+    handled_->clear();
+    Run(absl::Seconds(5));
+    int64_t sum = 0;
+    for (const auto& [number, count] : *handled_) sum += count;
+    EXPECT_GT(sum, 1000) << "capacity " << capacity;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      EXPECT_GE((*handled_)[static_cast<int64_t>(i)] * 2 * static_cast<int64_t>(nodes.size()), sum)
+          << "sender " << i << " of " << nodes[i] << ", capacity " << capacity;
+    }
+  }
+}
+
+TEST_F(SendWhenRoomTest, AWaitThatExpiresLeavesNothingReserved) {
+  Join(1, 1);
+  Fill("home");
+  Fill("n0");
+  Start("n0", 7, absl::Seconds(1));
+  Run(absl::Seconds(2));
+  ASSERT_THAT(*outcomes_, SizeIs(1));
+  EXPECT_TRUE(IsExpired(outcomes_->front().second)) << outcomes_->front().second;
+  EXPECT_FALSE(IsAwaited());
+  Open();
+  EXPECT_EQ((*handled_)[7], 0);
+  ExpectNothingIsReserved();
+}
+
+TEST_F(SendWhenRoomTest, GrantsThatCrossTheirDeadlinesAreReturned) {
+  int64_t expired = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    outcomes_->clear();
+    handled_->clear();
+    Join(1, 1, absl::Milliseconds(3), seed);
+    Fill("home");
+    Fill("n0");
+    Random random(seed);
+    Open();
+    for (int64_t i = 0; i < 6; ++i) Start("n0", i, absl::Microseconds(2000 + random.Below(20'000)), /*times=*/50);
+    Run(absl::Seconds(20));
+    int64_t sent = 0;
+    for (const auto& [number, status] : *outcomes_) {
+      EXPECT_TRUE(status.ok() || IsExpired(status)) << status;
+      sent += status.ok() ? 1 : 0;
+      expired += status.ok() ? 0 : 1;
+    }
+    EXPECT_THAT(*outcomes_, SizeIs(300));
+    int64_t handled = 0;
+    for (int64_t i = 0; i < 6; ++i) handled += (*handled_)[i];
+    EXPECT_EQ(handled, sent) << "seed " << seed;
+    ExpectNothingIsReserved();
+  }
+  EXPECT_GT(expired, 100);
+}
+
+TEST_F(SendWhenRoomTest, TheEndOfTheReceiverIsToldAtOnce) {
+  Join(1, 1);
+  Fill("home");
+  Fill("n0");
+  Start("n0", 7, absl::Hours(1));
+  cluster_->system("home").Kill(store_.pid());
+  Run();
+  ASSERT_THAT(*outcomes_, SizeIs(1));
+  EXPECT_TRUE(IsNoProcess(outcomes_->front().second)) << outcomes_->front().second;
+  EXPECT_EQ(GivenTo("n0"), RoomAmount());
+}
+
+TEST_F(SendWhenRoomTest, TheEndOfTheSessionIsNoConnection) {
+  Join(1, 1);
+  Fill("home");
+  Fill("n0");
+  Start("n0", 7, absl::Hours(1));
+  cluster_->Crash("home");
+  Run(absl::Minutes(2));
+  ASSERT_THAT(*outcomes_, SizeIs(1));
+  EXPECT_TRUE(IsNoConnection(outcomes_->front().second)) << outcomes_->front().second;
+}
+
+TEST_F(SendWhenRoomTest, ASenderWhoseNodeIsLostLeavesTheLine) {
+  Join(1, 3);
+  Fill("home");
+  Fill("n0");
+  for (int64_t i = 0; i < 3; ++i) Start("n0", i, absl::Hours(1));
+  EXPECT_TRUE(IsAwaited());
+  cluster_->Crash("n0");
+  Run(absl::Minutes(2));
+  EXPECT_FALSE(IsAwaited());
+  Start("home", 7, absl::Hours(1));
+  Open();
+  EXPECT_THAT(Sent(), ElementsAre(7));
+  ExpectNothingIsReserved();
+}
+
+TEST_F(SendWhenRoomTest, ASenderThatEndsLeavesTheLine) {
+  Join(1, 1);
+  Fill("home");
+  Fill("n0");
+  Ref<Sender> sender = Start("n0", 7, absl::Hours(1));
+  cluster_->system("n0").Kill(sender.pid());
+  Run();
+  EXPECT_FALSE(IsAwaited());
+  Open();
+  EXPECT_THAT(*outcomes_, IsEmpty());
+  EXPECT_EQ((*handled_)[7], 0);
+  ExpectNothingIsReserved();
+}
+
+}  // namespace
+}  // namespace understudy
