@@ -192,92 +192,61 @@ std::string FramePacker::Encode() {
 namespace {
 
 bool ReadDefinition(absl::string_view bytes, MailboxDefinition& definition) {
-  internal::WireReader reader(bytes);
-  while (!reader.at_end()) {
-    uint64_t tag = 0;
-    if (!reader.Tag(tag)) return false;
-    bool is_read = false;
+  return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
     switch (tag) {
       case internal::TagOf(1, internal::WireType::kFixed32):
-        is_read = reader.Fixed32(definition.hash);
-        break;
+        return reader.Fixed32(definition.hash);
       case internal::TagOf(2, internal::WireType::kBytes):
-        is_read = reader.Bytes(definition.name);
-        break;
+        return reader.Bytes(definition.name);
       default:
-        is_read = reader.Skip(tag);
-        break;
+        return reader.Skip(tag);
     }
-    if (!is_read) return false;
-  }
-  return true;
+  });
 }
 
 bool ReadSlot(absl::string_view bytes, SlotView& slot) {
-  internal::WireReader reader(bytes);
-  while (!reader.at_end()) {
-    uint64_t tag = 0;
+  return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
     uint64_t number = 0;
-    if (!reader.Tag(tag)) return false;
-    bool is_read = false;
     switch (tag) {
       case internal::TagOf(1, internal::WireType::kBytes):
-        is_read = reader.Bytes(slot.body);
-        break;
+        return reader.Bytes(slot.body);
       case internal::TagOf(2, internal::WireType::kVarint):
-        is_read = reader.Varint(number);
-        slot.continues = number != 0;
-        break;
+        return reader.Bool(slot.continues);
       case internal::TagOf(3, internal::WireType::kVarint):
-        is_read = reader.Varint(number);
+        if (!reader.Varint(number)) return false;
         slot.remaining_nanos = static_cast<int64_t>(number);
-        break;
+        return true;
       case internal::TagOf(4, internal::WireType::kVarint):
-        is_read = reader.Varint(number) && number <= UINT32_MAX;
+        if (!reader.Varint(number) || number > UINT32_MAX) return false;
         slot.part_of = static_cast<uint32_t>(number);
-        break;
+        return true;
       default:
-        is_read = reader.Skip(tag);
-        break;
+        return reader.Skip(tag);
     }
-    if (!is_read) return false;
-  }
-  return true;
+  });
 }
 
 // False when it is not usual, or has a control part.
 bool ReadFrame(absl::string_view bytes, FrameView& frame) {
-  internal::WireReader reader(bytes);
-  while (!reader.at_end()) {
-    uint64_t tag = 0;
+  return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
     absl::string_view inner;
-    if (!reader.Tag(tag)) return false;
-    bool is_read = false;
     switch (tag) {
       case internal::TagOf(1, internal::WireType::kVarint):
-        is_read = reader.Varint(frame.epoch);
-        break;
+        return reader.Varint(frame.epoch);
       case internal::TagOf(2, internal::WireType::kVarint):
-        is_read = reader.Varint(frame.acknowledged);
-        break;
+        return reader.Varint(frame.acknowledged);
       case internal::TagOf(3, internal::WireType::kVarint):
-        is_read = reader.Varint(frame.first_number);
-        break;
+        return reader.Varint(frame.first_number);
       case internal::TagOf(4, internal::WireType::kBytes):
-        is_read = reader.Bytes(inner) && ReadDefinition(inner, frame.definitions.emplace_back());
-        break;
+        return reader.Bytes(inner) && ReadDefinition(inner, frame.definitions.emplace_back());
       case internal::TagOf(5, internal::WireType::kBytes):
         // A frame with more slots is left to protobuf, and then refused by CheckSlots.
-        is_read = frame.slots.size() <= limits::kSlotsPerFrameMax && reader.Bytes(inner) &&
-                  ReadSlot(inner, frame.slots.emplace_back());
-        break;
+        return frame.slots.size() <= limits::kSlotsPerFrameMax && reader.Bytes(inner) &&
+               ReadSlot(inner, frame.slots.emplace_back());
       default:
-        is_read = tag >> 3 > kControlFieldLast && reader.Skip(tag);
-        break;
+        return tag >> 3 > kControlFieldLast && reader.Skip(tag);
     }
-    if (!is_read) return false;
-  }
-  return true;
+  });
 }
 
 absl::Status TooManyBytes(size_t bytes) {

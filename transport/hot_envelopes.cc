@@ -27,28 +27,18 @@ void Write(WireWriter& writer, int field, const WireAddress& address) {
 }
 
 bool Read(absl::string_view bytes, WireAddress& address) {
-  WireReader reader(bytes);
-  while (!reader.at_end()) {
-    uint64_t tag = 0;
-    if (!reader.Tag(tag)) return false;
-    bool is_read = false;
+  return ReadFields(bytes, [&](WireReader& reader, uint64_t tag) {
     switch (tag) {
       case TagOf(1, WireType::kFixed64):
-        is_read = reader.Fixed64(address.incarnation);
-        break;
+        return reader.Fixed64(address.incarnation);
       case TagOf(2, WireType::kFixed32):
-        is_read = reader.Fixed32(address.cell);
-        break;
+        return reader.Fixed32(address.cell);
       case TagOf(3, WireType::kFixed64):
-        is_read = reader.Fixed64(address.serial);
-        break;
+        return reader.Fixed64(address.serial);
       default:
-        is_read = reader.Skip(tag);
-        break;
+        return reader.Skip(tag);
     }
-    if (!is_read) return false;
-  }
-  return true;
+  });
 }
 
 // An address that comes twice is merged: protobuf does that.
@@ -60,83 +50,55 @@ bool ReadOnce(WireReader& reader, bool& seen, WireAddress& address) {
 }
 
 bool ReadMessage(absl::string_view bytes, HotEnvelope& message) {
-  WireReader reader(bytes);
   bool has_from = false;
   bool has_to = false;
-  while (!reader.at_end()) {
-    uint64_t tag = 0;
-    uint64_t number = 0;
-    if (!reader.Tag(tag)) return false;
-    bool is_read = false;
+  return ReadFields(bytes, [&](WireReader& reader, uint64_t tag) {
     switch (tag) {
       case TagOf(1, WireType::kBytes):
-        is_read = ReadOnce(reader, has_from, message.from);
-        break;
+        return ReadOnce(reader, has_from, message.from);
       case TagOf(2, WireType::kBytes):
-        is_read = ReadOnce(reader, has_to, message.to);
-        break;
+        return ReadOnce(reader, has_to, message.to);
       case TagOf(3, WireType::kFixed32):
-        is_read = reader.Fixed32(message.mailbox);
-        break;
+        return reader.Fixed32(message.mailbox);
       case TagOf(4, WireType::kVarint):
-        is_read = reader.Varint(message.id);
-        break;
+        return reader.Varint(message.id);
       case TagOf(5, WireType::kBytes):
-        is_read = reader.Bytes(message.payload);
-        break;
+        return reader.Bytes(message.payload);
       case TagOf(6, WireType::kVarint):
-        is_read = reader.Varint(number);
-        message.by_allowance = number != 0;
-        break;
+        return reader.Bool(message.by_allowance);
       default:
-        is_read = reader.Skip(tag);
-        break;
+        return reader.Skip(tag);
     }
-    if (!is_read) return false;
-  }
-  return true;
+  });
 }
 
 bool ReadSignal(absl::string_view bytes, HotEnvelope& signal) {
-  WireReader reader(bytes);
   bool has_from = false;
   bool has_to = false;
-  while (!reader.at_end()) {
-    uint64_t tag = 0;
+  return ReadFields(bytes, [&](WireReader& reader, uint64_t tag) {
     uint64_t number = 0;
-    if (!reader.Tag(tag)) return false;
-    bool is_read = false;
     switch (tag) {
       case TagOf(1, WireType::kVarint):
-        is_read = reader.Varint(number) && number <= INT32_MAX;
+        if (!reader.Varint(number) || number > INT32_MAX) return false;
         signal.signal_kind = static_cast<int32_t>(number);
-        break;
+        return true;
       case TagOf(2, WireType::kBytes):
-        is_read = ReadOnce(reader, has_from, signal.from);
-        break;
+        return ReadOnce(reader, has_from, signal.from);
       case TagOf(3, WireType::kBytes):
-        is_read = ReadOnce(reader, has_to, signal.to);
-        break;
+        return ReadOnce(reader, has_to, signal.to);
       case TagOf(4, WireType::kVarint):
-        is_read = reader.Varint(signal.id);
-        break;
+        return reader.Varint(signal.id);
       case TagOf(5, WireType::kVarint):
-        is_read = reader.Varint(number);
-        signal.is_link = number != 0;
-        break;
+        return reader.Bool(signal.is_link);
       case TagOf(6, WireType::kBytes):  // a reason
       case TagOf(7, WireType::kBytes):  // a status
         return false;
       case TagOf(8, WireType::kBytes):
-        is_read = reader.Bytes(signal.payload);
-        break;
+        return reader.Bytes(signal.payload);
       default:
-        is_read = reader.Skip(tag);
-        break;
+        return reader.Skip(tag);
     }
-    if (!is_read) return false;
-  }
-  return true;
+  });
 }
 
 // Message::by_allowance, which lies behind the payload.

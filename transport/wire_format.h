@@ -106,6 +106,12 @@ class WireReader {
     }
     return false;
   }
+  bool Bool(bool& value) {
+    uint64_t number = 0;
+    if (!Varint(number)) return false;
+    value = number != 0;
+    return true;
+  }
   // A tag with the number of a field.
   bool Tag(uint64_t& tag) { return Varint(tag) && tag >= 8 && tag <= UINT32_MAX; }
   bool Fixed32(uint32_t& value) { return Fixed(&value, sizeof(value)); }
@@ -147,6 +153,18 @@ class WireReader {
   const char* at_;
   const char* const end_;
 };
+
+// Reads each field by `read(reader, tag)`, which leaves to WireReader::Skip what it does not know. False where one of
+// them is not usual.
+template <class F>
+bool ReadFields(absl::string_view bytes, F read) {
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    uint64_t tag = 0;
+    if (!reader.Tag(tag) || !read(reader, tag)) return false;
+  }
+  return true;
+}
 
 }  // namespace understudy::internal
 
