@@ -183,16 +183,7 @@ absl::StatusOr<uint16_t> ActorSystem::InternPeer(absl::string_view name, NodeInc
 absl::Status ActorSystem::Deliver(internal::Message message) {
   internal::ActorCell* cell = core_.CellOf(message.to);
   if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
-  internal::WireBytes bytes{message.payload.wire_bytes()};
-  absl::Status accepted = cell->AcceptRemote(core_,
-                                             {.from = message.from,
-                                              .to = message.to,
-                                              .mailbox = message.mailbox,
-                                              .ask = message.ask,
-                                              .deadline = message.deadline,
-                                              .type = &internal::TypeOf<internal::WireBytes>(),
-                                              .value = &bytes},
-                                             message.admission);
+  absl::Status accepted = cell->AcceptRemote(core_, std::move(message));
   if (!accepted.ok()) core_.CountRefused();
   return accepted;
 }

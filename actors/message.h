@@ -264,7 +264,8 @@ class Payload {
     block->SetMade();
     return payload;
   }
-  static Payload OfWireBytes(std::string bytes) { return Of(WireBytes{std::move(bytes)}); }
+  // They may become a message of a mailbox.
+  static Payload OfWireBytes(std::string bytes) { return ForMailbox(WireBytes{std::move(bytes)}); }
 
   bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }
   bool is_wire_bytes() const { return block_ != nullptr && block_->type == &TypeOf<WireBytes>(); }

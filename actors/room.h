@@ -58,14 +58,14 @@ struct RoomWait {
   uint64_t want = 0;
 };
 
-// A message of another node that left its mailbox.
-struct ReleasedMessage {
-  Pid sender;
+// Messages of another node that left one mailbox.
+struct ReleasedMessages {
+  uint16_t node = 0;  // index of the senders' node
   Pid receiver;
   uint32_t mailbox = 0;  // hash of the wire name
   Admission admission = Admission::kAllowance;
-  // Of its wire form; -1 where the mailbox has no bound in bytes and does not know.
-  int64_t bytes = -1;
+  // `bytes` of their wire form; -1 where the mailbox has no bound in bytes and does not know.
+  RoomAmount amount;
 };
 
 }  // namespace understudy

@@ -65,8 +65,8 @@ class Router {
   // NoConnection, and an unreachable reply is dropped.
   virtual void Post(Signal signal) = 0;
 
-  // A message that another node sent has left its mailbox.
-  virtual void Released(const ReleasedMessage& message) = 0;
+  // Messages that another node sent have left their mailbox.
+  virtual void Released(const ReleasedMessages& messages) = 0;
 
   // A sender found no room in that mailbox while reserved room lies unused:
   // the nodes that hold it are asked to give it back.

@@ -8,12 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/executor.h"
 #include "understudy/actors/log_sink.h"
+#include "understudy/actors/seeded_executor.h"
 
 namespace understudy {
 namespace {
 
-ActorSystemOptions Options(SeededExecutor& executor, uint64_t seed, std::string name) {
+ActorSystemOptions Options(Executor& executor, uint64_t seed, std::string name) {
   ActorSystemOptions options;
   options.name = std::move(name);
   options.executor = &executor;
@@ -35,7 +37,10 @@ TestSystem::TestSystem(std::unique_ptr<SeededExecutor> own, uint64_t seed, std::
       executor_(*internal::ExecutorHolder::own) {}
 
 TestSystem::TestSystem(SeededExecutor& executor, uint64_t seed, std::string name)
-    : ActorSystem(Options(executor, seed, std::move(name))), executor_(executor) {}
+    : TestSystem(executor, executor, seed, std::move(name)) {}
+
+TestSystem::TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed, std::string name)
+    : ActorSystem(Options(share, seed, std::move(name))), executor_(executor) {}
 
 TestSystem::~TestSystem() { Shutdown(absl::Seconds(5)); }
 

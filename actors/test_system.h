@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/executor.h"
 #include "understudy/actors/seeded_executor.h"
 
 namespace understudy {
@@ -41,6 +42,8 @@ class TestSystem : private internal::ExecutorHolder, public ActorSystem {
   explicit TestSystem(uint64_t seed = 1, std::string name = "test");
   // Shares the executor, which outlives it, with other systems.
   TestSystem(SeededExecutor& executor, uint64_t seed, std::string name);
+  // Its turns and timers run on `share` (pausable_executor.h), which is of `executor`.
+  TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed, std::string name);
 
   // Ends the actors while what they are traced into is still there.
   ~TestSystem() override;

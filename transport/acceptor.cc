@@ -2,9 +2,9 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -71,6 +72,19 @@ std::string PeerOf(int connected) {
   return absl::StrCat("unix-abstract:", absl::string_view(local.sun_path + 1, size - kPath - 1));
 }
 
+// Of a key that PeerOf made of a TCP connection: without kind and port.
+std::string Host(absl::string_view key) {
+  const size_t begin = key.find(':') + 1;
+  return std::string(key.substr(begin, key.rfind(':') - begin));
+}
+
+// Whether the peer of a TCP connection has sent a byte; the end of what it sends counts as one to the kernel.
+bool HasSpoken(int connected) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  return getsockopt(connected, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_bytes_received > 1;
+}
+
 bool IsStarved(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 absl::Status ListenError(const NodeAddress& address, int error) {
@@ -125,9 +139,10 @@ absl::StatusOr<ListeningSocket> OpenListeningSocket(const NodeAddress& address) 
 
 class Acceptor::State : public std::enable_shared_from_this<State> {
  public:
-  State(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give)
+  State(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give, OnWithoutStream on_without_stream)
       : address_(socket.address),
         give_(std::move(give)),
+        on_without_stream_(std::move(on_without_stream)),
         listening_(socket.descriptor),
         gate_(bounds, Clock::Real().Now()) {}
   ~State() { Stop(); }
@@ -159,6 +174,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     const std::string key = Key(peer);
     const auto connection = connections_.find(key);
     if (connection == connections_.end() || !gate_.OnBegun(key)) return false;
+    connection->second.has_begun = true;
     process = connection->second.process;
     return true;
   }
@@ -180,6 +196,8 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     int descriptor = -1;  // a duplicate: gRPC has the other
     uint64_t watch = 0;
     std::shared_ptr<const PeerProcess> process;
+    MonotonicTime accepted_at;
+    bool has_begun = false;  // a stream
   };
   using Connections = std::map<std::string, Connection, std::less<>>;
 
@@ -197,6 +215,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
   void Accept() {
     for (int i = 0; i < kAcceptsInARowMax; ++i) {
       int given = -1;
+      std::vector<ConnectionWithoutStream> ended;
       {
         absl::MutexLock lock(&mu_);
         if (listening_ < 0) return;
@@ -208,14 +227,20 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
           ++counts_.starved;
           return PauseLocked(now + kStarvedPause);
         }
-        given = TakeLocked(accepted, now);
+        given = TakeLocked(accepted, now, ended);
       }
       if (given >= 0) give_(given);
+      Tell(ended);
     }
+  }
+  void Tell(const std::vector<ConnectionWithoutStream>& ended) const {
+    if (on_without_stream_ == nullptr) return;
+    for (const ConnectionWithoutStream& connection : ended) on_without_stream_(connection);
   }
 
   // Gives `accepted` if gRPC may have it; else it is closed.
-  int TakeLocked(int accepted, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  int TakeLocked(int accepted, MonotonicTime now, std::vector<ConnectionWithoutStream>& ended)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     ++counts_.accepted;
     const bool is_unix = address_.reach == NodeAddress::Reach::kUnixSocket;
     const std::string key = PeerOf(accepted);
@@ -225,7 +250,9 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
       close(accepted);
       return -1;
     }
-    for (const std::string& other : closed) ShutDownLocked(other);
+    for (const std::string& other : closed) {
+      ShutDownLocked(other, ConnectionWithoutStream::End::kMadeRoom, now, ended);
+    }
     Connection connection;
     connection.descriptor = fcntl(accepted, F_DUPFD_CLOEXEC, 0);
     if (is_unix) connection.process = PeerProcess::Of(accepted);
@@ -242,6 +269,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
       return -1;
     }
     connection.watch = *watch;
+    connection.accepted_at = now;
     connections_.emplace(key, std::move(connection));
     const int on = 1;
     if (!is_unix) setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -250,11 +278,27 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
   }
 
   void Closed(const std::string& key) {
-    absl::MutexLock lock(&mu_);
-    const auto connection = connections_.find(key);
-    if (connection == connections_.end()) return;
-    gate_.OnClosed(key);
-    ForgetLocked(connection);
+    std::vector<ConnectionWithoutStream> ended;
+    {
+      absl::MutexLock lock(&mu_);
+      const auto connection = connections_.find(key);
+      if (connection == connections_.end()) return;
+      gate_.OnClosed(key);
+      NoteLocked(*connection, ConnectionWithoutStream::End::kClosed, Clock::Real().Now(), ended);
+      ForgetLocked(connection);
+    }
+    Tell(ended);
+  }
+  void NoteLocked(const Connections::value_type& entry, ConnectionWithoutStream::End end, MonotonicTime now,
+                  std::vector<ConnectionWithoutStream>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto& [key, connection] = entry;
+    if (connection.has_begun || on_without_stream_ == nullptr) return;
+    const bool is_unix = address_.reach == NodeAddress::Reach::kUnixSocket;
+    ended.push_back(
+        {.peer = is_unix ? absl::StrCat("a process on ", address_.ToString()) : Host(key),
+         .end = end,
+         .lasted = now - connection.accepted_at,
+         .has_spoken = is_unix ? end != ConnectionWithoutStream::End::kClosed : HasSpoken(connection.descriptor)});
   }
   void ForgetLocked(Connections::iterator connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     thread_.Forget(connection->second.watch);
@@ -262,10 +306,12 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     connections_.erase(connection);
   }
   // Ends the connection for gRPC and for the peer.
-  void ShutDownLocked(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  void ShutDownLocked(const std::string& key, ConnectionWithoutStream::End end, MonotonicTime now,
+                      std::vector<ConnectionWithoutStream>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const auto connection = connections_.find(key);
     if (connection == connections_.end()) return;
     ++counts_.closed;
+    NoteLocked(*connection, end, now, ended);
     shutdown(connection->second.descriptor, SHUT_RDWR);
     ForgetLocked(connection);
   }
@@ -281,15 +327,23 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     thread_.RunAt(at, [tick = Weakly([](State& state) { state.Tick(); })] { tick(0); });
   }
   void Tick() {
-    absl::MutexLock lock(&mu_);
-    wake_at_ = MonotonicTime::InfiniteFuture();
-    for (const std::string& key : gate_.TakeExpired(Clock::Real().Now())) ShutDownLocked(key);
-    WakeLocked();
+    std::vector<ConnectionWithoutStream> ended;
+    {
+      absl::MutexLock lock(&mu_);
+      wake_at_ = MonotonicTime::InfiniteFuture();
+      const MonotonicTime now = Clock::Real().Now();
+      for (const std::string& key : gate_.TakeExpired(now)) {
+        ShutDownLocked(key, ConnectionWithoutStream::End::kTimeOver, now, ended);
+      }
+      WakeLocked();
+    }
+    Tell(ended);
   }
 
   SocketThread& thread_ = SocketThread::Process();
   const NodeAddress address_;
   const Give give_;
+  const OnWithoutStream on_without_stream_;  // may be null
   absl::Mutex mu_;
   int listening_ ABSL_GUARDED_BY(mu_);  // -1 after Stop
   uint64_t watch_ ABSL_GUARDED_BY(mu_) = 0;
@@ -299,8 +353,9 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
   ConnectionCounts counts_ ABSL_GUARDED_BY(mu_);
 };
 
-Acceptor::Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give)
-    : state_(std::make_shared<State>(socket, bounds, std::move(give))) {}
+Acceptor::Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give,
+                   OnWithoutStream on_without_stream)
+    : state_(std::make_shared<State>(socket, bounds, std::move(give), std::move(on_without_stream))) {}
 Acceptor::~Acceptor() { Stop(); }
 void Acceptor::Start() { state_->Listen(); }
 void Acceptor::Stop() { state_->Stop(); }

@@ -9,8 +9,8 @@
 // the client's end of a Unix socket needs an address of its own for that, which
 // ConnectUnix takes care of.
 // Threads: any; connections are accepted and given on the SocketThread.
-// Lifetime: after Stop, or the destructor, `give` may still be running once, and
-// is not called again; what it uses is its own affair.
+// Lifetime: after Stop, or the destructor, `give` and `on_without_stream` may still
+// be running once, and are not called again; what they use is their own affair.
 #ifndef UNDERSTUDY_TRANSPORT_ACCEPTOR_H_
 #define UNDERSTUDY_TRANSPORT_ACCEPTOR_H_
 
@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "understudy/transport/connection_gate.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/peer_process.h"
@@ -34,13 +35,31 @@ struct ListeningSocket {
 };
 [[nodiscard]] absl::StatusOr<ListeningSocket> OpenListeningSocket(const NodeAddress& address);
 
+// A connection that ended before a stream began on it.
+struct ConnectionWithoutStream {
+  enum class End {
+    kClosed,    // by the peer, or by gRPC because what the peer said was wrong
+    kTimeOver,  // by us
+    kMadeRoom,  // by us
+  };
+  std::string peer;  // "10.0.0.7", "a process on unix:/run/app.sock"
+  End end = End::kClosed;
+  absl::Duration lasted;
+  // Whether anything came from it. On a Unix socket that is not known: then it is
+  // false for kClosed, and else true.
+  bool has_spoken = false;
+};
+
 class Acceptor {
  public:
   // Takes a connection over: a non-blocking descriptor.
   using Give = std::function<void(int descriptor)>;
+  // Told on the SocketThread; must not wait.
+  using OnWithoutStream = std::function<void(const ConnectionWithoutStream& connection)>;
 
-  // Takes `socket` over.
-  Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give);
+  // Takes `socket` over. `on_without_stream` may be null.
+  Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give,
+           OnWithoutStream on_without_stream = nullptr);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;

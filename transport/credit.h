@@ -26,12 +26,13 @@
 //
 // A message larger than what is left of the allowance's bytes may use a whole
 // allowance that is untouched. All allowances of a session in use are bounded
-// together (kSessionAllowanceMax), but for one message of any size.
+// together (kSessionAllowanceMax), and so is what large messages use beyond theirs
+// (AllowancesInUse).
 //
 // What a node holds for one peer, in bytes of messages: for each of its
 // mailboxes at most what the peer's granted room took out of the mailbox's own
-// bound, and in all kSessionAllowanceMax.bytes beside, or one message of
-// limits::kMessageBytesMax; and what the session itself keeps (peer_session.h).
+// bound; in all kSessionAllowanceMax.bytes beside; as many again of large messages,
+// or one of limits::kMessageBytesMax; and what the session itself keeps (peer_session.h).
 #ifndef UNDERSTUDY_TRANSPORT_CREDIT_H_
 #define UNDERSTUDY_TRANSPORT_CREDIT_H_
 

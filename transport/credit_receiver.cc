@@ -13,7 +13,6 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
-#include "understudy/transport/credit_sender.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {
@@ -59,10 +58,11 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
     account.held += used;
     NoteGranted(to, account);
   } else {
-    if (!IsCoveredByAllowance(terms_, account.allowance, in_use_, bytes)) return false;
+    if (!in_use_.Covers(account.allowance, bytes)) return false;
+    const RoomAmount before = account.allowance;
     account.allowance -= used;
     account.held_beside += used;
-    in_use_ += used;
+    in_use_.Change(before, account.allowance);
   }
   account.used = now;
   account.bytes_each = account.bytes_each == 0 ? bytes : account.bytes_each + (bytes - account.bytes_each) / 8;
@@ -73,15 +73,21 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
   return true;
 }
 
-void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, int64_t bytes) {
+void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, const RoomAmount& amount) {
   const auto found = accounts_.find(to);
   if (found == accounts_.end()) return;
   Account& account = found->second;
   const bool is_beside = admission == Admission::kAllowance;
   RoomAmount& held = is_beside ? account.held_beside : account.held;
-  if (held.messages < 1) return;  // an earlier session brought it
-  RoomAmount left{.messages = 1, .bytes = bytes >= 0 ? std::min(bytes, held.bytes) : held.bytes / held.messages};
-  if (held.messages == 1) left.bytes = held.bytes;
+  RoomAmount left{.messages = std::min(amount.messages, held.messages)};
+  if (left.messages < 1) return;  // an earlier session brought them
+  if (left.messages == held.messages) {
+    left.bytes = held.bytes;
+  } else if (amount.bytes >= 0) {
+    left.bytes = std::min(amount.bytes, held.bytes);
+  } else {
+    left.bytes = held.bytes / held.messages * left.messages;
+  }
   held -= left;
   if (is_beside) account.owed += left;
   due_.insert(to);
@@ -238,8 +244,9 @@ absl::optional<CreditChange> CreditReceiver::OnReserved(const MailboxAddress& to
     grant.granted = reserved.amount;
     grant.allowance = std::exchange(account.owed, {});
     account.granted += grant.granted;
+    const RoomAmount before = account.allowance;
     account.allowance += grant.allowance;
-    in_use_ -= grant.allowance;
+    in_use_.Change(before, account.allowance);
     if (!grant.granted.is_zero()) account.is_used_up = false;
   }
   account.window = std::min(account.window, account.granted.messages + account.held.messages);

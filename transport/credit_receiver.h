@@ -33,6 +33,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/room.h"
+#include "understudy/transport/allowances.h"
 #include "understudy/transport/credit.h"
 
 namespace understudy {
@@ -44,9 +45,9 @@ class CreditReceiver {
   // A message came that uses such credit. False when the peer had none: a bad
   // frame.
   [[nodiscard]] bool OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now);
-  // It left its mailbox, or was refused at its arrival. Counts only what this
-  // session brought. `bytes` is -1 when they are not known.
-  void OnReleased(const MailboxAddress& to, Admission admission, int64_t bytes);
+  // So many left their mailbox, or were refused at their arrival. Counts only what
+  // this session brought. `bytes` of the amount is -1 when they are not known.
+  void OnReleased(const MailboxAddress& to, Admission admission, const RoomAmount& amount);
   // A sender there found no credit for a message of so many bytes, and does not
   // wait.
   void OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now);
@@ -94,7 +95,7 @@ class CreditReceiver {
   size_t mailboxes() const { return accounts_.size(); }
   // Room that is granted and not used.
   RoomAmount granted() const;
-  RoomAmount allowance_in_use() const { return in_use_; }
+  RoomAmount allowance_in_use() const { return in_use_.amount(); }
   // Every account, for traces: equal texts are equal states, but for times.
   std::string ToString() const;
 
@@ -138,7 +139,7 @@ class CreditReceiver {
   std::set<MailboxAddress> due_;
   std::set<MailboxAddress> granted_;   // with granted room that is not used
   std::set<MailboxAddress> withheld_;  // whose allowance waits for the end of a line
-  RoomAmount in_use_;                  // of the allowances
+  AllowancesInUse in_use_{terms_};
   bool is_urgent_ = false;
 };
 

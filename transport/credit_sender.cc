@@ -17,18 +17,12 @@
 
 namespace understudy {
 
-bool IsCoveredByAllowance(const CreditTerms& terms, const RoomAmount& left, const RoomAmount& in_use, int64_t bytes) {
-  if (left.messages < 1 || in_use.messages >= kSessionAllowanceMax.messages) return false;
-  if (in_use.bytes + bytes > kSessionAllowanceMax.bytes && in_use.bytes > 0) return false;
-  return bytes <= left.bytes || left == terms.first_allowance;
-}
-
 absl::optional<Admission> CreditSender::Find(const MailboxAddress& to, int64_t bytes) const {
   const auto found = accounts_.find(to);
   const Account unused{.allowance = terms_.first_allowance};
   const Account& account = found == accounts_.end() ? unused : found->second;
   if (account.granted.messages > 0 && account.granted.bytes >= bytes) return Admission::kReserved;
-  if (IsCoveredByAllowance(terms_, account.allowance, in_use_, bytes)) return Admission::kAllowance;
+  if (in_use_.Covers(account.allowance, bytes)) return Admission::kAllowance;
   return absl::nullopt;
 }
 
@@ -40,8 +34,9 @@ void CreditSender::OnSent(const MailboxAddress& to, int64_t bytes, Admission adm
     granted_ -= used;
     EraseIfUnused(account);
   } else {
+    const RoomAmount before = account->second.allowance;
     account->second.allowance -= used;
-    in_use_ += used;
+    in_use_.Change(before, account->second.allowance);
   }
 }
 
@@ -56,13 +51,14 @@ absl::Status CreditSender::OnGrant(const CreditChange& grant) {
   const auto account = FindOrOpen({grant.to, grant.mailbox});
   RoomAmount& allowance = account->second.allowance;
   RoomAmount& granted = account->second.granted;
+  const RoomAmount before = allowance;
   allowance += grant.allowance;
   if (allowance.messages > terms_.first_allowance.messages || allowance.bytes > terms_.first_allowance.bytes) {
     return absl::InvalidArgumentError(absl::StrCat("credit gives back an allowance of ", grant.allowance.messages,
                                                    " messages and ", grant.allowance.bytes,
                                                    " bytes, of which some is not in use"));
   }
-  in_use_ -= grant.allowance;
+  in_use_.Change(before, allowance);
   granted += grant.granted;
   if (granted.messages > kGrantedMax.messages || granted.bytes > kGrantedMax.bytes) {
     return absl::InvalidArgumentError(absl::StrCat("credit of ", granted.messages, " messages and ", granted.bytes,

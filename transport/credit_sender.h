@@ -20,6 +20,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
+#include "understudy/transport/allowances.h"
 #include "understudy/transport/credit.h"
 
 namespace understudy {
@@ -80,7 +81,7 @@ class CreditSender {
   // Room that is granted and not used.
   RoomAmount granted() const { return granted_; }
   // Allowance that is in use.
-  RoomAmount allowance_in_use() const { return in_use_; }
+  RoomAmount allowance_in_use() const { return in_use_.amount(); }
   // Every account, for traces: equal texts are equal states.
   std::string ToString() const;
 
@@ -110,15 +111,11 @@ class CreditSender {
   CreditTerms terms_;
   Accounts accounts_;
   RoomAmount granted_;
-  RoomAmount in_use_;
+  AllowancesInUse in_use_{terms_};
   std::map<uint64_t, Want> wants_;
   std::map<Waiter, uint64_t> waiters_;  // those that wait or have room
   uint64_t last_want_ = 0;
 };
-
-// Whether the first allowance covers a message: `left` is what is left of it,
-// `in_use` what all mailboxes of the session use. Both ends decide by this.
-bool IsCoveredByAllowance(const CreditTerms& terms, const RoomAmount& left, const RoomAmount& in_use, int64_t bytes);
 
 }  // namespace understudy
 

@@ -157,7 +157,7 @@ absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refus
 // ---- Envelopes ----
 
 absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
-                                          absl::string_view payload, Admission admission) {
+                                          absl::string_view payload, Admission admission, std::string memory) {
   if (payload.size() > limits::kMessageBytesMax) return TooLarge("a message", payload.size());
   return internal::EncodeHot({.kind = internal::HotEnvelope::Kind::kMessage,
                               .from = WireOf(nodes.local, from),
@@ -165,7 +165,8 @@ absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid t
                               .mailbox = mailbox,
                               .id = ask,
                               .payload = payload,
-                              .by_allowance = admission == Admission::kAllowance});
+                              .by_allowance = admission == Admission::kAllowance},
+                             std::move(memory));
 }
 
 std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {

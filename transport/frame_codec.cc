@@ -28,6 +28,7 @@ namespace {
 // three, a varint at most ten.
 constexpr size_t kFrameFieldsBytes = 64;
 constexpr size_t kSlotFieldsBytes = 32;
+constexpr size_t kPackedBytesMin = 1024;
 constexpr size_t kDefinitionFieldsBytes = 16;
 // The control part's texts, cut to this by the session.
 constexpr size_t kControlTextBytesMax = 2048;
@@ -35,6 +36,45 @@ constexpr size_t kControlTextBytesMax = 2048;
 constexpr size_t kSecretBytesMax = 64;
 // The highest number of a field of proto::Frame; the control part's come last.
 constexpr uint64_t kControlFieldLast = 10;
+
+bool ReadSlot(absl::string_view bytes, SlotView& slot) {
+  return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
+    uint64_t number = 0;
+    switch (tag) {
+      case internal::TagOf(1, internal::WireType::kBytes):
+        return reader.Bytes(slot.body);
+      case internal::TagOf(2, internal::WireType::kVarint):
+        return reader.Bool(slot.continues);
+      case internal::TagOf(3, internal::WireType::kVarint):
+        if (!reader.Varint(number)) return false;
+        slot.remaining_nanos = static_cast<int64_t>(number);
+        return true;
+      case internal::TagOf(4, internal::WireType::kVarint):
+        if (!reader.Varint(number) || number > UINT32_MAX) return false;
+        slot.part_of = static_cast<uint32_t>(number);
+        return true;
+      default:
+        return reader.Skip(tag);
+    }
+  });
+}
+
+void AppendSlot(const SlotView& slot, std::string& bytes) {
+  // The fields in the order of their numbers: the body, and then what is short.
+  std::array<char, kSlotFieldsBytes> tail;
+  internal::WireWriter after(tail.data());
+  after.VarintField(2, slot.continues ? 1 : 0);
+  if (slot.remaining_nanos.has_value()) after.PresentVarintField(3, static_cast<uint64_t>(*slot.remaining_nanos));
+  after.VarintField(4, slot.part_of);
+  const auto tail_bytes = static_cast<size_t>(after.at() - tail.data());
+  std::array<char, kSlotFieldsBytes> head;
+  internal::WireWriter before(head.data());
+  before.BytesFieldHead(5, (slot.body.empty() ? 0 : internal::BytesFieldBytes(slot.body.size())) + tail_bytes);
+  if (!slot.body.empty()) before.BytesFieldHead(1, slot.body.size());
+  bytes.append(head.data(), static_cast<size_t>(before.at() - head.data()));
+  bytes.append(slot.body.data(), slot.body.size());
+  bytes.append(tail.data(), tail_bytes);
+}
 
 absl::Status BadFrame(absl::string_view what) { return absl::InvalidArgumentError(absl::StrCat("bad frame: ", what)); }
 
@@ -120,6 +160,31 @@ absl::Status ValidateNodeName(absl::string_view name) {
   return absl::OkStatus();
 }
 
+void PackedSlots::Add(absl::string_view body) {
+  UNDERSTUDY_CHECK(body.size() <= limits::kSlotBytesMax, "a slot of ", body.size(), " bytes");
+  if (count_ == 0) bytes_.reserve(kPackedBytesMin);
+  AppendSlot({.body = body}, bytes_);
+  ++count_;
+}
+
+size_t PackedSlots::DropFirst(size_t count) {
+  UNDERSTUDY_CHECK(count <= count_, count, " slots of ", count_);
+  internal::WireReader reader(bytes_);
+  size_t dropped = 0;
+  size_t body_bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t tag = 0;
+    absl::string_view bytes;
+    SlotView slot;
+    UNDERSTUDY_CHECK(reader.Tag(tag) && reader.Bytes(bytes) && ReadSlot(bytes, slot), "slots that were packed here");
+    dropped += internal::BytesFieldBytes(bytes.size());
+    body_bytes += slot.body.size();
+  }
+  bytes_.erase(0, dropped);
+  count_ -= count;
+  return body_bytes;
+}
+
 FramePacker::FramePacker(uint64_t epoch, uint64_t acknowledged) {
   std::array<char, kFrameFieldsBytes> head;
   internal::WireWriter writer(head.data());
@@ -129,15 +194,14 @@ FramePacker::FramePacker(uint64_t epoch, uint64_t acknowledged) {
   definitions_end_ = bytes_.size();
 }
 
-bool FramePacker::Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define) {
-  UNDERSTUDY_CHECK(slot.body.size() <= limits::kSlotBytesMax, "a slot of ", slot.body.size(), " bytes");
-  size_t bytes = slot.body.size() + kSlotFieldsBytes;
+bool FramePacker::Begin(uint64_t number, size_t count, size_t bytes, const MailboxDefinition* define) {
   if (define != nullptr) bytes += define->name.size() + kDefinitionFieldsBytes;
-  if (bytes_.size() + kFrameFieldsBytes + bytes > limits::kFrameBytesMax || slots_ >= limits::kSlotsPerFrameMax) {
+  if (bytes_.size() + kFrameFieldsBytes + bytes > limits::kFrameBytesMax ||
+      slots_ + count > limits::kSlotsPerFrameMax) {
     return false;
   }
-  std::array<char, kSlotFieldsBytes> head;
   if (!has_slots()) {
+    std::array<char, kSlotFieldsBytes> head;
     first_number_ = number;
     internal::WireWriter writer(head.data());
     writer.VarintField(3, number);
@@ -146,20 +210,20 @@ bool FramePacker::Add(uint64_t number, const SlotView& slot, const MailboxDefini
   }
   UNDERSTUDY_DCHECK(number == first_number_ + slots_, "slot ", number, " is out of order");
   if (define != nullptr) Define(*define);
-  ++slots_;
-  // The fields in the order of their numbers: the body, and then what is short.
-  std::array<char, kSlotFieldsBytes> tail;
-  internal::WireWriter after(tail.data());
-  after.VarintField(2, slot.continues ? 1 : 0);
-  if (slot.remaining_nanos.has_value()) after.PresentVarintField(3, static_cast<uint64_t>(*slot.remaining_nanos));
-  after.VarintField(4, slot.part_of);
-  const auto tail_bytes = static_cast<size_t>(after.at() - tail.data());
-  internal::WireWriter before(head.data());
-  before.BytesFieldHead(5, (slot.body.empty() ? 0 : internal::BytesFieldBytes(slot.body.size())) + tail_bytes);
-  if (!slot.body.empty()) before.BytesFieldHead(1, slot.body.size());
-  bytes_.append(head.data(), static_cast<size_t>(before.at() - head.data()));
-  bytes_.append(slot.body.data(), slot.body.size());
-  bytes_.append(tail.data(), tail_bytes);
+  slots_ += count;
+  return true;
+}
+
+bool FramePacker::Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define) {
+  UNDERSTUDY_CHECK(slot.body.size() <= limits::kSlotBytesMax, "a slot of ", slot.body.size(), " bytes");
+  if (!Begin(number, 1, slot.body.size() + kSlotFieldsBytes, define)) return false;
+  AppendSlot(slot, bytes_);
+  return true;
+}
+
+bool FramePacker::Add(uint64_t first, const PackedSlots& slots, const MailboxDefinition* define) {
+  if (!Begin(first, slots.count(), slots.bytes().size(), define)) return false;
+  bytes_.append(slots.bytes().data(), slots.bytes().size());
   return true;
 }
 
@@ -198,28 +262,6 @@ bool ReadDefinition(absl::string_view bytes, MailboxDefinition& definition) {
         return reader.Fixed32(definition.hash);
       case internal::TagOf(2, internal::WireType::kBytes):
         return reader.Bytes(definition.name);
-      default:
-        return reader.Skip(tag);
-    }
-  });
-}
-
-bool ReadSlot(absl::string_view bytes, SlotView& slot) {
-  return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
-    uint64_t number = 0;
-    switch (tag) {
-      case internal::TagOf(1, internal::WireType::kBytes):
-        return reader.Bytes(slot.body);
-      case internal::TagOf(2, internal::WireType::kVarint):
-        return reader.Bool(slot.continues);
-      case internal::TagOf(3, internal::WireType::kVarint):
-        if (!reader.Varint(number)) return false;
-        slot.remaining_nanos = static_cast<int64_t>(number);
-        return true;
-      case internal::TagOf(4, internal::WireType::kVarint):
-        if (!reader.Varint(number) || number > UINT32_MAX) return false;
-        slot.part_of = static_cast<uint32_t>(number);
-        return true;
       default:
         return reader.Skip(tag);
     }

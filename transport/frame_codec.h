@@ -65,6 +65,23 @@ struct MailboxDefinition {
   absl::string_view name;
 };
 
+// Several slots with nothing but their bodies, in the bytes that a frame has of
+// them: they are written together.
+class PackedSlots {
+ public:
+  // Requires a body of at most kSlotBytesMax.
+  void Add(absl::string_view body);
+  // The bytes of the bodies that go. Requires `count` slots or more.
+  size_t DropFirst(size_t count);
+
+  size_t count() const { return count_; }
+  absl::string_view bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+  size_t count_ = 0;
+};
+
 // Fills one frame up to limits::kFrameBytesMax: writes it as protobuf would write
 // a proto::Frame.
 class FramePacker {
@@ -78,6 +95,8 @@ class FramePacker {
   // frame is full; it is then unchanged. `define` is null, or defines the
   // slot's mailbox for this stream. Requires a body of at most kSlotBytesMax.
   bool Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define);
+  // The same for all of `slots`, from number `first` on, or none.
+  bool Add(uint64_t first, const PackedSlots& slots, const MailboxDefinition* define);
   // A slot with a body of so many bytes, which defines no mailbox, can be added;
   // 0 when none can.
   size_t body_bytes_left() const;
@@ -87,6 +106,8 @@ class FramePacker {
   std::string Encode();
 
  private:
+  // Makes ready for so many slots of so many bytes, the first with that number; false when there is no room.
+  bool Begin(uint64_t number, size_t count, size_t bytes, const MailboxDefinition* define);
   void Define(const MailboxDefinition& definition);
 
   std::string bytes_;           // of all but the control part
@@ -152,10 +173,11 @@ struct NamesPart {
 
 using InboundEnvelope = std::variant<internal::Message, Signal, RefusedMessage, CreditChanges, NamesPart, LeaveNotice>;
 
-// The envelope of a message, with the payload's bytes. InvalidArgument when
-// they are more than limits::kMessageBytesMax.
+// The envelope of a message, with the payload's bytes, written into `memory`.
+// InvalidArgument when they are more than limits::kMessageBytesMax.
 absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
-                                          absl::string_view payload, Admission admission = Admission::kReserved);
+                                          absl::string_view payload, Admission admission = Admission::kReserved,
+                                          std::string memory = "");
 
 // A reply whose payload cannot travel (no wire message, too large) becomes a
 // reply with InvalidArgument.

@@ -4,6 +4,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 #include <grpcpp/support/status.h>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -21,25 +23,52 @@
 #include "understudy/actors/limits.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_queue.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy::internal {
 namespace {
 
 // Room for what gRPC may add to a frame, so that a frame of a byte too much is
 // ours to judge.
-constexpr int kReceivedBytesMax = static_cast<int>(limits::kFrameBytesMax) + 1024;
+constexpr int kMessageBytesMax = static_cast<int>(limits::kFrameBytesMax) + 1024;
 constexpr int kConnectTimeoutMilliseconds = 5000;
 
 std::string Text(const grpc::ByteBuffer& buffer) {
-  grpc::Slice slice;
-  if (!buffer.DumpToSingleSlice(&slice).ok()) return "";
-  return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!buffer.Dump(&slices).ok()) return text;
+  text.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return text;
+}
+
+// Without copying the bytes.
+grpc::ByteBuffer BufferOf(std::string text) {
+  auto* const kept = new std::string(std::move(text));  // owned by the slice
+  ReleaseToGrpc(kept);
+  const grpc::Slice slice(
+      kept->data(), kept->size(),
+      [](void* string) {
+        AcquireFromGrpc(string);
+        delete static_cast<std::string*>(string);
+      },
+      kept);
+  return {&slice, 1};
 }
 
 }  // namespace
 
+const grpc::ResourceQuota& ReceiveQuota() {
+  static const auto* const quota = [] {
+    auto* const made = new grpc::ResourceQuota("understudy");
+    made->Resize(limits::kReceivedBytesMax);
+    return made;
+  }();
+  return *quota;
+}
+
 void SetCommonArguments(const std::function<void(const std::string&, int)>& set) {
-  set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kReceivedBytesMax);
+  set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kMessageBytesMax);
   // Frames are what they are: nobody may send us a small one that unpacks large.
   set(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
   // One connection carries one call, and the session decides when to try again:
@@ -96,23 +125,19 @@ void GrpcCall::Write(std::string frame) {
   UNDERSTUDY_CHECK(!write_under_way_, "a frame was written before OnWritten of the last");
   write_under_way_ = true;
   if (open_) {
-    BeginWriteLocked(frame);
+    BeginWriteLocked(std::move(frame));
   } else {
     held_ = std::move(frame);
   }
 }
 
-void GrpcCall::BeginWriteLocked(const std::string& frame) {
-  const grpc::Slice slice(frame);
-  BeginWrite(grpc::ByteBuffer(&slice, 1), Begin(writing_));
-}
+void GrpcCall::BeginWriteLocked(std::string frame) { BeginWrite(BufferOf(std::move(frame)), Begin(writing_)); }
 
 void GrpcCall::OpenLocked() {
   open_ = true;
   BeginRead(&read_, Begin(reading_));
   if (held_.has_value()) {
-    BeginWriteLocked(*held_);
-    held_.reset();
+    BeginWriteLocked(*std::exchange(held_, absl::nullopt));
   }
 }
 

@@ -15,6 +15,7 @@
 #define UNDERSTUDY_TRANSPORT_GRPC_CALL_H_
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
@@ -32,6 +33,11 @@
 namespace understudy::internal {
 
 inline constexpr char kCarryMethod[] = "/understudy.proto.NodeLink/Carry";
+
+// What gRPC may hold, in this process, of what peers wrote: it takes in all of a
+// message before it looks at its length. Beyond limits::kReceivedBytesMax it cuts
+// streams, whose sessions go on.
+const grpc::ResourceQuota& ReceiveQuota();
 
 // Gives `set` the arguments of every channel and server.
 void SetCommonArguments(const std::function<void(const std::string& name, int value)>& set);
@@ -100,7 +106,7 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
  private:
   class Handle;
 
-  void BeginWriteLocked(const std::string& frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void BeginWriteLocked(std::string frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The ends of operations, on the thread that polls.
   void ReadDone(bool ok);
   void ReadOn();

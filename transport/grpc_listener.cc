@@ -138,7 +138,7 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
 
   // Without an address it listens nowhere.
   absl::Status Start(const NodeAddress* address, const Credentials& credentials,
-                     const internal::ConnectionBounds& bounds);
+                     const internal::ConnectionBounds& bounds, internal::Acceptor::OnWithoutStream on_without_stream);
   absl::Status AcceptOver(int descriptor);
   void Stop();
   const std::string& address() const { return address_; }
@@ -189,7 +189,8 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
 };
 
 absl::Status GrpcListener::Serving::Start(const NodeAddress* address, const Credentials& credentials,
-                                          const internal::ConnectionBounds& bounds) {
+                                          const internal::ConnectionBounds& bounds,
+                                          internal::Acceptor::OnWithoutStream on_without_stream) {
   absl::StatusOr<internal::ListeningSocket> listening = internal::ListeningSocket();
   if (address != nullptr) listening = internal::OpenListeningSocket(*address);
   if (!listening.ok()) return listening.status();
@@ -201,16 +202,20 @@ absl::Status GrpcListener::Serving::Start(const NodeAddress* address, const Cred
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         is_tls_ ? internal::TlsCertificates(*credentials.tls).ForServer() : grpc::InsecureServerCredentials());
   }
+  builder.SetResourceQuota(internal::ReceiveQuota());
   builder.RegisterAsyncGenericService(&server_->service);
   server_->idle_queue = builder.AddCompletionQueue();
   internal::ServeOnProcessQueue(builder);
   server_->server = builder.BuildAndStart();
   if (address != nullptr) {
     address_ = listening->address.ToString();
-    acceptor_ = std::make_shared<internal::Acceptor>(*listening, bounds, [weak = weak_from_this()](int descriptor) {
-      if (const std::shared_ptr<Serving> self = weak.lock(); self != nullptr) return self->Give(descriptor);
-      close(descriptor);
-    });
+    acceptor_ = std::make_shared<internal::Acceptor>(
+        *listening, bounds,
+        [weak = weak_from_this()](int descriptor) {
+          if (const std::shared_ptr<Serving> self = weak.lock(); self != nullptr) return self->Give(descriptor);
+          close(descriptor);
+        },
+        std::move(on_without_stream));
   }
   if (server_->server == nullptr) return absl::InternalError("gRPC did not start a server; its log says why");
   RequestNext();
@@ -294,23 +299,25 @@ GrpcListener::GrpcListener(std::shared_ptr<Serving> serving) : serving_(std::mov
 
 GrpcListener::~GrpcListener() { Stop(); }
 
-absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::Listen(absl::string_view address,
-                                                                   const Credentials& credentials, AcceptStream accept,
-                                                                   const internal::ConnectionBounds& bounds) {
+absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::Listen(
+    absl::string_view address, const Credentials& credentials, AcceptStream accept,
+    const internal::ConnectionBounds& bounds, internal::Acceptor::OnWithoutStream on_without_stream) {
   const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
   if (!parsed.ok()) return parsed.status();
   if (absl::Status allowed = CheckAllowed(credentials, *parsed, "listen on"); !allowed.ok()) return allowed;
   const bool is_unix = parsed->reach == NodeAddress::Reach::kUnixSocket;
   auto serving =
       std::make_shared<Serving>(is_unix ? StreamIdentity::SameUser() : StreamIdentity::Unproved(), std::move(accept));
-  if (absl::Status started = serving->Start(&*parsed, credentials, bounds); !started.ok()) return started;
+  if (absl::Status started = serving->Start(&*parsed, credentials, bounds, std::move(on_without_stream)); !started.ok())
+    return started;
   return std::unique_ptr<GrpcListener>(new GrpcListener(std::move(serving)));
 }
 
 absl::StatusOr<std::unique_ptr<GrpcListener>> GrpcListener::WithoutAddress(StreamIdentity identity,
                                                                            AcceptStream accept) {
   auto serving = std::make_shared<Serving>(std::move(identity), std::move(accept));
-  if (absl::Status started = serving->Start(nullptr, Credentials::Insecure(), {}); !started.ok()) return started;
+  if (absl::Status started = serving->Start(nullptr, Credentials::Insecure(), {}, nullptr); !started.ok())
+    return started;
   return std::unique_ptr<GrpcListener>(new GrpcListener(std::move(serving)));
 }
 

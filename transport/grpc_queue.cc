@@ -53,9 +53,7 @@ class GrpcEvents final : public EventSource {
     const gpr_timespec until =
         wait == Wait::kUntil ? gpr_inf_future(GPR_CLOCK_MONOTONIC) : gpr_time_0(GPR_CLOCK_MONOTONIC);
     if (queue_->AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) return false;
-#ifdef UNDERSTUDY_TSAN
-    __tsan_acquire(tag);
-#endif
+    AcquireFromGrpc(tag);
     static_cast<GrpcTag*>(tag)->Done(ok);
     return true;
   }
@@ -104,10 +102,20 @@ class ProcessQueuePort final : public grpc::ServerCredentials {
 
 }  // namespace
 
-void* HandOver(GrpcTag* tag) {
+void ReleaseToGrpc([[maybe_unused]] void* object) {
 #ifdef UNDERSTUDY_TSAN
-  __tsan_release(tag);
+  __tsan_release(object);
 #endif
+}
+
+void AcquireFromGrpc([[maybe_unused]] void* object) {
+#ifdef UNDERSTUDY_TSAN
+  __tsan_acquire(object);
+#endif
+}
+
+void* HandOver(GrpcTag* tag) {
+  ReleaseToGrpc(tag);
   return tag;
 }
 

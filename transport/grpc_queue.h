@@ -23,7 +23,12 @@ class GrpcTag {
   virtual void Done(bool ok) = 0;
 };
 
-// The tag as gRPC takes it. What happened before is seen by its Done: gRPC orders the two, and ThreadSanitizer is told.
+// Tell ThreadSanitizer, which does not see into gRPC, of an order that gRPC guarantees: what a thread did before it
+// gave `object` to gRPC (Release) is visible to the thread on which gRPC calls back with `object` (Acquire).
+void ReleaseToGrpc(void* object);
+void AcquireFromGrpc(void* object);
+
+// Returns the tag as gRPC takes it. What the caller did before is visible to its Done.
 void* HandOver(GrpcTag* tag);
 
 grpc::ServerCompletionQueue* ProcessQueue();

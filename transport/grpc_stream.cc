@@ -89,6 +89,7 @@ class ClientCall final : public internal::GrpcCall {
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   internal::SetCommonArguments([&](const std::string& name, int value) { arguments.SetInt(name, value); });
+  arguments.SetResourceQuota(internal::ReceiveQuota());
   return arguments;
 }
 

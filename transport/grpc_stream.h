@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "understudy/transport/acceptor.h"
 #include "understudy/transport/connection_gate.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/frame_stream.h"
@@ -50,11 +51,11 @@ namespace understudy {
 class GrpcListener {
  public:
   // Listens at `address`, within `bounds`, and hands each stream to `accept` (null: the stream is
-  // refused). InvalidArgument, FailedPrecondition (TLS is required there),
-  // AlreadyExists (the address is taken), Unavailable.
+  // refused); `on_without_stream` (Acceptor's) may be null. InvalidArgument, FailedPrecondition
+  // (TLS is required there), AlreadyExists (the address is taken), Unavailable.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(
       absl::string_view address, const Credentials& credentials, AcceptStream accept,
-      const internal::ConnectionBounds& bounds = {});
+      const internal::ConnectionBounds& bounds = {}, internal::Acceptor::OnWithoutStream on_without_stream = nullptr);
   // Listens nowhere; streams come by AcceptOver only, and `identity` is that of
   // the process at the other end of each.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> WithoutAddress(StreamIdentity identity,

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "understudy/transport/wire_format.h"
@@ -27,6 +29,17 @@ void Write(WireWriter& writer, int field, const WireAddress& address) {
 }
 
 bool Read(absl::string_view bytes, WireAddress& address) {
+  // As we write them, without a loop.
+  constexpr size_t kCellAt = 9;
+  constexpr size_t kSerialAt = 14;
+  constexpr size_t kBytes = 23;
+  if (bytes.size() == kBytes && bytes[0] == TagOf(1, WireType::kFixed64) &&
+      bytes[kCellAt] == TagOf(2, WireType::kFixed32) && bytes[kSerialAt] == TagOf(3, WireType::kFixed64)) {
+    std::memcpy(&address.incarnation, bytes.data() + 1, sizeof(address.incarnation));
+    std::memcpy(&address.cell, bytes.data() + kCellAt + 1, sizeof(address.cell));
+    std::memcpy(&address.serial, bytes.data() + kSerialAt + 1, sizeof(address.serial));
+    return true;
+  }
   return ReadFields(bytes, [&](WireReader& reader, uint64_t tag) {
     switch (tag) {
       case TagOf(1, WireType::kFixed64):
@@ -106,7 +119,7 @@ constexpr absl::string_view kAllowanceField = "\x30\x01";
 
 }  // namespace
 
-std::string EncodeHot(const HotEnvelope& envelope) {
+std::string EncodeHot(const HotEnvelope& envelope, std::string memory) {
   const bool is_message = envelope.kind == HotEnvelope::Kind::kMessage;
   const uint64_t is_link = envelope.is_link ? 1 : 0;
   const size_t payload = envelope.payload.empty() ? 0 : BytesFieldBytes(envelope.payload.size());
@@ -133,7 +146,8 @@ std::string EncodeHot(const HotEnvelope& envelope) {
     writer.VarintField(5, is_link);
   }
   if (!envelope.payload.empty()) writer.BytesFieldHead(is_message ? 5 : 8, envelope.payload.size());
-  std::string encoded;
+  std::string encoded = std::move(memory);
+  encoded.clear();
   const auto head_bytes = static_cast<size_t>(writer.at() - head.data());
   encoded.reserve(head_bytes + envelope.payload.size() + kAllowanceField.size());
   encoded.append(head.data(), head_bytes);

@@ -38,8 +38,8 @@ struct HotEnvelope {
 };
 
 // The bytes of a proto::Envelope with that in it. Requires a signal_kind that is
-// not negative.
-std::string EncodeHot(const HotEnvelope& envelope);
+// not negative. They are written into `memory`, in place of what it has.
+std::string EncodeHot(const HotEnvelope& envelope, std::string memory = "");
 // False when the bytes are not usual, or of another envelope: protobuf decides.
 // The payload is a part of `bytes`.
 bool DecodeHot(absl::string_view bytes, HotEnvelope& envelope);

@@ -32,6 +32,11 @@ inline constexpr size_t kWantsPerSessionMax = size_t{1} << 15;
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
+// ---- What gRPC keeps. ----
+
+// Of what peers wrote and the node has not read, in all: a quarter of a MiB for each of kPeersMax peers.
+inline constexpr size_t kReceivedBytesMax = kPeersMax * (size_t{256} << 10);
+
 // ---- Envelopes in parts ----
 
 // Large envelopes whose parts may be interleaved: their senders share the wire, and more wait their turn.

@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "understudy/transport/credentials.h"
@@ -31,6 +32,16 @@ absl::Status CheckChildrenListening(const Credentials& credentials, absl::string
       absl::StrCat("NodeOptions::children_listen is ", listen,
                    ": expected a TCP address, such as 127.0.0.1:0, of a node with TLS credentials, or nothing, which "
                    "means Unix sockets"));
+}
+
+absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options) {
+  absl::Status valid = credentials.Check();
+  if (valid.ok()) valid = CheckListening(options.listen, options.advertise);
+  if (valid.ok()) valid = CheckChildrenListening(credentials, options.children_listen);
+  if (valid.ok() && options.is_process_child && !absl::StartsWith(options.listen, "unix:")) {
+    valid = CheckChildrenListening(credentials, options.listen);
+  }
+  return valid;
 }
 
 }  // namespace understudy::internal

@@ -19,6 +19,16 @@ namespace understudy::internal {
 // a node with TLS.
 [[nodiscard]] absl::Status CheckChildrenListening(const Credentials& credentials, absl::string_view listen);
 
+// Where a node listens, and its process children do.
+struct ListeningOptions {
+  absl::string_view listen;
+  absl::string_view advertise;
+  absl::string_view children_listen;
+  bool is_process_child = false;  // then `listen` is what its parent has given it
+};
+// The first of the above that `options` break, or that the files of `credentials` cannot be used.
+[[nodiscard]] absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options);
+
 }  // namespace understudy::internal
 
 #endif  // UNDERSTUDY_TRANSPORT_LISTEN_RULES_H_

@@ -43,7 +43,9 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/handshake_log.h"
 #include "understudy/transport/listen_rules.h"
+#include "understudy/transport/logging_dialer.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/node_status.h"
@@ -69,9 +71,13 @@ constexpr int kFailedExitStatus = 1;
 class Node::Parts {
  public:
   Parts(ActorSystem& system, NodeOptions options, const internal::ParentInvitation* invitation)
-      : system_(system), options_(std::move(options)), stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      : system_(system),
+        options_(std::move(options)),
+        stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        handshakes_(std::make_shared<internal::HandshakeLog>(system.name(), Clock::Real(), system.log())) {
     UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
+    if (options_.on_peer != nullptr) callbacks_.emplace();
   }
   ~Parts();
 
@@ -99,9 +105,10 @@ class Node::Parts {
   absl::StatusOr<Grants> MakeGrants(std::vector<GrantEntry> entries) const {
     return Grants::Make({.entries = std::move(entries), .insecure_loopback_grants = options_.insecure_loopback_grants});
   }
+  bool is_tls() const { return options_.credentials.tls.has_value(); }
   SessionTimes TimesFor(absl::string_view peer);
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
-  absl::Status CheckSockets() const;
+  const std::string& listens_at() const { return invitation_.has_value() ? invitation_->listen : options_.listen; }
   absl::Status Listen();
   absl::Status JoinParent();
   void OnPeer(const PeerEvent& event);
@@ -126,7 +133,11 @@ class Node::Parts {
   absl::Mutex tree_mu_;
   absl::optional<ExitReason> tree_failed_ ABSL_GUARDED_BY(tree_mu_);
 
+  // Streams and connections may outlive the node.
+  const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
+  internal::Ticker heart_;
+  absl::optional<internal::Ticker> callbacks_;  // for on_peer
   std::unique_ptr<Dialer> dialer_;
   internal::EvidenceWatch evidence_{
       [this](const std::string& node, NodeIncarnation incarnation) { core_->PeerProvedDead(node, incarnation); }};
@@ -150,8 +161,11 @@ absl::Status Node::Parts::Start() {
         absl::StrCat(named.message(), "; it comes from ActorSystemOptions::name, and the node takes it"));
   }
   if (absl::Status times = options_.times.Validate(); !times.ok()) return times;
-  if (absl::Status valid = CheckSockets(); !valid.ok()) return valid;
-  std::unique_ptr<Dialer> dialer = NewGrpcDialer(options_.credentials);
+  const internal::ListeningOptions where = {listens_at(), options_.advertise, options_.children_listen,
+                                            invitation_.has_value()};
+  if (absl::Status sockets = internal::CheckSockets(options_.credentials, where); !sockets.ok()) return sockets;
+  std::unique_ptr<Dialer> dialer = std::make_unique<internal::LoggingDialer>(
+      NewGrpcDialer(options_.credentials), handshakes_, options_.times.handshake_timeout, is_tls());
   if (options_.wrap_dialer != nullptr) dialer = options_.wrap_dialer(std::move(dialer));
   if (invitation_.has_value()) {
     if (absl::Status adopted = internal::Adopt(invitation_->descriptor); !adopted.ok()) return adopted;
@@ -196,9 +210,8 @@ NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
   core.inbound = &system_;
   core.registry = &system_.registry();
   core.dialer = dialer_.get();
-  core.run_at = [this](MonotonicTime time, absl::AnyInvocable<void()> callback) {
-    ticker_.RunAt(time, std::move(callback));
-  };
+  core.run_at = ticker_.ToFunction();
+  core.beat_at = heart_.ToFunction();
   core.seed = system_.NewSeed();
   core.new_key = NewSessionKey;
   core.may_claim = [this](const StreamIdentity& identity, absl::string_view node) { return MayClaim(identity, node); };
@@ -229,24 +242,14 @@ SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
   return times;
 }
 
-absl::Status Node::Parts::CheckSockets() const {
-  absl::Status valid = options_.credentials.Check();
-  const std::string& where = invitation_.has_value() ? invitation_->listen : options_.listen;
-  if (valid.ok()) valid = internal::CheckListening(where, options_.advertise);
-  if (valid.ok()) valid = internal::CheckChildrenListening(options_.credentials, options_.children_listen);
-  if (valid.ok() && invitation_.has_value() && !where.starts_with("unix:")) {
-    valid = internal::CheckChildrenListening(options_.credentials, where);
-  }
-  return valid;
-}
-
 absl::Status Node::Parts::Listen() {
-  const std::string& where = invitation_.has_value() ? invitation_->listen : options_.listen;
-  if (where.empty()) return absl::OkStatus();
+  if (listens_at().empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<GrpcListener>> listener = GrpcListener::Listen(
-      where, options_.credentials, [this](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
+      listens_at(), options_.credentials,
+      [this](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
         return Accept(std::move(stream), identity);
-      });
+      },
+      /*bounds=*/{}, [log = handshakes_, tls = is_tls()](const auto& connection) { log->Add(connection, tls); });
   if (!listener.ok()) return listener.status();
   listener_ = *std::move(listener);
   address_ = listener_->address();
@@ -298,8 +301,8 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 }
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
-  system_.log().Write(LogSeverity::kInfo, absl::StrCat("node ", name(), ": ", event.ToString()));
-  if (options_.on_peer != nullptr) options_.on_peer(event);
+  internal::LogPeerEvent(event, name(), *handshakes_, system_.log());
+  if (callbacks_.has_value()) callbacks_->RunAt(Clock::Real().Now(), [this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();
@@ -439,6 +442,7 @@ Node::Parts::~Parts() {
   evidence_.Stop();  // it calls the core, and the core calls it
   core_.reset();     // and with it OnPeer, which uses the watch
   parent_watch_.reset();
+  handshakes_->Stop();
   close(stop_event_);
 }
 

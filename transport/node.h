@@ -79,7 +79,7 @@ struct NodeOptions {
   // at most limits::kEndReportBytesMax bytes. Kubernetes shows what is in
   // /dev/termination-log. Empty: none; the log has the same in any case.
   std::string end_report;
-  // Told what becomes of peers, on a thread of the transport; must not wait.
+  // Told what becomes of peers, in order, on a thread that does nothing else.
   std::function<void(const PeerEvent&)> on_peer;
   // Puts faults between nodes, in tests: wraps what dials.
   std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> wrap_dialer;

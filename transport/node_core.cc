@@ -72,7 +72,7 @@ NodeCore::NodeCore(NodeCoreOptions options)
 NodeCore::~NodeCore() {
   door_->Close();
   absl::MutexLock lock(&mu_);  // nobody else is there; it is for the analysis
-  for (const auto& [number, link] : links_) link->stream = nullptr;
+  for (const auto& [number, link] : links_) link->SetStream(nullptr);
 }
 
 // ---- Peers ----
@@ -147,14 +147,14 @@ void NodeCore::UpdateDialable(Peer& peer) {
   peer.dialled_address = address;
   absl::optional<StreamIdentity> at_address;
   if (!address.empty()) at_address = options_.dialer->IdentityAt(peer.name, address);
-  peer.session.SetDialable(at_address, options_.clock->Now());
+  peer.session.SetDialable(at_address, Now());
 }
 
 void NodeCore::Leave(absl::string_view why) {
   const Changing changing(*this, Change::kCall);
   leaving_ = true;
   for (auto& [name, peer] : peers_) {
-    peer->session.Leave(why, options_.clock->Now());
+    peer->session.Leave(why, Now());
     CarryOut(*peer);
   }
 }
@@ -224,11 +224,11 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
   }
   const std::shared_ptr<Link> link = NewLink();
   link->process = stream->peer_process();
-  link->stream = std::move(stream);
+  link->SetStream(std::move(stream));
   link->identity = identity;
   link->on_over = std::move(on_over);
   link->Open();
-  const MonotonicTime deadline = options_.clock->Now() + options_.times.handshake_timeout;
+  const MonotonicTime deadline = Now() + options_.times.handshake_timeout;
   strangers_[link->number] = deadline;
   WakeAt(deadline);
   return link.get();
@@ -243,7 +243,7 @@ void NodeCore::CloseStranger(const std::shared_ptr<Link>& link) {
 void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view frame) {
   const Changing changing(*this, Change::kEvent);
   if (link->peer != nullptr) {
-    link->peer->session.OnStreamFrame(link->stream_of_peer, frame, options_.clock->Now());
+    link->peer->session.OnStreamFrame(link->stream_of_peer, frame, Now());
     CarryOut(*link->peer);
   } else if (strangers_.contains(link->number)) {
     BindAccepted(link, frame);
@@ -251,9 +251,10 @@ void NodeCore::OnLinkFrame(const std::shared_ptr<Link>& link, absl::string_view 
 }
 
 void NodeCore::OnLinkWritten(const std::shared_ptr<Link>& link) {
+  if (!link->CompleteWrite(options_.clock->Now())) return;
   const Changing changing(*this, Change::kEvent);
   if (link->peer != nullptr) {
-    link->peer->session.OnStreamWritten(link->stream_of_peer, options_.clock->Now());
+    link->peer->session.OnStreamWritten(link->stream_of_peer, Now());
     CarryOut(*link->peer);
   }
 }
@@ -265,7 +266,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Statu
   stream_work_.push_back({.kind = StreamWork::Kind::kDestroy, .link = link});
   if (Peer* peer = std::exchange(link->peer, nullptr); peer != nullptr) {
     peer->streams.erase(link->stream_of_peer);
-    peer->session.OnStreamClosed(link->stream_of_peer, why, options_.clock->Now());
+    peer->session.OnStreamClosed(link->stream_of_peer, why, Now());
     CarryOut(*peer);
   }
   if (link->on_over != nullptr) deliveries_.push_back(StreamOver{std::exchange(link->on_over, nullptr), why});
@@ -274,9 +275,8 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Statu
 void NodeCore::CarryOut(Peer& peer) {
   if (peer.carrying_out) return;  // what is new comes after what is under way
   peer.carrying_out = true;
-  std::vector<SessionAction> actions;
-  while (!(actions = peer.session.TakeActions()).empty()) {
-    for (SessionAction& action : actions) {
+  while (peer.session.has_actions()) {
+    for (SessionAction& action : peer.session.TakeActions()) {
       if (auto* dial = std::get_if<DialStream>(&action)) {
         const std::shared_ptr<Link> link = NewLink();
         link->peer = &peer;
@@ -294,16 +294,28 @@ void NodeCore::CarryOut(Peer& peer) {
         const auto stream = peer.streams.find(close->stream);
         if (stream == peer.streams.end()) continue;
         stream->second->peer = nullptr;
+        stream->second->EndBeats();
         stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = stream->second});
         peer.streams.erase(stream);
+      } else if (auto* carries = std::get_if<StreamCarries>(&action)) {
+        const auto stream = peer.streams.find(carries->stream);
+        if (stream == peer.streams.end()) continue;
+        peer.beating = stream->second;
+        stream_work_.push_back({.kind = StreamWork::Kind::kBeat,
+                                .link = stream->second,
+                                .text = std::move(carries->heartbeat),
+                                .interval = carries->interval});
       } else if (auto* begun = std::get_if<SessionBegun>(&action)) {
         OnBegun(peer, *begun);
       } else if (auto* suspect = std::get_if<SessionSuspect>(&action)) {
+        EndBeats(peer);
         Report(peer, PeerEvent::Kind::kSuspect, suspect->why);
         if (options_.watch != nullptr) options_.watch->OnBroken(peer.name);
       } else if (std::holds_alternative<SessionResumed>(action)) {
         Report(peer, PeerEvent::Kind::kResumed, "");
         WatchPeer(peer);
+      } else if (auto* messages = std::get_if<MessagesArrived>(&action)) {
+        OnMessages(peer, std::move(messages->messages));
       } else if (auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
         OnEnvelope(peer, std::move(*arrived));
       } else if (auto* ended = std::get_if<SessionEnded>(&action)) {
@@ -348,21 +360,23 @@ void NodeCore::Report(Peer& peer, PeerEvent::Kind kind, absl::string_view detail
 void NodeCore::OnBegun(Peer& peer, const SessionBegun& begun) {
   deliveries_.push_back(PeerEvent{
       .kind = PeerEvent::Kind::kUp, .node = peer.name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
-  // It may have ended again in the same step.
-  if (peer.session.epoch() != begun.epoch || peer.session.nodes().peer != begun.nodes.peer) return;
+  // It may have ended again in the same step: then nothing is proved of what came with it.
   const std::shared_ptr<Link> carrier = CarrierOf(peer);
   peer.identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
+  if (peer.session.epoch() != begun.epoch || peer.session.nodes().peer != begun.nodes.peer) return;
   peer.learned_address = begun.advertise;
   UpdateDialable(peer);
   WatchPeer(peer);
-  names_.OnSessionBegun(peer.name, begun.nodes.peer_node, options_.clock->Now());
+  names_.OnSessionBegun(peer.name, begun.nodes.peer_node, Now());
   TellNames(peer);
 }
 
 void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
+  EndBeats(peer);
   const std::string why = absl::StrCat("the session with node ", peer.name, " ended: ", SessionEndName(ended.why),
                                        ended.detail.empty() ? "" : ", ", ended.detail);
   if (options_.watch != nullptr) options_.watch->OnOver(peer.name);
+  peer.past_incarnations.insert(ended.nodes.peer.bits);
   deliveries_.push_back(
       PeerEvent{.kind = PeerEvent::Kind::kEnded,
                 .node = peer.name,
@@ -383,13 +397,18 @@ void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
 
 // ---- Time ----
 
+MonotonicTime NodeCore::Now() {
+  if (!now_.has_value()) now_ = options_.clock->Now();
+  return *now_;
+}
+
 void NodeCore::WakeAt(MonotonicTime time) { wake_wanted_ = std::min(wake_wanted_, time); }
 
 void NodeCore::Tick(MonotonicTime scheduled) {
   const Changing changing(*this, Change::kEvent);
   if (scheduled != wake_at_) return;  // an earlier one was asked for since
   wake_at_ = MonotonicTime::InfiniteFuture();
-  const MonotonicTime now = options_.clock->Now();
+  const MonotonicTime now = Now();
   for (auto& [name, peer] : peers_) {
     TickCredit(*peer, now);
     if (peer->session.NextDeadline() <= now) peer->session.Tick(now);
@@ -402,81 +421,6 @@ void NodeCore::Tick(MonotonicTime scheduled) {
     } else {
       WakeAt(deadline);
     }
-  }
-}
-
-// ---- What is left to be done ----
-
-NodeCore::Rest NodeCore::TakeRest(Change change) {
-  EraseIdlePeers();
-  Rest rest;
-  if (!stream_work_.empty() && !working_on_streams_) {
-    working_on_streams_ = true;
-    rest.stream_work.swap(stream_work_);
-  }
-  if (!deliveries_.empty() && !delivering_) {
-    if (change == Change::kEvent) {
-      delivering_ = true;
-      rest.deliveries.swap(deliveries_);
-    } else {
-      WakeAt(options_.clock->Now());
-    }
-  }
-  const MonotonicTime wanted = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
-  if (wanted < wake_at_) rest.wake = wake_at_ = wanted;
-  return rest;
-}
-
-void NodeCore::Do(Rest rest, Change change) {
-  while (true) {
-    if (!rest.wake.is_infinite()) {
-      options_.run_at(rest.wake,
-                      [door = door_, time = rest.wake] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
-    }
-    const bool works = !rest.stream_work.empty();
-    if (!works && rest.deliveries.empty()) return;
-    if (works) {
-      // What waits to be delivered is not to hold up what waits to be written.
-      for (StreamWork& work : std::exchange(rest.stream_work, {})) Work(work);
-    } else {
-      for (Delivery& delivery : std::exchange(rest.deliveries, {})) {
-        std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(delivery));
-      }
-    }
-    absl::MutexLock lock(&mu_);
-    if (works) {
-      working_on_streams_ = false;
-      Rest more = TakeRest(change);
-      // Still ours, if it was: then TakeRest gave none.
-      if (more.deliveries.empty()) more.deliveries.swap(rest.deliveries);
-      rest = std::move(more);
-    } else {
-      delivering_ = false;
-      rest = TakeRest(change);
-    }
-  }
-}
-
-void NodeCore::Work(StreamWork& work) {
-  Link& link = *work.link;
-  switch (work.kind) {
-    case StreamWork::Kind::kDial:
-      link.Open();
-      link.stream = options_.dialer->Dial(work.node, work.text, &link);
-      if (auto process = link.stream->peer_process(); process != nullptr) {
-        absl::MutexLock lock(&mu_);
-        link.process = std::move(process);
-      }
-      break;
-    case StreamWork::Kind::kWrite:
-      if (link.stream != nullptr) link.stream->Write(std::move(work.text));
-      break;
-    case StreamWork::Kind::kClose:
-      if (link.stream != nullptr) link.stream->Close();
-      break;
-    case StreamWork::Kind::kDestroy:
-      link.stream = nullptr;
-      break;
   }
 }
 

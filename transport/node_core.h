@@ -103,6 +103,8 @@ struct NodeCoreOptions {
   // Calls `callback` once at or soon after `time`, never before it returns
   // (Executor::RunAt does). It may be called when the core is gone.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
+  // The same for heartbeats, on a thread that does nothing else; null: run_at.
+  std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> beat_at;
   uint64_t seed = 0;
   // SessionConfig's.
   std::function<std::string()> new_key;
@@ -167,7 +169,7 @@ class NodeCore final : public Router, public NamePublisher {
   // ---- Router ----
   absl::Status Send(const OutboundMessage& message) override;
   void Post(Signal signal) override;
-  void Released(const ReleasedMessage& message) override;
+  void Released(const ReleasedMessages& messages) override;
   void AskBack(Pid receiver, uint32_t mailbox) override;
   absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) override;
   absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) override;
@@ -194,15 +196,16 @@ class NodeCore final : public Router, public NamePublisher {
 
   // What must be done to a stream, without mu_.
   struct StreamWork {
-    enum class Kind { kDial, kWrite, kClose, kDestroy } kind;
+    enum class Kind { kDial, kWrite, kBeat, kClose, kDestroy } kind;
     std::shared_ptr<Link> link;
     std::string node;  // that is dialled
-    std::string text;  // the address or the frame
+    std::string text;  // the address, the frame or the heartbeat
+    absl::Duration interval = absl::InfiniteDuration();
   };
-  struct MessageDelivery {
+  struct MessagesDelivery {
     std::string peer;
     uint64_t epoch;
-    internal::Message message;
+    std::vector<internal::Message> messages;
   };
   // The changes that are before it in the row were a part of a peer's names.
   struct NamesEntered {
@@ -228,7 +231,7 @@ class NodeCore final : public Router, public NamePublisher {
     absl::Status why;
   };
   // What must be told to the system, without mu_.
-  using Delivery = std::variant<MessageDelivery, CreditWork, RoomReturn, LineChange, Signal, DeadLetter,
+  using Delivery = std::variant<MessagesDelivery, CreditWork, RoomReturn, LineChange, Signal, DeadLetter,
                                 NameTable::Change, NamesEntered, PeerEvent, StreamOver>;
 
   // node_core.cc: streams and sessions.
@@ -256,6 +259,9 @@ class NodeCore final : public Router, public NamePublisher {
   void Report(Peer& peer, PeerEvent::Kind kind, absl::string_view detail) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void UpdateDialable(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<Link> NewLink() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Heartbeats, without mu_.
+  void BeatAt(MonotonicTime time, const std::shared_ptr<Link>& link);
+  static void EndBeats(Peer& peer);
   void CloseStranger(const std::shared_ptr<Link>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(MonotonicTime time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static bool IsIdle(const Peer& peer);
@@ -271,13 +277,19 @@ class NodeCore final : public Router, public NamePublisher {
   // Holds mu_ for a change of the state, and does what that leaves to be done when it goes: deliveries in events only.
   enum class Change { kCall, kEvent };
   class Changing;
+  // Holds mu_ for a part of a delivery: what it leaves to be done is done after the delivery.
+  class Locked;
+  // The clock's, read once while mu_ is held.
+  MonotonicTime Now() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Rest TakeRest(Change change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Do(Rest rest, Change change) ABSL_LOCKS_EXCLUDED(mu_);
   void Work(StreamWork& work) ABSL_LOCKS_EXCLUDED(mu_);
 
   // node_core_delivery.cc: what arrives.
   void OnEnvelope(Peer& peer, EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnMessages(Peer& peer, std::vector<internal::Message> messages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether the peer has credit for it; else its session has ended.
+  bool HasCredit(Peer& peer, const internal::Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnRefused(Peer& peer, const RefusedMessage& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountForged(Pid to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnSignal(Peer& peer, Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -285,12 +297,12 @@ class NodeCore final : public Router, public NamePublisher {
   void TakeNameChanges() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellNames(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellAllNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RefuseMessage(Peer& peer, const RefusedMessage& refused, const ReleasedMessage& released)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RefuseMessage(Peer& peer, const RefusedMessage& refused, Admission admission) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status AppendTo(Peer& peer, OutboundEnvelope&& envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendOrEnd(Peer& peer, OutboundEnvelope envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendSignal(Peer& peer, const Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendReply(Peer& peer, const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Carry(MessageDelivery delivery);
+  void Carry(MessagesDelivery delivery);
   void Carry(Signal signal);
   void Carry(const DeadLetter& letter) { options_.inbound->OnRefusedTell(letter); }
   void Carry(const NameTable::Change& change);
@@ -318,9 +330,11 @@ class NodeCore final : public Router, public NamePublisher {
   void Carry(const LineChange& change);
 
   // node_core_routing.cc: what actors send.
-  // The peer of that pid, when a session with its incarnation is live; else
+  // The peer with that index, when a session with its incarnation is live; else
   // null and the reason.
-  Peer* PeerOf(Pid pid, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Peer* PeerAt(uint16_t node, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Remembers the type; InvalidArgument when the mailbox's name cannot travel.
+  absl::Status NoteMailbox(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A message with that credit, or beyond what any credit covers.
   absl::Status Append(Peer& peer, const OutboundMessage& message, absl::string_view payload, Admission admission)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -329,6 +343,8 @@ class NodeCore final : public Router, public NamePublisher {
   const std::shared_ptr<Door> door_;
 
   absl::Mutex mu_;
+  absl::optional<MonotonicTime> now_ ABSL_GUARDED_BY(mu_);
+  std::string spare_bytes_ ABSL_GUARDED_BY(mu_);  // memory for the next message's envelope
   std::string advertise_ ABSL_GUARDED_BY(mu_);
   Random random_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::unique_ptr<Peer>, std::less<>> peers_ ABSL_GUARDED_BY(mu_);
@@ -345,7 +361,13 @@ class NodeCore final : public Router, public NamePublisher {
   std::set<uint64_t> unproved_met_ ABSL_GUARDED_BY(mu_);
   NameTable names_ ABSL_GUARDED_BY(mu_);
   NodeCounters counters_ ABSL_GUARDED_BY(mu_);
-  // The type that was last told to a mailbox of that name: of a refused tell only the mailbox comes back.
+  struct TypedMailbox {
+    uint32_t mailbox = 0;
+    const internal::MessageType* type = nullptr;
+    friend bool operator==(const TypedMailbox&, const TypedMailbox&) = default;
+  };
+  TypedMailbox last_mailbox_ ABSL_GUARDED_BY(mu_);  // the last that was noted
+  // The type that was last sent to a mailbox of that name: of a refused tell only the mailbox comes back.
   absl::flat_hash_map<uint32_t, const internal::MessageType*> told_types_ ABSL_GUARDED_BY(mu_);
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;
   Grants grants_ ABSL_GUARDED_BY(mu_);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
@@ -22,12 +23,25 @@
 #include "understudy/transport/stream_identity.h"
 
 namespace understudy {
+namespace {
+
+std::string WhyNotThatNode(const StreamIdentity& identity, absl::string_view node) {
+  if (identity.proof != StreamIdentity::Proof::kCertificate) {
+    return absl::StrCat("the process at the other end may not be node ", node,
+                        ": the connection that it came by is another node's");
+  }
+  return absl::StrCat("the process at the other end calls itself ", node, ", and its certificate names '",
+                      absl::StrJoin(identity.names, ", "), "': expected the DNS name ", node,
+                      " (tools/make_certs makes such a one)");
+}
+
+}  // namespace
 
 void NodeCore::PeerProvedDead(absl::string_view node, NodeIncarnation incarnation) {
   const Changing changing(*this, Change::kEvent);
   Peer* peer = FindPeer(node);
   if (peer == nullptr) return;
-  peer->session.OnPeerProvedDead(incarnation, options_.clock->Now());
+  peer->session.OnPeerProvedDead(incarnation, Now());
   CarryOut(*peer);
 }
 
@@ -38,9 +52,7 @@ absl::optional<Refusal> NodeCore::CheckStranger(const Link& link, const proto::H
   }
   if (leaving_) return Refusal{.reason = proto::Refuse::STOPPING, .detail = "this node is leaving"};
   if (!link.identity.MayBe(node) || (options_.may_claim != nullptr && !options_.may_claim(link.identity, node))) {
-    return Refusal{.reason = proto::Refuse::NAME_TAKEN,
-                   .detail = absl::StrCat("the process at the other end may not be node ", node,
-                                          ": its certificate, or the connection that it came by, names another")};
+    return Refusal{.reason = proto::Refuse::NAME_TAKEN, .detail = WhyNotThatNode(link.identity, node)};
   }
   if (FindPeer(node) != nullptr) return absl::nullopt;
   if (peers_.size() >= limits::kPeersMax) {
@@ -80,7 +92,7 @@ void NodeCore::BindAccepted(const std::shared_ptr<Link>& link, absl::string_view
   if (!is_known) peer->is_unproved = !link->identity.is_proved();
   if (link->identity.is_proved()) peer->is_unproved = false;
   strangers_.erase(link->number);
-  const uint64_t stream = peer->session.OnAccepted(hello, link->identity, options_.clock->Now());
+  const uint64_t stream = peer->session.OnAccepted(hello, link->identity, Now());
   link->peer = peer;
   link->stream_of_peer = stream;
   peer->streams[stream] = link;

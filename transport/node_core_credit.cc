@@ -42,12 +42,12 @@ absl::Status NodeCore::NoCredit(Peer& peer, const MailboxAddress& mailbox, int64
 
 // ---- From the system ----
 
-void NodeCore::Released(const ReleasedMessage& message) {
+void NodeCore::Released(const ReleasedMessages& messages) {
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerOf(message.sender, unreachable);
+  Peer* peer = PeerAt(messages.node, unreachable);
   if (peer == nullptr) return;
-  peer->credit_in.OnReleased({message.receiver, message.mailbox}, message.admission, message.bytes);
+  peer->credit_in.OnReleased({messages.receiver, messages.mailbox}, messages.admission, messages.amount);
   ScheduleCredit(*peer);
 }
 
@@ -66,9 +66,11 @@ void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
 
 void NodeCore::OnCredit(Peer& peer, const CreditChanges& changes) {
   for (const CreditChange& change : changes) {
+    // The frame that brought them ended the session too: its end gives everything back.
+    if (!peer.session.is_live()) return;
     const absl::Status taken = OnCreditChange(peer, change);
     if (!taken.ok()) {
-      peer.session.EndForBadFrame(taken.message(), options_.clock->Now());
+      peer.session.EndForBadFrame(taken.message(), Now());
       return;
     }
   }
@@ -82,7 +84,7 @@ absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
       return change.want != 0 ? OnWantAnswered(peer, change) : peer.credit_out.OnGrant(change);
     case CreditChange::Kind::kWant:
       if (change.want != 0) return OnPeerWaits(peer, change);
-      peer.credit_in.OnWanted(mailbox, change.granted.bytes, options_.clock->Now());
+      peer.credit_in.OnWanted(mailbox, change.granted.bytes, Now());
       return absl::OkStatus();
     case CreditChange::Kind::kTakeBack:
       TellCredit(peer, {{.kind = CreditChange::Kind::kReturn,
@@ -178,7 +180,7 @@ void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {
   absl::optional<CreditChange> told;
   if (peer != nullptr && peer->session.is_live() && peer->session.nodes().peer == entry->incarnation &&
       peer->session.epoch() == wait.session) {
-    told = peer->credit_in.OnTurn(wait.want, status, options_.clock->Now());
+    told = peer->credit_in.OnTurn(wait.want, status, Now());
   }
   if (told.has_value()) {
     TellCredit(*peer, {*std::move(told)});
@@ -202,7 +204,7 @@ void NodeCore::TellCredit(Peer& peer, const CreditChanges& changes) {
 
 void NodeCore::ScheduleCredit(Peer& peer) {
   if (!peer.session.is_live()) return;
-  const MonotonicTime now = options_.clock->Now();
+  const MonotonicTime now = Now();
   if (peer.credit_in.is_urgent() && !std::exchange(peer.is_crediting, true)) {
     deliveries_.push_back(CreditWork{.peer = peer.name, .epoch = peer.session.epoch()});
   } else if (peer.credit_in.is_due() && peer.credit_at.is_infinite()) {
@@ -261,7 +263,7 @@ void NodeCore::EndCredit(Peer& peer, uint16_t peer_node, uint64_t epoch) {
 void NodeCore::Carry(const CreditWork& work) {
   std::vector<RoomRequest> wishes;
   {
-    absl::MutexLock lock(&mu_);
+    const Locked lock(*this);
     Peer* const peer = FindPeer(work.peer);
     if (peer == nullptr || !peer->session.is_live() || peer->session.epoch() != work.epoch) return;
     peer->is_crediting = false;
@@ -275,7 +277,7 @@ void NodeCore::Carry(const CreditWork& work) {
   reserved.reserve(wishes.size());
   for (const RoomRequest& wish : wishes) reserved.push_back(options_.inbound->Reserve(wish));
   {
-    absl::MutexLock lock(&mu_);
+    const Locked lock(*this);
     Peer* const peer = FindPeer(work.peer);
     const bool is_over = peer == nullptr || !peer->session.is_live() || peer->session.epoch() != work.epoch;
     CreditChanges grants;

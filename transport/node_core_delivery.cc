@@ -1,4 +1,5 @@
 // NodeCore: what arrives from peers, and what the system is told.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
+#include "understudy/actors/room.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/limits.h"
@@ -30,21 +32,35 @@
 namespace understudy {
 namespace {
 
-// The message, should it be refused here: its credit is free again.
-ReleasedMessage AsReleased(const internal::Message& message) {
-  return {.sender = message.from,
-          .receiver = message.to,
+// The message, should it be refused here.
+RefusedMessage AsRefused(const internal::Message& message) {
+  return {.from = message.from,
+          .to = message.to,
           .mailbox = message.mailbox,
-          .admission = message.admission,
+          .ask = message.ask,
           .bytes = static_cast<int64_t>(message.payload.wire_bytes().size())};
+}
+
+// What was reserved for it.
+RoomRequest RoomOf(const RefusedMessage& message) {
+  return {.node = message.from.node(),
+          .to = message.to,
+          .mailbox = message.mailbox,
+          .amount = {.messages = 1, .bytes = message.bytes}};
 }
 
 }  // namespace
 
 void NodeCore::OnEnvelope(Peer& peer, EnvelopeArrived arrived) {
-  if (auto* message = std::get_if<internal::Message>(&arrived.envelope)) {
-    message->deadline = arrived.deadline;
-    OnMessage(peer, std::move(*message), arrived.wrong_mailbox);
+  if (const auto* message = std::get_if<internal::Message>(&arrived.envelope)) {
+    if (!HasCredit(peer, *message)) return;
+    RefusedMessage refused = AsRefused(*message);
+    // It never comes to the mailbox, whose room it would have given back when it left.
+    if (message->admission == Admission::kReserved && peer.session.is_live()) {
+      deliveries_.push_back(RoomReturn{.room = RoomOf(refused)});
+    }
+    refused.status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here");
+    RefuseMessage(peer, refused, message->admission);
   } else if (auto* signal = std::get_if<Signal>(&arrived.envelope)) {
     OnSignal(peer, std::move(*signal));
   } else if (auto* refused = std::get_if<RefusedMessage>(&arrived.envelope)) {
@@ -73,36 +89,32 @@ void NodeCore::OnRefused(Peer& peer, const RefusedMessage& refused) {
                                    .bytes = refused.bytes});
 }
 
-void NodeCore::OnMessage(Peer& peer, internal::Message message, bool wrong_mailbox) {
-  CountForged(message.to);
-  const ReleasedMessage released = AsReleased(message);
-  const MailboxAddress mailbox(message.to, message.mailbox);
-  if (!peer.credit_in.OnArrived(mailbox, released.bytes, message.admission, options_.clock->Now())) {
-    peer.session.EndForBadFrame("a message to a mailbox that the peer has no credit for", options_.clock->Now());
-    return;
-  }
+void NodeCore::OnMessages(Peer& peer, std::vector<internal::Message> messages) {
+  const uint64_t epoch = peer.session.epoch();
+  const auto without = std::find_if(messages.begin(), messages.end(), [&](const internal::Message& message) {
+    mu_.AssertHeld();
+    return !HasCredit(peer, message);
+  });
+  messages.erase(without, messages.end());
+  if (messages.empty()) return;
   ScheduleCredit(peer);
-  if (wrong_mailbox) {
-    RefuseMessage(peer,
-                  {.from = message.from,
-                   .to = message.to,
-                   .mailbox = message.mailbox,
-                   .ask = message.ask,
-                   .bytes = released.bytes,
-                   .status = MakeError(ErrorKind::kNoMailbox, "the mailbox's hash is another's here")},
-                  released);
-    return;
-  }
-  deliveries_.push_back(
-      MessageDelivery{.peer = peer.name, .epoch = peer.session.epoch(), .message = std::move(message)});
+  deliveries_.push_back(MessagesDelivery{.peer = peer.name, .epoch = epoch, .messages = std::move(messages)});
+}
+
+bool NodeCore::HasCredit(Peer& peer, const internal::Message& message) {
+  CountForged(message.to);
+  const auto bytes = static_cast<int64_t>(message.payload.wire_bytes().size());
+  if (peer.credit_in.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) return true;
+  peer.session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
+  return false;
 }
 
 void NodeCore::CountForged(Pid to) {
   if (!to.is_null() && !options_.inbound->WasGivenOut(to)) ++counters_.forged;
 }
 
-void NodeCore::RefuseMessage(Peer& peer, const RefusedMessage& refused, const ReleasedMessage& released) {
-  peer.credit_in.OnReleased({released.receiver, released.mailbox}, released.admission, released.bytes);
+void NodeCore::RefuseMessage(Peer& peer, const RefusedMessage& refused, Admission admission) {
+  peer.credit_in.OnReleased({refused.to, refused.mailbox}, admission, {.messages = 1, .bytes = refused.bytes});
   ScheduleCredit(peer);
   if (!peer.session.is_live()) return;
   AppendOrEnd(
@@ -137,7 +149,7 @@ void NodeCore::OnNames(Peer& peer, const NamesPart& part) {
   TakeNameChanges();
   deliveries_.push_back(NamesEntered{.peer = peer.name, .epoch = peer.session.epoch()});
   TellAllNames();
-  if (!taken.ok()) peer.session.EndForBadFrame(taken.message(), options_.clock->Now());
+  if (!taken.ok()) peer.session.EndForBadFrame(taken.message(), Now());
 }
 
 void NodeCore::TakeNameChanges() {
@@ -160,9 +172,16 @@ void NodeCore::TellAllNames() {
   for (auto& [name, peer] : peers_) TellNames(*peer);
 }
 
+absl::Status NodeCore::AppendTo(Peer& peer, OutboundEnvelope&& envelope) {
+  return peer.session.Append(std::move(envelope), [this] {
+    mu_.AssertHeld();
+    return Now();
+  });
+}
+
 void NodeCore::AppendOrEnd(Peer& peer, OutboundEnvelope envelope) {
   // Without room the session ends, and its end tells everybody.
-  (void)peer.session.Append(std::move(envelope), options_.clock->Now());
+  (void)AppendTo(peer, std::move(envelope));
 }
 
 void NodeCore::AppendSignal(Peer& peer, const Signal& signal) {
@@ -177,7 +196,7 @@ void NodeCore::AppendReply(Peer& peer, const Signal& reply) {
   envelope.room = envelope.bytes.size() <= limits::kAnswerBytesMax ? Room::kAnswers : Room::kReplies;
   const size_t bytes = envelope.bytes.size();
   const uint64_t sender = envelope.sender;
-  const absl::Status appended = peer.session.Append(std::move(envelope), options_.clock->Now());
+  const absl::Status appended = AppendTo(peer, std::move(envelope));
   if (!IsFull(appended)) return;
   const Signal refusal{
       .kind = SignalKind::kReply,
@@ -192,20 +211,20 @@ void NodeCore::AppendReply(Peer& peer, const Signal& reply) {
 
 // ---- To the system ----
 
-void NodeCore::Carry(MessageDelivery delivery) {
-  const ReleasedMessage released = AsReleased(delivery.message);
-  RefusedMessage refused{.from = delivery.message.from,
-                         .to = delivery.message.to,
-                         .mailbox = delivery.message.mailbox,
-                         .ask = delivery.message.ask,
-                         .bytes = released.bytes};
-  refused.status = options_.inbound->Deliver(std::move(delivery.message));
-  if (refused.status.ok()) return;
-  absl::MutexLock lock(&mu_);
-  Peer* peer = FindPeer(delivery.peer);
-  if (peer == nullptr || peer->session.epoch() != delivery.epoch) return;  // its end has told the asker
-  RefuseMessage(*peer, refused, released);
-  CarryOut(*peer);
+void NodeCore::Carry(MessagesDelivery delivery) {
+  for (internal::Message& message : delivery.messages) {
+    RefusedMessage refused = AsRefused(message);
+    const Admission admission = message.admission;
+    refused.status = options_.inbound->Deliver(std::move(message));
+    if (refused.status.ok()) continue;
+    // It leaves no mailbox, where its room would be given back.
+    if (admission == Admission::kReserved) options_.inbound->GiveBack(RoomOf(refused));
+    const Locked lock(*this);
+    Peer* peer = FindPeer(delivery.peer);
+    if (peer == nullptr || peer->session.epoch() != delivery.epoch) continue;  // its end has told the asker
+    RefuseMessage(*peer, refused, admission);
+    CarryOut(*peer);
+  }
 }
 
 void NodeCore::Carry(Signal signal) { options_.inbound->Deliver(std::move(signal)); }
@@ -261,7 +280,7 @@ void NodeCore::EndOwner(const NameTable::Change& change, const ExitReason& reaso
 }
 
 void NodeCore::Carry(const NamesEntered& entered) {
-  absl::MutexLock lock(&mu_);
+  const Locked lock(*this);
   Peer* peer = FindPeer(entered.peer);
   if (peer == nullptr || peer->session.epoch() != entered.epoch) return;
   names_.OnChangesEntered(entered.peer);

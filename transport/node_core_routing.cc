@@ -33,24 +33,49 @@
 namespace understudy {
 namespace {
 
+// Of the memory in which a message is serialised so much is kept for the next.
+constexpr size_t kKeptBytesMax = size_t{64} << 10;
+
 // The message's bytes, or why it cannot travel.
-absl::StatusOr<std::string> Serialize(const OutboundMessage& message) {
+absl::Status Serialize(const OutboundMessage& message, std::string& bytes) {
   if (message.type == nullptr || !message.type->is_wire) {
     return absl::InvalidArgumentError(absl::StrCat("a ", message.type == nullptr ? "nothing" : message.type->name(),
                                                    " is not a wire message: it cannot be sent to another node"));
   }
-  const absl::string_view mailbox = internal::MailboxNames::Find(message.mailbox);
-  if (mailbox.empty() || mailbox.size() > limits::kMailboxNameBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a mailbox's name has ", mailbox.size(),
-                                                   " bytes; between nodes 1 to ", limits::kMailboxNameBytesMax,
-                                                   " are allowed"));
-  }
-  std::string bytes;
   if (!message.type->serialize(message.value, &bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("a ", message.type->name(), " does not serialise"));
   }
-  return bytes;
+  return absl::OkStatus();
 }
+
+// A message, serialised in memory that its thread uses again.
+class Serialized {
+ public:
+  explicit Serialized(const OutboundMessage& message)
+      : bytes_(std::exchange(Kept(), {})), status_(Serialize(message, bytes_)) {}
+  ~Serialized() {
+    if (bytes_.capacity() > kKeptBytesMax) return;
+    bytes_.clear();
+    Kept() = std::move(bytes_);
+  }
+  Serialized(const Serialized&) = delete;
+  Serialized& operator=(const Serialized&) = delete;
+
+  bool ok() const { return status_.ok(); }
+  const absl::Status& status() const { return status_; }
+  // Requires ok().
+  const std::string& bytes() const { return bytes_; }
+  size_t size() const { return bytes_.size(); }
+
+ private:
+  static std::string& Kept() {
+    thread_local std::string kept;
+    return kept;
+  }
+
+  std::string bytes_;
+  const absl::Status status_;
+};
 
 absl::Status UnreachableError(Pid to, const ExitReason& unreachable) {
   return unreachable.kind() == ExitReason::Kind::kNoProcess
@@ -60,8 +85,8 @@ absl::Status UnreachableError(Pid to, const ExitReason& unreachable) {
 
 }  // namespace
 
-NodeCore::Peer* NodeCore::PeerOf(Pid pid, ExitReason& unreachable) {
-  const internal::NodeEntry* entry = internal::NodeTable::Find(pid.node());
+NodeCore::Peer* NodeCore::PeerAt(uint16_t node, ExitReason& unreachable) {
+  const internal::NodeEntry* entry = internal::NodeTable::Find(node);
   if (entry == nullptr || entry->is_local) {
     unreachable = ExitReason::NoProcess();
     return nullptr;
@@ -72,63 +97,83 @@ NodeCore::Peer* NodeCore::PeerOf(Pid pid, ExitReason& unreachable) {
     return nullptr;
   }
   if (peer->session.nodes().peer != entry->incarnation) {
-    unreachable = ExitReason::NoProcess();  // of an incarnation that is gone
+    // It is gone, or so new that the end of the one before it is not noticed yet.
+    unreachable = peer->past_incarnations.contains(entry->incarnation.bits)
+                      ? ExitReason::NoProcess()
+                      : ExitReason::NoConnection(absl::StrCat("there is no session with that process of node ",
+                                                              entry->name, " yet, but with another one"));
     return nullptr;
   }
   return peer;
 }
 
+absl::Status NodeCore::NoteMailbox(const OutboundMessage& message) {
+  const TypedMailbox mailbox{.mailbox = message.mailbox, .type = message.type};
+  if (mailbox == last_mailbox_) return absl::OkStatus();
+  const absl::string_view name = internal::MailboxNames::Find(message.mailbox);
+  if (name.empty() || name.size() > limits::kMailboxNameBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a mailbox's name has ", name.size(), " bytes; between nodes 1 to ",
+                                                   limits::kMailboxNameBytesMax, " are allowed"));
+  }
+  told_types_[message.mailbox] = message.type;
+  last_mailbox_ = mailbox;
+  return absl::OkStatus();
+}
+
 absl::Status NodeCore::Append(Peer& peer, const OutboundMessage& message, absl::string_view payload,
                               Admission admission) {
-  absl::StatusOr<std::string> bytes =
-      EncodeMessage(peer.session.nodes(), message.from, message.to, message.mailbox, message.ask, payload, admission);
+  absl::Status known = NoteMailbox(message);
+  if (!known.ok()) return known;
+  absl::StatusOr<std::string> bytes = EncodeMessage(peer.session.nodes(), message.from, message.to, message.mailbox,
+                                                    message.ask, payload, admission, std::exchange(spare_bytes_, {}));
   if (!bytes.ok()) return bytes.status();
-  absl::Status accepted = peer.session.Append({.bytes = *std::move(bytes),
-                                               .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
-                                               .mailbox = message.mailbox,
-                                               .deadline = message.deadline},
-                                              options_.clock->Now());
+  OutboundEnvelope envelope{.bytes = *std::move(bytes),
+                            .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
+                            .mailbox = message.mailbox,
+                            .deadline = message.deadline};
+  absl::Status accepted = AppendTo(peer, std::move(envelope));
+  // AppendTo leaves the memory where it can. NOLINTNEXTLINE(bugprone-use-after-move)
+  if (envelope.bytes.capacity() <= kKeptBytesMax) spare_bytes_ = std::move(envelope.bytes);
   if (!accepted.ok()) return accepted;
-  if (message.ask == 0) told_types_[message.mailbox] = message.type;
   peer.ties.OnSent(message.from, message.to, message.ask);
   return accepted;
 }
 
 absl::Status NodeCore::Send(const OutboundMessage& message) {
-  absl::StatusOr<std::string> payload = Serialize(message);
+  const Serialized payload(message);
   if (!payload.ok()) return payload.status();
   absl::Status accepted;
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerOf(message.to, unreachable);
+  Peer* peer = PeerAt(message.to.node(), unreachable);
   if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const MailboxAddress mailbox(message.to, message.mailbox);
-  const auto payload_bytes = static_cast<int64_t>(payload->size());
+  const auto payload_bytes = static_cast<int64_t>(payload.size());
   const absl::optional<Admission> admission = peer->credit_out.Find(mailbox, payload_bytes);
-  if (!admission.has_value() && payload->size() <= limits::kMessageBytesMax) {
+  if (!admission.has_value() && payload.size() <= limits::kMessageBytesMax) {
     accepted = NoCredit(*peer, mailbox, payload_bytes);
   } else {
-    accepted = Append(*peer, message, *payload, admission.value_or(Admission::kAllowance));
+    accepted = Append(*peer, message, payload.bytes(), admission.value_or(Admission::kAllowance));
     if (accepted.ok()) peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
   }
-  CarryOut(*peer);
+  if (peer->session.has_actions()) CarryOut(*peer);
   return accepted;
 }
 
 absl::optional<absl::Status> NodeCore::SendOrWait(const OutboundMessage& message, uint64_t wait) {
-  absl::StatusOr<std::string> payload = Serialize(message);
+  const Serialized payload(message);
   if (!payload.ok()) return payload.status();
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerOf(message.to, unreachable);
+  Peer* peer = PeerAt(message.to.node(), unreachable);
   if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const MailboxAddress mailbox(message.to, message.mailbox);
-  const auto payload_bytes = static_cast<int64_t>(payload->size());
+  const auto payload_bytes = static_cast<int64_t>(payload.size());
   absl::optional<absl::Status> outcome;
   absl::optional<Admission> admission;
   if (!peer->credit_out.IsAwaited(mailbox)) admission = peer->credit_out.Find(mailbox, payload_bytes);
-  if (admission.has_value() || payload->size() > limits::kMessageBytesMax) {
-    outcome = Append(*peer, message, *payload, admission.value_or(Admission::kAllowance));
+  if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
+    outcome = Append(*peer, message, payload.bytes(), admission.value_or(Admission::kAllowance));
     if (outcome->ok()) peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
   } else if (absl::optional<CreditChange> want = peer->credit_out.Wants(mailbox, payload_bytes, {message.from, wait})) {
     TellCredit(*peer, {*std::move(want)});
@@ -142,10 +187,10 @@ absl::optional<absl::Status> NodeCore::SendOrWait(const OutboundMessage& message
 }
 
 absl::Status NodeCore::SendInRoom(const OutboundMessage& message, uint64_t wait) {
-  absl::StatusOr<std::string> payload = Serialize(message);
+  const Serialized payload(message);
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerOf(message.to, unreachable);
+  Peer* peer = PeerAt(message.to.node(), unreachable);
   if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const CreditSender::Waiter waiter(message.from, wait);
   if (!peer->credit_out.HasRoom(waiter)) {
@@ -153,13 +198,13 @@ absl::Status NodeCore::SendInRoom(const OutboundMessage& message, uint64_t wait)
                      absl::StrCat("the session with node ", peer->name, " that kept room for the message has ended"));
   }
   absl::Status accepted = payload.status();
-  if (payload.ok()) accepted = Append(*peer, message, *payload, Admission::kReserved);
+  if (payload.ok()) accepted = Append(*peer, message, payload.bytes(), Admission::kReserved);
   if (accepted.ok()) {
     peer->credit_out.OnSentInRoom(waiter);
   } else if (absl::optional<CreditChange> told = peer->credit_out.GiveUp(waiter)) {
     TellCredit(*peer, {*std::move(told)});
   }
-  CarryOut(*peer);
+  if (peer->session.has_actions()) CarryOut(*peer);
   return accepted;
 }
 
@@ -183,7 +228,7 @@ void NodeCore::Post(Signal signal) {
   }
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerOf(signal.to, unreachable);
+  Peer* peer = PeerAt(signal.to.node(), unreachable);
   if (peer != nullptr) {
     peer->ties.OnPosted(signal);
     const bool is_of_the_dead =
@@ -220,7 +265,7 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
   if (status.ok()) {
     const Changing changing(*this, Change::kCall);
     status = leaving_ ? MakeError(ErrorKind::kStopping, "this node is leaving")
-                      : names_.Claim(record.name, record.pid, options_.clock->Now(), mailboxes);
+                      : names_.Claim(record.name, record.pid, Now(), mailboxes);
     TakeNameChanges();
     TellAllNames();
   }

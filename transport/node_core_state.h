@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/session_ties.h"
 #include "understudy/transport/stream_identity.h"
+#include "understudy/transport/write_turns.h"
 
 namespace understudy {
 
@@ -32,7 +34,12 @@ struct NodeCore::Peer {
   SessionTies ties;  // of the live session
   // What was proved on the stream with which the live session began.
   StreamIdentity identity;
+  // With which it had sessions that ended. Each has a place in the table of nodes, so they are bounded as that is.
+  std::set<uint64_t> past_incarnations;
   std::map<uint64_t, std::shared_ptr<Link>> streams;
+  // The one that was last told to carry the session, until the session is suspect or over. Another stream may be there
+  // already, to carry the next session.
+  std::shared_ptr<Link> beating;
   bool is_kept = false;  // from SetPeer to ForgetPeer
   // It came by itself, and nothing proves its identity.
   bool is_unproved = false;
@@ -52,10 +59,25 @@ struct NodeCore::Peer {
   bool carrying_out = false;  // its session's actions
 };
 
+class ABSL_SCOPED_LOCKABLE NodeCore::Locked {
+ public:
+  explicit Locked(NodeCore& core) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.mu_) : core_(core) {
+    core_.mu_.Lock();
+    core_.now_.reset();
+  }
+  ~Locked() ABSL_UNLOCK_FUNCTION() { core_.mu_.Unlock(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  NodeCore& core_;
+};
+
 class ABSL_SCOPED_LOCKABLE NodeCore::Changing {
  public:
   Changing(NodeCore& core, Change change) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.mu_) : core_(core), change_(change) {
     core_.mu_.Lock();
+    core_.now_.reset();
   }
   ~Changing() ABSL_UNLOCK_FUNCTION() {
     Rest rest = core_.TakeRest(change_);
@@ -120,8 +142,23 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
   bool is_refused = false;                               // a stranger that is told so, and may read it
   std::shared_ptr<const internal::PeerProcess> process;  // at its other end, where it is known
 
-  // Touched only by whoever works on streams.
-  std::unique_ptr<FrameStream> stream;
+  // Whoever works on streams makes and destroys it.
+  void SetStream(std::shared_ptr<FrameStream> stream) {
+    absl::MutexLock lock(&turns_mu_);
+    stream_.swap(stream);
+  }
+  std::shared_ptr<FrameStream> stream() {
+    absl::MutexLock lock(&turns_mu_);
+    return stream_;
+  }
+  // A frame of the session's.
+  void Write(std::string frame, MonotonicTime now);
+  // Both, and each Beat, say when the heart is to come. None begins after EndBeats.
+  MonotonicTime BeginBeats(std::string heartbeat, absl::Duration interval, MonotonicTime now);
+  void EndBeats();
+  MonotonicTime Beat(MonotonicTime now);
+  // True when the session's frame is written.
+  bool CompleteWrite(MonotonicTime now);
 
   // From now on OnClosed will come; the link keeps itself until then.
   void Open() { self_ = shared_from_this(); }
@@ -140,6 +177,11 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
  private:
   const std::shared_ptr<Door> door_;
   std::shared_ptr<Link> self_;
+
+  // Held for a few instructions, never while the stream is called.
+  absl::Mutex turns_mu_;
+  std::shared_ptr<FrameStream> stream_ ABSL_GUARDED_BY(turns_mu_);
+  internal::WriteTurns turns_ ABSL_GUARDED_BY(turns_mu_);
 };
 
 }  // namespace understudy

@@ -22,8 +22,9 @@ class PeerEvidence {
  public:
   // One refusal may be a listener that is just being replaced.
   static constexpr absl::Duration kBetweenDials = absl::Milliseconds(100);
-  // After a dial that proved nothing.
-  static constexpr absl::Duration kDialsAgainAfter = absl::Seconds(1);
+  // After a dial that proved nothing, as one does that came just before the listening socket was closed: short enough
+  // that a process which is killed then is proved dead within a second.
+  static constexpr absl::Duration kDialsAgainAfter = absl::Milliseconds(250);
 
   // A stream carries the session from now on. `has_address`: the peer listens at an
   // address of this machine. `has_process`: a pidfd of its process is open.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -165,17 +166,14 @@ void PeerSession::TickStreams(MonotonicTime now) {
     LoseStream(absl::StrCat("silent for ", absl::FormatDuration(live_->terms.times.silence_timeout)), now);
     return;
   }
-  if (carrier_->heartbeat_at <= now) {
-    carrier_->heartbeat_due = true;
-    carrier_->heartbeat_at = now + Jittered(config_.times.heartbeat_interval);
-  }
+  if (carrier_->look_at <= now) carrier_->look_at = now + config_.times.heartbeat_interval;
 }
 
 MonotonicTime PeerSession::NextDeadline() const {
   MonotonicTime next = leave_at_;
   if (live_.has_value()) next = std::min(next, live_->grace_over);
   if (carrier_.has_value()) {
-    next = std::min({next, carrier_->silent_at, carrier_->heartbeat_at});
+    next = std::min({next, carrier_->silent_at, carrier_->look_at});
     if (!carrier_->writing) next = std::min(next, carrier_->acknowledge_at);
   }
   if (dial_.has_value()) next = std::min(next, dial_->deadline);
@@ -188,7 +186,7 @@ MonotonicTime PeerSession::NextDeadline() const {
 
 // ---- What the owner wants ----
 
-absl::Status PeerSession::Append(OutboundEnvelope envelope, MonotonicTime now) {
+absl::Status PeerSession::Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now) {
   if (leaving_) return MakeError(ErrorKind::kStopping, "this node is leaving");
   if (!live_.has_value()) {
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
@@ -197,10 +195,10 @@ absl::Status PeerSession::Append(OutboundEnvelope envelope, MonotonicTime now) {
   const bool must_arrive = envelope.room != Room::kMessages && envelope.room != Room::kReplies;
   absl::Status appended = live_->sequence.Append(std::move(envelope));
   if (!appended.ok() && must_arrive) {
-    End(SessionEnd::kReserveSpent, appended.message(), now);
+    End(SessionEnd::kReserveSpent, appended.message(), now());
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", config_.peer, " ended"));
   }
-  Pump(now);
+  if (carrier_.has_value() && !carrier_->writing) Pump(now());
   return appended;
 }
 
@@ -280,7 +278,7 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
     if (carrier_->defined_in.size() >= limits::kMailboxesPerStreamMax) {
       return absl::InvalidArgumentError("a stream defines too many mailboxes");
     }
-    carrier_->defined_in[definition.hash] = std::string(definition.name);
+    carrier_->defined_in[definition.hash] = {.name = std::string(definition.name)};
   }
   uint64_t number = frame.first_number;
   for (const SlotView& slot : frame.slots) {
@@ -288,38 +286,52 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
     if (!arrived.ok()) return arrived.status();
     carrier_->acknowledge_at = std::min(carrier_->acknowledge_at, now + config_.times.acknowledge_delay);
     if (!arrived->has_value()) continue;
-    const absl::Status handled = HandleEnvelope(**arrived, now);
+    const absl::Status handled = HandleEnvelope(**arrived, frame.slots.size(), now);
     if (!handled.ok() || !live_.has_value()) return handled;
   }
   return absl::OkStatus();
 }
 
-absl::Status PeerSession::HandleEnvelope(const Sequence::Arrived& arrived, MonotonicTime now) {
+absl::Status PeerSession::HandleEnvelope(const Sequence::Arrived& arrived, size_t messages_max, MonotonicTime now) {
   absl::StatusOr<InboundEnvelope> envelope = DecodeEnvelope(live_->nodes, arrived.bytes);
   if (!envelope.ok()) return envelope.status();
   if (const auto* leave = std::get_if<LeaveNotice>(&*envelope)) {
     End(SessionEnd::kPeerLeft, leave->why, now);
     return absl::OkStatus();
   }
-  EnvelopeArrived action;
   if (std::holds_alternative<RefusedMessage>(*envelope)) {
     const absl::Status counted = live_->sequence.CountRefused();
     if (!counted.ok()) return counted;
   }
-  if (const auto* message = std::get_if<internal::Message>(&*envelope)) {
-    const auto defined = carrier_->defined_in.find(message->mailbox);
-    if (defined == carrier_->defined_in.end()) {
-      return absl::InvalidArgumentError("a message to a mailbox that the stream has not defined");
+  if (auto* message = std::get_if<internal::Message>(&*envelope)) {
+    if (arrived.remaining_nanos.has_value()) {
+      message->deadline = now + absl::Nanoseconds(std::max<int64_t>(0, *arrived.remaining_nanos));
     }
-    const absl::string_view known = internal::MailboxNames::Find(message->mailbox);
-    action.wrong_mailbox = !known.empty() && known != defined->second;
+    return HandleMessage(std::move(*message), messages_max);
   }
-  action.deadline = MonotonicTime::InfiniteFuture();
-  if (arrived.remaining_nanos.has_value()) {
-    action.deadline = now + absl::Nanoseconds(std::max<int64_t>(0, *arrived.remaining_nanos));
+  actions_.push_back(EnvelopeArrived{*std::move(envelope)});
+  return absl::OkStatus();
+}
+
+absl::Status PeerSession::HandleMessage(internal::Message message, size_t messages_max) {
+  const auto defined = carrier_->defined_in.find(message.mailbox);
+  if (defined == carrier_->defined_in.end()) {
+    return absl::InvalidArgumentError("a message to a mailbox that the stream has not defined");
   }
-  action.envelope = *std::move(envelope);
-  actions_.push_back(std::move(action));
+  Definition& definition = defined->second;
+  if (!definition.is_another.has_value()) {
+    const absl::string_view known = internal::MailboxNames::Find(message.mailbox);
+    if (!known.empty()) definition.is_another = known != definition.name;
+  }
+  if (definition.is_another.value_or(false)) {
+    actions_.push_back(EnvelopeArrived{std::move(message)});
+    return absl::OkStatus();
+  }
+  if (actions_.empty() || !std::holds_alternative<MessagesArrived>(actions_.back())) {
+    actions_.push_back(MessagesArrived());
+    std::get<MessagesArrived>(actions_.back()).messages.reserve(messages_max);
+  }
+  std::get<MessagesArrived>(actions_.back()).messages.push_back(std::move(message));
   return absl::OkStatus();
 }
 
@@ -378,7 +390,6 @@ void PeerSession::Pump(MonotonicTime now) {
     live_->sequence.Fill(packer, carrier.defined_out, now);
   }
   carrier.acknowledge_at = MonotonicTime::InfiniteFuture();
-  carrier.heartbeat_at = now + Jittered(config_.times.heartbeat_interval);
   carrier.writing = true;
   actions_.push_back(WriteFrame{carrier.stream, packer.Encode()});
 }
@@ -387,6 +398,10 @@ void PeerSession::Settle(MonotonicTime now) {
   ConsiderHeld(now);
   StartDialIfDue(now);
   Pump(now);
+  if (!carrier_.has_value() || carrier_->welcome.has_value() || std::exchange(carrier_->beats, true)) return;
+  FramePacker packer(live_->terms.epoch, live_->sequence.received());
+  packer.frame().mutable_heartbeat();
+  actions_.push_back(StreamCarries{carrier_->stream, packer.Encode(), Jittered(config_.times.heartbeat_interval)});
 }
 
 }  // namespace understudy

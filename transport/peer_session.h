@@ -63,6 +63,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -126,6 +127,15 @@ struct WriteFrame {
   uint64_t stream;
   std::string bytes;
 };
+// The stream carries the session from now on. After what was to be written before
+// this the owner writes `heartbeat` there whenever nothing was written for
+// `interval`, and no more once the session is suspect or over, or the stream is to
+// be closed.
+struct StreamCarries {
+  uint64_t stream;
+  std::string heartbeat;
+  absl::Duration interval;
+};
 // OnStreamClosed need not follow.
 struct CloseStream {
   uint64_t stream;
@@ -139,12 +149,14 @@ struct SessionSuspect {
   std::string why;
 };
 struct SessionResumed {};
+// Messages that came one after another. Their deadlines are by our clock.
+struct MessagesArrived {
+  std::vector<internal::Message> messages;
+};
+// Any other envelope, or a message whose mailbox has the hash, but not the name,
+// of one known here.
 struct EnvelopeArrived {
   InboundEnvelope envelope;
-  // Of a call: by our clock.
-  MonotonicTime deadline;
-  // A message's mailbox has the hash, but not the name, of one known here.
-  bool wrong_mailbox = false;
 };
 struct SessionEnded {
   SessionEnd why;
@@ -168,8 +180,9 @@ struct SessionFailed {
   std::string why;
 };
 
-using SessionAction = std::variant<DialStream, WriteFrame, CloseStream, SessionBegun, SessionSuspect, SessionResumed,
-                                   EnvelopeArrived, SessionEnded, DialRefused, StreamRefused, SessionFailed>;
+using SessionAction =
+    std::variant<DialStream, WriteFrame, StreamCarries, CloseStream, SessionBegun, SessionSuspect, SessionResumed,
+                 MessagesArrived, EnvelopeArrived, SessionEnded, DialRefused, StreamRefused, SessionFailed>;
 
 class PeerSession {
  public:
@@ -196,7 +209,9 @@ class PeerSession {
 
   // NoConnection without a session, Stopping when it leaves, Full when it has
   // no room. Anything but a message or a reply ends the session when it has no room.
-  absl::Status Append(OutboundEnvelope envelope, MonotonicTime now);
+  // Leaves the memory of `envelope.bytes` to the caller where it can. `now` is
+  // asked for the time only when there is something to do at once.
+  absl::Status Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now);
   // Ends the session when all that was appended is acknowledged, at the latest
   // after leave_timeout; dials and accepts no more.
   void Leave(absl::string_view why, MonotonicTime now);
@@ -204,6 +219,7 @@ class PeerSession {
   void EndForBadFrame(absl::string_view why, MonotonicTime now);
 
   std::vector<SessionAction> TakeActions() { return std::exchange(actions_, {}); }
+  bool has_actions() const { return !actions_.empty(); }
   // InfiniteFuture when nothing is due.
   MonotonicTime NextDeadline() const;
 
@@ -253,12 +269,19 @@ class PeerSession {
     MonotonicTime grace_over = MonotonicTime::InfiniteFuture();
     bool stall_forgiven = false;  // since it became suspect
   };
+  // A mailbox that the stream has defined.
+  struct Definition {
+    std::string name;
+    // Whether this process knows another mailbox of that hash; nothing while it knows none.
+    absl::optional<bool> is_another;
+  };
   // The stream that carries the session.
   struct Carrier {
     uint64_t stream;
     bool writing = false;
-    MonotonicTime silent_at;     // when silence will have lasted too long
-    MonotonicTime heartbeat_at;  // when we will have been silent too long
+    bool beats = false;       // StreamCarries was said
+    MonotonicTime silent_at;  // when silence will have lasted too long
+    MonotonicTime look_at;    // Tick comes then, so that a stall of this process shows
     MonotonicTime acknowledge_at = MonotonicTime::InfiniteFuture();
     bool heartbeat_due = false;
     bool probe_due = false;
@@ -267,7 +290,7 @@ class PeerSession {
     bool peer_is_dead = false;               // what it wrote before may still come
     absl::optional<proto::Welcome> welcome;  // to be written first
     std::set<uint32_t> defined_out;
-    std::map<uint32_t, std::string> defined_in;
+    std::map<uint32_t, Definition> defined_in;
   };
   // A stream of ours that waits for its Welcome.
   struct Dial {
@@ -316,7 +339,9 @@ class PeerSession {
   // peer_session.cc
   void HandleFrame(const FrameView& frame, MonotonicTime now);
   absl::Status HandleSlots(const FrameView& frame, MonotonicTime now);
-  absl::Status HandleEnvelope(const Sequence::Arrived& arrived, MonotonicTime now);
+  // `messages_max`: of its frame.
+  absl::Status HandleEnvelope(const Sequence::Arrived& arrived, size_t messages_max, MonotonicTime now);
+  absl::Status HandleMessage(internal::Message message, size_t messages_max);
   void HandleControl(const proto::Frame& frame, MonotonicTime now);
   void End(SessionEnd why, absl::string_view detail, MonotonicTime now);
   void LoseStream(absl::string_view why, MonotonicTime now);

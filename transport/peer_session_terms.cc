@@ -68,7 +68,7 @@ void PeerSession::Attach(uint64_t stream, bool writing, MonotonicTime now) {
   carrier_ = Carrier{.stream = stream,
                      .writing = writing,
                      .silent_at = now + live_->terms.times.silence_timeout,
-                     .heartbeat_at = now + Jittered(config_.times.heartbeat_interval)};
+                     .look_at = now + config_.times.heartbeat_interval};
   live_->grace_over = MonotonicTime::InfiniteFuture();
 }
 
@@ -103,7 +103,7 @@ std::string PeerSession::DebugString(MonotonicTime now) const {
   }
   if (carrier_.has_value()) {
     absl::StrAppend(&text, "; stream ", carrier_->stream, carrier_->writing ? " writing" : "", " silent ",
-                    in(carrier_->silent_at), " beat ", in(carrier_->heartbeat_at), " acknowledge ",
+                    in(carrier_->silent_at), " look ", in(carrier_->look_at), " acknowledge ",
                     in(carrier_->acknowledge_at));
   }
   if (dial_.has_value()) {

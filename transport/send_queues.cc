@@ -14,6 +14,34 @@
 #include "understudy/transport/limits.h"
 
 namespace understudy {
+namespace {
+
+// A run is a small part of a frame, and its envelopes are small.
+constexpr size_t kRunBytesMax = size_t{4} << 10;
+constexpr size_t kJoiningBytesMax = size_t{1} << 10;
+constexpr size_t kRunEnvelopesMax = 256;
+
+}  // namespace
+
+bool EnvelopeRun::Join(const OutboundEnvelope& next) {
+  const auto is_small = [](const OutboundEnvelope& envelope) {
+    return envelope.bytes.size() <= kJoiningBytesMax && envelope.deadline.is_infinite();
+  };
+  if (next.mailbox != envelope_.mailbox || next.room != envelope_.room || !is_small(next) || !is_small(envelope_) ||
+      bytes_ + next.bytes.size() > kRunBytesMax || packed_.count() >= kRunEnvelopesMax) {
+    return false;
+  }
+  if (packed_.count() == 0) packed_.Add(TakeBody());
+  packed_.Add(next.bytes);
+  bytes_ += next.bytes.size();
+  return true;
+}
+
+size_t EnvelopeRun::DropFirst(size_t count) {
+  const size_t dropped = packed_.DropFirst(count);
+  bytes_ -= dropped;
+  return dropped;
+}
 
 uint64_t ThreadSender() {
   static std::atomic<uint64_t> last{0};
@@ -22,7 +50,7 @@ uint64_t ThreadSender() {
   return own;
 }
 
-void SendQueues::Add(OutboundEnvelope envelope) {
+void SendQueues::Add(OutboundEnvelope&& envelope) {
   if (last_added_ == nullptr || last_added_->sender != envelope.sender) {
     const auto [queue, is_new] = queues_.try_emplace(envelope.sender);
     last_added_ = &queue->second;
@@ -31,7 +59,10 @@ void SendQueues::Add(OutboundEnvelope envelope) {
       fresh_.push_back(last_added_);
     }
   }
-  last_added_->waiting.push_back(std::move(envelope));
+  std::list<EnvelopeRun>& waiting = last_added_->waiting;
+  // The first of one that is cut stays as it is.
+  const bool is_cut = waiting.size() == 1 && last_added_->large != nullptr;
+  if (waiting.empty() || is_cut || !waiting.back().Join(envelope)) waiting.emplace_back(std::move(envelope));
 }
 
 absl::optional<SendQueues::Piece> SendQueues::Take(size_t bytes_max) {
@@ -45,7 +76,8 @@ absl::optional<SendQueues::Piece> SendQueues::Take(size_t bytes_max) {
       old_.push_back(&queue);
       continue;
     }
-    const size_t bytes = queue.waiting.front().bytes.size();
+    const EnvelopeRun& first = queue.waiting.front();
+    const size_t bytes = first.packed() == nullptr ? first.bytes() : first.packed()->bytes().size();
     const bool is_large = queue.large != nullptr || bytes > limits::kSlotBytesMax;
     if (is_large && queue.large == nullptr && !BeginLarge(queue)) {
       line.pop_front();
@@ -55,17 +87,17 @@ absl::optional<SendQueues::Piece> SendQueues::Take(size_t bytes_max) {
     if (bytes_max < (is_large ? std::min(queue.large->size() - queue.cut, limits::kPartBytesMin) : bytes)) {
       return absl::nullopt;
     }
-    Piece piece;
+    absl::optional<Piece> piece;
     if (is_large) {
       // A sender that shares the wire with no other needs no turns.
       const bool is_alone = fresh_.size() + old_.size() == 1;
       const size_t turn = std::max(static_cast<size_t>(queue.deficit_bytes), limits::kPartBytesMin);
       piece = Cut(queue, is_alone ? bytes_max : std::min(bytes_max, turn));
     } else {
-      piece.envelope = std::move(queue.waiting.front());
+      piece = Piece{.run = std::move(queue.waiting.front())};
       queue.waiting.pop_front();
     }
-    const size_t taken = is_large ? piece.end - piece.begin : bytes;
+    const size_t taken = is_large ? piece->end - piece->begin : bytes;
     queue.deficit_bytes -= static_cast<int64_t>(taken);
     if (is_fresh_turn) fresh_bytes_ += taken;
     if (queue.waiting.empty()) {
@@ -79,32 +111,33 @@ absl::optional<SendQueues::Piece> SendQueues::Take(size_t bytes_max) {
 }
 
 bool SendQueues::BeginLarge(Queue& queue) {
-  OutboundEnvelope& envelope = queue.waiting.front();
-  if (bytes_in_parts_ + envelope.bytes.size() > limits::kBytesInPartsMax) return false;
+  EnvelopeRun& envelope = queue.waiting.front();
+  if (bytes_in_parts_ + envelope.bytes() > limits::kBytesInPartsMax) return false;
   uint32_t number = 1;
   while (number <= limits::kEnvelopesInPartsMax && part_numbers_[number]) ++number;
   if (number > limits::kEnvelopesInPartsMax) return false;
   part_numbers_.set(number);
-  bytes_in_parts_ += envelope.bytes.size();
-  queue.large = std::make_shared<const std::string>(std::move(envelope.bytes));
+  bytes_in_parts_ += envelope.bytes();
+  queue.large = std::make_shared<const std::string>(envelope.TakeBody());
   queue.cut = 0;
   queue.part_of = number;
   return true;
 }
 
 SendQueues::Piece SendQueues::Cut(Queue& queue, size_t bytes_max) {
-  Piece piece;
-  piece.large = queue.large;
-  piece.begin = queue.cut;
-  piece.end = std::min({queue.large->size(), queue.cut + bytes_max, queue.cut + limits::kSlotBytesMax});
-  piece.part_of = queue.part_of;
-  piece.continues = piece.end < queue.large->size();
-  queue.cut = piece.end;
-  if (piece.continues) {
-    piece.envelope.room = queue.waiting.front().room;
-    return piece;
-  }
-  piece.envelope = std::move(queue.waiting.front());
+  const EnvelopeRun& envelope = queue.waiting.front();
+  const size_t end = std::min({queue.large->size(), queue.cut + bytes_max, queue.cut + limits::kSlotBytesMax});
+  Piece piece{.run = EnvelopeRun({.room = envelope.room(),
+                                  .sender = envelope.sender(),
+                                  .mailbox = envelope.mailbox(),
+                                  .deadline = envelope.deadline()}),
+              .large = queue.large,
+              .begin = queue.cut,
+              .end = end,
+              .part_of = queue.part_of,
+              .continues = end < queue.large->size()};
+  queue.cut = end;
+  if (piece.continues) return piece;
   queue.waiting.pop_front();
   EndLarge(queue);
   return piece;

@@ -9,7 +9,8 @@
 // most half of a frame while others wait, so a large envelope is never starved by
 // small ones.
 //
-// An envelope larger than a slot is cut. Its parts carry a number from 1 to
+// Small envelopes that travel alike wait together (EnvelopeRun) and are taken
+// together. An envelope larger than a slot is cut. Its parts carry a number from 1 to
 // limits::kEnvelopesInPartsMax, which no other envelope has until its last part is
 // cut. When no number is free, or the envelopes in parts have
 // limits::kBytesInPartsMax, the sender of a further large one waits, with what
@@ -25,9 +26,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
+#include "understudy/transport/frame_codec.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {
@@ -56,15 +60,46 @@ struct OutboundEnvelope {
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
 };
 
+// Envelopes of one sender that wait, one after another: one of any size, or several
+// small ones that travel alike and are kept together, which costs less.
+class EnvelopeRun {
+ public:
+  explicit EnvelopeRun(OutboundEnvelope first) : envelope_(std::move(first)), bytes_(envelope_.bytes.size()) {}
+
+  // Takes `next` of the same sender in, by its bytes. False, and nothing is done,
+  // when it does not travel alike, or the run has as much as it may.
+  bool Join(const OutboundEnvelope& next);
+
+  uint64_t sender() const { return envelope_.sender; }
+  Room room() const { return envelope_.room; }
+  uint32_t mailbox() const { return envelope_.mailbox; }
+  MonotonicTime deadline() const { return envelope_.deadline; }
+  size_t count() const { return packed_.count() == 0 ? 1 : packed_.count(); }
+  // Of the envelopes alone.
+  size_t bytes() const { return bytes_; }
+  // Null for one envelope, whose bytes `body` has.
+  const PackedSlots* packed() const { return packed_.count() == 0 ? nullptr : &packed_; }
+  absl::string_view body() const { return envelope_.bytes; }
+  // Takes the bytes of one envelope away.
+  std::string TakeBody() { return std::exchange(envelope_.bytes, {}); }
+  // The bytes of the envelopes that go. Requires more than `count`.
+  size_t DropFirst(size_t count);
+
+ private:
+  OutboundEnvelope envelope_;  // without bytes when they are packed
+  PackedSlots packed_;         // of several
+  size_t bytes_;
+};
+
 // The sender of what this thread sends outside an actor's turn. Not an actor's
 // life, and no other thread's.
 uint64_t ThreadSender();
 
 class SendQueues {
  public:
-  // What is written next: a whole envelope (`large` is null), or a part of one.
+  // What is written next: whole envelopes (`large` is null), or a part of one.
   struct Piece {
-    OutboundEnvelope envelope;  // of a part: without bytes
+    EnvelopeRun run;  // of a part: without bytes
     std::shared_ptr<const std::string> large;
     size_t begin = 0;
     size_t end = 0;
@@ -77,7 +112,8 @@ class SendQueues {
   SendQueues& operator=(SendQueues&&) = default;
 
   bool empty() const { return queues_.empty(); }
-  void Add(OutboundEnvelope envelope);
+  // Leaves the bytes of an envelope where they are when it has joined others.
+  void Add(OutboundEnvelope&& envelope);
 
   // A frame begins: senders that had nothing waiting have half of it again.
   void BeginFrame() { fresh_bytes_ = 0; }
@@ -90,7 +126,7 @@ class SendQueues {
  private:
   struct Queue {
     uint64_t sender = 0;
-    std::list<OutboundEnvelope> waiting;
+    std::list<EnvelopeRun> waiting;
     int64_t deficit_bytes = limits::kSendQuantumBytes;
     // Of the first envelope, when it has been begun.
     std::shared_ptr<const std::string> large;

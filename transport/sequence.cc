@@ -64,7 +64,7 @@ size_t Sequence::BytesMax(Room room) const {
   return 0;
 }
 
-absl::Status Sequence::Append(OutboundEnvelope envelope) {
+absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
   const size_t bytes = envelope.bytes.size() + kSlotOverheadBytes;
   size_t& used = used_[static_cast<size_t>(envelope.room)];
   const bool may_exceed = envelope.room == Room::kMessages || envelope.room == Room::kReplies;
@@ -94,49 +94,48 @@ void Sequence::AppendLast(std::string bytes) {
   ++ledger_.waiting;
 }
 
-void Sequence::Number(OutboundEnvelope envelope) {
+void Sequence::Number(OutboundEnvelope&& envelope) {
   unsent_bytes_ += envelope.bytes.size();
-  slots_.push_back({.body = std::move(envelope.bytes),
-                    .room = envelope.room,
-                    .mailbox = envelope.mailbox,
-                    .deadline = envelope.deadline});
-  slots_.back().charged_bytes = slots_.back().body.size() + kSlotOverheadBytes;
+  if (unsent_ < slots_.size()) {
+    Slots& last = slots_.back();
+    if (last.large == nullptr && last.run.sender() == envelope.sender && last.run.Join(envelope)) return;
+  }
+  slots_.push_back({.run = EnvelopeRun(std::move(envelope))});
 }
 
 void Sequence::Number(SendQueues::Piece piece) {
-  if (piece.large == nullptr) {
-    Number(std::move(piece.envelope));
-    return;
-  }
-  Slot slot{.large = std::move(piece.large),
-            .begin = piece.begin,
-            .end = piece.end,
-            .part_of = piece.part_of,
-            .continues = piece.continues,
-            .room = piece.envelope.room};
-  if (!slot.continues) {
-    slot.mailbox = piece.envelope.mailbox;
-    slot.deadline = piece.envelope.deadline;
-    slot.charged_bytes = slot.large->size() + kSlotOverheadBytes;
-  }
-  unsent_bytes_ += slot.text().size();
-  slots_.push_back(std::move(slot));
+  slots_.push_back({.run = std::move(piece.run),
+                    .large = std::move(piece.large),
+                    .begin = piece.begin,
+                    .end = piece.end,
+                    .part_of = piece.part_of,
+                    .continues = piece.continues});
+  unsent_bytes_ += slots_.back().bytes();
 }
 
-bool Sequence::Write(const Slot& slot, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
-  const bool define = slot.mailbox != 0 && !defined.contains(slot.mailbox);
-  SlotView view{.body = slot.text(), .part_of = slot.part_of, .continues = slot.continues};
-  if (!slot.deadline.is_infinite()) {
-    view.remaining_nanos = std::max<int64_t>(0, absl::ToInt64Nanoseconds(slot.deadline - now));
-  }
+bool Sequence::Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
+  const EnvelopeRun& run = slots.run;
+  const bool names_mailbox = run.mailbox() != 0 && !slots.continues;
+  const bool define = names_mailbox && !defined.contains(run.mailbox());
   MailboxDefinition definition;
-  if (define) definition = {.hash = slot.mailbox, .name = internal::MailboxNames::Find(slot.mailbox)};
-  const uint64_t number = acknowledged_ + 1 + unsent_;
-  if (!packer.Add(number, view, define ? &definition : nullptr)) return false;
-  if (define) defined.insert(slot.mailbox);
+  if (define) definition = {.hash = run.mailbox(), .name = internal::MailboxNames::Find(run.mailbox())};
+  bool fits = false;
+  if (run.packed() != nullptr) {
+    fits = packer.Add(next_, *run.packed(), define ? &definition : nullptr);
+  } else {
+    SlotView view{.body = run.body(), .part_of = slots.part_of, .continues = slots.continues};
+    if (slots.large != nullptr) view.body = absl::string_view(*slots.large).substr(slots.begin, slots.bytes());
+    if (!slots.continues && !run.deadline().is_infinite()) {
+      view.remaining_nanos = std::max<int64_t>(0, absl::ToInt64Nanoseconds(run.deadline() - now));
+    }
+    fits = packer.Add(next_, view, define ? &definition : nullptr);
+  }
+  if (!fits) return false;
+  if (define) defined.insert(run.mailbox());
   ++unsent_;
-  unsent_bytes_ -= view.body.size();
-  sent_ = std::max(sent_, number);
+  next_ += run.count();
+  unsent_bytes_ -= slots.bytes();
+  sent_ = std::max(sent_, next_ - 1);
   return true;
 }
 
@@ -148,8 +147,9 @@ void Sequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicT
     }
     if (queues_.empty()) {
       if (!last_.has_value()) return;
-      Number({.bytes = *std::exchange(last_, absl::nullopt), .room = Room::kSignals});
-      used_[static_cast<size_t>(Room::kSignals)] += slots_.back().charged_bytes;
+      OutboundEnvelope last{.bytes = *std::exchange(last_, absl::nullopt), .room = Room::kSignals};
+      used_[static_cast<size_t>(Room::kSignals)] += last.bytes.size() + kSlotOverheadBytes;
+      Number(std::move(last));
       continue;
     }
     absl::optional<SendQueues::Piece> piece = queues_.Take(packer.body_bytes_left());
@@ -163,33 +163,51 @@ absl::Status Sequence::Acknowledge(uint64_t number) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", number, " is acknowledged, and ", sent_, " was the last"));
   }
   while (acknowledged_ < number) {
-    if (slots_.empty()) {  // only when the fault point has taken one
+    if (slots_.empty()) {  // only when the fault point has taken some
       acknowledged_ = number;
       break;
     }
-    const Slot& slot = slots_.front();
-    if (!slot.continues) {
-      ++ledger_.acknowledged;
-      --ledger_.waiting;
+    const Slots& first = slots_.front();
+    const auto count = std::min<uint64_t>(number - acknowledged_, first.run.count());
+    if (!first.continues) {
+      ledger_.acknowledged += static_cast<int64_t>(count);
+      ledger_.waiting -= static_cast<int64_t>(count);
     }
-    Forget(slot);
-    slots_.pop_front();
-    ++acknowledged_;
-    if (unsent_ > 0) --unsent_;
+    acknowledged_ += count;
+    ForgetFirst(count);
   }
+  next_ = std::max(next_, acknowledged_ + 1);
   return absl::OkStatus();
 }
 
-void Sequence::Forget(const Slot& slot) { used_[static_cast<size_t>(slot.room)] -= slot.charged_bytes; }
+void Sequence::ForgetFirst(size_t count) {
+  Slots& first = slots_.front();
+  if (count < first.run.count()) {
+    const size_t bytes = first.run.DropFirst(count);
+    if (unsent_ == 0) unsent_bytes_ -= bytes;
+    Forget(first.run.room(), count, bytes);
+    return;
+  }
+  if (unsent_ == 0) unsent_bytes_ -= first.bytes();
+  // A large one is forgotten with its last part.
+  if (!first.continues)
+    Forget(first.run.room(), count, first.large == nullptr ? first.run.bytes() : first.large->size());
+  slots_.pop_front();
+  if (unsent_ > 0) --unsent_;
+}
+
+void Sequence::Forget(Room room, size_t envelopes, size_t bytes) {
+  used_[static_cast<size_t>(room)] -= bytes + envelopes * kSlotOverheadBytes;
+}
 
 void Sequence::Rewind() {
   if (kForgetsOneUnacknowledged.armed() && unsent_ > 0) {
-    Forget(slots_.front());
-    slots_.pop_front();
+    ForgetFirst(1);
   }
   unsent_ = 0;
+  next_ = acknowledged_ + 1;
   unsent_bytes_ = 0;
-  for (const Slot& slot : slots_) unsent_bytes_ += slot.text().size();
+  for (const Slots& slots : slots_) unsent_bytes_ += slots.bytes();
 }
 
 size_t Sequence::bytes_waiting() const { return std::accumulate(used_.begin(), used_.end(), size_t{0}); }

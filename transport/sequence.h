@@ -72,8 +72,9 @@ class Sequence {
   // ---- Sending ----
 
   // Full when the envelope's kind has no room. A message or a reply always has
-  // room when no other of its kind waits.
-  absl::Status Append(OutboundEnvelope envelope);
+  // room when no other of its kind waits. Leaves the memory of `envelope.bytes` to
+  // the caller where it can.
+  absl::Status Append(OutboundEnvelope&& envelope);
   // The session's last envelope: it is written when nothing else waits. It needs
   // no room. Call once, and Append nothing after it.
   void AppendLast(std::string bytes);
@@ -119,30 +120,25 @@ class Sequence {
   size_t bytes_waiting(Room room) const { return used_[static_cast<size_t>(room)]; }
 
  private:
-  // A slot that has its number.
-  struct Slot {
-    std::string body;                          // of a whole envelope
-    std::shared_ptr<const std::string> large;  // or: a part of it, from begin to end
+  // Slots that have their numbers: whole envelopes, or a part of one (`large` is
+  // not null), from begin to end.
+  struct Slots {
+    EnvelopeRun run;  // of a part: without bytes
+    std::shared_ptr<const std::string> large;
     size_t begin = 0;
     size_t end = 0;
     uint32_t part_of = 0;
     bool continues = false;
-    Room room = Room::kMessages;
-    // Of the slot that completes an envelope.
-    uint32_t mailbox = 0;
-    MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-    size_t charged_bytes = 0;
 
-    absl::string_view text() const {
-      return large == nullptr ? absl::string_view(body) : absl::string_view(*large).substr(begin, end - begin);
-    }
+    size_t bytes() const { return large == nullptr ? run.bytes() : end - begin; }
   };
 
   size_t BytesMax(Room room) const;
-  void Number(OutboundEnvelope envelope);
+  void Number(OutboundEnvelope&& envelope);
   void Number(SendQueues::Piece piece);
-  bool Write(const Slot& slot, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
-  void Forget(const Slot& slot);
+  bool Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
+  void Forget(Room room, size_t envelopes, size_t bytes);
+  void ForgetFirst(size_t count);
 
   const Bounds bounds_;
   SessionLedger ledger_;
@@ -150,9 +146,10 @@ class Sequence {
 
   SendQueues queues_;                 // what has no number yet
   absl::optional<std::string> last_;  // what is written when nothing else waits
-  std::deque<Slot> slots_;            // kept: slots_[i] has number acknowledged_ + 1 + i
+  std::deque<Slots> slots_;           // kept; the first number is that after acknowledged_
   uint64_t acknowledged_ = 0;         // by the peer
-  size_t unsent_ = 0;                 // index of the first slot not yet on this stream
+  size_t unsent_ = 0;                 // index of the first slots not yet on this stream
+  uint64_t next_ = 1;                 // their number
   size_t unsent_bytes_ = 0;           // of slots_ from there on
   uint64_t sent_ = 0;                 // highest number that was on any stream
 

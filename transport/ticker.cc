@@ -49,7 +49,6 @@ void Ticker::Run() {
     absl::Duration wait = absl::InfiniteDuration();
     {
       absl::MutexLock lock(&mu_);
-      if (stopping_) return;
       if (!due_.empty()) {
         const auto first = due_.begin();
         wait = first->first.first - Clock::Real().Now();
@@ -58,6 +57,7 @@ void Ticker::Run() {
           due_.erase(first);
         }
       }
+      if (callback == nullptr && stopping_) return;
     }
     if (callback != nullptr) {
       callback();

@@ -1,13 +1,14 @@
-// Ticker: a thread that calls back at times of the monotonic clock. A node's
-// heartbeats run on it, so that no actor's handler is ever before them.
+// Ticker: a thread that calls back at times of the monotonic clock. A node has
+// one for what is due, one for heartbeats, and one for its callbacks to users.
 //
 // Any thread. Callbacks come one at a time, in the order of their times, and
-// must not wait. Lifetime: callbacks that are not yet due when it is destroyed
-// never run; the destructor waits for one that runs.
+// must not wait. Lifetime: callbacks that are due when it is destroyed run, and the
+// destructor waits for them; later ones never run.
 #ifndef UNDERSTUDY_TRANSPORT_TICKER_H_
 #define UNDERSTUDY_TRANSPORT_TICKER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <thread>
 #include <utility>
@@ -29,6 +30,10 @@ class Ticker {
 
   // Calls `callback` once at or soon after `time`, never before this returns.
   void RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback);
+  // RunAt of this ticker, which outlives it.
+  std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunction() {
+    return [this](MonotonicTime time, absl::AnyInvocable<void()> callback) { RunAt(time, std::move(callback)); };
+  }
 
  private:
   void Run();

@@ -145,8 +145,8 @@ class alignas(64) ActorCell {
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, Handing::kMove, WhenFull::kWaits, made);
   }
-  // The same for a message of another node, which `admission` covers. Not refused for lack of room.
-  absl::Status AcceptRemote(SystemCore& system, const OutboundMessage& message, Admission admission);
+  // The same for a message of another node, which its admission covers. Not refused for lack of room.
+  absl::Status AcceptRemote(SystemCore& system, Message came);
   // No turn runs or is bound to, and nothing has come since the last. Old at once.
   bool IsIdle() const { return inbound_.CanClaim(); }
   // The quickest, after IsIdle: a tell of a small type, to an actor that handles such (plain_send.h). False: it was not

@@ -81,7 +81,14 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
   if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
 }
 
-absl::Status ActorCell::AcceptRemote(SystemCore& system, const OutboundMessage& message, Admission admission) {
+absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
+  const OutboundMessage message{.from = came.from,
+                                .to = came.to,
+                                .mailbox = came.mailbox,
+                                .ask = came.ask,
+                                .deadline = came.deadline,
+                                .type = &TypeOf<WireBytes>(),
+                                .value = came.payload.block()->value()};
   const uint64_t life = message.to.life();
   // acquire, both: as in Accept.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
@@ -96,11 +103,11 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, const OutboundMessage& 
   const auto place = static_cast<size_t>(found);
   const MailboxDeclaration& declaration = (*layout)[place];
   Gate* const gates = gates_.load(std::memory_order_relaxed);
-  const uint64_t its_bytes = message.type->bytes(message.value);
+  const uint64_t its_bytes = came.payload.wire_bytes().size();
   const uint64_t bytes = declaration.has_bytes() ? its_bytes : 0;
   const RoomAmount amount{.messages = 1, .bytes = static_cast<int64_t>(bytes)};
   RemoteRoom& remote = system.remote_room();
-  const bool is_reserved = admission == Admission::kReserved &&
+  const bool is_reserved = came.admission == Admission::kReserved &&
                            remote.Use(*this, life, place, message.from.node(), static_cast<int64_t>(its_bytes));
   if (!is_reserved) {
     remote.AddBeside(*this, life, place, amount);
@@ -114,11 +121,17 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, const OutboundMessage& 
       }
     }
   }
-  Envelope* const envelope = Fill(message, Handing::kMove, /*has_call_part=*/true);
+  // Its bytes stay in the block in which they came.
+  Envelope* const envelope = came.payload.Release();
+  envelope->kind = EnvelopeKind::kMessage;
+  envelope->life = life;
+  envelope->set_sender(message.from);
+  envelope->call().ask = message.ask;
+  envelope->call().deadline = message.deadline;
   envelope->mailbox = static_cast<uint8_t>(place);
   if (!is_reserved) envelope->set(Envelope::kIsBeside);
   envelope->stamp = is_reserved ? reinterpret_cast<uintptr_t>(gates) : message.mailbox;
-  envelope->call().accepted = system.clock().Now();
+  if (declaration.has_time_to_live()) envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
   // A mailbox that drops its oldest may have to: only the owner knows all that it holds.
   const bool wakes = declaration.options.overflow == Overflow::kDropOldest;

@@ -221,8 +221,9 @@ class ActorCore final : public CellOwner {
   // actor_queues.h, actor_queues.cc.
   void Enqueue(const CurrentTurn& turn, Envelope* envelope);
   Envelope* Parsed(Envelope* envelope);
-  void ReleaseRemote(Envelope* envelope);
-  void TellReleased(const Envelope& envelope, Pid receiver, uint32_t mailbox, Admission admission, int64_t bytes);
+  void ReleaseRemote(CurrentTurn& turn, Envelope* envelope);
+  // Tells the router what `turn` has kept from it.
+  void TellReleased(CurrentTurn& turn);
   void LeaveEarly(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Ends the wait of a message in every ledger.

@@ -73,6 +73,7 @@ void ActorCore::EndLife(const ExitReason& reason) {
   // Before others can be told that it is gone.
   TellOutcome(is_ignored_ && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
+  TellReleased(ThisTurn());
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
   system().remote_room().EndLife(cell(), life());
   cell().ResetCounts();
@@ -316,6 +317,7 @@ void ActorCore::FinishFenced() {
   DropHandlers();
   InUserCode([&] { actor_ = nullptr; });
   DropHandlers();
+  TellReleased(ThisTurn());
   core.CountFenced(-1);
   Free();
 }

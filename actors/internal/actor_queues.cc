@@ -80,8 +80,9 @@ void ActorCore::DropOverflow(size_t place) {
   }
 }
 
-// A message of another node leaves its mailbox for the first time: what covered it is free.
-void ActorCore::ReleaseRemote(Envelope* envelope) {
+// A message of another node leaves its mailbox for the first time: what covered it is free. The router is told when
+// senders of this node are (PublishLimits), for one mailbox and node at a time.
+void ActorCore::ReleaseRemote(CurrentTurn& turn, Envelope* envelope) {
   if (envelope->has(Envelope::kWasInHand)) return;
   const size_t place = envelope->mailbox;
   const bool is_beside = envelope->has(Envelope::kIsBeside);
@@ -91,16 +92,29 @@ void ActorCore::ReleaseRemote(Envelope* envelope) {
     cell().CountBeside(place, bytes);
     system().remote_room().AddBeside(cell(), life(), place, {.messages = -1, .bytes = -static_cast<int64_t>(bytes)});
   }
-  TellReleased(*envelope, self(), layout()[place].hash, is_beside ? Admission::kAllowance : Admission::kReserved,
-               layout()[place].has_bytes() ? static_cast<int64_t>(bytes) : -1);
+  const uint16_t node = envelope->sender().node();
+  const Admission admission = is_beside ? Admission::kAllowance : Admission::kReserved;
+  LeftRemote& left = turn.left_remote;
+  if (left.messages != 0 && (left.node != node || left.place != place || left.admission != admission)) {
+    TellReleased(turn);
+  }
+  left.node = node;
+  left.place = static_cast<uint8_t>(place);
+  left.admission = admission;
+  ++left.messages;
+  left.bytes += static_cast<int64_t>(bytes);
 }
 
-void ActorCore::TellReleased(const Envelope& envelope, Pid receiver, uint32_t mailbox, Admission admission,
-                             int64_t bytes) {
+void ActorCore::TellReleased(CurrentTurn& turn) {
+  const LeftRemote left = std::exchange(turn.left_remote, {});
   Router* const router = system().router();
-  if (router == nullptr) return;
-  router->Released(
-      {.sender = envelope.sender(), .receiver = receiver, .mailbox = mailbox, .admission = admission, .bytes = bytes});
+  if (left.messages == 0 || router == nullptr) return;
+  const MailboxDeclaration& mailbox = layout()[left.place];
+  router->Released({.node = left.node,
+                    .receiver = self(),
+                    .mailbox = mailbox.hash,
+                    .admission = left.admission,
+                    .amount = {.messages = left.messages, .bytes = mailbox.has_bytes() ? left.bytes : -1}});
 }
 
 // A message in hand goes back, in its place.
@@ -211,9 +225,13 @@ void ActorCore::ExpireWaitingMessages(size_t place) {
 
 // A message leaves without having come to a mailbox: it was early, or for an earlier life.
 void ActorCore::LeaveEarly(const Envelope& envelope) {
-  if (!envelope.has(Envelope::kIsBeside)) return;
-  TellReleased(envelope, Pid::OfLife(envelope.life, cell().index()), static_cast<uint32_t>(envelope.stamp),
-               Admission::kAllowance, static_cast<int64_t>(envelope.call().bytes));
+  Router* const router = system().router();
+  if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;
+  router->Released({.node = envelope.sender().node(),
+                    .receiver = Pid::OfLife(envelope.life, cell().index()),
+                    .mailbox = static_cast<uint32_t>(envelope.stamp),
+                    .admission = Admission::kAllowance,
+                    .amount = {.messages = 1, .bytes = static_cast<int64_t>(envelope.call().bytes)}});
 }
 
 void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) {

@@ -45,12 +45,13 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Que
                                                           Envelope* envelope) {
   const uint64_t sender = envelope->sender_life;
   if (ABSL_PREDICT_FALSE(static_cast<uint16_t>(sender) != static_cast<uint16_t>(turn.self.life())) && sender != 0) {
-    ReleaseRemote(envelope);
+    ReleaseRemote(turn, envelope);
   }
   const uint32_t left = AddAsOwner(queue.left, 1U);
   const MailboxLayout::Publishing publishing = turn.layout->publishing(place);
   if (ABSL_PREDICT_FALSE((left & publishing.mask) == 0)) {
     turn.gates[place].limit.store(left + publishing.room, std::memory_order_relaxed);
+    if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(turn);
   } else {
     turn.unpublished |= uint64_t{1} << place;
   }
@@ -66,6 +67,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& t
     turn.gates[place].limit.store(left + turn.layout->room(place), std::memory_order_relaxed);
   }
   turn.unpublished = 0;
+  if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(turn);
 }
 
 // `before` is what lies before it in the ring of `queue`, its mailbox, whose

@@ -142,7 +142,7 @@ bool RemoteRoom::Use(const ActorCell& cell, uint64_t life, size_t place, uint16_
   held -= used;
   entry->second.reserved -= used;
   entry->second.is_asked_back = false;
-  EraseIfUnused(shard, {life, place});
+  if (held.is_zero()) EraseIfUnused(shard, {life, place});
   return true;
 }
 

@@ -202,6 +202,15 @@ absl::Status EndedError();
 // suspended handlers when it ends: Cancelled.
 UNDERSTUDY_SLOW_PATH absl::Status RefusedError();
 
+// Messages of another node that have left a mailbox, all by one admission.
+struct LeftRemote {
+  uint32_t messages = 0;
+  uint16_t node = 0;  // index of the senders' node
+  uint8_t place = 0;  // of the mailbox
+  Admission admission = Admission::kAllowance;
+  int64_t bytes = 0;
+};
+
 // The turn that runs on this thread.
 struct CurrentTurn {
   ActorCore* actor() const;  // inline in actor_core.h
@@ -214,6 +223,8 @@ struct CurrentTurn {
   const MailboxLayout* layout = nullptr;
   // Mailboxes of the actor whose room its senders do not know yet.
   uint64_t unpublished = 0;
+  // What the router is not told of yet. Then their mailbox is unpublished too.
+  LeftRemote left_remote;
   // What its kernel code has let go.
   Remains remains;
 };

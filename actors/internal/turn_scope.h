@@ -17,6 +17,7 @@ class TurnScope {
               .self = cell.pid(),
               .gates = cell.gates(),
               .layout = cell.layout(),
+              .left_remote = {},
               .remains = {}} {
     UNDERSTUDY_DCHECK(this_turn->cell == nullptr, "a turn within a turn");
     this_turn = &turn_;

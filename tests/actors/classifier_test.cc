@@ -407,8 +407,8 @@ class CountingRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
   void Post(Signal /*signal*/) override {}
-  void Released(const ReleasedMessage& message) override {
-    released.emplace_back(internal::MailboxNames::Find(message.mailbox));
+  void Released(const ReleasedMessages& messages) override {
+    released.emplace_back(internal::MailboxNames::Find(messages.mailbox));
   }
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
   absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {

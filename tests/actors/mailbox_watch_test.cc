@@ -139,7 +139,7 @@ class SilentRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage& /*message*/) override { return absl::OkStatus(); }
   void Post(Signal signal) override { answers.push_back(signal.status); }
-  void Released(const ReleasedMessage& /*message*/) override {}
+  void Released(const ReleasedMessages& /*message*/) override {}
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override {}
   absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {
     return Send(message);

@@ -41,9 +41,9 @@ class NotingRouter final : public Router {
     notes.push_back(absl::StrCat(SignalKindName(signal.kind)));
     last = std::move(signal);
   }
-  void Released(const ReleasedMessage& message) override {
-    ++released;
-    released_beside += message.admission == Admission::kAllowance ? 1 : 0;
+  void Released(const ReleasedMessages& messages) override {
+    released += messages.amount.messages;
+    if (messages.admission == Admission::kAllowance) released_beside += messages.amount.messages;
   }
   void AskBack(Pid /*receiver*/, uint32_t /*mailbox*/) override { ++asked_back; }
   absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t /*wait*/) override {

@@ -265,7 +265,7 @@ class FullRouter final : public Router {
  public:
   absl::Status Send(const OutboundMessage&) override { return MakeError(ErrorKind::kFull, "the window is used up"); }
   void Post(Signal) override {}
-  void Released(const ReleasedMessage&) override {}
+  void Released(const ReleasedMessages&) override {}
   void AskBack(Pid, uint32_t) override {}
   absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) override {
     waiting.push_back({.kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = wait});

@@ -71,13 +71,25 @@ TEST_F(CreditSenderTest, ALargeMessageUsesAWholeAllowanceThatIsUntouched) {
   EXPECT_EQ(Send(kBox, 10), Admission::kAllowance);
 }
 
-TEST_F(CreditSenderTest, AllAllowancesTogetherAreBoundedButForOneMessageOfAnySize) {
-  EXPECT_EQ(Send(kBox, kSessionAllowanceMax.bytes + 1), Admission::kAllowance);
-  EXPECT_EQ(Send(kOther, 1), absl::nullopt);
-  ASSERT_TRUE(sender_.OnGrant(Grant({}, {.messages = 1, .bytes = kSessionAllowanceMax.bytes + 1})).ok());
-  EXPECT_EQ(Send(kOther, 1), Admission::kAllowance);
-  EXPECT_EQ(Send(kBox, kSessionAllowanceMax.bytes), absl::nullopt);
-  EXPECT_EQ(Send(kBox, kSessionAllowanceMax.bytes - 1), Admission::kAllowance);
+TEST_F(CreditSenderTest, ALargeMessageKeepsNobodyFromAFirstContactAndASecondOneWaits) {
+  const int64_t large = kTerms.first_allowance.bytes + kSessionAllowanceMax.bytes;
+  EXPECT_EQ(Send(kBox, large + 1), Admission::kAllowance) << "one of any size";
+  EXPECT_EQ(Send(kOther, kTerms.first_allowance.bytes), Admission::kAllowance);
+  const MailboxAddress third{Pid(1, 2, 1), 7};
+  EXPECT_EQ(Send(third, kTerms.first_allowance.bytes + 1), absl::nullopt);
+  ASSERT_TRUE(sender_.OnGrant(Grant({}, {.messages = 1, .bytes = large + 1})).ok());
+  EXPECT_EQ(Send(third, kTerms.first_allowance.bytes + 1), Admission::kAllowance);
+  EXPECT_EQ(Send(kBox, large), absl::nullopt);
+  EXPECT_EQ(Send(kBox, large - 1), Admission::kAllowance);
+}
+
+TEST_F(CreditSenderTest, TheBytesUnderAllAllowancesAreBounded) {
+  const int64_t boxes = kSessionAllowanceMax.bytes / kTerms.first_allowance.bytes;
+  for (int64_t i = 0; i < boxes; ++i) {
+    const MailboxAddress box{Pid(1, static_cast<uint32_t>(i), 1), 7};
+    ASSERT_EQ(Send(box, kTerms.first_allowance.bytes), Admission::kAllowance);
+  }
+  EXPECT_EQ(Send({Pid(1, 1, 2), 7}, 1), absl::nullopt);
 }
 
 TEST_F(CreditSenderTest, TheMessagesUnderAllAllowancesAreBounded) {
@@ -221,7 +233,9 @@ TEST_F(CreditSenderTest, AtTheEndThoseThatWaitAreNamedAndNothingIsLeft) {
 class CreditReceiverTest : public ::testing::Test {
  protected:
   bool Arrive(Admission admission, int64_t bytes = 10) { return receiver_.OnArrived(kBox, bytes, admission, now_); }
-  void Leave(Admission admission, int64_t bytes = 10) { receiver_.OnReleased(kBox, admission, bytes); }
+  void Leave(Admission admission, int64_t bytes = 10) {
+    receiver_.OnReleased(kBox, admission, {.messages = 1, .bytes = bytes});
+  }
   // Does what is due, with a mailbox that has so much room; what is granted.
   absl::optional<CreditChange> Work(RoomAmount room, bool is_awaited = false) {
     absl::optional<CreditChange> told;

@@ -317,7 +317,8 @@ class Model {
     if (admission == Admission::kReserved) --state.counted;
     if (of == kNodes) return true;
     ++state.handled;
-    if (bug_ != Bug::kHandlesWithoutTelling) state.nodes[of].receiver.OnReleased(kBox, admission, 1);
+    if (bug_ != Bug::kHandlesWithoutTelling)
+      state.nodes[of].receiver.OnReleased(kBox, admission, {.messages = 1, .bytes = 1});
     return true;
   }
 

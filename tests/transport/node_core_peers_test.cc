@@ -1,4 +1,5 @@
 // NodeCore: names, and nodes that come, go and misbehave.
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,13 +23,16 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/transport/credit.h"
+#include "understudy/transport/credit_codec.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/frame_stream.h"
+#include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/stream_identity.h"
@@ -131,6 +135,22 @@ TEST_F(NodeCorePeersTest, ACrashedNodeIsReplacedByItsNextIncarnationWithoutGrace
   EXPECT_FALSE(cluster().system("a").WhereIs("lot").has_value());
 }
 
+// The stream of the next incarnation is there before the session of the last one ends.
+TEST_F(NodeCorePeersTest, TheSessionOfANextIncarnationHasHeartbeatsAtBothEnds) {
+  for (const std::string crashed : {"a", "b"}) {
+    Join();
+    cluster().Crash(crashed);
+    cluster().Start(crashed);
+    ASSERT_TRUE(cluster().RunUntil([&] { return cluster().IsJoined(); }, absl::Seconds(2)));
+    const std::string other = crashed == "a" ? "b" : "a";
+    const auto known = static_cast<std::ptrdiff_t>(cluster().peer_events(other).size());
+    Run(absl::Minutes(1));
+    const std::vector<std::string>& events = cluster().peer_events(other);
+    EXPECT_THAT(std::vector<std::string>(events.begin() + known, events.end()), IsEmpty()) << "crashed: " << crashed;
+    EXPECT_TRUE(cluster().IsJoined());
+  }
+}
+
 TEST_F(NodeCorePeersTest, AFullTableOfNodesBeginsNoSessionAndSaysSo) {
   cluster_ = std::make_unique<SimulatedCluster>(SimulatedCluster::Options{.nodes = {"a", "b"}});
   const char others = 0;
@@ -219,6 +239,89 @@ TEST_F(NodeCorePeersTest, AHelloInANameThatTheCertificateDoesNotHaveIsRefused) {
   visitor_.closed = false;
   const auto honest = Visit("stranger");
   EXPECT_FALSE(visitor_.closed);
+}
+
+// A peer that is granted something is gone, and a stranger says a session's only frame in its name.
+TEST_F(NodeCorePeersTest, WhatEndsTheSessionThatItBeginsHasNoGrantOfTheOneBefore) {
+  SimulatedCluster::Options options;
+  options.insecure_loopback_grants = false;
+  options.grants = {{.node = "b", .operations = {Operation::kKill}}};
+  options.identity = [](absl::string_view from, absl::string_view) {
+    return from == "stranger" ? StreamIdentity::Unproved() : StreamIdentity::Certificate({std::string(from)});
+  };
+  Join(std::move(options));
+  const Puppeteer victim = Make("a");
+  cluster().Crash("b");
+  Run(absl::Minutes(1));
+  ASSERT_FALSE(cluster().core("a").Peers()[0].is_live);
+  const auto stream = cluster().network().DialerFor("stranger")->Dial("a", "a", &visitor_);
+  stream->Write(FrameOf(HelloFrom("b", 77, "a")));
+  Run();
+  proto::Frame welcome;
+  ASSERT_TRUE(welcome.ParseFromString(visitor_.frames.back()));
+  const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
+  const std::string body =
+      EncodeSignal(nodes, {.kind = SignalKind::kKill, .from = Pid(1, 1, 1), .to = victim.ref.pid()});
+  FramePacker packer(welcome.welcome().epoch(), 0);
+  ASSERT_TRUE(packer.Add(1, {.body = body}, nullptr));
+  packer.frame().mutable_goodbye()->set_why("it is over");
+  stream->Write(packer.Encode());
+  Run();
+  EXPECT_THAT(cluster().peer_events("a"), Contains(AllOf(HasSubstr("ended b"), HasSubstr("it is over"))));
+  EXPECT_EQ(cluster().core("a").counters().forbidden, 1);
+  EXPECT_TRUE(victim.ref[&Puppet::note].Send(NoteOf(1)).ok());
+}
+
+// The session is over when what came in its last frame is looked at.
+TEST_F(NodeCorePeersTest, AWantInTheFrameThatEndsItsSessionEntersNoLine) {
+  Join();
+  const Puppeteer a = Make("a");
+  const auto stream = Visit("stranger");
+  const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
+  const uint32_t mailbox = internal::Fnv1a("puppet/closed");
+  const std::string body = EncodeCredit(nodes, {{.kind = CreditChange::Kind::kWant,
+                                                 .to = a.ref.pid(),
+                                                 .mailbox = mailbox,
+                                                 .granted = {.messages = 1, .bytes = 10},
+                                                 .want = 1}});
+  FramePacker packer(1, 0);
+  ASSERT_TRUE(packer.Add(1, {.body = body}, nullptr));
+  packer.frame().mutable_goodbye()->set_why("it is over");
+  stream->Write(packer.Encode());
+  Run();
+  EXPECT_THAT(cluster().peer_events("a"), Contains(HasSubstr("ended stranger")));
+  EXPECT_FALSE(cluster().system("a").Reserve({.to = a.ref.pid(), .mailbox = mailbox}).is_awaited);
+}
+
+TEST_F(NodeCorePeersTest, AMessageThatIsRefusedAtItsArrivalGivesItsRoomBack) {
+  Join();
+  const Puppeteer a = Make("a");
+  const auto stream = Visit("stranger");
+  const NodePair nodes{.local = {77}, .peer = cluster().system("a").incarnation()};
+  const uint32_t mailbox = internal::Fnv1a("puppet/small");  // with room for two
+  FramePacker want(1, 0);
+  ASSERT_TRUE(want.Add(1,
+                       {.body = EncodeCredit(nodes, {{.kind = CreditChange::Kind::kWant,
+                                                      .to = a.ref.pid(),
+                                                      .mailbox = mailbox,
+                                                      .granted = {.messages = 1, .bytes = 10},
+                                                      .want = 1}})},
+                       nullptr));
+  stream->Write(want.Encode());
+  Run();
+  EXPECT_EQ(cluster().core("a").Peers()[1].credit_given.messages, 1);
+  const MailboxDefinition definition{.hash = mailbox, .name = "puppet/small"};
+  // A call, which that mailbox does not take.
+  const std::string body = *EncodeMessage(nodes, Pid(1, 1, 1), a.ref.pid(), mailbox, /*ask=*/7, std::string(10, 'x'));
+  FramePacker message(1, 0);
+  ASSERT_TRUE(message.Add(2, {.body = body}, &definition));
+  stream->Write(message.Encode());
+  Run();
+  stream->Close();
+  Run(absl::Minutes(1));
+  int sent = 0;
+  while (sent < 10 && a.ref[&Puppet::small].Send(NoteOf(1)).ok()) ++sent;
+  EXPECT_EQ(sent, 2);
 }
 
 TEST_F(NodeCorePeersTest, APeerThatExceedsItsCreditEndsItsSession) {

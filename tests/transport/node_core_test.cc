@@ -156,6 +156,25 @@ TEST_F(NodeCoreTest, WithoutASessionASendAnswersNoConnection) {
   EXPECT_TRUE(IsNoConnection(status)) << status;
 }
 
+// As when a third node passes it on before this one has noticed that b was restarted.
+TEST_F(NodeCoreTest, APidOfAnIncarnationThatIsNotMetYetAnswersNoConnectionAndIsGoodLater) {
+  Join();
+  const Puppeteer a = Make("a");
+  cluster().network().Stall("a", "b");
+  cluster().Crash("b");
+  cluster().Start("b");
+  const Puppeteer b = Make("b");
+  const Pid young = Seen("a", b, "b");
+  const absl::Status status = Ref<Puppet>(young)[&Puppet::note].Send(NoteOf(1));
+  EXPECT_TRUE(IsNoConnection(status)) << status;
+  Do(a, [young](Puppet& p) { p.Watch(young); });
+  EXPECT_THAT(*a.diary, ElementsAre("down NoConnection"));
+  Run(absl::Seconds(20));
+  EXPECT_TRUE(Ref<Puppet>(young)[&Puppet::note].Send(NoteOf(2)).ok());
+  Run(absl::Seconds(1));
+  EXPECT_THAT(*b.diary, ElementsAre("note 2"));
+}
+
 // OTP MON-19
 TEST_F(NodeCoreTest, APidOfAnEarlierIncarnationAnswersNoProcess) {
   Join();

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -241,6 +242,19 @@ TEST(Node, ANameIsFoundAndItsOwnerAskedFromAnotherNode) {
   const absl::StatusOr<std::string> answer = Say(house.system, echo, "hello");
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(*answer, "ledger hello");
+}
+
+TEST(Node, AnOnPeerThatDoesNotReturnHoldsUpNobody) {
+  absl::Notification go_on;
+  Site ledger("ledger");
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  ActorSystem system({.name = "house-1"});
+  const absl::StatusOr<std::unique_ptr<Node>> node =
+      Node::Start(system, {.peers = {{"ledger", ledger.node->address()}},
+                           .on_peer = [&](const PeerEvent& /*event*/) { go_on.WaitForNotification(); }});
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_TRUE(Say(system, Find(system, "ledger/echo"), "hello").ok());
+  go_on.Notify();
 }
 
 TEST(Node, ShowsWhatItKnowsOfAPeer) {

@@ -74,6 +74,31 @@ TEST(SequenceTest, WhatIsNotAcknowledgedIsWrittenAgainOnTheNextStream) {
   EXPECT_EQ(sequence.ledger(), (SessionLedger{.accepted = 3, .acknowledged = 1, .waiting = 2}));
 }
 
+TEST(SequenceTest, SmallEnvelopesThatAreKeptTogetherAreAcknowledgedOneByOne) {
+  const uint32_t mailbox = internal::MailboxNames::Intern("sequence_test/mailbox");
+  Sequence sequence({});
+  Sequence receiver({});
+  ASSERT_TRUE(sequence.Append({.bytes = "0", .sender = 1}).ok());
+  const size_t bytes_each = sequence.bytes_waiting();
+  for (const char* text : {"1", "2", "3"}) {
+    ASSERT_TRUE(sequence.Append({.bytes = text, .sender = 1, .mailbox = mailbox}).ok());
+  }
+  ASSERT_TRUE(sequence.Append({.bytes = "4", .sender = 1, .deadline = MonotonicTime::FromNanos(9)}).ok());
+  ASSERT_TRUE(sequence.Append({.bytes = "5", .sender = 1, .mailbox = mailbox}).ok());
+  ASSERT_TRUE(sequence.Append({.bytes = "6", .sender = 2, .mailbox = mailbox}).ok());
+  std::set<uint32_t> defined;
+  EXPECT_THAT(Receive(receiver, Fill(sequence, defined)), ElementsAre("0", "1", "2", "3", "4", "5", "6"));
+  for (uint64_t number = 1; number <= 7; ++number) {
+    ASSERT_TRUE(sequence.Acknowledge(number).ok());
+    EXPECT_EQ(sequence.bytes_waiting(), (7 - number) * bytes_each);
+    EXPECT_EQ(sequence.ledger().waiting, static_cast<int64_t>(7 - number));
+    sequence.Rewind();
+    const proto::Frame again = Fill(sequence, defined);
+    EXPECT_EQ(again.slots_size(), static_cast<int>(7 - number));
+    EXPECT_TRUE(again.slots_size() == 0 || again.slots(0).body() == absl::StrCat(number));
+  }
+}
+
 TEST(SequenceTest, AnAcknowledgementOfWhatWasNotSentIsAnError) {
   Sequence sequence({});
   ASSERT_TRUE(sequence.Append({.bytes = "1"}).ok());

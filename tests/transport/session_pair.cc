@@ -58,13 +58,14 @@ void SessionPair::Restart(Node& node, Streams streams) {
     StallAll();
   }
   node.stream_of.clear();
+  node.turns.clear();
   node.incarnation = ++incarnations_;
   Start(node);
 }
 
 absl::Status SessionPair::Send(Node& node, absl::string_view text, MonotonicTime deadline, uint64_t sender) {
   const uint32_t mailbox = internal::MailboxNames::Intern("session_pair/mailbox");
-  if (!node.session->is_live()) return node.session->Append({}, now_);
+  if (!node.session->is_live()) return node.session->Append({}, [&] { return now_; });
   const NodePair& nodes = node.session->nodes();
   OutboundEnvelope envelope;
   envelope.bytes =
@@ -72,7 +73,7 @@ absl::Status SessionPair::Send(Node& node, absl::string_view text, MonotonicTime
   envelope.sender = sender;
   envelope.mailbox = mailbox;
   envelope.deadline = deadline;
-  const absl::Status status = node.session->Append(std::move(envelope), now_);
+  const absl::Status status = node.session->Append(std::move(envelope), [&] { return now_; });
   Act(node);
   return status;
 }
@@ -84,8 +85,8 @@ absl::Status SessionPair::SendSignal(Node& node, size_t bytes) {
   signal.from = Pid(nodes.local_node, 1, 1);
   signal.to = Pid(nodes.peer_node, 1, 1);
   signal.reason = ExitReason::NoConnection(std::string(bytes, 'x'));
-  const absl::Status status =
-      node.session->Append({.bytes = EncodeSignal(nodes, signal), .room = Room::kSignals, .sender = 1}, now_);
+  const absl::Status status = node.session->Append(
+      {.bytes = EncodeSignal(nodes, signal), .room = Room::kSignals, .sender = 1}, [&] { return now_; });
   Act(node);
   return status;
 }
@@ -111,8 +112,15 @@ void SessionPair::Act(Node& node) {
         At(now_ + Latency(), [this, stream, self] { Close(stream, 1 - self); });
       }
     } else if (const auto* write = std::get_if<WriteFrame>(&action)) {
-      Carry(self, write->stream, write->bytes);
+      const auto now = node.turns[write->stream].Write(write->bytes, now_);
+      if (now.has_value()) Carry(self, write->stream, *now);
+    } else if (const auto* carries = std::get_if<StreamCarries>(&action)) {
+      node.turns[carries->stream].Begin(carries->heartbeat, carries->interval, now_);
+      At(now_ + carries->interval, [this, self, id = carries->stream] { Beat(self, id); });
+    } else if (std::holds_alternative<SessionSuspect>(action) || std::holds_alternative<SessionEnded>(action)) {
+      for (auto& [id, turns] : node.turns) turns.End();
     } else if (const auto* close = std::get_if<CloseStream>(&action)) {
+      node.turns[close->stream].End();
       Close(node.stream_of.at(close->stream), self);
     }
   }
@@ -129,10 +137,10 @@ void SessionPair::Record(Node& node, const SessionAction& action) {
     node.events.push_back(absl::StrCat("ended ", ended->epoch, " ", SessionEndName(ended->why)));
   } else if (const auto* refused = std::get_if<DialRefused>(&action)) {
     node.events.push_back(absl::StrCat("refused ", proto::Refuse::Reason_Name(refused->reason)));
-  } else if (const auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
-    if (const auto* message = std::get_if<internal::Message>(&arrived->envelope)) {
-      node.received.push_back(message->payload.wire_bytes());
-      node.deadlines.push_back(arrived->deadline);
+  } else if (const auto* arrived = std::get_if<MessagesArrived>(&action)) {
+    for (const internal::Message& message : arrived->messages) {
+      node.received.push_back(message.payload.wire_bytes());
+      node.deadlines.push_back(message.deadline);
     }
   }
 }
@@ -145,12 +153,23 @@ void SessionPair::Carry(int sender, uint64_t id, std::string bytes) {
   const uint64_t incarnation = node.incarnation;
   At(now_ + Latency() / 4, [this, sender, id, incarnation] {
     if (nodes_[sender].incarnation != incarnation) return;
+    const internal::WriteTurns::Written written = nodes_[sender].turns.at(id).OnWritten(now_);
+    if (written.next.has_value()) Carry(sender, id, *written.next);
+    if (!written.is_frame) return;
     nodes_[sender].session->OnStreamWritten(id, now_);
     Act(nodes_[sender]);
   });
   MonotonicTime& last = stream.last_arrival[1 - sender];
   last = std::max(last, now_ + Latency());
   At(last, [this, index, sender, bytes = std::move(bytes)]() mutable { Arrive(index, 1 - sender, std::move(bytes)); });
+}
+
+void SessionPair::Beat(int node, uint64_t id) {
+  const auto turns = nodes_[node].turns.find(id);
+  if (turns == nodes_[node].turns.end()) return;  // of an earlier incarnation
+  const internal::WriteTurns::Beat beat = turns->second.OnTime(now_);
+  if (beat.heartbeat.has_value()) Carry(node, id, *beat.heartbeat);
+  if (!beat.again.is_infinite()) At(beat.again, [this, node, id] { Beat(node, id); });
 }
 
 void SessionPair::Arrive(int index, int receiver, std::string bytes) {

@@ -23,6 +23,7 @@
 #include "understudy/transport/sequence.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
+#include "understudy/transport/write_turns.h"
 
 namespace understudy {
 
@@ -51,6 +52,7 @@ class SessionPair {
     std::vector<MonotonicTime> dialled;
     std::map<uint64_t, int> stream_of;  // its number of a stream to ours
     int frames_written = 0;
+    std::map<uint64_t, internal::WriteTurns> turns;  // by its number of the stream
   };
 
   explicit SessionPair(Options options);
@@ -95,6 +97,7 @@ class SessionPair {
     bool stalled = false;
   };
 
+  void Beat(int node, uint64_t id);
   int IndexOf(const Node& node) const { return node.name == "a" ? 0 : 1; }
   void Start(Node& node);
   void At(MonotonicTime time, std::function<void()> what);

@@ -120,6 +120,85 @@ TEST_F(SimulatedNetworkTest, APartitionLosesDialsUntilItHeals) {
   EXPECT_THAT(b_.heard, ElementsAre("through"));
 }
 
+TEST_F(SimulatedNetworkTest, APartitionInOneDirectionLosesThatOneAndCarriesTheOther) {
+  const auto stream = Dial("b");
+  Run();
+  network_.PartitionOneWay("a", "b");
+  stream->Write("lost");
+  accepted_->Write("through");
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("through"));
+  EXPECT_THAT(b_.heard, IsEmpty());
+  accepted_ = nullptr;
+  const auto lost = Dial("b");
+  Run();
+  EXPECT_EQ(accepted_, nullptr);
+  network_.Heal("b", "a");
+  const auto again = Dial("b");
+  again->Write("healed");
+  Run();
+  EXPECT_THAT(b_.heard, ElementsAre("closed", "healed"));
+}
+
+TEST_F(SimulatedNetworkTest, AnEndHearsOfTheOthersCloseUnlessItsDirectionIsStalled) {
+  const auto stream = Dial("b");
+  Run();
+  network_.PartitionOneWay("a", "b");
+  stream->Close();
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+  EXPECT_THAT(b_.heard, IsEmpty());
+  EXPECT_EQ(network_.streams("a", "b"), 1);
+  accepted_->Close();
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+  EXPECT_THAT(b_.heard, ElementsAre("closed"));
+  EXPECT_EQ(network_.streams("a", "b"), 0);
+}
+
+TEST_F(SimulatedNetworkTest, ASlowDirectionCarriesLateAndKeepsItsWriterWaiting) {
+  const auto stream = Dial("b");
+  Run();
+  network_.SetDelay("a", "b", absl::Seconds(5));
+  stream->Write("late");
+  accepted_->Write("as usual");
+  executor_.Advance(absl::Seconds(4));
+  EXPECT_THAT(a_.heard, ElementsAre("as usual"));
+  EXPECT_EQ(a_.written, 0);
+  EXPECT_THAT(b_.heard, IsEmpty());
+  executor_.Advance(absl::Seconds(2));
+  EXPECT_THAT(b_.heard, ElementsAre("late"));
+  EXPECT_EQ(a_.written, 1);
+  stream->Write("first");
+  network_.SetDelay("a", "b", absl::ZeroDuration());
+  stream->Write("second");
+  executor_.Advance(absl::Seconds(6));
+  EXPECT_THAT(b_.heard, ElementsAre("late", "first", "second"));
+}
+
+TEST_F(SimulatedNetworkTest, WhatWouldReachAPausedNodeWaits) {
+  const auto stream = Dial("b");
+  Run();
+  network_.Pause("b");
+  stream->Write("one");
+  stream->Write("two");
+  stream->Close();
+  Run();
+  EXPECT_THAT(a_.heard, ElementsAre("closed"));
+  EXPECT_THAT(b_.heard, IsEmpty());
+  network_.Resume("b");
+  Run();
+  EXPECT_THAT(b_.heard, ElementsAre("closed"));
+  const auto again = Dial("b");
+  network_.Pause("b");
+  again->Write("three");
+  again->Write("four");
+  Run();
+  network_.Resume("b");
+  Run();
+  EXPECT_THAT(b_.heard, ElementsAre("closed", "three", "four"));
+}
+
 TEST_F(SimulatedNetworkTest, ASilencedNodesStreamsCloseAndItsAddressRefuses) {
   const auto stream = Dial("b");
   Run();

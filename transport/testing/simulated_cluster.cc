@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/pausable_executor.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
@@ -35,7 +36,8 @@ SimulatedCluster::SimulatedCluster(Options options)
                        absl::AnyInvocable<void()> callback) { executor_.RunAt(time, std::move(callback)); },
       .latency_max = options_.latency_max,
       .identity = options_.identity,
-      .trace = [this](absl::string_view line) { Trace(line); }});
+      .trace = options_.traces == Options::Traces::kAll ? [this](absl::string_view line) { Trace(line); }
+                                                        : std::function<void(absl::string_view)>()});
   for (const std::string& node : options_.nodes) Start(node);
 }
 
@@ -46,6 +48,7 @@ SimulatedCluster::~SimulatedCluster() {
 }
 
 void SimulatedCluster::Trace(absl::string_view line) {
+  if (options_.traces == Options::Traces::kNone) return;
   trace_.push_back(absl::StrCat(executor_.clock().Now().nanos(), " ", line));
 }
 
@@ -64,8 +67,9 @@ NodeCore& SimulatedCluster::core(absl::string_view node) {
 void SimulatedCluster::Start(absl::string_view name) {
   UNDERSTUDY_CHECK(!nodes_.contains(name), "node ", name, " runs already");
   Node& node = nodes_[std::string(name)];
-  node.system = std::make_unique<TestSystem>(executor_, random_.Next() >> 1, std::string(name));
-  node.system->StartTrace(&trace_);
+  node.executor = executors_.emplace_back(std::make_unique<PausableExecutor>(executor_)).get();
+  node.system = std::make_unique<TestSystem>(executor_, *node.executor, random_.Next() >> 1, std::string(name));
+  if (options_.traces == Options::Traces::kAll) node.system->StartTrace(&trace_);
   TestSystem* system = node.system.get();
 
   NodeCoreOptions options;
@@ -79,8 +83,8 @@ void SimulatedCluster::Start(absl::string_view name) {
   options.inbound = system;
   options.registry = &system->registry();
   options.dialer = network_->DialerFor(name);
-  options.run_at = [this](MonotonicTime time, absl::AnyInvocable<void()> callback) {
-    executor_.RunAt(time, std::move(callback));
+  options.run_at = [executor = node.executor](MonotonicTime time, absl::AnyInvocable<void()> callback) {
+    executor->RunAt(time, std::move(callback));
   };
   options.seed = random_.Next();
   options.new_key = [random = std::make_shared<Random>(options.seed)] {
@@ -89,6 +93,7 @@ void SimulatedCluster::Start(absl::string_view name) {
     return key;
   };
   options.times = options_.times;
+  options.bounds = options_.bounds;
   const absl::StatusOr<Grants> grants =
       Grants::Make({.entries = options_.grants, .insecure_loopback_grants = options_.insecure_loopback_grants});
   UNDERSTUDY_CHECK(grants.ok(), grants.status().message());
@@ -96,6 +101,7 @@ void SimulatedCluster::Start(absl::string_view name) {
   options.on_peer = [this, who = std::string(name)](const PeerEvent& event) {
     events_[who].push_back(event.ToString());
     Trace(absl::StrCat(who, ": ", event.ToString()));
+    if (options_.on_peer) options_.on_peer(who, event);
   };
   node.core = std::make_unique<NodeCore>(std::move(options));
   system->InstallRouter(node.core.get());
@@ -117,6 +123,7 @@ void SimulatedCluster::Start(absl::string_view name) {
 void SimulatedCluster::Crash(absl::string_view name) {
   UNDERSTUDY_CHECK(nodes_.contains(name), "node ", name, " does not run");
   Trace(absl::StrCat("crash ", name));
+  if (nodes_.find(name)->second.executor->is_paused()) Resume(name);
   Node node = std::move(nodes_.extract(std::string(name)).mapped());
   network_->Silence(name);
   node.system->InstallRouter(nullptr);
@@ -124,6 +131,20 @@ void SimulatedCluster::Crash(absl::string_view name) {
   node.system->InstallSpawner(nullptr);
   node.core.reset();
   node.system.reset();
+}
+
+void SimulatedCluster::Pause(absl::string_view name) {
+  UNDERSTUDY_CHECK(nodes_.contains(name), "node ", name, " does not run");
+  Trace(absl::StrCat("pause ", name));
+  nodes_.find(name)->second.executor->Pause();
+  network_->Pause(name);
+}
+
+void SimulatedCluster::Resume(absl::string_view name) {
+  UNDERSTUDY_CHECK(nodes_.contains(name), "node ", name, " does not run");
+  Trace(absl::StrCat("resume ", name));
+  nodes_.find(name)->second.executor->Resume();
+  network_->Resume(name);
 }
 
 bool SimulatedCluster::RunUntil(const std::function<bool()>& done, absl::Duration within) {

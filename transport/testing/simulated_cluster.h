@@ -5,6 +5,7 @@
 //   cluster.RunFor(absl::Seconds(1));
 //   cluster.system("a").Spawn<EnglishAuction>(...);
 //   cluster.network().Cut("a", "b");
+//   cluster.Pause("b");                   // as SIGSTOP does, until Resume
 //   cluster.Crash("b");
 //   cluster.Start("b");                   // a new incarnation
 //   EXPECT_THAT(cluster.trace(), ...);    // every step of every actor, every frame, byte for byte
@@ -23,13 +24,15 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/pausable_executor.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/sequence.h"
+#include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
 #include "understudy/transport/testing/simulated_network.h"
 
@@ -41,12 +44,17 @@ class SimulatedCluster {
     uint64_t seed = 1;
     std::vector<std::string> nodes;
     SessionTimes times;
+    Sequence::Bounds bounds;
     absl::Duration latency_max = absl::Milliseconds(2);
     bool insecure_loopback_grants = true;
     std::vector<GrantEntry> grants;  // on every node
     // As SimulatedNetwork::Options::identity.
     std::function<StreamIdentity(absl::string_view from, absl::string_view to)> identity =
         [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
+    // Called with what a node's core says of its peers, beside peer_events(); may be null.
+    std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
+    // What trace() has: all, or nothing, which is quicker.
+    enum class Traces { kAll, kNone } traces = Traces::kAll;
   };
 
   // Starts the nodes; their sessions begin when time passes.
@@ -66,6 +74,10 @@ class SimulatedCluster {
   void Crash(absl::string_view node);
   // Starts it again, as a new incarnation.
   void Start(absl::string_view node);
+  bool IsRunning(absl::string_view node) const { return nodes_.contains(node); }
+  // The node's process does nothing until Resume, or its Crash.
+  void Pause(absl::string_view node);
+  void Resume(absl::string_view node);
 
   void RunFor(absl::Duration duration) { executor_.Advance(duration); }
   // Runs until `done`, at most `within`. The last answer of `done`.
@@ -79,6 +91,7 @@ class SimulatedCluster {
 
  private:
   struct Node {
+    PausableExecutor* executor = nullptr;
     std::unique_ptr<TestSystem> system;
     std::unique_ptr<NodeCore> core;
     std::unique_ptr<internal::NodeSpawner> spawner;  // of children on other nodes; there are no processes
@@ -89,6 +102,7 @@ class SimulatedCluster {
   const Options options_;
   SeededExecutor executor_;
   Random random_;
+  std::vector<std::unique_ptr<PausableExecutor>> executors_;  // of all nodes that ever ran
   std::vector<std::string> trace_;
   std::map<std::string, std::vector<std::string>, std::less<>> events_;
   std::unique_ptr<SimulatedNetwork> network_;

@@ -29,15 +29,12 @@ struct Pipe {
   std::array<std::string, 2> nodes;
   std::array<FrameStream::Events*, 2> events{};  // null before the accept, and after OnClosed
   std::array<MonotonicTime, 2> last_arrival{};
-  bool open = true;
-  bool stalled = false;
+  std::array<bool, 2> open{true, true};
+  std::array<bool, 2> stalled{};  // what is on its way to that end
 };
 
-using NodePairNames = std::pair<std::string, std::string>;
-
-NodePairNames PairOf(absl::string_view a, absl::string_view b) {
-  return a < b ? NodePairNames(a, b) : NodePairNames(b, a);
-}
+// From a node to another.
+using Direction = std::pair<std::string, std::string>;
 
 }  // namespace
 
@@ -47,27 +44,43 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
 
   std::unique_ptr<FrameStream> Dial(absl::string_view from, absl::string_view to, FrameStream::Events* events);
   void Write(const std::shared_ptr<Pipe>& pipe, int end, std::string frame);
-  // Both ends are told, the one that closes too.
-  void Close(const std::shared_ptr<Pipe>& pipe, absl::string_view why);
+  // That end closes, and is told so; the other is told too, unless its direction is stalled.
+  void Close(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why);
+  void CloseBoth(const std::shared_ptr<Pipe>& pipe, absl::string_view why) {
+    CloseEnd(pipe, 0, why);
+    CloseEnd(pipe, 1, why);
+  }
 
   template <class F>
   void ForEach(absl::string_view a, absl::string_view b, F f) {
     const std::map<int64_t, std::shared_ptr<Pipe>> pipes = pipes_;
     for (const auto& [number, pipe] : pipes) {
-      if (PairOf(pipe->nodes[0], pipe->nodes[1]) == PairOf(a, b)) f(pipe);
+      if ((pipe->nodes[0] == a && pipe->nodes[1] == b) || (pipe->nodes[0] == b && pipe->nodes[1] == a)) f(pipe);
     }
+  }
+  void Stall(absl::string_view from, absl::string_view to) {
+    ForEach(from, to, [&](const std::shared_ptr<Pipe>& pipe) { pipe->stalled[pipe->nodes[0] == to ? 0 : 1] = true; });
   }
   void Silence(absl::string_view node) {
     listeners_.erase(std::string(node));
     const std::map<int64_t, std::shared_ptr<Pipe>> pipes = pipes_;
     for (const auto& [number, pipe] : pipes) {
-      if (pipe->nodes[0] == node || pipe->nodes[1] == node) Close(pipe, "the node is gone");
+      for (const int end : {0, 1}) {
+        if (pipe->nodes[end] == node) Close(pipe, end, "the node is gone");
+      }
     }
+  }
+  void Resume(absl::string_view node) {
+    const auto paused = paused_.find(node);
+    if (paused == paused_.end()) return;
+    auto waited = std::move(paused->second);
+    paused_.erase(paused);
+    for (auto& what : waited) At(options_.clock->Now(), node, std::move(what));
   }
 
   // Ends every stream at once.
   void End() {
-    for (const auto& [number, pipe] : std::map<int64_t, std::shared_ptr<Pipe>>(pipes_)) Close(pipe, "no network");
+    for (const auto& [number, pipe] : std::map<int64_t, std::shared_ptr<Pipe>>(pipes_)) CloseBoth(pipe, "no network");
     for (const auto& [number, pipe] : std::map<int64_t, std::shared_ptr<Pipe>>(closing_)) {
       TellClosed(pipe, 0, "no network");
       TellClosed(pipe, 1, "no network");
@@ -85,31 +98,47 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
   }
 
   std::map<std::string, AcceptStream> listeners_;
-  std::set<NodePairNames> partitions_;
+  std::set<Direction> partitions_;
+  std::map<Direction, absl::Duration> delays_;
+  // What waits for the paused nodes, in the order in which it came.
+  std::map<std::string, std::vector<absl::AnyInvocable<void(State&)>>, std::less<>> paused_;
   int64_t frames_carried_ = 0;
 
  private:
   void Accept(const std::shared_ptr<Pipe>& pipe);
   void Arrive(const std::shared_ptr<Pipe>& pipe, int end, std::string frame);
+  void CloseEnd(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why);
   void TellClosed(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why);
 
+  absl::Duration DelayTo(const Pipe& pipe, int end) const {
+    const auto delay = delays_.find({pipe.nodes[1 - end], pipe.nodes[end]});
+    return delay == delays_.end() ? absl::ZeroDuration() : delay->second;
+  }
   absl::Duration Latency() {
     return options_.latency_min + (options_.latency_max - options_.latency_min) * random_.Fraction();
   }
   // The next thing to reach that end keeps the stream's order.
   MonotonicTime NextArrival(Pipe& pipe, int end) {
-    pipe.last_arrival[end] = std::max(pipe.last_arrival[end], options_.clock->Now() + Latency());
+    pipe.last_arrival[end] = std::max(pipe.last_arrival[end], options_.clock->Now() + Latency() + DelayTo(pipe, end));
     return pipe.last_arrival[end];
   }
-  void After(MonotonicTime time, absl::AnyInvocable<void(State&)> what) {
-    options_.run_at(time, [weak = weak_from_this(), what = std::move(what)]() mutable {
-      if (const std::shared_ptr<State> state = weak.lock(); state != nullptr) what(*state);
+  // What happens to `node` then, or when it is resumed.
+  void At(MonotonicTime time, absl::string_view node, absl::AnyInvocable<void(State&)> what) {
+    options_.run_at(time, [weak = weak_from_this(), node = std::string(node), what = std::move(what)]() mutable {
+      const std::shared_ptr<State> state = weak.lock();
+      if (state == nullptr) return;
+      const auto paused = state->paused_.find(node);
+      if (paused == state->paused_.end()) {
+        what(*state);
+      } else {
+        paused->second.push_back(std::move(what));
+      }
     });
   }
 
   const Options options_;
   Random random_;
-  std::map<int64_t, std::shared_ptr<Pipe>> pipes_;    // open ones
+  std::map<int64_t, std::shared_ptr<Pipe>> pipes_;    // open at one end at least
   std::map<int64_t, std::shared_ptr<Pipe>> closing_;  // those with an end that is not told yet
   int64_t last_pipe_ = 0;
 };
@@ -128,7 +157,7 @@ class PipeEnd final : public FrameStream {
   }
   void Close() override {
     if (const auto state = state_.lock(); state != nullptr)
-      state->Close(pipe_, absl::StrCat("closed by ", pipe_->nodes[end_]));
+      state->Close(pipe_, end_, absl::StrCat("closed by ", pipe_->nodes[end_]));
   }
 
  private:
@@ -147,48 +176,57 @@ std::unique_ptr<FrameStream> SimulatedNetwork::State::Dial(absl::string_view fro
   pipe->events[0] = events;
   pipes_[pipe->number] = pipe;
   Trace(absl::StrCat("dial #", pipe->number, " ", from, " to ", to));
-  After(NextArrival(*pipe, 1), [pipe](State& state) { state.Accept(pipe); });
+  At(NextArrival(*pipe, 1), to, [pipe](State& state) { state.Accept(pipe); });
   return std::make_unique<PipeEnd<State>>(weak_from_this(), pipe, 0);
 }
 
 void SimulatedNetwork::State::Accept(const std::shared_ptr<Pipe>& pipe) {
-  if (partitions_.contains(PairOf(pipe->nodes[0], pipe->nodes[1]))) pipe->stalled = true;
-  if (!pipe->open || pipe->stalled) return;
-  const auto listener = listeners_.find(pipe->nodes[1]);
-  if (listener != listeners_.end()) {
-    pipe->events[1] = listener->second(std::make_unique<PipeEnd<State>>(weak_from_this(), pipe, 1),
-                                       Identity(pipe->nodes[0], pipe->nodes[1]));
+  const auto& [from, to] = pipe->nodes;
+  if (partitions_.contains({from, to}) || partitions_.contains({to, from})) pipe->stalled = {true, true};
+  if (!pipe->open[0] || pipe->stalled[0] || pipe->stalled[1]) {
+    CloseEnd(pipe, 1, "never opened");
+    return;
   }
-  if (pipe->events[1] == nullptr) Close(pipe, "refused");
+  const auto listener = listeners_.find(to);
+  if (listener != listeners_.end()) {
+    pipe->events[1] = listener->second(std::make_unique<PipeEnd<State>>(weak_from_this(), pipe, 1), Identity(from, to));
+  }
+  if (pipe->events[1] == nullptr) CloseBoth(pipe, "refused");
 }
 
 void SimulatedNetwork::State::Write(const std::shared_ptr<Pipe>& pipe, int end, std::string frame) {
-  if (!pipe->open) return;
-  Trace(absl::StrCat("frame #", pipe->number, " ", pipe->nodes[end], " to ", pipe->nodes[1 - end], " ", frame.size(),
-                     " bytes ", absl::Hex(internal::Fnv1a(frame), absl::kZeroPad8)));
-  After(options_.clock->Now() + Latency() / 4, [pipe, end](State&) {
-    if (pipe->open && pipe->events[end] != nullptr) pipe->events[end]->OnWritten();
+  if (!pipe->open[end]) return;
+  const std::string& to = pipe->nodes[1 - end];
+  Trace(absl::StrCat("frame #", pipe->number, " ", pipe->nodes[end], " to ", to, " ", frame.size(), " bytes ",
+                     absl::Hex(internal::Fnv1a(frame), absl::kZeroPad8)));
+  const MonotonicTime written = options_.clock->Now() + Latency() / 4;
+  const MonotonicTime arrives = NextArrival(*pipe, 1 - end);
+  At(DelayTo(*pipe, 1 - end) == absl::ZeroDuration() ? written : arrives, pipe->nodes[end], [pipe, end](State&) {
+    if (pipe->open[end] && pipe->events[end] != nullptr) pipe->events[end]->OnWritten();
   });
-  After(NextArrival(*pipe, 1 - end),
-        [pipe, end, frame = std::move(frame)](State& state) mutable { state.Arrive(pipe, 1 - end, std::move(frame)); });
+  At(arrives, to,
+     [pipe, end, frame = std::move(frame)](State& state) mutable { state.Arrive(pipe, 1 - end, std::move(frame)); });
 }
 
 void SimulatedNetwork::State::Arrive(const std::shared_ptr<Pipe>& pipe, int end, std::string frame) {
-  if (!pipe->open || pipe->stalled || pipe->events[end] == nullptr) return;
+  if (!pipe->open[end] || pipe->stalled[end] || pipe->events[end] == nullptr) return;
   ++frames_carried_;
   pipe->events[end]->OnFrame(std::move(frame));
 }
 
-void SimulatedNetwork::State::Close(const std::shared_ptr<Pipe>& pipe, absl::string_view why) {
-  if (!pipe->open) return;
-  pipe->open = false;
-  pipes_.erase(pipe->number);
-  Trace(absl::StrCat("close #", pipe->number, ": ", why));
+void SimulatedNetwork::State::Close(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why) {
+  CloseEnd(pipe, end, why);
+  if (!pipe->stalled[1 - end]) CloseEnd(pipe, 1 - end, why);
+}
+
+void SimulatedNetwork::State::CloseEnd(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why) {
+  if (!pipe->open[end]) return;
+  pipe->open[end] = false;
+  Trace(absl::StrCat("close #", pipe->number, " at ", pipe->nodes[end], ": ", why));
+  if (!pipe->open[1 - end]) pipes_.erase(pipe->number);
   closing_[pipe->number] = pipe;
-  for (int end = 0; end < 2; ++end) {
-    After(options_.clock->Now() + Latency(),
-          [pipe, end, text = std::string(why)](State& state) { state.TellClosed(pipe, end, text); });
-  }
+  At(options_.clock->Now() + Latency(), pipe->nodes[end],
+     [pipe, end, text = std::string(why)](State& state) { state.TellClosed(pipe, end, text); });
 }
 
 void SimulatedNetwork::State::TellClosed(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why) {
@@ -229,20 +267,37 @@ void SimulatedNetwork::Listen(absl::string_view node, AcceptStream accept) {
 void SimulatedNetwork::Silence(absl::string_view node) { state_->Silence(node); }
 
 void SimulatedNetwork::Cut(absl::string_view a, absl::string_view b) {
-  state_->ForEach(a, b, [&](const std::shared_ptr<Pipe>& pipe) { state_->Close(pipe, "cut"); });
+  state_->ForEach(a, b, [&](const std::shared_ptr<Pipe>& pipe) { state_->CloseBoth(pipe, "cut"); });
 }
 
 void SimulatedNetwork::Stall(absl::string_view a, absl::string_view b) {
   state_->Trace(absl::StrCat("stall ", a, " and ", b));
-  state_->ForEach(a, b, [](const std::shared_ptr<Pipe>& pipe) { pipe->stalled = true; });
+  state_->Stall(a, b);
+  state_->Stall(b, a);
 }
 
 void SimulatedNetwork::Partition(absl::string_view a, absl::string_view b) {
-  state_->partitions_.insert(PairOf(a, b));
-  Stall(a, b);
+  PartitionOneWay(a, b);
+  PartitionOneWay(b, a);
 }
 
-void SimulatedNetwork::Heal(absl::string_view a, absl::string_view b) { state_->partitions_.erase(PairOf(a, b)); }
+void SimulatedNetwork::PartitionOneWay(absl::string_view from, absl::string_view to) {
+  state_->Trace(absl::StrCat("nothing reaches ", to, " from ", from));
+  state_->partitions_.insert({std::string(from), std::string(to)});
+  state_->Stall(from, to);
+}
+
+void SimulatedNetwork::Heal(absl::string_view a, absl::string_view b) {
+  state_->partitions_.erase({std::string(a), std::string(b)});
+  state_->partitions_.erase({std::string(b), std::string(a)});
+}
+
+void SimulatedNetwork::SetDelay(absl::string_view from, absl::string_view to, absl::Duration delay) {
+  state_->delays_[{std::string(from), std::string(to)}] = delay;
+}
+
+void SimulatedNetwork::Pause(absl::string_view node) { (void)state_->paused_.try_emplace(std::string(node)); }
+void SimulatedNetwork::Resume(absl::string_view node) { state_->Resume(node); }
 
 int SimulatedNetwork::streams(absl::string_view a, absl::string_view b) const { return state_->Count(a, b); }
 int64_t SimulatedNetwork::frames_carried() const { return state_->frames_carried_; }

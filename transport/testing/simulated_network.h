@@ -8,8 +8,11 @@
 //
 // As FrameStream promises, frames come whole and in order or the stream closes.
 // A cut stream loses what is under way and tells both ends. A stalled one loses
-// it and tells nobody: the peers see silence. Between partitioned nodes streams
-// stall and dials are lost.
+// it and tells nobody: the peers see silence, and an end that closes it is the only one
+// to hear of that. Between partitioned nodes streams stall and dials are lost. A
+// partition may be in one direction only: then the other one still carries. A slow
+// direction carries late, and a write into it is under way until it has arrived. What
+// would reach a paused node waits until that is resumed.
 //
 // Threads: one, that of the seeded executor. Lifetime: its destructor closes
 // every stream and says so; callbacks that are due later find nobody.
@@ -63,9 +66,19 @@ class SimulatedNetwork {
   void Stall(absl::string_view a, absl::string_view b);
   // Stalls, and loses dials, until Heal.
   void Partition(absl::string_view a, absl::string_view b);
+  // The same for what `from` sends to `to` only. Dials of both are lost: opening a
+  // stream takes both directions.
+  void PartitionOneWay(absl::string_view from, absl::string_view to);
   void Heal(absl::string_view a, absl::string_view b);
 
-  // Streams that are open between the two.
+  // From now on what `from` writes to `to` takes so much longer; zero: as usual.
+  void SetDelay(absl::string_view from, absl::string_view to, absl::Duration delay);
+
+  // Nothing reaches the node, nor any end of its streams, until Resume.
+  void Pause(absl::string_view node);
+  void Resume(absl::string_view node);
+
+  // Streams that are open between the two, at one end at least.
   int streams(absl::string_view a, absl::string_view b) const;
   int64_t frames_carried() const;
 

@@ -213,6 +213,12 @@ void SessionWorld::ToNode(int stream, int end, std::string bytes, int from) {
   streams_[stream].arriving[end].push_back({.bytes = std::move(bytes), .from = from});
 }
 
+void SessionWorld::WriteTo(int node, uint64_t stream, const std::string& bytes) {
+  const int index = nodes_[node]->stream_of.at(stream);
+  const int end = streams_[index].ends[0] == node && streams_[index].numbers[0] == stream ? 0 : 1;
+  ToNode(index, 1 - end, bytes, node);
+}
+
 void SessionWorld::Close(int stream, int end) {
   streams_[stream].open[end] = false;
   streams_[stream].arriving[end].clear();
@@ -230,12 +236,14 @@ void SessionWorld::Act(int self, int stream, int from) {
         streams_.push_back({.dialler = self, .ends = {self, 1 - self}, .numbers = {dial->stream, 0}});
         node.stream_of[dial->stream] = static_cast<int>(streams_.size()) - 1;
       } else if (const auto* write = std::get_if<WriteFrame>(&action)) {
-        const int index = node.stream_of.at(write->stream);
-        const int end = streams_[index].ends[0] == self && streams_[index].numbers[0] == write->stream ? 0 : 1;
-        ToNode(index, 1 - end, write->bytes, self);
+        WriteTo(self, write->stream, write->bytes);
         written.push_back(write->stream);
+      } else if (const auto* carries = std::get_if<StreamCarries>(&action)) {
+        node.carrier = carries->stream;
+        node.heartbeat = carries->heartbeat;
       } else if (const auto* close = std::get_if<CloseStream>(&action)) {
         const int index = node.stream_of.at(close->stream);
+        if (close->stream == node.carrier) node.carrier = 0;
         Close(index, streams_[index].ends[0] == self && streams_[index].numbers[0] == close->stream ? 0 : 1);
       } else if (const auto* begun = std::get_if<SessionBegun>(&action)) {
         if (node.begun++ != node.ended) Fail(absl::StrCat(NameOf(self), " began a session beside another"));
@@ -246,16 +254,21 @@ void SessionWorld::Act(int self, int stream, int from) {
         if (node.has_genuine && is_first && begun->nodes.peer.bits == other.incarnation && other.begun == 0) {
           Fail(absl::StrCat(NameOf(self), " began a session that its peer never had"));
         }
+      } else if (std::holds_alternative<SessionSuspect>(action)) {
+        node.carrier = 0;
       } else if (const auto* ended = std::get_if<SessionEnded>(&action)) {
+        node.carrier = 0;
         if (node.begun != ++node.ended) Fail(absl::StrCat(NameOf(self), " ended a session twice"));
         ends_of_[{std::min(node.incarnation, ended->nodes.peer.bits),
                   std::max(node.incarnation, ended->nodes.peer.bits), ended->epoch}]++;
-      } else if (const auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
+      } else if (std::holds_alternative<EnvelopeArrived>(action)) {
         if (node.has_genuine && from == kStranger) Fail("a stranger's envelope arrived in a live session");
-        const auto* message = std::get_if<internal::Message>(&arrived->envelope);
-        if (message == nullptr || !node.session.is_live()) continue;
-        received_[{node.session.nodes().peer.bits, node.incarnation, node.session.epoch()}].push_back(
-            std::string(message->payload.wire_bytes()));
+      } else if (const auto* arrived = std::get_if<MessagesArrived>(&action)) {
+        if (node.has_genuine && from == kStranger) Fail("a stranger's message arrived in a live session");
+        if (!node.session.is_live()) continue;
+        std::vector<std::string>& received =
+            received_[{node.session.nodes().peer.bits, node.incarnation, node.session.epoch()}];
+        for (const internal::Message& message : arrived->messages) received.push_back(message.payload.wire_bytes());
       }
     }
     for (const uint64_t id : written) node.session.OnStreamWritten(id, now_);
@@ -343,6 +356,9 @@ void SessionWorld::Tick(MonotonicTime time) {
     nodes_[node]->session.Tick(now_);
     if (nodes_[node]->session.NextDeadline() <= now_) Fail(absl::StrCat(NameOf(node), " is due for ever"));
     Act(node, -1, node);
+    if (nodes_[node]->carrier != 0) {
+      WriteTo(node, nodes_[node]->carrier, nodes_[node]->heartbeat);
+    }
   }
 }
 
@@ -354,7 +370,7 @@ void SessionWorld::Send(int self) {
   envelope.mailbox = internal::MailboxNames::Intern("session_world/mailbox");
   envelope.bytes =
       *EncodeMessage(nodes, Pid(nodes.local_node, 1, 1), Pid(nodes.peer_node, 1, 1), envelope.mailbox, 0, text);
-  if (node.session.Append(std::move(envelope), now_).ok()) {
+  if (node.session.Append(std::move(envelope), [&] { return now_; }).ok()) {
     sent_by_[{node.incarnation, nodes.peer.bits, node.session.epoch()}].push_back(text);
   }
   Act(self, -1, self);

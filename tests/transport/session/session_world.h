@@ -86,6 +86,9 @@ class SessionWorld {
     int begun = 0;
     int ended = 0;
     bool has_genuine = false;  // its session is with the other node, not with the stranger
+    // The stream that carries its session, 0 for none, and what it writes there with each tick.
+    uint64_t carrier = 0;
+    std::string heartbeat;
   };
   struct Frame {
     std::string bytes;  // empty: the stream's end
@@ -114,6 +117,7 @@ class SessionWorld {
   proto::Hello StrangersHello(int choice) const;
   proto::Frame StrangersAnswer(const proto::Hello& hello, int choice) const;
   void ToNode(int stream, int end, std::string bytes, int from);
+  void WriteTo(int node, uint64_t stream, const std::string& bytes);
   void Fail(std::string what);
   void CheckArrivals(bool complete);
 

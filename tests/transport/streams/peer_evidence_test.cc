@@ -42,6 +42,24 @@ TEST(PeerEvidence, TwoRefusedDialsAfterTheStreamBrokeProveIt) {
   EXPECT_TRUE(evidence.NextDial().is_infinite());
 }
 
+// The kernel closes what a killed process had one after another: its stream may break before its listening socket is
+// gone.
+TEST(PeerEvidence, ADialThatStillGotThroughDelaysTheProofByLessThanASecond) {
+  PeerEvidence evidence;
+  evidence.OnCarried(true, false);
+  evidence.OnBroken(kNow);
+  evidence.OnDialBegun();
+  evidence.OnDialProvedNothing(kNow);
+  MonotonicTime now = kNow;
+  for (int i = 0; i < 2; ++i) {
+    now = evidence.NextDial();
+    evidence.OnDialBegun();
+    evidence.OnNobodyListens(now);
+  }
+  EXPECT_TRUE(evidence.is_proved());
+  EXPECT_LT(now - kNow, absl::Seconds(1));
+}
+
 TEST(PeerEvidence, WhereAPidfdSaysThatTheProcessLivesRefusedDialsProveNothing) {
   PeerEvidence evidence;
   evidence.OnCarried(true, true);

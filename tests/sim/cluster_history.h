@@ -1,0 +1,191 @@
+// ClusterHistory: what the actors of a simulated cluster did and were told, and
+// whether that is what semantics 3, 7 and 8 promise:
+//
+//   1. A message whose send said OK is handled once, by its receiver, in its sender's
+//      order; or somebody was told: a dead letter, a counted drop, or the end of the
+//      session that had accepted it. A message whose send was refused is not handled.
+//   2. Each ask is answered once, and each monitor fires once, unless it was ended or
+//      its target lives.
+//   3. No actor ends but by what the test did to it, and none loses its name but to
+//      another of the cluster that keeps it.
+//
+// Actors write down what they do while it happens; Check compares in the end. Threads: one.
+// Lifetime: it outlives the cluster.
+#ifndef UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_
+#define UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "understudy/actors/address_key.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/dead_letter.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+class ClusterHistory {
+ public:
+  // A life of an actor, by its index.
+  using LifeId = int;
+  struct Life {
+    std::string node;
+    NodeIncarnation incarnation;
+    Pid pid;  // on its own node
+    ActorAddress address;
+    std::string name;  // of the cluster, or empty
+    bool has_started = false;
+    bool has_ended = false;
+    bool may_end = false;  // the test ends it, or links it to one that may end
+    bool has_lost_its_name = false;
+    MonotonicTime ended = MonotonicTime::InfiniteFuture();
+    std::string end;  // its reason, if OnExit ran
+  };
+  // A mailbox of tells, by what it does when it is full.
+  enum class Box { kRefusing, kDropping };
+  // One session as its two incarnations know it.
+  using Session = std::tuple<uint64_t, uint64_t, uint64_t>;  // of the smaller and larger incarnation, epoch
+  static Session SessionOf(NodeIncarnation a, NodeIncarnation b, uint64_t epoch);
+
+  // Outlives its use here.
+  void SetClock(Clock* clock) { clock_ = clock; }
+
+  // ---- What happens ----
+
+  LifeId NewLife(absl::string_view node, NodeIncarnation incarnation, absl::string_view name);
+  void SetPid(LifeId life, Pid pid);
+  void OnStarted(LifeId life) { lives_[life].has_started = true; }
+  void OnExit(LifeId life, const ExitReason& reason) {
+    lives_[life].end = reason.ToString();
+    OnTrapped(life, lives_[life].pid, reason);
+  }
+  // An exit that did not end it, by `from`.
+  void OnTrapped(LifeId life, Pid from, const ExitReason& reason);
+  void OnGone(LifeId life) { End(lives_[life]); }
+  // Those that have not started by now have failed to.
+  void EndTheUnstarted();
+  // The test ends it, or what it is linked to.
+  void SetMayEnd(LifeId life) { lives_[life].may_end = true; }
+
+  // A number for a tell or an ask; never 0.
+  int64_t OnSending(LifeId from, LifeId to, Box box);
+  // The outcome of the send, and the epoch of the session that accepted it (0: none).
+  void OnSent(int64_t number, const absl::Status& sent, uint64_t epoch);
+  void OnHandled(LifeId life, Box box, int64_t number);
+  int64_t OnAsking(LifeId from, LifeId to);
+  void OnAskHandled(LifeId life, int64_t number);
+  // `answer` is the number in the answer.
+  void OnAnswered(int64_t number, const absl::Status& status, int64_t answer);
+  // One that nobody of the cluster sent.
+  void OnForeignHandled() { ++foreign_handled_; }
+
+  int OnMonitoring(LifeId watcher, LifeId target);
+  void OnMonitorEnded(int monitor) { monitors_[monitor].was_ended = true; }
+  void OnDown(int monitor, const ExitReason& reason);
+
+  void OnDeadLetter(const DeadLetter& letter);
+  // A node was told of the end of a session.
+  void OnSessionEnded(NodeIncarnation told, NodeIncarnation peer, uint64_t epoch) {
+    told_.insert({told.bits, peer.bits, epoch});
+  }
+  // The process of that incarnation is gone.
+  void OnCrashed(NodeIncarnation incarnation);
+
+  // ---- The end ----
+
+  // What the nodes count, when all is quiet.
+  struct Counts {
+    std::set<uint64_t> running;  // incarnations
+    std::set<Session> live;
+    // What sessions between two incarnations' nodes may have lost, by the sum of both ends: by the two nodes' names.
+    std::map<std::pair<std::string, std::string>, int64_t> unconfirmed;
+    std::map<uint64_t, int64_t> dropped;  // by policy, on that incarnation
+    // What nothing proves (loopback TCP without TLS): a peer may have spoken for a node that had no session, so that
+    // its pids were of nobody for a while; or even in the name of its incarnation, and was told what was meant for it.
+    bool may_be_taken_for_dead = false;
+    bool may_be_robbed = false;
+  };
+  // What is wrong, a line each; empty if nothing is.
+  std::string Check(const Counts& counts);
+  void Complain(absl::string_view what) { complaints_.push_back(std::string(what)); }
+
+  // ---- Observers ----
+
+  const std::vector<Life>& lives() const { return lives_; }
+  // A life that nobody has, or -1.
+  LifeId Find(Pid pid) const;
+  bool IsAlive(LifeId life) const { return !lives_[life].has_ended; }
+  std::string Describe(LifeId life) const;
+  struct Totals {
+    int64_t sent = 0, handled = 0, dead_letters = 0, lost = 0, dropped = 0, asked = 0, answered = 0, fired = 0;
+    int64_t foreign = 0;
+  };
+  Totals totals() const;
+
+ private:
+  struct Tell {
+    LifeId from = 0;
+    LifeId to = 0;
+    Box box = Box::kRefusing;
+    enum class State { kSending, kSent, kRefused } state = State::kSending;
+    uint64_t epoch = 0;
+    bool was_handled = false;
+  };
+  struct Ask {
+    LifeId from = 0;
+    LifeId to = 0;
+    int handled = 0;
+    int answered = 0;
+  };
+  struct Monitor {
+    LifeId watcher = 0;
+    LifeId target = 0;
+    int fired = 0;
+    bool was_ended = false;
+    ExitReason reason;
+  };
+  using Route = std::tuple<LifeId, LifeId, Box>;  // from, to
+  // Tells that were accepted and not handled.
+  struct Missing {
+    int64_t sure = 0;      // the session lives that accepted them, or there was none
+    int64_t doubtful = 0;  // it has ended
+  };
+
+  bool Runs(LifeId life, const Counts& counts) const;
+  void End(Life& life);
+  bool HasRival(LifeId life) const;
+  void CheckTells(const Counts& counts);
+  bool IsSure(const Tell& tell, const Counts& counts);
+  void CheckMissing(const std::map<Route, Missing>& missing, const Counts& counts);
+  void CheckAsks(const Counts& counts);
+  void CheckMonitors(const Counts& counts);
+  void CheckEnds(const Counts& counts);
+
+  Clock* clock_ = nullptr;
+  std::vector<Life> lives_;
+  std::map<std::tuple<uint64_t, uint32_t, uint64_t>, LifeId> by_address_;
+  std::map<int64_t, Tell> tells_;
+  std::map<int64_t, Ask> asks_;
+  std::vector<Monitor> monitors_;
+  std::map<Route, int64_t> last_handled_;
+  std::map<Route, int64_t> letters_;
+  std::set<std::tuple<uint64_t, uint64_t, uint64_t>> told_;  // incarnation told, peer, epoch
+  int64_t last_number_ = 0;
+  int64_t foreign_handled_ = 0;
+  int64_t lost_ = 0;
+  std::vector<std::string> wrong_answers_;
+  std::vector<std::string> complaints_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_

@@ -1,0 +1,101 @@
+// HostilePeer: a process in a simulated cluster that speaks the protocol and means
+// harm. It opens streams to honest nodes, in its own name or in theirs, with a
+// proper handshake or without one, and then says random well-formed things: what it
+// may not, what is not true, and too much of what it may.
+//
+// It knows what a peer knows: what it is told over its own sessions, and addresses
+// that somebody gave it. Every choice comes from the seed. Threads: one. Lifetime: it
+// outlives the network, which ends its streams.
+#ifndef UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
+#define UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/random.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/proto/names.pb.h"
+#include "understudy/transport/testing/simulated_network.h"
+
+namespace understudy {
+
+class HostilePeer {
+ public:
+  // What it says in a Hello in the name of an honest node.
+  enum class Impostor { kNever, kOtherIncarnation, kSameIncarnation };
+  struct Options {
+    uint64_t seed = 1;
+    std::string name = "mallory";
+    std::vector<std::string> honest;  // whom it speaks to, and for
+    std::vector<std::string> names;   // of the cluster, that it would like to own
+    // kNever: both, where they are refused because the stream proves another name.
+    Impostor impostor = Impostor::kNever;
+  };
+  HostilePeer(Options options, SimulatedNetwork& network);
+  ~HostilePeer();
+
+  // Does one random thing.
+  void Act();
+  // Closes all its streams, for good.
+  void Leave();
+  // It was given that address of an actor of the node.
+  void Learn(absl::string_view node, const proto::Address& address);
+
+  // Welcomes that it was given, and frames that it wrote after one.
+  int64_t welcomes() const { return welcomes_; }
+  int64_t frames_written() const { return frames_written_; }
+
+ private:
+  class Wire;
+  struct Target {
+    uint64_t incarnation = 0;  // as it last told, or 0
+    std::vector<proto::Address> addresses;
+    uint64_t dials = 0;
+  };
+
+  // Opening streams.
+  void Open();
+  proto::Hello HelloTo(const std::string& node, Wire& wire);
+  // Frames of a session.
+  void SayTo(Wire& wire);
+  proto::Frame Header(const Wire& wire) const;
+  void AddEnvelope(Wire& wire, proto::Frame& frame, const proto::Envelope& envelope);
+  void Messages(Wire& wire, proto::Frame& frame);
+  void Credits(Wire& wire, proto::Frame& frame);
+  void Signal(Wire& wire, proto::Frame& frame);
+  void Refused(Wire& wire, proto::Frame& frame);
+  void Names(Wire& wire, proto::Frame& frame);
+  void Control(proto::Frame& frame);
+  void Spoil(Wire& wire, proto::Frame& frame);
+  proto::NameClaim Claim();
+  std::string AName();
+  // What it hears.
+  void OnFrame(Wire& wire, const std::string& bytes);
+  void LearnFrom(Wire& wire, const proto::Envelope& envelope);
+
+  proto::Address Own(const Wire& wire);
+  proto::Address Theirs(const Wire& wire);
+  uint32_t Mailbox(proto::Frame& frame);
+  proto::ExitReason Reason();
+  bool Chance(uint64_t of) { return random_.Below(of) == 0; }
+
+  const Options options_;
+  SimulatedNetwork& network_;
+  Random random_;
+  uint64_t incarnation_;
+  std::map<std::string, Target> targets_;
+  std::vector<std::unique_ptr<Wire>> wires_;
+  std::vector<std::string> recorded_;  // frames that it wrote or read
+  uint64_t last_want_ = 0;
+  uint64_t last_claim_ = 0;
+  int64_t welcomes_ = 0;
+  int64_t frames_written_ = 0;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_

@@ -1,0 +1,458 @@
+// A client that means harm, against a node in a process of its own with which an honest peer talks all the while: the
+// honest peer's messages all come, in order, its session is the first one to the end, and the node's memory and
+// descriptors stay what they were.
+//
+// What is shown below nodes is not repeated here: certificates of other authorities, expired ones, none, and plaintext
+// (tests/transport/streams/tls_test.cc), and what a Hello must prove (session/peer_session_identity_test.cc).
+#include <arpa/inet.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/impl/codegen/rpc_method.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/slice.h>
+#include <grpcpp/support/status.h>
+#include <grpcpp/support/sync_stream.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/testing/kept_log.h"
+#include "understudy/actors/testing/sanitized.h"
+#include "understudy/actors/testing/seeds.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/tests/transport/hello.h"
+#include "understudy/tests/transport/trials/fault_proxy.h"
+#include "understudy/tests/transport/trials/tally_actor.h"
+#include "understudy/tests/transport/trials/trial.h"
+#include "understudy/tests/transport/trials/trial_times.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/node_core.h"
+
+namespace understudy::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kLongSilence = absl::Minutes(5);
+constexpr absl::Duration kLongGrace = absl::Minutes(30);
+
+// One call of a node's only method, whose messages the test makes.
+class RawStream {
+ public:
+  using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+  explicit RawStream(const std::string& address)
+      : channel_(grpc::CreateCustomChannel("ipv4:" + address, grpc::InsecureChannelCredentials(), Arguments())) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    const grpc::internal::RpcMethod method("/understudy.proto.NodeLink/Carry",
+                                           grpc::internal::RpcMethod::BIDI_STREAMING);
+    stream_.reset(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(
+        channel_.get(), method, &context_));
+  }
+  ~RawStream() {
+    context_.TryCancel();
+    (void)stream_->Finish();
+  }
+
+  bool Write(const std::string& frame) {
+    const grpc::Slice slice(frame);
+    return stream_->Write(grpc::ByteBuffer(&slice, 1));
+  }
+  // Empty when the stream is over.
+  std::string Read() {
+    grpc::ByteBuffer buffer;
+    grpc::Slice slice;
+    if (!stream_->Read(&buffer) || !buffer.DumpToSingleSlice(&slice).ok()) return "";
+    return {reinterpret_cast<const char*>(slice.begin()), slice.size()};
+  }
+  // The next frame, which is a Refuse.
+  proto::Refuse ReadRefuse() {
+    const absl::StatusOr<proto::Frame> frame = DecodeFrame(Read());
+    EXPECT_TRUE(frame.ok() && frame->has_refuse()) << frame.status();
+    return frame.ok() ? frame->refuse() : proto::Refuse();
+  }
+
+ private:
+  // A connection of its own.
+  static grpc::ChannelArguments Arguments() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return arguments;
+  }
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::ClientContext context_;
+  std::unique_ptr<Stream> stream_;
+};
+
+// A connection on which the test says bytes.
+class RawConnection {
+ public:
+  explicit RawConnection(const std::string& address)
+      : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<uint16_t>(NodeAddress::Parse(address)->port));
+    (void)connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+  }
+  ~RawConnection() { close(socket_); }
+  RawConnection(const RawConnection&) = delete;
+  RawConnection& operator=(const RawConnection&) = delete;
+
+  bool is_connected() const { return IsReady(POLLOUT); }
+  void Say(absl::string_view bytes) const { (void)send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  // Whether the other end has closed it.
+  bool is_closed() const {
+    char byte[4096];
+    while (true) {
+      const ssize_t bytes = recv(socket_, byte, sizeof(byte), MSG_DONTWAIT);
+      if (bytes > 0) continue;
+      return bytes == 0 || errno != EAGAIN;
+    }
+  }
+
+ private:
+  bool IsReady(int16_t events) const {
+    pollfd ready = {.fd = socket_, .events = events, .revents = 0};
+    return poll(&ready, 1, 0) == 1;
+  }
+  const int socket_;
+};
+
+int64_t DescriptorsOf(int os_pid) {
+  const std::filesystem::directory_iterator open(absl::StrCat("/proc/", os_pid, "/fd"));
+  return std::distance(begin(open), end(open));
+}
+
+int64_t ResidentBytesOf(int os_pid) {
+  FILE* const file = fopen(absl::StrCat("/proc/", os_pid, "/statm").c_str(), "r");
+  long long total = 0;     // NOLINT(google-runtime-int): as scanf has it
+  long long resident = 0;  // NOLINT(google-runtime-int)
+  EXPECT_EQ(fscanf(file, "%lld %lld", &total, &resident), 2);
+  fclose(file);
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// The most that it ever had.
+int64_t PeakBytesOf(int os_pid) {
+  std::ifstream status(absl::StrCat("/proc/", os_pid, "/status"));
+  std::string line;
+  int64_t kilobytes = 0;
+  while (std::getline(status, line)) {
+    if (!absl::StartsWith(line, "VmHWM:")) continue;
+    EXPECT_EQ(sscanf(line.c_str(), "VmHWM: %ld kB", &kilobytes), 1) << line;
+  }
+  EXPECT_GT(kilobytes, 0);
+  return kilobytes * 1024;
+}
+
+// Certificates of the nodes house, ledger and mallory, all of one authority.
+class Certificates {
+ public:
+  Certificates() {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    Make();
+  }
+  ~Certificates() { std::filesystem::remove_all(folder_); }
+  // Of a new authority.
+  void MakeAnew() {
+    std::filesystem::remove(absl::StrCat(folder_, "/ca.pem"));
+    Make();
+  }
+  const std::string& folder() const { return folder_; }
+  Credentials Of(absl::string_view node) const {
+    return Credentials::Tls({.certificate_file = absl::StrCat(folder_, "/", node, ".pem"),
+                             .key_file = absl::StrCat(folder_, "/", node, ".key"),
+                             .ca_file = absl::StrCat(folder_, "/ca.pem")});
+  }
+
+ private:
+  void Make() {
+    EXPECT_EQ(system(absl::StrCat("tools/make_certs ", folder_, " house ledger mallory 2>/dev/null").c_str()), 0);
+  }
+  std::string folder_ = "/tmp/understudy.XXXXXX";
+};
+
+// The honest node house talks with ledger, which runs in a process of its own.
+class HostileClientTest : public ::testing::Test {
+ protected:
+  HostileClientTest() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+
+  void Join(const Certificates* certificates = nullptr) {
+    std::vector<std::string> options = {"silence_ms=300000", "grace_ms=1800000"};
+    if (certificates != nullptr) options.push_back("certificates=" + certificates->folder());
+    ledger_ = std::make_unique<RemoteNode>("ledger", "127.0.0.1:0", options);
+    proxy_ = std::make_unique<FaultProxy>(ledger_->address());
+    NodeOptions house = {.listen = "", .peers = {{"ledger", proxy_->address()}}};
+    house.times = TrialTimes(kLongSilence, kLongGrace);
+    if (certificates != nullptr) house.credentials = certificates->Of("house");
+    house_ = std::make_unique<LocalNode>("house", std::move(house));
+    tally_ = house_->Find("ledger/tally");
+    watch_ = std::make_unique<Watch>(house_->system(), tally_.pid());
+  }
+  // The honest peer's messages, and what they meet, during `harm`.
+  void ExpectNoHarmBy(const std::function<void()>& harm) {
+    lane_ += 2;
+    Traffic traffic(*house_, tally_, 500, lane_);
+    traffic.WaitForTold(50);
+    harm();
+    traffic.ExpectAllCameInOrder();
+    ExpectTheFirstSession();
+  }
+  void ExpectTheFirstSession() {
+    EXPECT_FALSE(watch_->is_down());
+    EXPECT_EQ(house_->diary().Count("ended"), 0);
+    EXPECT_EQ(ledger_->diary().Count("ended house"), 0);
+  }
+
+  std::unique_ptr<RemoteNode> ledger_;
+  std::unique_ptr<FaultProxy> proxy_;
+  std::unique_ptr<LocalNode> house_;
+  TallyRef tally_;
+  std::unique_ptr<Watch> watch_;
+  int64_t lane_ = 0;
+};
+
+// ---- Identity ----
+
+TEST_F(HostileClientTest, AHelloInALivePeersNameWithItsIncarnationIsRefused) {
+  Join();
+  ExpectNoHarmBy([&] {
+    for (const uint64_t dial : {uint64_t{1}, uint64_t{1'000'000}}) {
+      RawStream stranger(ledger_->address());
+      ASSERT_TRUE(stranger.Write(FrameOf(HelloFrom("house", house_->system().incarnation().bits, "ledger", dial))));
+      const proto::Refuse refuse = stranger.ReadRefuse();
+      EXPECT_EQ(refuse.reason(), dial == 1 ? proto::Refuse::SUPERSEDED : proto::Refuse::UNPROVED) << refuse.detail();
+      EXPECT_EQ(stranger.Read(), "");
+    }
+    RawStream other(ledger_->address());
+    ASSERT_TRUE(other.Write(FrameOf(HelloFrom("house", 4711, "ledger"))));
+    EXPECT_EQ(other.ReadRefuse().reason(), proto::Refuse::NAME_TAKEN);
+    // One that would go on with the session, and cannot prove it.
+    RawStream thief(ledger_->address());
+    proto::Hello hello = HelloFrom("house", house_->system().incarnation().bits, "ledger", 1'000'000);
+    hello.set_resume_epoch(1);
+    hello.set_to_incarnation(tally_.pid().is_null() ? 0 : house_->node().Peers()[0].incarnation.bits);
+    hello.set_proof(std::string(32, 'p'));
+    ASSERT_TRUE(thief.Write(FrameOf(hello)));
+    EXPECT_EQ(thief.ReadRefuse().reason(), proto::Refuse::UNPROVED);
+  });
+}
+
+// All that the honest node said on a connection, byte for byte: the Hello with which its session began, then the one by
+// which it went on, each with the frames that followed.
+TEST_F(HostileClientTest, AReplayedConnectionIsRefused) {
+  Join();
+  size_t seen = 0;
+  for (int i = 0; i < 2; ++i) {
+    ExpectNoHarmBy([&] {
+      const std::string said = proxy_->said();
+      ASSERT_TRUE(absl::StartsWith(said, "PRI * HTTP/2.0"));
+      std::vector<std::unique_ptr<RawConnection>> replays;
+      for (int again = 0; again < 3; ++again) {
+        replays.push_back(std::make_unique<RawConnection>(ledger_->address()));
+        ASSERT_TRUE(Becomes([&] { return replays.back()->is_connected(); }));
+        replays.back()->Say(said);
+      }
+      for (const auto& replay : replays) EXPECT_TRUE(Becomes([&] { return replay->is_closed(); }));
+    });
+    if (i > 0) break;
+    proxy_->ResetAll();
+    house_->diary().WaitFor("resumed ledger", &seen);
+    EXPECT_TRUE(house_->system().Ask(tally_.ask(), {}, kDeadline).ok());
+  }
+  EXPECT_EQ(house_->diary().Count("resumed"), 1);
+}
+
+TEST_F(HostileClientTest, ACertificateIsNoLeaveToBeAnotherNode) {
+  const Certificates certificates;
+  Join(&certificates);
+  ExpectNoHarmBy([&] {
+    KeptLog log;
+    {
+      NodeOptions options = {.listen = "", .peers = {{"ledger", ledger_->address()}}};
+      options.credentials = certificates.Of("mallory");
+      LocalNode impostor("house", std::move(options), &log);
+      impostor.diary().WaitFor("refused by ledger");
+    }
+    EXPECT_THAT(log.lines(),
+                Contains(AllOf(HasSubstr("node house: no session with node ledger: it refused: NAME_TAKEN"),
+                               HasSubstr("its certificate names 'mallory': expected the DNS name house"),
+                               HasSubstr("tools/make_certs"))));
+  });
+}
+
+// ---- Certificates that change, and what is told when they do not fit ----
+
+TEST_F(HostileClientTest, TheAuthorityIsReplacedWhileASessionLives) {
+  Certificates certificates;
+  Join(&certificates);
+  ExpectNoHarmBy([&] {
+    certificates.MakeAnew();
+    // It has never seen the old authority, so it gets in when ledger has the new one.
+    LocalNode mallory(
+        "mallory",
+        {.listen = "", .peers = {{"ledger", ledger_->address()}}, .credentials = certificates.Of("mallory")});
+    EXPECT_TRUE(mallory.system().Ask(mallory.Find("ledger/tally").ask(), {}, kDeadline).ok());
+    // And house, whose session goes on, when it has it too.
+    proxy_->ResetAll();
+    house_->diary().WaitFor("resumed ledger");
+  });
+}
+
+TEST_F(HostileClientTest, CertificatesOfTwoAuthoritiesAreOneLogLineAtEachEnd) {
+  const Certificates ours;
+  const Certificates theirs;
+  KeptLog dialler_log;
+  KeptLog listener_log;
+  LocalNode ledger("ledger", {.credentials = ours.Of("ledger")}, &listener_log);
+  FaultProxy proxy(ledger.node().address());
+  {
+    NodeOptions options = {.listen = "", .peers = {{"ledger", proxy.address()}}};
+    options.credentials = theirs.Of("house");
+    options.times.backoff_max = absl::Milliseconds(100);
+    LocalNode house("house", std::move(options), &dialler_log);
+    EXPECT_TRUE(Becomes([&] { return proxy.accepted() >= 5; }));
+  }
+  EXPECT_THAT(dialler_log.lines(),
+              ElementsAre(AllOf(HasSubstr(absl::StrCat("node house: no session with node ledger at ", proxy.address())),
+                                HasSubstr("tools/make_certs"))));
+  EXPECT_THAT(listener_log.lines(),
+              ElementsAre(HasSubstr("node ledger: no session with 127.0.0.1: its TLS handshake")));
+}
+
+// ---- Frames ----
+
+TEST_F(HostileClientTest, FramesAtAndOverTheLimitEndTheirStreamOnly) {
+  Join();
+  ExpectNoHarmBy([&] {
+    for (const size_t bytes : {limits::kFrameBytesMax, limits::kFrameBytesMax + 1, size_t{4} << 20}) {
+      RawStream stranger(ledger_->address());
+      stranger.Write(std::string(bytes, '\0'));
+      EXPECT_EQ(stranger.Read(), "") << bytes;
+      // Within a session of its own too.
+      RawStream guest(ledger_->address());
+      ASSERT_TRUE(guest.Write(FrameOf(HelloFrom(absl::StrCat("guest-", bytes), bytes, "ledger"))));
+      const absl::StatusOr<proto::Frame> welcome = DecodeFrame(guest.Read());
+      ASSERT_TRUE(welcome.ok() && welcome->has_welcome()) << welcome.status();
+      ASSERT_TRUE(guest.Write(HeartbeatFrame(welcome->epoch())));
+      guest.Write(std::string(bytes, '\0'));
+      while (!guest.Read().empty()) {
+      }
+    }
+  });
+}
+
+TEST_F(HostileClientTest, AFrameOfHalfAGibibyteIsNotTakenIn) {
+  Join();
+  const int64_t before = PeakBytesOf(ledger_->os_pid());
+  ExpectNoHarmBy([&] {
+    RawStream stranger(ledger_->address());
+    stranger.Write(std::string(size_t{512} << 20, '\0'));
+    EXPECT_EQ(stranger.Read(), "");
+  });
+  const int64_t grown = PeakBytesOf(ledger_->os_pid()) - before;
+  printf("  the node's memory grew by at most %d KiB\n", static_cast<int>(grown / 1024));
+  if (!kIsSanitized) EXPECT_LE(grown, static_cast<int64_t>(limits::kReceivedBytesMax) + (int64_t{32} << 20));
+}
+
+// ---- Connections ----
+
+// `.ci/long trials` opens ten times as many: 10,000.
+TEST_F(HostileClientTest, HalfOpenHandshakesLeaveTheHonestPeerAndTheNodesMemoryAlone) {
+  const int total = RoundsOf(1000);
+  constexpr size_t kAtOnce = 400;
+  // The beginning of a ClientHello, and other beginnings of which nothing comes.
+  const std::string client_hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  const std::string beginnings[] = {"", client_hello, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", std::string(300, '\x16')};
+  const Certificates certificates;
+  Join(&certificates);
+  const int victim = ledger_->os_pid();
+  const int64_t descriptors = DescriptorsOf(victim);
+  int64_t most_descriptors = descriptors;
+  const int64_t resident = ResidentBytesOf(victim);
+  Traffic traffic(*house_, tally_, 2 * total);
+  int connected = 0;
+  {
+    std::deque<std::unique_ptr<RawConnection>> open;
+    std::set<const RawConnection*> spoken;  // of those
+    for (int i = 0; i < total; ++i) {
+      open.push_back(std::make_unique<RawConnection>(ledger_->address()));
+      if (open.size() < kAtOnce && i + 1 < total) continue;
+      // Those that got in say their beginning; the others wait for a place in the kernel's queue.
+      const auto are_half_in = [&] {
+        const auto in = std::count_if(open.begin(), open.end(), [](const auto& one) { return one->is_connected(); });
+        return 2 * static_cast<size_t>(in) >= open.size();
+      };
+      EXPECT_TRUE(Becomes(are_half_in));
+      for (size_t k = 0; k < open.size(); ++k) {
+        if (!open[k]->is_connected() || !spoken.insert(open[k].get()).second) continue;
+        ++connected;
+        open[k]->Say(beginnings[k % std::size(beginnings)]);
+      }
+      most_descriptors = std::max(most_descriptors, DescriptorsOf(victim));
+      for (size_t k = 0; k < open.size() / 2; ++k) spoken.erase(open[k].get());
+      open.erase(open.begin(), open.begin() + static_cast<ptrdiff_t>(open.size() / 2));
+    }
+    most_descriptors = std::max(most_descriptors, DescriptorsOf(victim));
+  }
+  EXPECT_GE(connected, total / 2);
+  printf("  %d half-open connections, at most %d descriptors of the node at once, %d before\n", connected,
+         static_cast<int>(most_descriptors), static_cast<int>(descriptors));
+  traffic.ExpectAllCameInOrder();
+  ExpectTheFirstSession();
+  // 256 half-open ones at once, each two descriptors, and a little for gRPC to close its own.
+  EXPECT_LE(most_descriptors, descriptors + 2 * 256 + 128);
+  EXPECT_TRUE(Becomes([&] { return DescriptorsOf(victim) <= descriptors + 8; })) << DescriptorsOf(victim);
+  const int64_t grown = ResidentBytesOf(victim) - resident;
+  printf("  the node's memory grew by %d KiB\n", static_cast<int>(grown / 1024));
+  if (!kIsSanitized) EXPECT_LE(grown, int64_t{64} << 20);
+  // And whoever is honest gets in.
+  LocalNode mallory(
+      "mallory", {.listen = "", .peers = {{"ledger", ledger_->address()}}, .credentials = certificates.Of("mallory")});
+  EXPECT_TRUE(mallory.system().Ask(mallory.Find("ledger/tally").ask(), {}, kDeadline).ok());
+}
+
+}  // namespace
+}  // namespace understudy::testing

@@ -1,0 +1,314 @@
+// Two node processes with a wire between them that stalls, is cut, reset, delayed and throttled, and a peer that is
+// killed or stopped: what each end is told, how soon, and that nothing is lost while the session lives.
+//
+// Where a time could come from two causes, the other one is made an hour: silence that is not to be the reason why a
+// cut is noticed, grace that is not to be over. What was measured is printed.
+#include <signal.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/tests/transport/trials/fault_proxy.h"
+#include "understudy/tests/transport/trials/tally_actor.h"
+#include "understudy/tests/transport/trials/trial.h"
+#include "understudy/tests/transport/trials/trial_times.h"
+#include "understudy/transport/node.h"
+
+namespace understudy::testing {
+namespace {
+
+constexpr absl::Duration kSilence = absl::Milliseconds(800);
+constexpr absl::Duration kGrace = absl::Milliseconds(700);
+// Never the reason for what a test sees.
+constexpr absl::Duration kLongSilence = absl::Minutes(5);
+constexpr absl::Duration kLongGrace = absl::Minutes(30);
+constexpr int64_t kNumbers = 2000;
+
+void Print(absl::string_view what, absl::Duration took) {
+  printf("%s: %s\n", std::string(what).c_str(), absl::FormatDuration(absl::Trunc(took, absl::Milliseconds(1))).c_str());
+}
+
+std::vector<std::string> OptionsOf(absl::Duration silence, absl::Duration grace) {
+  return {absl::StrCat("silence_ms=", absl::ToInt64Milliseconds(silence)),
+          absl::StrCat("grace_ms=", absl::ToInt64Milliseconds(grace))};
+}
+
+// The node house of this process dials the node ledger of another one, through the proxy.
+class Wire {
+ public:
+  Wire(absl::Duration silence, absl::Duration grace)
+      : ledger("ledger", "127.0.0.1:0", OptionsOf(silence, grace)),
+        proxy(ledger.address()),
+        house("house", {.listen = "", .peers = {{"ledger", proxy.address()}}, .times = TrialTimes(silence, grace)}),
+        tally(house.Find("ledger/tally")),
+        watch(house.system(), tally.pid()) {
+    house_seen = house.diary().size();
+    ledger_seen = ledger.diary().size();
+  }
+
+  // Fails the test unless each end said Down once, of this session.
+  void ExpectDownOnceAtBothEnds(MonotonicTime began, absl::Duration at_least, absl::Duration at_most) {
+    const absl::Duration house_took = house.diary().WaitFor("ended ledger epoch 1", &house_seen) - began;
+    const absl::Duration down_took = watch.WaitForDown() - began;
+    EXPECT_EQ(watch.reason().kind(), ExitReason::Kind::kNoConnection);
+    Print("  Down at the node that dialled", down_took);
+    for (const absl::Duration took : {house_took, down_took}) {
+      EXPECT_GE(took, at_least);
+      EXPECT_LE(took, at_most);
+    }
+    const absl::Duration ledger_took = ledger.diary().WaitFor("ended house epoch 1", &ledger_seen) - began;
+    Print("  Down at the node that listened", ledger_took);
+    EXPECT_GE(ledger_took, at_least);
+    EXPECT_LE(ledger_took, at_most);
+  }
+  void ExpectNothingMore() {
+    EXPECT_EQ(watch.downs(), 1);
+    house.diary().WaitFor("ended ledger epoch 1");
+    EXPECT_EQ(house.diary().Count("ended ledger epoch 1"), 1);
+    EXPECT_EQ(ledger.diary().Count("ended house epoch 1"), 1);
+  }
+  void ExpectNoEnd() {
+    EXPECT_EQ(house.diary().Count("ended"), 0);
+    EXPECT_EQ(ledger.diary().Count("ended"), 0);
+    EXPECT_FALSE(watch.is_down());
+  }
+
+  RemoteNode ledger;
+  FaultProxy proxy;
+  LocalNode house;
+  TallyRef tally;
+  Watch watch;
+  size_t house_seen = 0;
+  size_t ledger_seen = 0;
+};
+
+MonotonicTime Now() { return Clock::Real().Now(); }
+
+// ---- Stalls: no byte passes, and no connection ends ----
+
+TEST(Stall, BothWaysIsSuspectAfterTheSilenceAndDownAfterTheGraceAtBothEnds) {
+  Wire wire(kSilence, kGrace);
+  const MonotonicTime began = Now();
+  wire.proxy.Stall(FaultProxy::kBothWays);
+  const absl::Duration suspect = wire.house.diary().WaitFor("suspect ledger", &wire.house_seen) - began;
+  Print("  suspect", suspect);
+  // The last heartbeat came a little before the stall.
+  EXPECT_GE(suspect, kSilence / 2);
+  EXPECT_LE(suspect, kSilence + kSlack);
+  wire.ExpectDownOnceAtBothEnds(began, kSilence / 2 + kGrace, kSilence + kGrace + kSlack);
+  wire.ExpectNothingMore();
+  const absl::StatusOr<TallyActor::Number> asked = wire.house.system().Ask(wire.tally.ask(), {}, kDeadline);
+  EXPECT_TRUE(IsNoConnection(asked.status())) << asked.status();
+}
+
+// The node that listens hears all that is said to it, each new stream included, and learns from the one that hears
+// nothing that the session is over.
+TEST(Stall, OfWhatTheListenerSaysIsDownAtBothEnds) {
+  Wire wire(kSilence, kGrace);
+  const MonotonicTime began = Now();
+  wire.proxy.Stall(FaultProxy::kToDialler);
+  wire.ExpectDownOnceAtBothEnds(began, kSilence / 2 + kGrace, kSilence + kGrace + kSlack);
+  wire.ExpectNothingMore();
+}
+
+TEST(Stall, OfWhatTheDiallerSaysIsDownAtBothEnds) {
+  Wire wire(kSilence, kGrace);
+  const MonotonicTime began = Now();
+  wire.proxy.Stall(FaultProxy::kToListener);
+  wire.ExpectDownOnceAtBothEnds(began, kSilence / 2 + kGrace, kSilence + kGrace + kSlack);
+  wire.ExpectNothingMore();
+}
+
+TEST(Stall, ThatEndsWithinTheGraceLosesNothing) {
+  for (const int ways : {FaultProxy::kBothWays, FaultProxy::kToDialler, FaultProxy::kToListener}) {
+    Wire wire(absl::Milliseconds(400), kLongGrace);
+    Traffic traffic(wire.house, wire.tally, kNumbers);
+    traffic.WaitForTold(kNumbers / 10);
+    wire.proxy.Stall(ways);
+    wire.house.diary().WaitFor("suspect ledger", &wire.house_seen);
+    wire.proxy.Heal();
+    const MonotonicTime healed = Now();
+    const absl::Duration took = wire.house.diary().WaitFor("resumed ledger", &wire.house_seen) - healed;
+    Print("  resumed after the stall", took);
+    // Its dial of then has the handshake's time, then it waits, then the next comes through.
+    EXPECT_LE(took, SessionTimes().handshake_timeout + TrialTimes(kSilence, kGrace).backoff_max + kSlack);
+    traffic.ExpectAllCameInOrder();
+    wire.ExpectNoEnd();
+  }
+}
+
+// ---- Connections that end ----
+
+TEST(Cut, ThatHealsWithinTheGraceLosesNothing) {
+  Wire wire(kLongSilence, kLongGrace);
+  Traffic traffic(wire.house, wire.tally, kNumbers);
+  for (int i = 1; i <= 5; ++i) {
+    traffic.WaitForAsked(kNumbers * i / 40);
+    const MonotonicTime began = Now();
+    wire.proxy.Cut();
+    const absl::Duration suspect = wire.house.diary().WaitFor("suspect ledger", &wire.house_seen) - began;
+    wire.proxy.Heal();
+    const absl::Duration resumed = wire.house.diary().WaitFor("resumed ledger", &wire.house_seen) - began;
+    Print(absl::StrCat("  cut ", i, ": suspect"), suspect);
+    Print(absl::StrCat("  cut ", i, ": resumed"), resumed);
+    EXPECT_LE(suspect, kSlack);
+  }
+  traffic.ExpectAllCameInOrder();
+  wire.ExpectNoEnd();
+}
+
+TEST(Reset, IsNoticedAtOnceAndLosesNothing) {
+  Wire wire(kLongSilence, kLongGrace);
+  Traffic traffic(wire.house, wire.tally, kNumbers);
+  for (int i = 1; i <= 5; ++i) {
+    traffic.WaitForAsked(kNumbers * i / 40);
+    const MonotonicTime began = Now();
+    wire.proxy.ResetAll();
+    const absl::Duration suspect = wire.house.diary().WaitFor("suspect ledger", &wire.house_seen) - began;
+    const absl::Duration resumed = wire.house.diary().WaitFor("resumed ledger", &wire.house_seen) - began;
+    wire.ledger.diary().WaitFor("resumed house", &wire.ledger_seen);
+    Print(absl::StrCat("  reset ", i, ": suspect"), suspect);
+    Print(absl::StrCat("  reset ", i, ": resumed"), resumed);
+    EXPECT_LE(resumed, kSlack);
+  }
+  traffic.ExpectAllCameInOrder();
+  wire.ExpectNoEnd();
+}
+
+TEST(Cut, ForLongerThanTheGraceIsDownOnceAtBothEnds) {
+  Wire wire(kLongSilence, kGrace);
+  const MonotonicTime began = Now();
+  wire.proxy.Cut();
+  EXPECT_LE(wire.house.diary().WaitFor("suspect ledger", &wire.house_seen) - began, kSlack);
+  wire.ExpectDownOnceAtBothEnds(began, kGrace, kGrace + kSlack);
+  // They meet again, in another session; the one that ended is not told of twice.
+  wire.proxy.Heal();
+  wire.house.diary().WaitFor("up ledger epoch 2", &wire.house_seen);
+  EXPECT_TRUE(wire.house.system().Ask(wire.tally.ask(), {}, kDeadline).ok());
+  wire.ExpectNothingMore();
+}
+
+// ---- A slow wire ----
+
+TEST(Delay, IsNoSilence) {
+  Wire wire(kSilence, kGrace);
+  constexpr absl::Duration kDelay = absl::Milliseconds(100);
+  wire.proxy.Delay(kDelay);
+  EXPECT_TRUE(wire.house.system().Ask(wire.tally.ask(), {}, kDeadline).ok());
+  const MonotonicTime began = Now();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(wire.house.system().Ask(wire.tally.ask(), {}, kDeadline).ok());
+  }
+  EXPECT_GE(Now() - began, 10 * 2 * kDelay);
+  wire.ExpectNoEnd();
+}
+
+// The large message takes several silences; what comes of it meanwhile, and the heartbeats of the other end, are signs
+// of life.
+TEST(Throttle, IsNoSilence) {
+  Wire wire(kSilence, kGrace);
+  constexpr int64_t kBytesPerSecond = 200'000;
+  constexpr int64_t kLoadBytes = 400'000;
+  wire.proxy.Throttle(kBytesPerSecond);
+  TallyActor::Bytes load;
+  load.set_value(std::string(kLoadBytes, 'x'));
+  const MonotonicTime began = Now();
+  ASSERT_TRUE(wire.tally.load().Send(std::move(load)).ok());
+  while (wire.house.Report(wire.tally, 1) != "0 in order, 1 loads" && Now() - began < kDeadline) {
+  }
+  EXPECT_GE(Now() - began, 2 * kSilence) << "the wire was not slow";
+  EXPECT_LE(Now() - began, kDeadline);
+  wire.ExpectNoEnd();
+}
+
+// ---- The process at the other end ----
+
+// Five nodes, one after another; the one numbered i listens at `listen(i)`.
+void ExpectAKillIsNoticed(absl::string_view what, const std::function<std::string(int)>& listen) {
+  constexpr int kKills = 5;
+  std::vector<absl::Duration> times;
+  for (int i = 0; i < kKills; ++i) {
+    RemoteNode ledger("ledger", listen(i), OptionsOf(kLongSilence, kLongGrace));
+    LocalNode house("house", {.peers = {{"ledger", ledger.address()}}, .times = TrialTimes(kLongSilence, kLongGrace)});
+    Watch watch(house.system(), house.Find("ledger/tally").pid());
+    const MonotonicTime began = Now();
+    ledger.Kill();
+    times.push_back(watch.WaitForDown() - began);
+    EXPECT_EQ(watch.reason().kind(), ExitReason::Kind::kNoConnection);
+    house.diary().WaitFor("ended ledger");
+    EXPECT_EQ(house.diary().Count("ended ledger"), 1);
+  }
+  std::sort(times.begin(), times.end());
+  Print(absl::StrCat("  Down after SIGKILL, ", what, ": median"), times[kKills / 2]);
+  Print(absl::StrCat("  Down after SIGKILL, ", what, ": longest"), times.back());
+  // Promised within a second; silence and grace, which would tell as well, are hours.
+  EXPECT_LE(times[kKills / 2], absl::Seconds(1) + kSlack);
+}
+
+TEST(Killed, OnAUnixSocketIsDownWithinASecond) {
+  std::string folder = "/tmp/understudy.XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  ExpectAKillIsNoticed("Unix socket", [&](int i) { return absl::StrCat("unix:", folder, "/", i); });
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Killed, OnLoopbackIsDownWithinASecond) {
+  ExpectAKillIsNoticed("loopback", [](int) { return "127.0.0.1:0"; });
+}
+
+TEST(Stopped, APeerIsDownAfterSilenceAndGraceAndNotBefore) {
+  RemoteNode ledger("ledger", "127.0.0.1:0", OptionsOf(kSilence, kGrace));
+  LocalNode house("house", {.peers = {{"ledger", ledger.address()}}, .times = TrialTimes(kSilence, kGrace)});
+  Watch watch(house.system(), house.Find("ledger/tally").pid());
+  const MonotonicTime began = Now();
+  ledger.Signal(SIGSTOP);
+  const absl::Duration took = watch.WaitForDown() - began;
+  Print("  Down after SIGSTOP", took);
+  EXPECT_GE(took, kSilence / 2 + kGrace);
+  EXPECT_LE(took, kSilence + kGrace + kSlack);
+  // It lives on, learns that its session is over, and they meet in another.
+  ledger.Signal(SIGCONT);
+  ledger.diary().WaitFor("ended house epoch 1");
+  house.diary().WaitFor("up ledger epoch 2");
+  EXPECT_EQ(watch.downs(), 1);
+}
+
+TEST(Stopped, APeerThatGoesOnWithinTheGraceLosesNothing) {
+  RemoteNode ledger("ledger", "127.0.0.1:0", OptionsOf(absl::Milliseconds(400), kLongGrace));
+  LocalNode house("house",
+                  {.peers = {{"ledger", ledger.address()}}, .times = TrialTimes(absl::Milliseconds(400), kLongGrace)});
+  const TallyRef tally = house.Find("ledger/tally");
+  Watch watch(house.system(), tally.pid());
+  Traffic traffic(house, tally, kNumbers);
+  size_t seen = 0;
+  for (int i = 1; i <= 3; ++i) {
+    traffic.WaitForTold(kNumbers * i / 10);
+    ledger.Signal(SIGSTOP);
+    house.diary().WaitFor("suspect ledger", &seen);
+    ledger.Signal(SIGCONT);
+    house.diary().WaitFor("resumed ledger", &seen);
+  }
+  traffic.ExpectAllCameInOrder();
+  EXPECT_FALSE(watch.is_down());
+  EXPECT_EQ(house.diary().Count("ended"), 0);
+}
+
+}  // namespace
+}  // namespace understudy::testing

@@ -1,0 +1,83 @@
+// A node for trials, in a process of its own, with a Tally that is called NAME/tally.
+//
+//   trial_node NAME LISTEN [KEY=VALUE…]
+//
+// KEY is advertise, certificates (a folder of tools/make_certs), silence_ms or grace_ms. It writes its address, and
+// then what becomes of its peers, to descriptor 3: a line each.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/tests/transport/trials/tally_actor.h"
+#include "understudy/tests/transport/trials/trial_times.h"
+#include "understudy/transport/credentials.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/node_core.h"
+
+namespace understudy::testing {
+namespace {
+
+int Complain(absl::string_view what) {
+  fprintf(stderr, "trial_node: %s\n", std::string(what).c_str());
+  return 70;
+}
+
+void Say(absl::string_view line) {
+  const std::string text = absl::StrCat(line, "\n");
+  (void)!write(3, text.data(), text.size());
+}
+
+int Run(int argc, char** argv) {
+  if (argc < 3) return Complain("usage: trial_node NAME LISTEN [KEY=VALUE…]");
+  // So that none is lost which comes before RunUntilSignal.
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  const std::string name = argv[1];
+  NodeOptions options = {.listen = argv[2]};
+  int64_t silence_ms = 1000;
+  int64_t grace_ms = 1000;
+  for (int i = 3; i < argc; ++i) {
+    const std::pair<std::string, std::string> option = absl::StrSplit(argv[i], absl::MaxSplits('=', 1));
+    const auto& [key, value] = option;
+    if (key == "advertise") {
+      options.advertise = value;
+    } else if (key == "certificates") {
+      options.credentials = Credentials::Tls({.certificate_file = absl::StrCat(value, "/", name, ".pem"),
+                                              .key_file = absl::StrCat(value, "/", name, ".key"),
+                                              .ca_file = absl::StrCat(value, "/ca.pem")});
+    } else if (!(key == "silence_ms" && absl::SimpleAtoi(value, &silence_ms)) &&
+               !(key == "grace_ms" && absl::SimpleAtoi(value, &grace_ms))) {
+      return Complain(absl::StrCat("bad option ", argv[i]));
+    }
+  }
+  options.times = TrialTimes(absl::Milliseconds(silence_ms), absl::Milliseconds(grace_ms));
+  options.on_peer = [](const PeerEvent& event) { Say(event.ToString()); };
+  ActorSystem system({.name = name});
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, std::move(options));
+  if (!node.ok()) return Complain(node.status().ToString());
+  const TallyRef tally = system.Spawn<Tally>(SpawnOptions{.published_as = absl::StrCat(name, "/tally")});
+  Say((*node)->address());
+  return (*node)->RunUntilSignal(tally.pid());
+}
+
+}  // namespace
+}  // namespace understudy::testing
+
+int main(int argc, char** argv) { return understudy::testing::Run(argc, argv); }

@@ -1,0 +1,92 @@
+// NodeCore: what a change of its state leaves to be done without its lock, on
+// streams and in the system.
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/clock.h"
+#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/node_core_state.h"
+
+namespace understudy {
+
+NodeCore::Rest NodeCore::TakeRest(Change change) {
+  EraseIdlePeers();
+  Rest rest;
+  if (!stream_work_.empty() && !working_on_streams_) {
+    working_on_streams_ = true;
+    rest.stream_work.swap(stream_work_);
+  }
+  if (!deliveries_.empty() && !delivering_) {
+    if (change == Change::kEvent) {
+      delivering_ = true;
+      rest.deliveries.swap(deliveries_);
+    } else {
+      WakeAt(Now());
+    }
+  }
+  const MonotonicTime wanted = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
+  if (wanted < wake_at_) rest.wake = wake_at_ = wanted;
+  return rest;
+}
+
+void NodeCore::Do(Rest rest, Change change) {
+  while (true) {
+    if (!rest.wake.is_infinite()) {
+      options_.run_at(rest.wake,
+                      [door = door_, time = rest.wake] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
+    }
+    const bool works = !rest.stream_work.empty();
+    if (!works && rest.deliveries.empty()) return;
+    if (works) {
+      // What waits to be delivered is not to hold up what waits to be written.
+      for (StreamWork& work : std::exchange(rest.stream_work, {})) Work(work);
+    } else {
+      for (Delivery& delivery : std::exchange(rest.deliveries, {})) {
+        std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(delivery));
+      }
+    }
+    const Locked lock(*this);
+    if (works) {
+      working_on_streams_ = false;
+      Rest more = TakeRest(change);
+      // Still ours, if it was: then TakeRest gave none.
+      if (more.deliveries.empty()) more.deliveries.swap(rest.deliveries);
+      rest = std::move(more);
+    } else {
+      delivering_ = false;
+      rest = TakeRest(change);
+    }
+  }
+}
+
+void NodeCore::Work(StreamWork& work) {
+  Link& link = *work.link;
+  switch (work.kind) {
+    case StreamWork::Kind::kDial:
+      link.Open();
+      link.SetStream(options_.dialer->Dial(work.node, work.text, &link));
+      if (auto process = link.stream()->peer_process(); process != nullptr) {
+        absl::MutexLock lock(&mu_);
+        link.process = std::move(process);
+      }
+      break;
+    case StreamWork::Kind::kWrite:
+      link.Write(std::move(work.text), options_.clock->Now());
+      break;
+    case StreamWork::Kind::kBeat:
+      BeatAt(link.BeginBeats(std::move(work.text), work.interval, options_.clock->Now()), work.link);
+      break;
+    case StreamWork::Kind::kClose:
+      if (const auto stream = link.stream(); stream != nullptr) stream->Close();
+      break;
+    case StreamWork::Kind::kDestroy:
+      link.SetStream(nullptr);
+      break;
+  }
+}
+
+}  // namespace understudy
