@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -27,6 +28,17 @@ std::string DemangledName(const char* mangled) {
   return status == 0 ? name.get() : mangled;
 }
 
+Payload Payload::CopyOfWireBytes(absl::string_view bytes) {
+  const size_t units = UnitsFor(sizeof(Envelope) + sizeof(CallPart) + sizeof(WireBytes) + bytes.size());
+  if (units > kPooledUnits) return OfWireBytes(std::string(bytes));
+  Envelope* const block =
+      Envelope::Make(EnvelopeKind::kMessage, TypeOf<WireBytes>(), /*has_call_part=*/true, static_cast<uint8_t>(units));
+  auto* const value = new (block->value()) WireBytes(bytes.size());
+  if (!bytes.empty()) std::memcpy(value + 1, bytes.data(), bytes.size());
+  block->SetMade();
+  return Payload(block);
+}
+
 size_t Payload::bytes() const {
   if (block_ == nullptr) return 0;
   return is_wire_bytes() ? wire_bytes().size() : block_->type->bytes(block_->value());
@@ -43,8 +55,7 @@ absl::Status Payload::ParseAs(const MessageType& type) {
     return absl::InvalidArgumentError(
         absl::StrCat(type.name(), " is not a wire message: it cannot come from another node"));
   }
-  static const std::string* const nothing = new std::string;
-  const std::string& bytes = block_ == nullptr ? *nothing : wire_bytes();
+  const absl::string_view bytes = block_ == nullptr ? absl::string_view() : wire_bytes();
   Payload parsed(Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/false));
   if (!type.parse(bytes, parsed.block_->value())) {
     return absl::InvalidArgumentError(absl::StrCat(bytes.size(), " bytes do not parse as ", type.name()));

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -98,7 +99,10 @@ inline Envelope* Envelope::Make(EnvelopeKind kind) {
 }
 
 inline Envelope* Envelope::Make(EnvelopeKind kind, const MessageType& type, bool has_call_part) {
-  const uint8_t units = type.units[has_call_part ? 1 : 0];
+  return Make(kind, type, has_call_part, type.units[has_call_part ? 1 : 0]);
+}
+
+inline Envelope* Envelope::Make(EnvelopeKind kind, const MessageType& type, bool has_call_part, uint8_t units) {
   const uint8_t flags = has_call_part ? kHasCallPart : 0;
   auto* envelope = new (AllocateBlock(units)) Envelope{.kind = kind, .flags = flags, .units = units, .type = &type};
   if (has_call_part) new (&envelope->call()) CallPart;
@@ -225,11 +229,28 @@ const MessageType& TypeOf() {
   return kMessageType<M>;
 }
 
-// The value of what came from another node and has not been parsed yet.
-struct WireBytes {
-  std::string bytes;
+// The value of what came from another node and has not been parsed yet: its bytes, which lie behind it in its block if
+// the block is a pooled one, else in memory of their own.
+class WireBytes {
+ public:
+  // Of bytes that lie directly behind this object.
+  explicit WireBytes(size_t size) : data_(reinterpret_cast<const char*>(this + 1)), size_(size) {}
+  explicit WireBytes(std::string bytes)
+      : own_(std::make_unique<const std::string>(std::move(bytes))), data_(own_->data()), size_(own_->size()) {}
+  WireBytes(WireBytes&& other) noexcept
+      : own_(other.own_ != nullptr ? std::move(other.own_) : std::make_unique<const std::string>(other.bytes())),
+        data_(own_->data()),
+        size_(own_->size()) {}
+  WireBytes& operator=(WireBytes&&) = delete;
+
+  absl::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  std::unique_ptr<const std::string> own_;  // null when they lie behind this object
+  const char* data_;
+  size_t size_;
 };
-inline size_t MessageBytes(const WireBytes& value) { return value.bytes.size(); }
+inline size_t MessageBytes(const WireBytes& value) { return value.bytes().size(); }
 
 // Nothing, a typed value, or the bytes of one that has not been parsed yet; in
 // a block of its own.
@@ -265,7 +286,9 @@ class Payload {
     return payload;
   }
   // They may become a message of a mailbox.
-  static Payload OfWireBytes(std::string bytes) { return ForMailbox(WireBytes{std::move(bytes)}); }
+  static Payload OfWireBytes(std::string bytes) { return ForMailbox(WireBytes(std::move(bytes))); }
+  // The same of a copy, which needs no memory but the block when the bytes are few.
+  static Payload CopyOfWireBytes(absl::string_view bytes);
 
   bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }
   bool is_wire_bytes() const { return block_ != nullptr && block_->type == &TypeOf<WireBytes>(); }
@@ -274,7 +297,7 @@ class Payload {
   // Requires a typed payload.
   const void* value() const { return block_->value(); }
   // Requires bytes.
-  const std::string& wire_bytes() const { return static_cast<const WireBytes*>(block_->value())->bytes; }
+  absl::string_view wire_bytes() const { return static_cast<const WireBytes*>(block_->value())->bytes(); }
   size_t bytes() const;
   // The block, or null for nothing.
   Envelope* block() const { return block_; }

@@ -86,7 +86,7 @@ absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const inter
   if (message.to.is_null()) return BadEnvelope("a message to no actor");
   message.mailbox = in.mailbox;
   message.ask = in.id;
-  message.payload = internal::Payload::OfWireBytes(std::string(in.payload));
+  message.payload = internal::Payload::CopyOfWireBytes(in.payload);
   message.admission = in.by_allowance ? Admission::kAllowance : Admission::kReserved;
   return message;
 }
@@ -103,7 +103,7 @@ absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEn
   if (signal.to.is_null() && signal.kind != SignalKind::kReply) return BadEnvelope("a signal to no actor");
   signal.id = in.id;
   signal.is_link = in.is_link;
-  if (signal.kind == SignalKind::kReply) signal.payload = internal::Payload::OfWireBytes(std::string(in.payload));
+  if (signal.kind == SignalKind::kReply) signal.payload = internal::Payload::CopyOfWireBytes(in.payload);
   return signal;
 }
 

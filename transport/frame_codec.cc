@@ -19,6 +19,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/transport/frame_memory.h"
 #include "understudy/transport/wire_format.h"
 
 namespace understudy {
@@ -29,6 +30,10 @@ namespace {
 constexpr size_t kFrameFieldsBytes = 64;
 constexpr size_t kSlotFieldsBytes = 32;
 constexpr size_t kPackedBytesMin = 1024;
+// A message of a few dozen bytes, with its addresses.
+constexpr size_t kUsualSlotBytes = 96;
+// Of frames that travel in the memory in which they were packed.
+constexpr size_t kKeptBytesMin = 1024;
 constexpr size_t kDefinitionFieldsBytes = 16;
 // The control part's texts, cut to this by the session.
 constexpr size_t kControlTextBytesMax = 2048;
@@ -162,14 +167,17 @@ absl::Status ValidateNodeName(absl::string_view name) {
 
 void PackedSlots::Add(absl::string_view body) {
   UNDERSTUDY_CHECK(body.size() <= limits::kSlotBytesMax, "a slot of ", body.size(), " bytes");
-  if (count_ == 0) bytes_.reserve(kPackedBytesMin);
-  AppendSlot({.body = body}, bytes_);
+  if (count_ == 0) {
+    run_.bytes = internal::TakeRunMemory();
+    run_.bytes.reserve(kPackedBytesMin);
+  }
+  AppendSlot({.body = body}, run_.bytes);
   ++count_;
 }
 
 size_t PackedSlots::DropFirst(size_t count) {
   UNDERSTUDY_CHECK(count <= count_, count, " slots of ", count_);
-  internal::WireReader reader(bytes_);
+  internal::WireReader reader(run_.bytes);
   size_t dropped = 0;
   size_t body_bytes = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -180,12 +188,12 @@ size_t PackedSlots::DropFirst(size_t count) {
     dropped += internal::BytesFieldBytes(bytes.size());
     body_bytes += slot.body.size();
   }
-  bytes_.erase(0, dropped);
+  run_.bytes.erase(0, dropped);
   count_ -= count;
   return body_bytes;
 }
 
-FramePacker::FramePacker(uint64_t epoch, uint64_t acknowledged) {
+FramePacker::FramePacker(uint64_t epoch, uint64_t acknowledged) : bytes_(internal::TakeFrameMemory()) {
   std::array<char, kFrameFieldsBytes> head;
   internal::WireWriter writer(head.data());
   writer.VarintField(1, epoch);
@@ -250,7 +258,11 @@ std::string FramePacker::Encode() {
   // The control part's numbers are above all others.
   if (control_.has_value()) control_->AppendToString(&bytes_);
   UNDERSTUDY_CHECK(bytes_.size() <= limits::kFrameBytesMax, "a frame of ", bytes_.size(), " bytes");
-  return std::move(bytes_);
+  if (bytes_.size() >= kKeptBytesMin) return std::move(bytes_);
+  // A small frame may be kept for long: it does not take the memory of a large one along.
+  std::string small = bytes_;
+  internal::KeepMemory(std::move(bytes_));
+  return small;
 }
 
 namespace {
@@ -338,6 +350,7 @@ FrameView ViewOf(std::unique_ptr<const proto::Frame> parsed) {
 absl::StatusOr<FrameView> DecodeSessionFrame(absl::string_view bytes) {
   if (bytes.size() > limits::kFrameBytesMax) return TooManyBytes(bytes.size());
   FrameView frame;
+  frame.slots.reserve(bytes.size() / kUsualSlotBytes);
   if (!ReadFrame(bytes, frame)) return internal::DecodeFrameByProtobuf(bytes);
   absl::Status checked = CheckFrame(frame);
   if (!checked.ok()) return checked;

@@ -39,6 +39,7 @@
 #include "understudy/proto/names.pb.h"
 #include "understudy/proto/signals.pb.h"
 #include "understudy/transport/credit.h"
+#include "understudy/transport/frame_memory.h"
 
 namespace understudy {
 
@@ -75,10 +76,10 @@ class PackedSlots {
   size_t DropFirst(size_t count);
 
   size_t count() const { return count_; }
-  absl::string_view bytes() const { return bytes_; }
+  absl::string_view bytes() const { return run_.bytes; }
 
  private:
-  std::string bytes_;
+  internal::RunBytes run_;
   size_t count_ = 0;
 };
 

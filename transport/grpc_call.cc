@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
+#include "understudy/transport/frame_memory.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_queue.h"
 #include "understudy/transport/limits.h"
@@ -35,7 +36,7 @@ constexpr int kConnectTimeoutMilliseconds = 5000;
 
 std::string Text(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
-  std::string text;
+  std::string text = TakeFrameMemory();
   if (!buffer.Dump(&slices).ok()) return text;
   text.reserve(buffer.Length());
   for (const grpc::Slice& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
@@ -50,7 +51,8 @@ grpc::ByteBuffer BufferOf(std::string text) {
       kept->data(), kept->size(),
       [](void* string) {
         AcquireFromGrpc(string);
-        delete static_cast<std::string*>(string);
+        const std::unique_ptr<std::string> written(static_cast<std::string*>(string));
+        KeepMemory(std::move(*written));
       },
       kept);
   return {&slice, 1};

@@ -32,6 +32,11 @@ inline constexpr size_t kWantsPerSessionMax = size_t{1} << 15;
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
+// Memory of frames that is kept for the next ones, in all of the process: enough for a few busy sessions, 1 MiB.
+inline constexpr size_t kFrameMemoriesMax = 16;
+// The same of runs: 1 MiB.
+inline constexpr size_t kRunMemoriesMax = 256;
+
 // ---- What gRPC keeps. ----
 
 // Of what peers wrote and the node has not read, in all: a quarter of a MiB for each of kPeersMax peers.
@@ -45,6 +50,8 @@ inline constexpr uint32_t kEnvelopesInPartsMax = 64;
 inline constexpr size_t kBytesInPartsMax = 2 * (kMessageBytesMax + kEnvelopeOverheadBytesMax);
 // What one sender writes before another that waits has its turn: some 100 small messages, and eight turns a frame.
 inline constexpr int64_t kSendQuantumBytes = int64_t{8} << 10;
+// Small envelopes of one sender that are kept together: a small part of a frame.
+inline constexpr size_t kRunBytesMax = size_t{4} << 10;
 // A part is not cut smaller than this to fill up a frame.
 inline constexpr size_t kPartBytesMin = 1024;
 

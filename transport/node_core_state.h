@@ -16,6 +16,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/transport/credit_receiver.h"
 #include "understudy/transport/credit_sender.h"
+#include "understudy/transport/frame_memory.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/peer_session.h"
@@ -165,6 +166,7 @@ class NodeCore::Link final : public FrameStream::Events, public std::enable_shar
 
   void OnFrame(std::string frame) override {
     door_->Enter([&](NodeCore& core) { core.OnLinkFrame(shared_from_this(), frame); });
+    internal::KeepMemory(std::move(frame));
   }
   void OnWritten() override {
     door_->Enter([&](NodeCore& core) { core.OnLinkWritten(shared_from_this()); });

@@ -16,8 +16,7 @@
 namespace understudy {
 namespace {
 
-// A run is a small part of a frame, and its envelopes are small.
-constexpr size_t kRunBytesMax = size_t{4} << 10;
+// Of an envelope in a run.
 constexpr size_t kJoiningBytesMax = size_t{1} << 10;
 constexpr size_t kRunEnvelopesMax = 256;
 
@@ -28,7 +27,7 @@ bool EnvelopeRun::Join(const OutboundEnvelope& next) {
     return envelope.bytes.size() <= kJoiningBytesMax && envelope.deadline.is_infinite();
   };
   if (next.mailbox != envelope_.mailbox || next.room != envelope_.room || !is_small(next) || !is_small(envelope_) ||
-      bytes_ + next.bytes.size() > kRunBytesMax || packed_.count() >= kRunEnvelopesMax) {
+      bytes_ + next.bytes.size() > limits::kRunBytesMax || packed_.count() >= kRunEnvelopesMax) {
     return false;
   }
   if (packed_.count() == 0) packed_.Add(TakeBody());

@@ -19,7 +19,7 @@ namespace {
 // Bytes of a wire message become a value. Null when they do not parse.
 Envelope* Parse(Envelope* envelope, const MessageType& type) {
   Envelope* parsed = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
-  if (!type.parse(static_cast<WireBytes*>(envelope->value())->bytes, parsed->value())) {
+  if (!type.parse(static_cast<WireBytes*>(envelope->value())->bytes(), parsed->value())) {
     Envelope::Delete(parsed);
     return nullptr;
   }
@@ -43,7 +43,7 @@ Envelope* ActorCore::Parsed(Envelope* envelope) {
   const size_t place = envelope->mailbox;
   Envelope* parsed = Parse(envelope, *layout()[place].request);
   if (parsed == nullptr) {
-    const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes.size();
+    const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes().size();
     Leave(envelope);
     Dispose(
         envelope, Fate::kDropped,

@@ -72,6 +72,8 @@ struct Envelope {
   static Envelope* Make(EnvelopeKind kind);
   // Room for a value of `type`, which is not made yet: SetMade says when it is.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part);
+  // The same in a block of `units`, as many as the type needs or more.
+  static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part, uint8_t units);
   // Destroys the value, if any, and frees the block.
   static void Delete(Envelope* envelope);
 

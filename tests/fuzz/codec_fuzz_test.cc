@@ -96,7 +96,7 @@ std::string WrittenByProtobuf(const internal::Message& message) {
   *out.mutable_to() = ToAddress(kWriter.peer, message.to);
   out.set_mailbox(message.mailbox);
   out.set_ask(message.ask);
-  out.set_payload(message.payload.wire_bytes());
+  out.set_payload(std::string(message.payload.wire_bytes()));
   return envelope.SerializeAsString();
 }
 
@@ -108,7 +108,7 @@ std::string WrittenByProtobuf(const Signal& signal) {
   *out.mutable_to() = ToAddress(kWriter.peer, signal.to);
   out.set_id(signal.id);
   out.set_is_link(signal.is_link);
-  if (signal.kind == SignalKind::kReply) out.set_payload(signal.payload.wire_bytes());
+  if (signal.kind == SignalKind::kReply) out.set_payload(std::string(signal.payload.wire_bytes()));
   return envelope.SerializeAsString();
 }
 

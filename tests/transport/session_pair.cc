@@ -139,7 +139,7 @@ void SessionPair::Record(Node& node, const SessionAction& action) {
     node.events.push_back(absl::StrCat("refused ", proto::Refuse::Reason_Name(refused->reason)));
   } else if (const auto* arrived = std::get_if<MessagesArrived>(&action)) {
     for (const internal::Message& message : arrived->messages) {
-      node.received.push_back(message.payload.wire_bytes());
+      node.received.emplace_back(message.payload.wire_bytes());
       node.deadlines.push_back(message.deadline);
     }
   }

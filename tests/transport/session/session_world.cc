@@ -268,7 +268,7 @@ void SessionWorld::Act(int self, int stream, int from) {
         if (!node.session.is_live()) continue;
         std::vector<std::string>& received =
             received_[{node.session.nodes().peer.bits, node.incarnation, node.session.epoch()}];
-        for (const internal::Message& message : arrived->messages) received.push_back(message.payload.wire_bytes());
+        for (const internal::Message& message : arrived->messages) received.emplace_back(message.payload.wire_bytes());
       }
     }
     for (const uint64_t id : written) node.session.OnStreamWritten(id, now_);
