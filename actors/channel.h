@@ -193,8 +193,7 @@ class Channel : public internal::ChannelBase {
   // To another node it waits too, in the same line as the senders there: the
   // message stays here until that node has kept room for it. NoConnection when
   // the session ends first. Full, without waiting, when limits::kWantsPerSessionMax
-  // senders of this node wait for that node's room, or when messages of this node
-  // take 16 MiB of that mailbox already.
+  // senders of this node wait for that node's room.
   Sending<M> SendWhenRoom(M message, absl::Duration timeout) const {
     return Sending<M>(*this, std::move(message), timeout);
   }

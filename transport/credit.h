@@ -32,7 +32,10 @@
 // What a node holds for one peer, in bytes of messages: for each of its
 // mailboxes at most what the peer's granted room took out of the mailbox's own
 // bound; in all kSessionAllowanceMax.bytes beside; as many again of large messages,
-// or one of limits::kMessageBytesMax; and what the session itself keeps (peer_session.h).
+// or one of limits::kMessageBytesMax; those whose last part has not come,
+// limits::kBytesInPartsMax; and what the session itself keeps (peer_session.h).
+// Accounts: at most limits::kMailboxesWithGrantsMax mailboxes with granted room that
+// is not used, and limits::kCreditAccountsMax in all.
 #ifndef UNDERSTUDY_TRANSPORT_CREDIT_H_
 #define UNDERSTUDY_TRANSPORT_CREDIT_H_
 
@@ -43,6 +46,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 
@@ -66,10 +70,18 @@ inline constexpr int64_t kWindowMessagesMax = int64_t{1} << 20;
 // Granted room that was not used for so long is asked back. Much longer than a
 // round trip, so that a steady sender keeps its window.
 inline constexpr absl::Duration kCreditIdle = absl::Seconds(1);
-// Changes in one envelope.
+// Changes in one envelope: as many are read, and so many are written, which also fit when all of them are refusals.
 inline constexpr int kCreditChangesMax = 1024;
+inline constexpr size_t kCreditChangesTold = 256;
+static_assert(kCreditChangesTold * (limits::kCreditChangeBytesMax + limits::kCreditReasonBytesMax) <=
+              limits::kNodesEnvelopeBytesMax);
 // Granted room of one mailbox, in a sane peer's count.
 inline constexpr RoomAmount kGrantedMax{.messages = int64_t{1} << 32, .bytes = int64_t{1} << 48};
+// Granted room of all mailboxes together: what the largest windows of all of them need fits, and no sum overflows.
+inline constexpr RoomAmount kGrantedInAllMax{.messages = int64_t{1} << 40, .bytes = int64_t{1} << 48};
+static_assert(static_cast<int64_t>(limits::kMailboxesWithGrantsMax) * kWindowMessagesMax <= kGrantedInAllMax.messages);
+static_assert(static_cast<int64_t>(limits::kMailboxesWithGrantsMax * limits::kMessageBytesMax) <=
+              kGrantedInAllMax.bytes);
 
 struct CreditChange {
   // The numbers are the wire's.

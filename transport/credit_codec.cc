@@ -11,6 +11,7 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/credit.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 namespace {
@@ -72,7 +73,8 @@ std::string EncodeCredit(const NodePair& nodes, const CreditChanges& changes) {
     out.set_allowance_messages(change.allowance.messages);
     out.set_allowance_bytes(change.allowance.bytes);
     out.set_want(change.want);
-    if (change.kind == CreditChange::Kind::kRefuse) *out.mutable_status() = ToProto(change.status);
+    if (change.kind == CreditChange::Kind::kRefuse)
+      *out.mutable_status() = ToShortProto(change.status, limits::kCreditReasonBytesMax);
   }
   return envelope.SerializeAsString();
 }

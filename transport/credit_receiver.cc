@@ -22,6 +22,13 @@ namespace {
 // network of 10 Gbit/s carries in 13 ms.
 constexpr int64_t kWindowBytesMax = int64_t{16} << 20;
 
+// OK unless a message can have so many bytes.
+absl::Status CheckWanted(int64_t bytes) {
+  if (bytes <= static_cast<int64_t>(limits::kMessageBytesMax)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a sender wants room for ", bytes, " bytes; a message has at most ", limits::kMessageBytesMax));
+}
+
 }  // namespace
 
 void CreditReceiver::SetUsedUp(const MailboxAddress& to, Account& account) {
@@ -41,8 +48,8 @@ void CreditReceiver::NoteGranted(const MailboxAddress& to, const Account& accoun
 void CreditReceiver::EraseIfUnused(Accounts::iterator account) {
   const Account& unused = account->second;
   if (unused.allowance != terms_.first_allowance || !unused.granted.is_zero() || !unused.held.is_zero() ||
-      !unused.held_beside.is_zero() || !unused.owed.is_zero() || !unused.in_line.is_zero() || unused.is_reserving ||
-      unused.is_asked || due_.contains(account->first)) {
+      !unused.held_beside.is_zero() || !unused.owed.is_zero() || !unused.in_line.is_zero() ||
+      !unused.before_line.empty() || unused.is_reserving || unused.is_asked || due_.contains(account->first)) {
     return;
   }
   withheld_.erase(account->first);
@@ -90,6 +97,7 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, c
   }
   held -= left;
   if (is_beside) account.owed += left;
+  EnterLine(account);
   due_.insert(to);
   const int64_t missing = account.window - account.granted.messages - account.held.messages;
   const bool is_low = account.granted.messages * 4 <= account.window;
@@ -97,7 +105,8 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, c
   if (has_nothing || (is_low && account.window > 0 && missing * 2 >= account.window)) is_urgent_ = true;
 }
 
-void CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {
+absl::Status CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {
+  if (absl::Status checked = CheckWanted(bytes); !checked.ok()) return checked;
   Account& account = FindOrOpen(to);
   account.is_asked = true;
   account.is_used_up = true;
@@ -106,6 +115,7 @@ void CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, Monotonic
   account.used = now;
   due_.insert(to);
   is_urgent_ = true;
+  return absl::OkStatus();
 }
 
 absl::Status CreditReceiver::OnReturned(const CreditChange& change) {
@@ -122,6 +132,7 @@ absl::Status CreditReceiver::OnReturned(const CreditChange& change) {
   account->second.window =
       std::min(account->second.window, account->second.granted.messages + account->second.held.messages);
   NoteGranted(account->first, account->second);
+  EnterLine(account->second);
   EraseIfUnused(account);
   return absl::OkStatus();
 }
@@ -130,51 +141,63 @@ absl::Status CreditReceiver::OnWaits(const CreditChange& want) {
   if (waiting_.contains(want.want)) {
     return absl::InvalidArgumentError(absl::StrCat("a second sender waits with the number ", want.want));
   }
-  if (want.granted.bytes > static_cast<int64_t>(limits::kMessageBytesMax)) {
-    return absl::InvalidArgumentError(absl::StrCat("a sender waits for room for ", want.granted.bytes,
-                                                   " bytes; a message has at most ", limits::kMessageBytesMax));
-  }
+  if (absl::Status checked = CheckWanted(want.granted.bytes); !checked.ok()) return checked;
   if (waiting_.size() >= limits::kWantsPerSessionMax) {
     return MakeError(ErrorKind::kFull, absl::StrCat(waiting_.size(), " senders of that node wait for room already"));
   }
   const MailboxAddress to(want.to, want.mailbox);
-  const auto found = accounts_.find(to);
-  if (found != accounts_.end()) {
-    const int64_t bytes = found->second.granted.bytes + found->second.held.bytes + found->second.in_line.bytes;
-    if (bytes > 0 && bytes + want.granted.bytes > kWindowBytesMax) {
-      return MakeError(ErrorKind::kFull,
-                       absl::StrCat("messages of that node have, or wait for, ", bytes,
-                                    " bytes of the mailbox; at most ", kWindowBytesMax, " are allowed"));
-    }
-  }
-  FindOrOpen(to).in_line += {.messages = 1, .bytes = want.granted.bytes};
-  waiting_.emplace(want.want, Waiting{.to = to, .bytes = want.granted.bytes});
+  const uint64_t place = ++last_place_;
+  waiting_.emplace(want.want, Waiting{.want = want.want, .to = to, .bytes = want.granted.bytes, .place = place});
+  Account& account = FindOrOpen(to);
+  account.before_line.emplace(place, want.want);
+  EnterLine(account);
   return absl::OkStatus();
 }
 
-CreditReceiver::Accounts::iterator CreditReceiver::LeaveLine(std::map<uint64_t, Waiting>::iterator waiting) {
-  const auto account = accounts_.find(waiting->second.to);
-  account->second.in_line -= {.messages = 1, .bytes = waiting->second.bytes};
+void CreditReceiver::EnterLine(Account& account) {
+  while (!account.before_line.empty()) {
+    Waiting& next = waiting_.at(account.before_line.begin()->second);
+    const int64_t bytes = account.granted.bytes + account.held.bytes + account.in_line.bytes;
+    if (bytes > 0 && bytes + next.bytes > kWindowBytesMax) return;
+    next.is_in_line = true;
+    account.in_line += {.messages = 1, .bytes = next.bytes};
+    account.before_line.erase(account.before_line.begin());
+    entering_.push_back(next);
+  }
+}
+
+CreditReceiver::Accounts::iterator CreditReceiver::StopWaiting(std::map<uint64_t, Waiting>::iterator waiting) {
+  const Waiting& sender = waiting->second;
+  const auto account = accounts_.find(sender.to);
+  if (sender.is_in_line) {
+    account->second.in_line -= {.messages = 1, .bytes = sender.bytes};
+  } else {
+    account->second.before_line.erase(sender.place);
+  }
   waiting_.erase(waiting);
   return account;
 }
 
-absl::optional<MailboxAddress> CreditReceiver::OnGaveUp(const CreditChange& change) {
+absl::optional<CreditReceiver::Waiting> CreditReceiver::OnGaveUp(const CreditChange& change) {
   const auto waiting = waiting_.find(change.want);
   if (waiting == waiting_.end()) return absl::nullopt;
-  const MailboxAddress to = waiting->second.to;
-  EraseIfUnused(LeaveLine(waiting));
-  return to;
+  const Waiting gave_up = waiting->second;
+  const auto account = StopWaiting(waiting);
+  EnterLine(account->second);
+  EraseIfUnused(account);
+  return gave_up;
 }
 
 absl::optional<CreditChange> CreditReceiver::OnTurn(uint64_t want, const absl::Status& status, MonotonicTime now) {
   const auto waiting = waiting_.find(want);
   if (waiting == waiting_.end()) return absl::nullopt;
-  const auto [to, bytes] = waiting->second;
+  const MailboxAddress to = waiting->second.to;
+  const int64_t bytes = waiting->second.bytes;
   CreditChange told{
       .kind = CreditChange::Kind::kRefuse, .to = to.first, .mailbox = to.second, .want = want, .status = status};
-  const auto found = LeaveLine(waiting);
+  const auto found = StopWaiting(waiting);
   if (!status.ok()) {
+    EnterLine(found->second);
     EraseIfUnused(found);
     return told;
   }
@@ -190,16 +213,17 @@ absl::optional<CreditChange> CreditReceiver::OnTurn(uint64_t want, const absl::S
   return told;
 }
 
-std::vector<std::pair<uint64_t, MailboxAddress>> CreditReceiver::waiting() const {
-  std::vector<std::pair<uint64_t, MailboxAddress>> all;
+std::vector<CreditReceiver::Waiting> CreditReceiver::waiting() const {
+  std::vector<Waiting> all;
   all.reserve(waiting_.size());
-  for (const auto& [want, waiting] : waiting_) all.emplace_back(want, waiting.to);
+  for (const auto& [want, waiting] : waiting_) all.push_back(waiting);
   return all;
 }
 
 std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
   std::vector<std::pair<MailboxAddress, RoomAmount>> wishes;
   is_urgent_ = false;
+  size_t with_grants = granted_.size();
   for (const MailboxAddress& to : std::exchange(due_, {})) {
     const auto found = accounts_.find(to);
     if (found == accounts_.end()) continue;
@@ -224,6 +248,15 @@ std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
     if (wish.bytes > most) {
       wish.bytes = most;
       wish.messages = std::min(wish.messages, most / std::max(int64_t{1}, account.bytes_each));
+    }
+    // What becomes free is theirs that wait for it here.
+    if (!account.before_line.empty()) wish = {};
+    if (account.granted.is_zero() && !wish.is_zero()) {
+      if (with_grants >= limits::kMailboxesWithGrantsMax) {
+        wish = {};
+      } else {
+        ++with_grants;
+      }
     }
     wishes.emplace_back(to, wish);
   }
@@ -301,6 +334,7 @@ std::string CreditReceiver::ToString() const {
     add(", held ", account.held);
     add(", wanted ", account.wanted);
     add(", in line ", account.in_line);
+    if (!account.before_line.empty()) absl::StrAppend(&text, ", before it ", account.before_line.size());
     absl::StrAppend(&text, ", window ", account.window, " of ", account.bytes_each,
                     account.is_used_up ? ", used up" : "", account.is_asked ? ", asked" : "",
                     account.is_asked_back ? ", asked back" : "", account.is_reserving ? ", reserving" : "",

@@ -12,8 +12,10 @@
 // reserved anew, up to the window. While senders wait there for room nothing is
 // given out but by their line: no window, and no allowance back.
 //
-// The peer's waiting senders count against the bytes that a peer may have in one
-// mailbox as if their messages were there, so at that bound they are refused.
+// The peer's senders in a mailbox's line count against the bytes that a peer may
+// have in one mailbox as if their messages were there. At that bound the next ones
+// wait here, in the order in which they came, and enter the line when there are
+// bytes again.
 //
 // Guarantees. Never more is granted than was reserved here. Of a message that
 // arrives its credit is known to be there, or OnArrived says no. At the end all
@@ -48,28 +50,39 @@ class CreditReceiver {
   // So many left their mailbox, or were refused at their arrival. Counts only what
   // this session brought. `bytes` of the amount is -1 when they are not known.
   void OnReleased(const MailboxAddress& to, Admission admission, const RoomAmount& amount);
-  // A sender there found no credit for a message of so many bytes, and does not
-  // wait.
-  void OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now);
+  // kWant without a number: a sender there found no credit for a message of so many
+  // bytes, and does not wait. InvalidArgument for more bytes than any message has: a
+  // bad frame.
+  absl::Status OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now);
   // kReturn: what is given back to the mailbox. InvalidArgument when so much was
   // not granted: a bad frame.
   absl::Status OnReturned(const CreditChange& change);
 
   // ---- Senders of the peer that wait ----
 
-  // kWant with a number. OK: it is to enter the line. Full: it is not, and the
-  // peer is told so (kRefuse). InvalidArgument for a number in use, or
-  // more bytes than any message has: a bad frame.
+  struct Waiting {
+    uint64_t want = 0;  // the peer's number
+    MailboxAddress to;
+    int64_t bytes = 0;
+    uint64_t place = 0;       // among those that wait here
+    bool is_in_line = false;  // else it waits here
+  };
+  // kWant with a number. OK: it waits, and TakeEntering says when it is to enter the
+  // line. Full: it does not, and the peer is told so (kRefuse). InvalidArgument for
+  // a number in use, or more bytes than any message has: a bad frame.
   absl::Status OnWaits(const CreditChange& want);
-  // kReturn with a number. The mailbox whose line it is to leave; nothing when it
-  // has been answered, and the answer has crossed this.
-  absl::optional<MailboxAddress> OnGaveUp(const CreditChange& change);
+  // Those that are to enter the lines of their mailboxes now. Call after whatever may
+  // have made room, before anything else is asked of this object.
+  std::vector<Waiting> TakeEntering() { return std::exchange(entering_, {}); }
+  // kReturn with a number. It waits no more, and leaves the line that it is in.
+  // Nothing when it has been answered, and the answer has crossed this.
+  absl::optional<Waiting> OnGaveUp(const CreditChange& change);
   // The line has answered: OK, and its room is reserved, or why it never is. What
   // the peer is told; nothing when that sender gave up, or is of an earlier
   // session: then what was reserved goes back.
   absl::optional<CreditChange> OnTurn(uint64_t want, const absl::Status& status, MonotonicTime now);
-  // Those in lines, in the order in which they came.
-  std::vector<std::pair<uint64_t, MailboxAddress>> waiting() const;
+  // Those in lines and here, by their numbers.
+  std::vector<Waiting> waiting() const;
 
   // ---- What to do ----
 
@@ -109,10 +122,11 @@ class CreditReceiver {
     // Granted room: what the peer has not used, and what waits in the mailbox.
     RoomAmount granted;
     RoomAmount held;
-    int64_t window = 0;      // messages that granted and held together are to be
-    int64_t bytes_each = 0;  // of late, on average
-    RoomAmount wanted;       // a message that found no credit
-    RoomAmount in_line;      // what the peer's senders wait for
+    int64_t window = 0;                        // messages that granted and held together are to be
+    int64_t bytes_each = 0;                    // of late, on average
+    RoomAmount wanted;                         // a message that found no credit
+    RoomAmount in_line;                        // what the peer's senders in the line wait for
+    std::map<uint64_t, uint64_t> before_line;  // those that wait here: place to number
     bool is_used_up = false;
     bool is_asked = false;       // the peer waits for an answer
     bool is_asked_back = false;  // and has not returned it
@@ -127,15 +141,15 @@ class CreditReceiver {
   void SetUsedUp(const MailboxAddress& to, Account& account);
   void NoteGranted(const MailboxAddress& to, const Account& account);
   void EraseIfUnused(Accounts::iterator account);
-  struct Waiting {
-    MailboxAddress to;
-    int64_t bytes = 0;
-  };
-  Accounts::iterator LeaveLine(std::map<uint64_t, Waiting>::iterator waiting);
+  Accounts::iterator StopWaiting(std::map<uint64_t, Waiting>::iterator waiting);
+  // Those that wait here enter the line, as far as there are bytes.
+  void EnterLine(Account& account);
 
   CreditTerms terms_;
   Accounts accounts_;
   std::map<uint64_t, Waiting> waiting_;  // by the peer's number
+  uint64_t last_place_ = 0;
+  std::vector<Waiting> entering_;
   std::set<MailboxAddress> due_;
   std::set<MailboxAddress> granted_;   // with granted room that is not used
   std::set<MailboxAddress> withheld_;  // whose allowance waits for the end of a line

@@ -26,12 +26,19 @@ absl::optional<Admission> CreditSender::Find(const MailboxAddress& to, int64_t b
   return absl::nullopt;
 }
 
+void CreditSender::CountGrants(const RoomAmount& before, const Account& account) {
+  if (before.is_zero() && !account.granted.is_zero()) ++with_grants_;
+  if (!before.is_zero() && account.granted.is_zero()) --with_grants_;
+}
+
 void CreditSender::OnSent(const MailboxAddress& to, int64_t bytes, Admission admission) {
   const RoomAmount used{.messages = 1, .bytes = bytes};
   const auto account = FindOrOpen(to);
   if (admission == Admission::kReserved) {
+    const RoomAmount before = account->second.granted;
     account->second.granted -= used;
     granted_ -= used;
+    CountGrants(before, account->second);
     EraseIfUnused(account);
   } else {
     const RoomAmount before = account->second.allowance;
@@ -41,6 +48,7 @@ void CreditSender::OnSent(const MailboxAddress& to, int64_t bytes, Admission adm
 }
 
 bool CreditSender::Asks(const MailboxAddress& to) {
+  if (accounts_.size() >= limits::kCreditAccountsMax && !accounts_.contains(to)) return false;
   bool& is_asked = FindOrOpen(to)->second.is_asked;
   if (is_asked) return false;
   is_asked = true;
@@ -59,12 +67,22 @@ absl::Status CreditSender::OnGrant(const CreditChange& grant) {
                                                    " bytes, of which some is not in use"));
   }
   in_use_.Change(before, allowance);
+  const RoomAmount granted_before = granted;
   granted += grant.granted;
   if (granted.messages > kGrantedMax.messages || granted.bytes > kGrantedMax.bytes) {
     return absl::InvalidArgumentError(absl::StrCat("credit of ", granted.messages, " messages and ", granted.bytes,
                                                    " bytes for one mailbox is more than any has room for"));
   }
   granted_ += grant.granted;
+  CountGrants(granted_before, account->second);
+  if (granted_.messages > kGrantedInAllMax.messages || granted_.bytes > kGrantedInAllMax.bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("credit of ", granted_.messages, " messages and ", granted_.bytes,
+                                                   " bytes is more than all mailboxes of a node have room for"));
+  }
+  if (with_grants_ > limits::kMailboxesWithGrantsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("credit for ", with_grants_, " mailboxes at once: at most ",
+                                                   limits::kMailboxesWithGrantsMax, " are allowed"));
+  }
   account->second.is_asked = false;
   EraseIfUnused(account);
   return absl::OkStatus();
@@ -78,8 +96,10 @@ RoomAmount CreditSender::OnTakeBack(const CreditChange& request) {
                       .bytes = std::min(granted.bytes, request.granted.bytes)};
   // Bytes without messages are of no use, nor are messages without bytes.
   if (returned.messages == granted.messages) returned.bytes = granted.bytes;
+  const RoomAmount before = granted;
   granted -= returned;
   granted_ -= returned;
+  CountGrants(before, account->second);
   EraseIfUnused(account);
   return returned;
 }

@@ -34,11 +34,13 @@ class CreditSender {
   // It was sent, and uses that.
   void OnSent(const MailboxAddress& to, int64_t bytes, Admission admission);
   // A message found no credit: true when the peer is to be told (kWant without a
-  // number). False while it has not answered an earlier one.
+  // number). False while it has not answered an earlier one, and when there are
+  // limits::kCreditAccountsMax accounts.
   bool Asks(const MailboxAddress& to);
 
   // kGrant. InvalidArgument when it gives back allowance that is not in use, or
-  // more than can be: a bad frame.
+  // grants more than kGrantedMax, kGrantedInAllMax or limits::kMailboxesWithGrantsMax
+  // allow: a bad frame.
   absl::Status OnGrant(const CreditChange& grant);
   // kTakeBack: what is returned, perhaps nothing. It is gone from here.
   RoomAmount OnTakeBack(const CreditChange& request);
@@ -106,11 +108,14 @@ class CreditSender {
     return accounts_.try_emplace(to, Account{.allowance = terms_.first_allowance}).first;
   }
   void EraseIfUnused(Accounts::iterator account);
+  // Granted room that the account had `before` has changed.
+  void CountGrants(const RoomAmount& before, const Account& account);
   void EndWaiting(const MailboxAddress& to);
 
   CreditTerms terms_;
   Accounts accounts_;
   RoomAmount granted_;
+  size_t with_grants_ = 0;  // accounts with granted room
   AllowancesInUse in_use_{terms_};
   std::map<uint64_t, Want> wants_;
   std::map<Waiter, uint64_t> waiters_;  // those that wait or have room

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/address_key.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
@@ -281,6 +282,15 @@ proto::Status ToProto(const absl::Status& status) {
     payload.set_value(std::string(value));
   });
   return out;
+}
+
+proto::Status ToShortProto(const absl::Status& status, size_t bytes_max) {
+  constexpr size_t kKindBytesMax = 64;  // of an ErrorKind, a code and the field of the text
+  proto::Status whole = ToProto(status);
+  if (whole.ByteSizeLong() <= bytes_max) return whole;
+  const absl::string_view text = status.message().substr(0, bytes_max - kKindBytesMax);
+  const absl::optional<ErrorKind> kind = ErrorKindOf(status);
+  return ToProto(kind.has_value() ? MakeError(*kind, text) : absl::Status(status.code(), text));
 }
 
 absl::Status FromProto(const proto::Status& status) {

@@ -203,6 +203,9 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelopeByProtobuf(const NodePair& nodes, 
 // ---- Values ----
 
 proto::Status ToProto(const absl::Status& status);
+// The same in at most so many bytes, at least 128: a longer status loses its payloads but for its ErrorKind, and the
+// end of its text.
+proto::Status ToShortProto(const absl::Status& status, size_t bytes_max);
 // A code that is none of absl's becomes Unknown.
 absl::Status FromProto(const proto::Status& status);
 

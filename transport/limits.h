@@ -10,6 +10,9 @@
 
 namespace understudy::limits {
 
+// What an envelope that is kept costs beside its bytes.
+inline constexpr size_t kSlotOverheadBytes = 128;
+
 // ---- What one end of a session keeps until the peer acknowledges it, by kind. A peer that does not read makes this
 // node keep their sum, and no more. ----
 
@@ -24,11 +27,30 @@ inline constexpr size_t kAnswerBytesMax = 512;
 inline constexpr size_t kSessionAnswerBytesMax = size_t{64} << 20;
 // Exits, Downs, links, monitors and the like, which must get through when messages are already refused.
 inline constexpr size_t kSessionSignalBytesMax = size_t{8} << 20;
-// Credit is told once for many messages.
-inline constexpr size_t kSessionCreditBytesMax = size_t{8} << 20;
+// What is said of credit. The assertion below shows that all that must be said has room; what can wait (grants of
+// windows, requests for a grant or for its return) is said only while no more than kCreditUnhurriedBytesMax wait.
+inline constexpr size_t kSessionCreditBytesMax = size_t{32} << 20;
+inline constexpr size_t kCreditUnhurriedBytesMax = size_t{1} << 20;
 // Senders of one node that wait for room of another (Channel::SendWhenRoom), those that gave up and are not answered
-// included. A want, its withdrawal and its answer are some 100 bytes each, so all of them fit into the bytes of credit.
-inline constexpr size_t kWantsPerSessionMax = size_t{1} << 15;
+// included.
+inline constexpr size_t kWantsPerSessionMax = size_t{1} << 14;
+// Mailboxes of one node in which another has room that was granted and is not used: as many as may be written to by
+// first allowances. Others are granted nothing until some of it is used or returned.
+inline constexpr size_t kMailboxesWithGrantsMax = size_t{1} << 16;
+// Mailboxes of a peer that a node keeps an account of credit for: those above, as many whose allowance is in use, and
+// those for whose senders the peer was asked.
+inline constexpr size_t kCreditAccountsMax = 4 * kMailboxesWithGrantsMax;
+// A change of credit on the wire, and what a refusal adds to it: a longer reason is cut.
+inline constexpr size_t kCreditChangeBytesMax = 96;
+inline constexpr size_t kCreditReasonBytesMax = 256;
+// All that must be said of credit while the peer acknowledges nothing: of each own sender that waits its want, its
+// withdrawal and the return of a grant that crossed that, and the answer to each of the peer's; the return of each
+// grant that the peer asks back; and what can wait, whose last piece may be a grant for each mailbox.
+static_assert(kWantsPerSessionMax * (3 * (kSlotOverheadBytes + kCreditChangeBytesMax) +
+                                     (kSlotOverheadBytes + kCreditChangeBytesMax + kCreditReasonBytesMax)) +
+                  kMailboxesWithGrantsMax * kCreditChangeBytesMax + kCreditUnhurriedBytesMax +
+                  kMailboxesWithGrantsMax * kCreditChangeBytesMax <=
+              kSessionCreditBytesMax);
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
@@ -46,8 +68,14 @@ inline constexpr size_t kReceivedBytesMax = kPeersMax * (size_t{256} << 10);
 
 // Large envelopes whose parts may be interleaved: their senders share the wire, and more wait their turn.
 inline constexpr uint32_t kEnvelopesInPartsMax = 64;
-// Bytes of all of them together, which the receiver holds until their last parts are there: two of the largest.
-inline constexpr size_t kBytesInPartsMax = 2 * (kMessageBytesMax + kEnvelopeOverheadBytesMax);
+// The highest number is kept for envelopes of the node itself, which wait for no sender.
+inline constexpr uint32_t kNodesPartNumber = kEnvelopesInPartsMax;
+// The largest envelope of the node itself: a part of names (kNamePartBytesMax), or kCreditChangesMax changes of credit.
+inline constexpr size_t kNodesEnvelopeBytesMax = size_t{192} << 10;
+// Bytes of all of them together, which the receiver holds until their last parts are there: two of the largest of
+// senders, and one of the node itself.
+inline constexpr size_t kSendersBytesInPartsMax = 2 * (kMessageBytesMax + kEnvelopeOverheadBytesMax);
+inline constexpr size_t kBytesInPartsMax = kSendersBytesInPartsMax + kNodesEnvelopeBytesMax;
 // What one sender writes before another that waits has its turn: some 100 small messages, and eight turns a frame.
 inline constexpr int64_t kSendQuantumBytes = int64_t{8} << 10;
 // Small envelopes of one sender that are kept together: a small part of a frame.

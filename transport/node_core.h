@@ -315,7 +315,11 @@ class NodeCore final : public Router, public NamePublisher {
   // What a send without credit answers; the peer is asked for some.
   absl::Status NoCredit(Peer& peer, const MailboxAddress& mailbox, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnCredit(Peer& peer, const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status OnCreditChange(Peer& peer, const CreditChange& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // `told` collects what the peer is to be told.
+  absl::Status OnCreditChange(Peer& peer, const CreditChange& change, CreditChanges& told)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether the peer may be told what can wait.
+  static bool MayTellMore(const Peer& peer);
   // What is to be done comes soon.
   void ScheduleCredit(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellCredit(Peer& peer, const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -324,9 +328,12 @@ class NodeCore final : public Router, public NamePublisher {
   void Carry(const CreditWork& work);
   void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
   // Senders that wait for room: of this node (kGrant or kRefuse came), and of the peer (kWant or kReturn came).
-  absl::Status OnWantAnswered(Peer& peer, const CreditChange& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status OnPeerWaits(Peer& peer, const CreditChange& want) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnPeerGaveUp(Peer& peer, const CreditChange& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status OnWantAnswered(Peer& peer, const CreditChange& answer, CreditChanges& told)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status OnPeerWaits(Peer& peer, const CreditChange& want, CreditChanges& told)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnPeerGaveUp(Peer& peer, const CreditChange& change, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EnterLines(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(const LineChange& change);
 
   // node_core_routing.cc: what actors send.

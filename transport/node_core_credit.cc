@@ -19,16 +19,30 @@
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
 #include "understudy/transport/credit_codec.h"
+#include "understudy/transport/credit_receiver.h"
 #include "understudy/transport/credit_sender.h"
+#include "understudy/transport/limits.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_core_state.h"
 #include "understudy/transport/send_queues.h"
 
 namespace understudy {
+namespace {
+
+RoomWait WaitOf(uint16_t peer_node, uint64_t epoch, const CreditReceiver::Waiting& sender) {
+  return {.room = {.node = peer_node,
+                   .to = sender.to.first,
+                   .mailbox = sender.to.second,
+                   .amount = {.messages = 1, .bytes = sender.bytes}},
+          .session = epoch,
+          .want = sender.want};
+}
+
+}  // namespace
 
 absl::Status NodeCore::NoCredit(Peer& peer, const MailboxAddress& mailbox, int64_t bytes) {
   ++peer.without_credit;
-  if (peer.credit_out.Asks(mailbox)) {
+  if (MayTellMore(peer) && peer.credit_out.Asks(mailbox)) {
     TellCredit(peer, {{.kind = CreditChange::Kind::kWant,
                        .to = mailbox.first,
                        .mailbox = mailbox.second,
@@ -54,7 +68,7 @@ void NodeCore::Released(const ReleasedMessages& messages) {
 void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
   const Changing changing(*this, Change::kCall);
   for (auto& [name, peer] : peers_) {
-    if (!peer->session.is_live()) continue;
+    if (!peer->session.is_live() || !MayTellMore(*peer)) continue;
     const absl::optional<CreditChange> change = peer->credit_in.AskBack({receiver, mailbox});
     if (!change.has_value()) continue;
     TellCredit(*peer, {*change});
@@ -65,36 +79,37 @@ void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
 // ---- From the peer ----
 
 void NodeCore::OnCredit(Peer& peer, const CreditChanges& changes) {
+  CreditChanges told;
   for (const CreditChange& change : changes) {
     // The frame that brought them ended the session too: its end gives everything back.
     if (!peer.session.is_live()) return;
-    const absl::Status taken = OnCreditChange(peer, change);
+    const absl::Status taken = OnCreditChange(peer, change, told);
     if (!taken.ok()) {
       peer.session.EndForBadFrame(taken.message(), Now());
       return;
     }
   }
+  TellCredit(peer, told);
   ScheduleCredit(peer);
 }
 
-absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
+absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change, CreditChanges& told) {
   const MailboxAddress mailbox(change.to, change.mailbox);
   switch (change.kind) {
     case CreditChange::Kind::kGrant:
-      return change.want != 0 ? OnWantAnswered(peer, change) : peer.credit_out.OnGrant(change);
+      return change.want != 0 ? OnWantAnswered(peer, change, told) : peer.credit_out.OnGrant(change);
     case CreditChange::Kind::kWant:
-      if (change.want != 0) return OnPeerWaits(peer, change);
-      peer.credit_in.OnWanted(mailbox, change.granted.bytes, Now());
-      return absl::OkStatus();
+      return change.want != 0 ? OnPeerWaits(peer, change, told)
+                              : peer.credit_in.OnWanted(mailbox, change.granted.bytes, Now());
     case CreditChange::Kind::kTakeBack:
-      TellCredit(peer, {{.kind = CreditChange::Kind::kReturn,
-                         .to = change.to,
-                         .mailbox = change.mailbox,
-                         .granted = peer.credit_out.OnTakeBack(change)}});
+      told.push_back({.kind = CreditChange::Kind::kReturn,
+                      .to = change.to,
+                      .mailbox = change.mailbox,
+                      .granted = peer.credit_out.OnTakeBack(change)});
       return absl::OkStatus();
     case CreditChange::Kind::kReturn: {
       if (change.want != 0) {
-        OnPeerGaveUp(peer, change);
+        OnPeerGaveUp(peer, change, told);
         return absl::OkStatus();
       }
       absl::Status returned = peer.credit_in.OnReturned(change);
@@ -107,62 +122,63 @@ absl::Status NodeCore::OnCreditChange(Peer& peer, const CreditChange& change) {
       return returned;
     }
     case CreditChange::Kind::kRefuse:
-      return OnWantAnswered(peer, change);
+      return OnWantAnswered(peer, change, told);
   }
   return absl::OkStatus();
 }
 
 // ---- Senders that wait for room ----
 
-absl::Status NodeCore::OnWantAnswered(Peer& peer, const CreditChange& answer) {
-  absl::StatusOr<CreditSender::WantAnswered> told = peer.credit_out.OnWantAnswered(answer);
-  if (!told.ok()) return told.status();
-  if (told->told.has_value()) TellCredit(peer, {*std::move(told->told)});
-  if (told->waiter.has_value()) {
+absl::Status NodeCore::OnWantAnswered(Peer& peer, const CreditChange& answer, CreditChanges& told) {
+  absl::StatusOr<CreditSender::WantAnswered> answered = peer.credit_out.OnWantAnswered(answer);
+  if (!answered.ok()) return answered.status();
+  if (answered->told.has_value()) told.push_back(*std::move(answered->told));
+  if (answered->waiter.has_value()) {
     deliveries_.push_back(Signal{.kind = SignalKind::kReply,
                                  .from = answer.to,
-                                 .to = told->waiter->first,
-                                 .id = told->waiter->second,
+                                 .to = answered->waiter->first,
+                                 .id = answered->waiter->second,
                                  .status = answer.status});
   }
   return absl::OkStatus();
 }
 
-absl::Status NodeCore::OnPeerWaits(Peer& peer, const CreditChange& want) {
+absl::Status NodeCore::OnPeerWaits(Peer& peer, const CreditChange& want, CreditChanges& told) {
   CountForged(want.to);
   absl::Status taken = peer.credit_in.OnWaits(want);
   if (absl::IsInvalidArgument(taken)) return taken;
   if (!taken.ok()) {
-    TellCredit(peer, {{.kind = CreditChange::Kind::kRefuse,
-                       .to = want.to,
-                       .mailbox = want.mailbox,
-                       .want = want.want,
-                       .status = std::move(taken)}});
+    told.push_back({.kind = CreditChange::Kind::kRefuse,
+                    .to = want.to,
+                    .mailbox = want.mailbox,
+                    .want = want.want,
+                    .status = std::move(taken)});
     return absl::OkStatus();
   }
-  deliveries_.push_back(LineChange{.kind = LineChange::Kind::kEnters,
-                                   .wait = {.room = {.node = peer.session.nodes().peer_node,
-                                                     .to = want.to,
-                                                     .mailbox = want.mailbox,
-                                                     .amount = {.messages = 1, .bytes = want.granted.bytes}},
-                                            .session = peer.session.epoch(),
-                                            .want = want.want}});
+  EnterLines(peer);
   return absl::OkStatus();
 }
 
-void NodeCore::OnPeerGaveUp(Peer& peer, const CreditChange& change) {
-  const absl::optional<MailboxAddress> mailbox = peer.credit_in.OnGaveUp(change);
-  if (!mailbox.has_value()) return;
-  TellCredit(peer, {{.kind = CreditChange::Kind::kRefuse,
-                     .to = mailbox->first,
-                     .mailbox = mailbox->second,
-                     .want = change.want,
-                     .status = MakeError(ErrorKind::kCancelled, "it gave up")}});
-  deliveries_.push_back(LineChange{
-      .kind = LineChange::Kind::kLeaves,
-      .wait = {.room = {.node = peer.session.nodes().peer_node, .to = mailbox->first, .mailbox = mailbox->second},
-               .session = peer.session.epoch(),
-               .want = change.want}});
+void NodeCore::EnterLines(Peer& peer) {
+  for (const CreditReceiver::Waiting& entering : peer.credit_in.TakeEntering()) {
+    deliveries_.push_back(LineChange{.kind = LineChange::Kind::kEnters,
+                                     .wait = WaitOf(peer.session.nodes().peer_node, peer.session.epoch(), entering)});
+  }
+}
+
+void NodeCore::OnPeerGaveUp(Peer& peer, const CreditChange& change, CreditChanges& told) {
+  const absl::optional<CreditReceiver::Waiting> gave_up = peer.credit_in.OnGaveUp(change);
+  if (!gave_up.has_value()) return;
+  told.push_back({.kind = CreditChange::Kind::kRefuse,
+                  .to = gave_up->to.first,
+                  .mailbox = gave_up->to.second,
+                  .want = change.want,
+                  .status = MakeError(ErrorKind::kCancelled, "it gave up")});
+  if (gave_up->is_in_line) {
+    deliveries_.push_back(LineChange{.kind = LineChange::Kind::kLeaves,
+                                     .wait = WaitOf(peer.session.nodes().peer_node, peer.session.epoch(), *gave_up)});
+  }
+  EnterLines(peer);
 }
 
 void NodeCore::Carry(const LineChange& change) {
@@ -195,15 +211,20 @@ void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {
 
 void NodeCore::TellCredit(Peer& peer, const CreditChanges& changes) {
   if (!peer.session.is_live()) return;
-  for (size_t first = 0; first < changes.size(); first += kCreditChangesMax) {
-    const size_t last = std::min(changes.size(), first + kCreditChangesMax);
+  for (size_t first = 0; first < changes.size(); first += kCreditChangesTold) {
+    const size_t last = std::min(changes.size(), first + kCreditChangesTold);
     CreditChanges part(changes.begin() + static_cast<ptrdiff_t>(first), changes.begin() + static_cast<ptrdiff_t>(last));
     AppendOrEnd(peer, {.bytes = EncodeCredit(peer.session.nodes(), part), .room = Room::kCredit});
   }
 }
 
+bool NodeCore::MayTellMore(const Peer& peer) {
+  return peer.session.bytes_waiting(Room::kCredit) <= limits::kCreditUnhurriedBytesMax;
+}
+
 void NodeCore::ScheduleCredit(Peer& peer) {
   if (!peer.session.is_live()) return;
+  EnterLines(peer);
   const MonotonicTime now = Now();
   if (peer.credit_in.is_urgent() && !std::exchange(peer.is_crediting, true)) {
     deliveries_.push_back(CreditWork{.peer = peer.name, .epoch = peer.session.epoch()});
@@ -220,7 +241,7 @@ void NodeCore::ScheduleCredit(Peer& peer) {
 void NodeCore::TickCredit(Peer& peer, MonotonicTime now) {
   if (peer.credit_look_at <= now) {
     peer.credit_look_at = MonotonicTime::InfiniteFuture();
-    TellCredit(peer, peer.credit_in.Look(now));
+    if (MayTellMore(peer)) TellCredit(peer, peer.credit_in.Look(now));
     ScheduleCredit(peer);
   }
   if (peer.credit_at <= now) {
@@ -243,12 +264,9 @@ void NodeCore::EndCredit(Peer& peer, uint16_t peer_node, uint64_t epoch) {
                                    absl::StrCat("the session with node ", peer.name,
                                                 " ended while the message waited for room in a mailbox there"))});
   }
-  for (const auto& [want, mailbox] : peer.credit_in.waiting()) {
-    deliveries_.push_back(
-        LineChange{.kind = LineChange::Kind::kLeaves,
-                   .wait = {.room = {.node = peer_node, .to = mailbox.first, .mailbox = mailbox.second},
-                            .session = epoch,
-                            .want = want}});
+  for (const CreditReceiver::Waiting& waiting : peer.credit_in.waiting()) {
+    if (!waiting.is_in_line) continue;
+    deliveries_.push_back(LineChange{.kind = LineChange::Kind::kLeaves, .wait = WaitOf(peer_node, epoch, waiting)});
   }
   for (const auto& [mailbox, amount] : peer.credit_in.End()) {
     deliveries_.push_back(
@@ -267,6 +285,11 @@ void NodeCore::Carry(const CreditWork& work) {
     Peer* const peer = FindPeer(work.peer);
     if (peer == nullptr || !peer->session.is_live() || peer->session.epoch() != work.epoch) return;
     peer->is_crediting = false;
+    if (!MayTellMore(*peer)) {
+      peer->credit_at = Now() + options_.credit_delay;
+      WakeAt(peer->credit_at);
+      return;
+    }
     for (const auto& [mailbox, amount] : peer->credit_in.TakeDue()) {
       wishes.push_back(
           {.node = peer->session.nodes().peer_node, .to = mailbox.first, .mailbox = mailbox.second, .amount = amount});

@@ -23,6 +23,7 @@
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/name_feed.h"
+#include "understudy/transport/name_limits.h"
 #include "understudy/transport/name_table.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_core_state.h"
@@ -31,6 +32,9 @@
 
 namespace understudy {
 namespace {
+
+// A part of names, of any size, is cut at once (Sequence), so that no later part overtakes it.
+static_assert(limits::kNamePartBytesMax + limits::kEnvelopeOverheadBytesMax <= limits::kNodesEnvelopeBytesMax);
 
 // The message, should it be refused here.
 RefusedMessage AsRefused(const internal::Message& message) {

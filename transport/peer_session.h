@@ -243,6 +243,7 @@ class PeerSession {
   SessionLedger ledger() const;
   // Of the live session: not acknowledged, by us or by the peer.
   size_t bytes_waiting() const { return live_.has_value() ? live_->sequence.bytes_waiting() : 0; }
+  size_t bytes_waiting(Room room) const { return live_.has_value() ? live_->sequence.bytes_waiting(room) : 0; }
   int64_t old_frames_refused() const { return old_frames_refused_; }
   // Streams that claimed a session without a proof of its secret.
   int64_t unproved_refused() const { return unproved_refused_; }

@@ -111,10 +111,10 @@ absl::optional<SendQueues::Piece> SendQueues::Take(size_t bytes_max) {
 
 bool SendQueues::BeginLarge(Queue& queue) {
   EnvelopeRun& envelope = queue.waiting.front();
-  if (bytes_in_parts_ + envelope.bytes() > limits::kBytesInPartsMax) return false;
+  if (bytes_in_parts_ + envelope.bytes() > limits::kSendersBytesInPartsMax) return false;
   uint32_t number = 1;
-  while (number <= limits::kEnvelopesInPartsMax && part_numbers_[number]) ++number;
-  if (number > limits::kEnvelopesInPartsMax) return false;
+  while (number < limits::kNodesPartNumber && part_numbers_[number]) ++number;
+  if (number == limits::kNodesPartNumber) return false;
   part_numbers_.set(number);
   bytes_in_parts_ += envelope.bytes();
   queue.large = std::make_shared<const std::string>(envelope.TakeBody());

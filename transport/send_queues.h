@@ -10,11 +10,11 @@
 // small ones.
 //
 // Small envelopes that travel alike wait together (EnvelopeRun) and are taken
-// together. An envelope larger than a slot is cut. Its parts carry a number from 1 to
-// limits::kEnvelopesInPartsMax, which no other envelope has until its last part is
+// together. An envelope larger than a slot is cut. Its parts carry a number below
+// limits::kNodesPartNumber, which no other envelope has until its last part is
 // cut. When no number is free, or the envelopes in parts have
-// limits::kBytesInPartsMax, the sender of a further large one waits, with what
-// it sent after it.
+// limits::kSendersBytesInPartsMax, the sender of a further large one waits, with
+// what it sent after it.
 #ifndef UNDERSTUDY_TRANSPORT_SEND_QUEUES_H_
 #define UNDERSTUDY_TRANSPORT_SEND_QUEUES_H_
 
@@ -146,7 +146,7 @@ class SendQueues {
   Line parked_;  // with a large envelope that may not begin yet
   size_t fresh_bytes_ = 0;
 
-  std::bitset<limits::kEnvelopesInPartsMax + 1> part_numbers_;
+  std::bitset<limits::kNodesPartNumber> part_numbers_;
   size_t bytes_in_parts_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <string>
@@ -25,9 +26,6 @@
 
 namespace understudy {
 namespace {
-
-// What a kept slot costs beside its body.
-constexpr size_t kSlotOverheadBytes = 128;
 
 // A planted bug for tests of the simulation: when a stream is lost, the oldest
 // slot that the peer has not acknowledged is forgotten.
@@ -65,7 +63,7 @@ size_t Sequence::BytesMax(Room room) const {
 }
 
 absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
-  const size_t bytes = envelope.bytes.size() + kSlotOverheadBytes;
+  const size_t bytes = envelope.bytes.size() + limits::kSlotOverheadBytes;
   size_t& used = used_[static_cast<size_t>(envelope.room)];
   const bool may_exceed = envelope.room == Room::kMessages || envelope.room == Room::kReplies;
   if (used + bytes > BytesMax(envelope.room) && !(may_exceed && used == 0)) {
@@ -76,11 +74,14 @@ absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
   used += bytes;
   ++ledger_.accepted;
   ++ledger_.waiting;
-  // What fits the next frame needs no queue; and of the node's own envelopes none is larger than a slot.
+  // What fits the next frame needs no queue, and the node's own envelopes, all of which are small enough to be cut at
+  // once, wait for no sender's.
   const bool fits = envelope.bytes.size() <= limits::kSlotBytesMax;
   const bool is_next = queues_.empty() && unsent_bytes_ + envelope.bytes.size() <= limits::kFrameBytesMax;
   if (fits && (is_next || envelope.sender == 0)) {
     Number(std::move(envelope));
+  } else if (envelope.sender == 0 && envelope.bytes.size() <= limits::kNodesEnvelopeBytesMax) {
+    NumberParts(std::move(envelope));
   } else {
     queues_.Add(std::move(envelope));
   }
@@ -111,6 +112,19 @@ void Sequence::Number(SendQueues::Piece piece) {
                     .part_of = piece.part_of,
                     .continues = piece.continues});
   unsent_bytes_ += slots_.back().bytes();
+}
+
+void Sequence::NumberParts(OutboundEnvelope&& envelope) {
+  const auto whole = std::make_shared<const std::string>(std::move(envelope.bytes));
+  for (size_t begin = 0; begin < whole->size(); begin += limits::kSlotBytesMax) {
+    const size_t end = std::min(whole->size(), begin + limits::kSlotBytesMax);
+    Number(SendQueues::Piece{.run = EnvelopeRun({.room = envelope.room}),
+                             .large = whole,
+                             .begin = begin,
+                             .end = end,
+                             .part_of = limits::kNodesPartNumber,
+                             .continues = end < whole->size()});
+  }
 }
 
 bool Sequence::Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
@@ -148,7 +162,7 @@ void Sequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicT
     if (queues_.empty()) {
       if (!last_.has_value()) return;
       OutboundEnvelope last{.bytes = *std::exchange(last_, absl::nullopt), .room = Room::kSignals};
-      used_[static_cast<size_t>(Room::kSignals)] += last.bytes.size() + kSlotOverheadBytes;
+      used_[static_cast<size_t>(Room::kSignals)] += last.bytes.size() + limits::kSlotOverheadBytes;
       Number(std::move(last));
       continue;
     }
@@ -197,7 +211,7 @@ void Sequence::ForgetFirst(size_t count) {
 }
 
 void Sequence::Forget(Room room, size_t envelopes, size_t bytes) {
-  used_[static_cast<size_t>(room)] -= bytes + envelopes * kSlotOverheadBytes;
+  used_[static_cast<size_t>(room)] -= bytes + envelopes * limits::kSlotOverheadBytes;
 }
 
 void Sequence::Rewind() {
@@ -235,11 +249,10 @@ absl::StatusOr<absl::optional<Sequence::Arrived>> Sequence::Receive(uint64_t num
   if (number != received_ + 1) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", number, " follows slot ", received_));
   }
-  const Arrived whole{.bytes = slot.body, .remaining_nanos = slot.remaining_nanos};
   if (slot.part_of == 0) {
     if (slot.continues) return absl::InvalidArgumentError("a part of no envelope");
     received_ = number;
-    return absl::make_optional(whole);
+    return absl::make_optional(Arrived{.bytes = slot.body, .remaining_nanos = slot.remaining_nanos});
   }
   if (slot.part_of > limits::kEnvelopesInPartsMax) {
     return absl::InvalidArgumentError(absl::StrCat("part of envelope ", slot.part_of, ", where the highest number is ",
@@ -257,10 +270,12 @@ absl::StatusOr<absl::optional<Sequence::Arrived>> Sequence::Receive(uint64_t num
   parts.append(slot.body.data(), slot.body.size());
   parts_bytes_ += slot.body.size();
   if (slot.continues) return absl::optional<Arrived>();
-  completed_ = std::move(parts);
-  parts_bytes_ -= completed_.size();
+  auto joined = std::make_unique<const std::string>(std::move(parts));
+  parts_bytes_ -= joined->size();
   parts_.erase(slot.part_of);
-  return absl::make_optional(Arrived{.bytes = completed_, .remaining_nanos = slot.remaining_nanos});
+  const absl::string_view bytes = *joined;
+  return absl::make_optional(
+      Arrived{.bytes = bytes, .joined = std::move(joined), .remaining_nanos = slot.remaining_nanos});
 }
 
 }  // namespace understudy

@@ -11,7 +11,8 @@
 // senders share the wire by deficit round robin (send_queues.h), and an envelope
 // larger than a slot is cut into parts, so small envelopes of other senders pass
 // between its parts while its own sender's later envelopes wait behind its last
-// part. Envelopes of the node itself (sender 0) go before everything that waits.
+// part. Envelopes of the node itself (sender 0) go before everything that waits, in
+// their own order: a large one is cut at once, and nothing passes between its parts.
 //
 // Bounds. Each kind of envelope has bytes of its own (Room), so that a flood of
 // one kind never takes another's.
@@ -98,9 +99,11 @@ class Sequence {
   // The bytes of an envelope when this slot completes one; nothing for a part
   // or a repeat. InvalidArgument on a gap, and on parts that are more, larger or
   // otherwise than limits.h and envelope.proto say. `bytes` are those of the slot
-  // itself or of this object, until its next call.
+  // itself, or of `joined`.
   struct Arrived {
     absl::string_view bytes;
+    // The envelope that was put together from parts: this object keeps none of it.
+    std::unique_ptr<const std::string> joined;
     // From the slot that completes the envelope: the sender took the time then.
     absl::optional<int64_t> remaining_nanos;
   };
@@ -136,6 +139,8 @@ class Sequence {
   size_t BytesMax(Room room) const;
   void Number(OutboundEnvelope&& envelope);
   void Number(SendQueues::Piece piece);
+  // An envelope of the node itself that is larger than a slot.
+  void NumberParts(OutboundEnvelope&& envelope);
   bool Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
   void Forget(Room room, size_t envelopes, size_t bytes);
   void ForgetFirst(size_t count);
@@ -156,7 +161,6 @@ class Sequence {
   uint64_t received_ = 0;
   std::map<uint32_t, std::string> parts_;  // envelopes that have begun and are not complete
   size_t parts_bytes_ = 0;
-  std::string completed_;  // the envelope put together last
 };
 
 }  // namespace understudy

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/limits.h"
@@ -97,6 +98,7 @@ std::string WrittenByProtobuf(const internal::Message& message) {
   out.set_mailbox(message.mailbox);
   out.set_ask(message.ask);
   out.set_payload(std::string(message.payload.wire_bytes()));
+  out.set_by_allowance(message.admission == Admission::kAllowance);
   return envelope.SerializeAsString();
 }
 
@@ -123,10 +125,12 @@ void CompareEnvelopes(absl::string_view bytes) {
   if (const auto* message = std::get_if<internal::Message>(&*by_hand)) {
     const auto& other = std::get<internal::Message>(*by_protobuf);
     Expect(message->from == other.from && message->to == other.to && message->mailbox == other.mailbox &&
-               message->ask == other.ask && message->payload.wire_bytes() == other.payload.wire_bytes(),
+               message->ask == other.ask && message->admission == other.admission &&
+               message->payload.wire_bytes() == other.payload.wire_bytes(),
            "a message differs", bytes);
-    const absl::StatusOr<std::string> written = EncodeMessage(kWriter, message->from, message->to, message->mailbox,
-                                                              message->ask, message->payload.wire_bytes());
+    const absl::StatusOr<std::string> written =
+        EncodeMessage(kWriter, message->from, message->to, message->mailbox, message->ask,
+                      message->payload.wire_bytes(), message->admission);
     Expect(written.ok() && *written == WrittenByProtobuf(*message), "a written message differs", bytes);
   } else if (const auto* signal = std::get_if<Signal>(&*by_hand)) {
     const auto& other = std::get<Signal>(*by_protobuf);

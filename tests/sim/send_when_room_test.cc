@@ -1,5 +1,6 @@
 // Waiting for room in a mailbox of another node (Channel::SendWhenRoom; semantics
 // 3.9, 7.5): one line for the senders of all nodes, and nothing is left behind.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,8 +43,9 @@ class Sender final : public Actor {
  public:
   Mailbox<"sender/go", int> go{this};
 
-  Sender(Channel<testing::Note> to, int64_t number, absl::Duration timeout, std::shared_ptr<Outcomes> outcomes)
-      : to_(to), number_(number), timeout_(timeout), outcomes_(std::move(outcomes)) {}
+  Sender(Channel<testing::Note> to, int64_t number, absl::Duration timeout, std::shared_ptr<Outcomes> outcomes,
+         size_t text_bytes = 0)
+      : to_(to), number_(number), timeout_(timeout), outcomes_(std::move(outcomes)), text_bytes_(text_bytes) {}
   Next Start() override { return behavior_; }
 
  private:
@@ -51,6 +53,7 @@ class Sender final : public Actor {
     for (int i = 0; i < times; ++i) {
       testing::Note note;
       note.set_number(number_);
+      note.set_text(std::string(text_bytes_, 't'));
       auto sending = to_.SendWhenRoom(std::move(note), timeout_);
       absl::Status sent = co_await sending;
       if (!sent.ok()) EXPECT_EQ(std::move(sending).TakeMessage().number(), number_);
@@ -61,6 +64,7 @@ class Sender final : public Actor {
   const int64_t number_;
   const absl::Duration timeout_;
   const std::shared_ptr<Outcomes> outcomes_;
+  const size_t text_bytes_;
   Behavior behavior_{"sender", On(go, &Sender::Go)};
 };
 
@@ -188,6 +192,23 @@ TEST_F(SendWhenRoomTest, SendersThatAlwaysWantRoomGetTheirParts) {
           << "sender " << i << " of " << nodes[i] << ", capacity " << capacity;
     }
   }
+}
+
+TEST_F(SendWhenRoomTest, SendersBeyondTheBytesOfAMailboxWaitAndAllAreServed) {
+  Join(1, 1000, absl::Milliseconds(1));
+  constexpr int64_t kSenders = 40;
+  constexpr size_t kBytesEach = size_t{1} << 20;
+  for (int64_t i = 0; i < kSenders; ++i) {
+    cluster_->system("n0").Spawn<Sender>(Box("n0"), i, absl::Hours(1), outcomes_, kBytesEach)[&Sender::go].Tell(1);
+  }
+  Run(absl::Minutes(1));
+  EXPECT_GE(outcomes_->size(), 15U);
+  EXPECT_LE(outcomes_->size(), 17U) << "16 MiB of the mailbox, and one by the first allowance";
+  Open();
+  Run(absl::Minutes(1));
+  EXPECT_THAT(Sent(), SizeIs(kSenders));
+  for (int64_t i = 0; i < kSenders; ++i) EXPECT_EQ((*handled_)[i], 1);
+  ExpectNothingIsReserved();
 }
 
 TEST_F(SendWhenRoomTest, AWaitThatExpiresLeavesNothingReserved) {

@@ -240,7 +240,7 @@ class Model {
     if (change.want != 0) {
       if (change.kind == CreditChange::Kind::kWant) {
         state.Expect(node.receiver.OnWaits(change).ok(), "a number is used once");
-        node.in_line = change.want;
+        for (const CreditReceiver::Waiting& entering : node.receiver.TakeEntering()) node.in_line = entering.want;
       } else if (node.receiver.OnGaveUp(change).has_value()) {
         if (bug_ != Bug::kGrantsAfterItGaveUp) node.in_line.reset();
         change.kind = CreditChange::Kind::kRefuse;
@@ -249,7 +249,7 @@ class Model {
       return true;
     }
     if (change.kind == CreditChange::Kind::kWant) {
-      node.receiver.OnWanted(kBox, change.granted.bytes, now_);
+      state.Expect(node.receiver.OnWanted(kBox, change.granted.bytes, now_).ok(), "what is wanted is possible");
       return true;
     }
     state.Expect(node.receiver.OnReturned(change).ok(), "what is returned was granted");

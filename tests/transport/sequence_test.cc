@@ -17,7 +17,10 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_codec.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/send_queues.h"
@@ -239,6 +242,54 @@ TEST(SequenceTest, TheNodesOwnEnvelopesGoBeforeAllThatWaits) {
   EXPECT_THAT(Receive(receiver, Fill(sender, defined)), ElementsAre("names"));
 }
 
+// The first letters of the envelopes that arrive while the sender has something to write.
+std::vector<std::string> ReceiveAll(Sequence& sender, Sequence& receiver) {
+  std::set<uint32_t> defined;
+  std::vector<std::string> arrived;
+  while (sender.has_unsent()) {
+    for (const std::string& text : Receive(receiver, Fill(sender, defined))) arrived.push_back(text.substr(0, 5));
+  }
+  return arrived;
+}
+
+TEST(SequenceTest, ALargeEnvelopeOfTheNodeItselfIsNotOvertakenByItsLaterOnes) {
+  Sequence sender({});
+  Sequence receiver({});
+  ASSERT_TRUE(sender.Append({.bytes = "set" + std::string(140000, '.'), .room = Room::kNames}).ok());
+  ASSERT_TRUE(sender.Append({.bytes = "names", .room = Room::kNames}).ok());
+  Append(sender, 1, "down");
+  EXPECT_THAT(ReceiveAll(sender, receiver), ElementsAre("set..", "names", "down"));
+  ASSERT_TRUE(sender.Acknowledge(receiver.received()).ok());
+  EXPECT_TRUE(sender.all_acknowledged());
+  EXPECT_EQ(sender.bytes_waiting(), 0U);
+  EXPECT_EQ(sender.ledger(), (SessionLedger{.accepted = 3, .acknowledged = 3}));
+}
+
+TEST(SequenceTest, ALargeEnvelopeOfTheNodeItselfPassesThoseOfSendersThatAreInParts) {
+  Sequence sender({.message_bytes_max = size_t{1} << 30});
+  Sequence receiver({});
+  constexpr uint64_t kSenders = limits::kEnvelopesInPartsMax + 1;
+  for (uint64_t from = 1; from <= kSenders; ++from) Append(sender, from, "lesser", 100000);
+  std::set<uint32_t> defined;
+  for (int frame = 0; frame < 40; ++frame) Receive(receiver, Fill(sender, defined));
+  ASSERT_TRUE(sender.Append({.bytes = "set" + std::string(140000, '.'), .room = Room::kNames}).ok());
+  ASSERT_TRUE(sender.Append({.bytes = "names", .room = Room::kNames}).ok());
+  const std::vector<std::string> arrived = ReceiveAll(sender, receiver);
+  ASSERT_EQ(arrived.size(), kSenders + 2);
+  EXPECT_EQ(arrived[0], "set..");
+  EXPECT_EQ(arrived[1], "names");
+}
+
+TEST(SequenceTest, AnEnvelopePutTogetherFromPartsIsKeptByNoSequence) {
+  Sequence receiver({});
+  ASSERT_TRUE(receiver.Receive(1, {.body = "lar", .part_of = 1, .continues = true}).ok());
+  absl::StatusOr<absl::optional<Sequence::Arrived>> arrived = receiver.Receive(2, {.body = "ge", .part_of = 1});
+  ASSERT_TRUE(arrived.ok() && arrived->has_value());
+  ASSERT_TRUE(receiver.Receive(3, {.body = "another", .part_of = 1}).ok());
+  ASSERT_NE((**arrived).joined, nullptr) << "its memory is freed with what was handed out";
+  EXPECT_EQ((**arrived).bytes, "large");
+}
+
 TEST(SequenceTest, MoreLargeEnvelopesThanMayBeInPartsWaitTheirTurn) {
   constexpr uint64_t kSenders = limits::kEnvelopesInPartsMax + 40;
   Sequence sender({.message_bytes_max = size_t{1} << 30});
@@ -324,6 +375,28 @@ TEST(SequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
   EXPECT_TRUE(sequence.Append({.bytes = std::string(200, 's'), .room = Room::kSignals}).ok());
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(200, 's'), .room = Room::kSignals})));
   EXPECT_EQ(sequence.ledger().accepted, 3);
+}
+
+TEST(SequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit) {
+  constexpr NodePair kNodes{.local_node = 1, .local = {11}, .peer_node = 2, .peer = {22}};
+  const CreditChange want{.kind = CreditChange::Kind::kWant,
+                          .to = Pid(2, ~uint32_t{0}, ~uint64_t{0} >> 16),
+                          .mailbox = ~uint32_t{0},
+                          .granted = {.messages = 1, .bytes = static_cast<int64_t>(limits::kMessageBytesMax)},
+                          .want = ~uint64_t{0}};
+  CreditChange given_up = want;
+  given_up.kind = CreditChange::Kind::kReturn;
+  CreditChange answer = want;
+  answer.kind = CreditChange::Kind::kRefuse;
+  answer.to = Pid(1, 1, 1);
+  answer.status = MakeError(ErrorKind::kNoProcess, std::string(10000, 'x'));
+  Sequence sequence({});
+  for (size_t i = 0; i < limits::kWantsPerSessionMax; ++i) {
+    // A want, its withdrawal, the return of room that crossed that, and the answer to one of the peer's.
+    for (const CreditChange& change : {want, given_up, given_up, answer}) {
+      ASSERT_TRUE(sequence.Append({.bytes = EncodeCredit(kNodes, {change}), .room = Room::kCredit}).ok()) << i;
+    }
+  }
 }
 
 TEST(SequenceTest, AMessageAndAReplyLargerThanTheirBoundsAreAcceptedWhenNoneWaits) {
