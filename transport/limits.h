@@ -32,6 +32,9 @@ inline constexpr size_t kWantsPerSessionMax = size_t{1} << 15;
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
+// Log lines and dead letters that wait for the user's log sink or listener (user_thread.h): a slow one costs some MiB.
+inline constexpr size_t kUserCallsMax = 4096;
+
 // ---- What gRPC keeps. ----
 
 // Of what peers wrote and the node has not read, in all: a quarter of a MiB for each of kPeersMax peers.
