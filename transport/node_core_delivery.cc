@@ -261,7 +261,7 @@ void NodeCore::Carry(const NameTable::Change& change) {
                                     .request = mailbox.request(),
                                     .reply = mailbox.reply()});
       }
-      // A name of this node only (RegisteredAs) hides the cluster's here.
+      // While a name of this node only (RegisteredAs) has the same text, the registry keeps this one hidden.
       (void)options_.registry->Insert(record);
       return;
     }
