@@ -50,6 +50,7 @@
 #include "understudy/transport/node_drain.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/node_status.h"
+#include "understudy/transport/process_actors.h"
 #include "understudy/transport/process_child.h"
 #include "understudy/transport/process_spawner.h"
 #include "understudy/transport/session_proof.h"
@@ -249,17 +250,12 @@ bool Node::Parts::MayClaim(const StreamIdentity& identity, absl::string_view nod
   return !processes_->IsChild(node) || identity.proof == StreamIdentity::Proof::kProcessChild;
 }
 
-// A session with a parent or a process child has one stream, ever: there is
-// nothing to wait for when it has ended, and all the more while it begins.
 SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
-  SessionTimes times = options_.times;
-  const bool is_parent = invitation_.has_value() && invitation_->parent == peer;
-  if (!is_parent && !processes_->IsChild(peer)) return times;
-  times.grace_period = absl::ZeroDuration();
-  times.handshake_timeout = limits::kParentAnswersWithin;
-  times.silence_timeout = limits::kProcessChildSilence;
-  times.heartbeat_interval = std::min(times.heartbeat_interval, limits::kProcessChildSilence / 4);
-  return times;
+  if (invitation_.has_value() && invitation_->parent == peer) {
+    return internal::ProcessSessionTimes(options_.times, invitation_->silence);
+  }
+  const absl::optional<absl::Duration> silence = processes_->SilenceOf(peer);
+  return silence.has_value() ? internal::ProcessSessionTimes(options_.times, *silence) : options_.times;
 }
 
 absl::Status Node::Parts::Listen() {
