@@ -1,6 +1,9 @@
 #include "understudy/actors/actor_system.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -130,7 +133,9 @@ absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration time
                    "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
   auto result = std::make_shared<internal::Handover<absl::StatusOr<ExitReason>>>();
   const MonotonicTime deadline = clock().Now() + timeout;
-  Spawn<EndWatcher>(target, deadline, EndWatcher::Result(result, executor()));
+  SpawnWaiter([target, deadline, end = EndWatcher::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
+    return std::make_unique<EndWatcher>(target, deadline, std::move(end));
+  });
   absl::StatusOr<ExitReason> reason =
       result->Await(executor(), deadline,
                     MakeError(ErrorKind::kExpired,
@@ -142,8 +147,55 @@ absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration time
   return reason;
 }
 
-bool ActorSystem::AwaitEmpty(absl::Duration within) {
-  return executor().BlockUntil([&] { return live_actors() == 0; }, clock().Now() + within);
+void ActorSystem::SpawnWaiter(internal::MakeActor make) {
+  {
+    absl::MutexLock lock(&waiters_mu_);
+    if (are_waiters_over_) return;  // `make` is dropped, which tells the thread
+  }
+  const Pid pid = internal::ActorCore::Spawn(core_, Pid(), SpawnOptions(), std::move(make));
+  bool is_over = false;
+  {
+    absl::MutexLock lock(&waiters_mu_);
+    is_over = are_waiters_over_;
+    if (waiters_.size() >= prune_waiters_at_) {
+      PruneWaiters();
+      prune_waiters_at_ = std::max<size_t>(64, waiters_.size() * 2);
+    }
+    if (!is_over) waiters_.push_back(pid);
+  }
+  if (is_over) Exit(pid, ExitReason::Shutdown());
+  // Shutdown may have counted the actor as any other before it had its entry. waiters_mu_ orders that look before this.
+  if (core_.is_stopping.load(std::memory_order_relaxed)) executor().Notify();
+}
+
+void ActorSystem::PruneWaiters() {
+  waiters_.erase(std::remove_if(waiters_.begin(), waiters_.end(),
+                                [&](Pid pid) { return !core_.CellOf(pid)->IsAlive(pid.life()); }),
+                 waiters_.end());
+}
+
+// An actor with an entry had begun before live_actors is read, and one that still lives after that was counted. So when
+// as many live after it as were counted, nothing else lived.
+bool ActorSystem::OnlyWaitersAreLeft() {
+  absl::MutexLock lock(&waiters_mu_);
+  const int64_t live = live_actors();
+  if (live > std::ssize(waiters_)) return false;
+  PruneWaiters();
+  return live <= std::ssize(waiters_);
+}
+
+void ActorSystem::EndWaiters() {
+  std::vector<Pid> waiters;
+  {
+    absl::MutexLock lock(&waiters_mu_);
+    are_waiters_over_ = true;
+    waiters.swap(waiters_);
+  }
+  for (const Pid waiter : waiters) Exit(waiter, ExitReason::Shutdown());
+}
+
+bool ActorSystem::AwaitEmpty(MonotonicTime deadline) {
+  return executor().BlockUntil([&] { return live_actors() == 0; }, deadline);
 }
 
 void ActorSystem::PostToAll(SignalKind kind) {
@@ -166,10 +218,13 @@ bool ActorSystem::Shutdown(absl::Duration within) {
     roots.swap(roots_);
   }
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());
-  if (AwaitEmpty(within)) return core_.overdue_ends() == overdue_before;
+  const MonotonicTime deadline = clock().Now() + within;
+  (void)executor().BlockUntil([this] { return OnlyWaitersAreLeft(); }, deadline);
+  EndWaiters();
+  if (AwaitEmpty(deadline)) return core_.overdue_ends() == overdue_before;
   while (live_actors() > 0) {
     PostToAll(SignalKind::kKill);
-    if (AwaitEmpty(absl::Seconds(5))) break;
+    if (AwaitEmpty(clock().Now() + absl::Seconds(5))) break;
     log().Write(LogSeverity::kError, absl::StrCat(live_actors(), " actors of ", name(),
                                                   " have not ended: a handler of theirs does not return"));
   }

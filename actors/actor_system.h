@@ -93,7 +93,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // What Spawn does, for a factory.
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
 
-  // Asks and blocks this plain thread for the answer, at most `timeout`.
+  // Asks and blocks this plain thread for the answer, at most `timeout`. It goes on
+  // while the system shuts down, see Shutdown; Cancelled after that.
   template <class Q, class R>
   absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout);
 
@@ -108,10 +109,15 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // one that had ended before, NoProcess. Expired when it lives on.
   absl::StatusOr<ExitReason> AwaitEnd(Pid target, absl::Duration timeout);
 
-  // Ends the actors without parents with Shutdown, so that they end theirs, in
-  // order; after `within` kills what is left. False when something had to be
-  // killed: that, or what meanwhile took longer for its parent's exit than its
-  // shutdown_within, or than its supervisor lets it. Later spawns are ended at once.
+  // Ends all actors, in this order:
+  //  1. Actors without parents get Shutdown, and end their children in order. Later
+  //     spawns of plain threads are ended at once. Ask and AwaitEnd of plain threads
+  //     go on, and new ones are taken: each ends when its callee answers or ends.
+  //  2. When only such calls are left, of actors on other nodes, they and all later
+  //     ones are answered with Cancelled.
+  //  3. After `within` what is left is killed.
+  // Returns false if an actor was killed because it exceeded `within`, its own
+  // shutdown_within or its supervisor's limit.
   bool Shutdown(absl::Duration within);
 
   // All messages of this system. Balances whenever no turn runs.
@@ -187,7 +193,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  private:
   absl::optional<Pid> FindPid(absl::string_view name);
   void PruneRoots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool AwaitEmpty(absl::Duration within);
+  // Spawns an actor that waits for something in place of a plain thread.
+  void SpawnWaiter(internal::MakeActor make);
+  void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
+  bool OnlyWaitersAreLeft();
+  // Ends those that are left, and later ones at once.
+  void EndWaiters();
+  bool AwaitEmpty(MonotonicTime deadline);
   void PostToAll(SignalKind kind);
 
   const AddressKey address_key_;
@@ -199,6 +211,11 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   absl::Mutex mu_;
   std::vector<Pid> roots_ ABSL_GUARDED_BY(mu_);
   size_t prune_at_ ABSL_GUARDED_BY(mu_) = 64;
+  // The executor may hold a lock of its own when it asks OnlyWaitersAreLeft: nothing is called with this one held.
+  absl::Mutex waiters_mu_;
+  std::vector<Pid> waiters_ ABSL_GUARDED_BY(waiters_mu_);  // some may have ended
+  size_t prune_waiters_at_ ABSL_GUARDED_BY(waiters_mu_) = 64;
+  bool are_waiters_over_ ABSL_GUARDED_BY(waiters_mu_) = false;
 };
 
 namespace internal {
@@ -285,7 +302,10 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
   using Asker = internal::ThreadAsker<Q, R>;
   auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
   const MonotonicTime deadline = clock().Now() + timeout;
-  Spawn<Asker>(channel, std::move(request), deadline, typename Asker::Result(result, executor()));
+  SpawnWaiter([channel, request = std::move(request), deadline,
+               end = typename Asker::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
+    return std::make_unique<Asker>(channel, std::move(request), deadline, std::move(end));
+  });
   return result->Await(executor(), deadline, MakeError(ErrorKind::kExpired, "no answer within the deadline"),
                        MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer"));
 }

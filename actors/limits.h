@@ -128,8 +128,9 @@ inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
 // exit reason.
 inline constexpr size_t kLastWordsLinesMax = 10;
 inline constexpr size_t kLastWordsBytesMax = 1000;
-// Silence between a parent and its process child: one that is stopped or stuck
-// is noticed, one on a loaded machine is not killed.
+// Silence between a parent and its process child, unless ProcessChild::silent_within
+// says otherwise: a child that is stopped or stuck is noticed, and one on a loaded
+// machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
 // Why a node ended, in a file; Kubernetes reads so much of a termination log.
 inline constexpr size_t kEndReportBytesMax = 4096;

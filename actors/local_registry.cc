@@ -35,6 +35,8 @@ absl::Status LocalRegistry::Insert(const NameRecord& record) {
         if (record.scope == NameScope::kCluster) place->second.scope = NameScope::kCluster;
         return absl::OkStatus();
       }
+      const bool is_remote = record.scope == NameScope::kCluster && !system_.IsLocal(record.pid);
+      if (is_remote && system_.IsLocal(place->second.pid)) hidden_[record.name] = record;
       return absl::AlreadyExistsError(absl::StrCat("the name ", record.name, " belongs to ",
                                                    place->second.pid.ToString(), "; choose another, or wait for it"));
     }
@@ -44,16 +46,22 @@ absl::Status LocalRegistry::Insert(const NameRecord& record) {
   return absl::OkStatus();
 }
 
-absl::optional<NameRecord> LocalRegistry::Take(absl::string_view name, Pid owner) {
+absl::optional<LocalRegistry::Taken> LocalRegistry::Take(absl::string_view name, Pid owner) {
   absl::MutexLock lock(&mu_);
+  const auto hidden = hidden_.find(name);
+  if (hidden != hidden_.end() && hidden->second.pid == owner) hidden_.erase(hidden);
   const auto place = names_.find(name);
   if (place == names_.end() || place->second.pid != owner) return absl::nullopt;
-  NameRecord record = std::move(place->second);
+  Taken taken{.record = std::move(place->second), .next = absl::nullopt};
   names_.erase(place);
   const auto owned = by_owner_.find(owner);
-  owned->second.erase(record.name);
+  owned->second.erase(taken.record.name);
   if (owned->second.empty()) by_owner_.erase(owned);
-  return record;
+  if (auto next = hidden_.extract(taken.record.name); !next.empty()) {
+    taken.next = names_.emplace(next.key(), std::move(next.mapped())).first->second;
+    by_owner_[taken.next->pid].insert(taken.record.name);
+  }
+  return taken;
 }
 
 // Only names of this system's own actors are this node's to withdraw.
@@ -65,14 +73,15 @@ void LocalRegistry::Withdraw(const NameRecord& record) {
 }
 
 void LocalRegistry::Remove(absl::string_view name, Pid owner) {
-  absl::optional<NameRecord> taken;
+  absl::optional<Taken> taken;
   {
     const internal::KernelCode kernel;
     absl::MutexLock change(&change_mu_);
     taken = Take(name, owner);
-    if (taken) TellWatchers(taken->name, nullptr);
+    if (taken) TellWatchers(taken->record.name, nullptr);
+    if (taken && taken->next) TellWatchers(taken->record.name, &*taken->next);
   }
-  if (taken) Withdraw(*taken);
+  if (taken) Withdraw(taken->record);
 }
 
 void LocalRegistry::RemoveAll(Pid owner) {

@@ -41,8 +41,12 @@ class LocalRegistry final : public Registry {
   };
 
   void TellWatchers(absl::string_view name, const NameRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
-  // The record, when `owner` had the name.
-  absl::optional<NameRecord> Take(absl::string_view name, Pid owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
+  // The record, when `owner` had the name, and the hidden one that takes its place.
+  struct Taken {
+    NameRecord record;
+    absl::optional<NameRecord> next;
+  };
+  absl::optional<Taken> Take(absl::string_view name, Pid owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
   void Withdraw(const NameRecord& record);
 
   internal::SystemCore& system_;
@@ -53,6 +57,9 @@ class LocalRegistry final : public Registry {
   absl::Mutex mu_;
   std::map<std::string, NameRecord, std::less<>> names_ ABSL_GUARDED_BY(mu_);
   std::map<Pid, std::set<std::string>> by_owner_ ABSL_GUARDED_BY(mu_);
+  // Names of the cluster whose owners are on other nodes, while an actor of this node has the same name. At most one
+  // for each name of this node.
+  std::map<std::string, NameRecord, std::less<>> hidden_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace understudy

@@ -75,9 +75,11 @@ class Registry {
   using Listener = absl::AnyInvocable<void(absl::string_view name, const NameRecord* change)>;
 
   // Enters the record. AlreadyExists (with the owner's pid) when another actor
-  // has the name; OK when this one has it already.
+  // has the name; OK when this one has it already. A record of the cluster whose owner
+  // is on another node is then kept hidden: it is entered when the present owner
+  // gives the name up, and Remove forgets it.
   virtual absl::Status Insert(const NameRecord& record) = 0;
-  // Removes the name if `owner` has it; else does nothing.
+  // Removes the name if `owner` has it, hidden or not; else does nothing.
   virtual void Remove(absl::string_view name, Pid owner) = 0;
   // Removes all names of `owner`, and withdraws the published ones.
   virtual void RemoveAll(Pid owner) = 0;

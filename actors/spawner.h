@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/process_limits.h"
 
@@ -42,6 +43,10 @@ struct ProcessChild {
   // neither.
   absl::Duration stop_within = absl::Seconds(5);
   ProcessLimits limits;
+  // A child whose node says nothing for so long is killed, because it is stuck or
+  // stopped. ForProcess refuses what SessionTimes::Validate does not take as a
+  // silence_timeout; the heartbeat is at most a quarter of it.
+  absl::Duration silent_within = limits::kProcessChildSilence;
   // Let go, on any thread, when the process has ended: after its SIGKILL that is
   // later than the stand-in's end.
   std::shared_ptr<const void> held_until_gone;

@@ -58,6 +58,8 @@ inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 inline constexpr size_t kFrameMemoriesMax = 16;
 // The same of runs: 1 MiB.
 inline constexpr size_t kRunMemoriesMax = 256;
+// Log lines and dead letters that wait for the user's log sink or listener (user_thread.h): a slow one costs some MiB.
+inline constexpr size_t kUserCallsMax = 4096;
 
 // ---- What gRPC keeps. ----
 

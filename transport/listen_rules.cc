@@ -1,17 +1,40 @@
 #include "understudy/transport/listen_rules.h"
 
+#include <map>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/limits.h"
 #include "understudy/transport/credentials.h"
+#include "understudy/transport/frame_codec.h"
 
 namespace understudy::internal {
 
 absl::Status CheckDialling(const Credentials& credentials, absl::string_view address) {
   const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
   return parsed.ok() ? CheckAllowed(credentials, *parsed, "dial") : parsed.status();
+}
+
+absl::Status CheckPeers(const Credentials& credentials, absl::string_view self,
+                        const std::map<std::string, std::string>& peers) {
+  // A process child's parent is a peer too.
+  if (peers.size() >= limits::kPeersMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("NodeOptions::peers has ", peers.size(), " nodes: expected at most ", limits::kPeersMax - 1));
+  }
+  for (const auto& [node, address] : peers) {
+    if (absl::Status named = ValidateNodeName(node); !named.ok()) return named;
+    if (node == self) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("NodeOptions::peers has node ", node, ", which is this node: expected other nodes only"));
+    }
+    if (absl::Status allowed = CheckDialling(credentials, address); !allowed.ok()) return allowed;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckListening(absl::string_view listen, absl::string_view advertise) {

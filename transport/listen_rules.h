@@ -2,6 +2,9 @@
 #ifndef UNDERSTUDY_TRANSPORT_LISTEN_RULES_H_
 #define UNDERSTUDY_TRANSPORT_LISTEN_RULES_H_
 
+#include <map>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "understudy/transport/credentials.h"
@@ -10,6 +13,11 @@ namespace understudy::internal {
 
 // OK when the node may dial `address`.
 [[nodiscard]] absl::Status CheckDialling(const Credentials& credentials, absl::string_view address);
+
+// OK when a node called `self` may have those peers, node name to address. InvalidArgument
+// or FailedPrecondition for a name or an address; ResourceExhausted for too many.
+[[nodiscard]] absl::Status CheckPeers(const Credentials& credentials, absl::string_view self,
+                                      const std::map<std::string, std::string>& peers);
 
 // InvalidArgument when `listen` means every address of the machine and `advertise`,
 // which peers could dial in its place, is empty.

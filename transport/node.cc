@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,6 +30,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/dead_letter.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
@@ -47,8 +47,10 @@
 #include "understudy/transport/listen_rules.h"
 #include "understudy/transport/logging_dialer.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_drain.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/node_status.h"
+#include "understudy/transport/process_actors.h"
 #include "understudy/transport/process_child.h"
 #include "understudy/transport/process_spawner.h"
 #include "understudy/transport/session_proof.h"
@@ -58,12 +60,11 @@
 #include "understudy/transport/ticker.h"
 #include "understudy/transport/tree_watch.h"
 #include "understudy/transport/unix_socket.h"
+#include "understudy/transport/user_thread.h"
 
 namespace understudy {
 namespace {
 
-// What a handler that does not return gets beyond the time that was given.
-constexpr absl::Duration kStuckAfter = absl::Seconds(1);
 constexpr int kFailedExitStatus = 1;
 
 }  // namespace
@@ -74,7 +75,9 @@ class Node::Parts {
       : system_(system),
         options_(std::move(options)),
         stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        handshakes_(std::make_shared<internal::HandshakeLog>(system.name(), Clock::Real(), system.log())) {
+        users_(system.log()),
+        handshakes_(std::make_shared<internal::HandshakeLog>(system.name(), Clock::Real(), users_.log())),
+        drain_(system) {
     UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
     if (options_.on_peer != nullptr) callbacks_.emplace();
@@ -87,7 +90,11 @@ class Node::Parts {
   absl::Status AddPeer(absl::string_view node, absl::string_view address);
   absl::Status SetGrants(std::vector<GrantEntry> entries);
   std::vector<PeerStatus> Peers() const { return core_->Peers(); }
-  NodeCounters counters() const { return core_->counters(); }
+  NodeCounters counters() {
+    NodeCounters counters = core_->counters();
+    counters.user_calls_dropped = users_.refused();
+    return counters;
+  }
   void Ready() {
     if (link_.ready != nullptr) link_.ready();
   }
@@ -110,12 +117,12 @@ class Node::Parts {
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
   const std::string& listens_at() const { return invitation_.has_value() ? invitation_->listen : options_.listen; }
   absl::Status Listen();
-  absl::Status JoinParent();
+  absl::Status WatchParent();
+  void JoinParent();
   void OnPeer(const PeerEvent& event);
   void OnParentGone();
   FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
                               NodeCore::OnStreamOver on_over = nullptr);
-  bool ShutDownSystem(absl::Duration within);
   void Leave();
 
   // Constant after Start.
@@ -123,6 +130,7 @@ class Node::Parts {
   const NodeOptions options_;
   absl::optional<internal::ParentInvitation> invitation_;
   std::string address_;
+  bool has_started_ = false;         // Start has returned OK, or will
   internal::ProcessLinkCalls link_;  // null calls without a parent
 
   const int stop_event_;  // readable when it is time to end
@@ -133,6 +141,8 @@ class Node::Parts {
   absl::Mutex tree_mu_;
   absl::optional<ExitReason> tree_failed_ ABSL_GUARDED_BY(tree_mu_);
 
+  // Log lines and dead letters that come from streams go by it.
+  internal::UserThread users_;
   // Streams and connections may outlive the node.
   const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
@@ -147,10 +157,7 @@ class Node::Parts {
   std::unique_ptr<GrpcListener> listener_;
   std::unique_ptr<internal::ParentWatch> parent_watch_;
 
-  absl::Mutex drain_mu_;
-  absl::optional<int> drained_ ABSL_GUARDED_BY(drain_mu_);
-  std::thread shutting_down_ ABSL_GUARDED_BY(drain_mu_);
-  std::atomic<bool> is_stuck_{false};
+  internal::NodeDrain drain_;
   absl::Mutex peers_mu_;
   uint64_t peer_events_ ABSL_GUARDED_BY(peers_mu_) = 0;
 };
@@ -160,7 +167,13 @@ absl::Status Node::Parts::Start() {
     return absl::InvalidArgumentError(
         absl::StrCat(named.message(), "; it comes from ActorSystemOptions::name, and the node takes it"));
   }
+  if (system_.core().router() != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the system ", name(), " has a node already: expected one node for each system"));
+  }
   if (absl::Status times = options_.times.Validate(); !times.ok()) return times;
+  absl::Status peers = internal::CheckPeers(options_.credentials, name(), options_.peers);
+  if (!peers.ok()) return peers;
   const internal::ListeningOptions where = {listens_at(), options_.advertise, options_.children_listen,
                                             invitation_.has_value()};
   if (absl::Status sockets = internal::CheckSockets(options_.credentials, where); !sockets.ok()) return sockets;
@@ -188,14 +201,19 @@ absl::Status Node::Parts::Start() {
   core_ = std::make_unique<NodeCore>(CoreOptions(*grants));
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
-  for (const auto& [node, address] : options_.peers) {
-    if (absl::Status added = AddPeer(node, address); !added.ok()) return added;
-  }
+  if (absl::Status watching = WatchParent(); !watching.ok()) return watching;
+  // Nothing fails from here on: before this the core has neither actors nor peers.
+  has_started_ = true;
   system_.InstallRouter(core_.get());
   system_.InstallPublisher(core_.get());
   system_.InstallSpawner(spawner_.get());
   accepting_.store(true, std::memory_order_release);  // pairs with Accept's load
-  return invitation_.has_value() ? JoinParent() : absl::OkStatus();
+  if (invitation_.has_value()) JoinParent();
+  for (const auto& [node, address] : options_.peers) {
+    const absl::Status added = AddPeer(node, address);
+    UNDERSTUDY_CHECK(added.ok(), "CheckPeers passed node ", node, " at ", address, ": ", added.message());
+  }
+  return absl::OkStatus();
 }
 
 NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
@@ -219,6 +237,9 @@ NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
   core.times_for = [this](absl::string_view peer) { return TimesFor(peer); };
   core.grants = grants;
   core.watch = &evidence_;
+  core.on_dead_letter = [this](const DeadLetter& letter) {
+    (void)users_.Run([this, letter] { system_.OnRefusedTell(letter); });  // a refused one is counted
+  };
   core.on_peer = [this](const PeerEvent& event) { OnPeer(event); };
   return core;
 }
@@ -229,17 +250,12 @@ bool Node::Parts::MayClaim(const StreamIdentity& identity, absl::string_view nod
   return !processes_->IsChild(node) || identity.proof == StreamIdentity::Proof::kProcessChild;
 }
 
-// A session with a parent or a process child has one stream, ever: there is
-// nothing to wait for when it has ended, and all the more while it begins.
 SessionTimes Node::Parts::TimesFor(absl::string_view peer) {
-  SessionTimes times = options_.times;
-  const bool is_parent = invitation_.has_value() && invitation_->parent == peer;
-  if (!is_parent && !processes_->IsChild(peer)) return times;
-  times.grace_period = absl::ZeroDuration();
-  times.handshake_timeout = limits::kParentAnswersWithin;
-  times.silence_timeout = limits::kProcessChildSilence;
-  times.heartbeat_interval = std::min(times.heartbeat_interval, limits::kProcessChildSilence / 4);
-  return times;
+  if (invitation_.has_value() && invitation_->parent == peer) {
+    return internal::ProcessSessionTimes(options_.times, invitation_->silence);
+  }
+  const absl::optional<absl::Duration> silence = processes_->SilenceOf(peer);
+  return silence.has_value() ? internal::ProcessSessionTimes(options_.times, *silence) : options_.times;
 }
 
 absl::Status Node::Parts::Listen() {
@@ -256,14 +272,16 @@ absl::Status Node::Parts::Listen() {
   return absl::OkStatus();
 }
 
-absl::Status Node::Parts::JoinParent() {
+absl::Status Node::Parts::WatchParent() {
+  if (!invitation_.has_value()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<internal::ParentWatch>> watch =
       internal::ParentWatch::Start(invitation_->descriptor, [this] { OnParentGone(); });
   if (!watch.ok()) return watch.status();
   parent_watch_ = *std::move(watch);
-  if (absl::Status parent = core_->SetPeer(invitation_->parent, internal::ParentDialer::kAddress); !parent.ok()) {
-    return parent;
-  }
+  return core_->SetPeer(invitation_->parent, internal::ParentDialer::kAddress);
+}
+
+void Node::Parts::JoinParent() {
   internal::ProcessLinkOptions link;
   link.node = name();
   link.parent = invitation_->parent;
@@ -279,7 +297,6 @@ absl::Status Node::Parts::JoinParent() {
     parent_watch_->ParentIsGone();
   };
   link_ = internal::StartProcessLink(system_, std::move(link));
-  return absl::OkStatus();
 }
 
 absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view address) {
@@ -301,7 +318,7 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 }
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
-  internal::LogPeerEvent(event, name(), *handshakes_, system_.log());
+  internal::LogPeerEvent(event, name(), *handshakes_, users_.log());
   if (callbacks_.has_value()) callbacks_->RunAt(Clock::Real().Now(), [this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
@@ -317,25 +334,9 @@ void Node::Parts::OnParentGone() {
   RequestStop();
 }
 
-bool Node::Parts::ShutDownSystem(absl::Duration within) {
-  auto ended = std::make_shared<internal::Handover<bool>>();
-  {
-    absl::MutexLock lock(&drain_mu_);
-    shutting_down_ = std::thread([this, within, ended] { ended->Give(system_.Shutdown(within)); });
-  }
-  const auto is_there = [&ended]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ended->mu) { return ended->value.has_value(); };
-  absl::MutexLock lock(&ended->mu);
-  if (!ended->mu.AwaitWithTimeout(absl::Condition(&is_there), within + kStuckAfter)) {
-    // The system says which.
-    is_stuck_.store(true, std::memory_order_release);
-    return false;
-  }
-  return *ended->value;
-}
-
 void Node::Parts::Leave() {
   core_->Leave("the node drained");
-  const MonotonicTime deadline = Clock::Real().Now() + options_.times.leave_timeout + kStuckAfter;
+  const MonotonicTime deadline = Clock::Real().Now() + options_.times.leave_timeout + internal::NodeDrain::kStuckAfter;
   while (true) {
     absl::MutexLock lock(&peers_mu_);
     const uint64_t before = peer_events_;  // one that comes after the question wakes us
@@ -347,24 +348,20 @@ void Node::Parts::Leave() {
 }
 
 int Node::Parts::Drain(absl::Duration within) {
-  {
-    absl::MutexLock lock(&drain_mu_);
-    if (drained_.has_value()) return *drained_;
-    drained_ = kFailedExitStatus;  // until it is known better
-  }
-  const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
-  if (parent_lives) {
-    link_.leaving(within);
-    leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
-    parent_watch_->Leaving(within + options_.drain_within);
-  }
-  const bool in_order = ShutDownSystem(within);
-  if (!parent_gone_.load(std::memory_order_acquire)) Leave();
-  accepting_.store(false, std::memory_order_release);
-  if (listener_ != nullptr) listener_->Stop();
-  absl::MutexLock lock(&drain_mu_);
-  drained_ = in_order ? 0 : kFailedExitStatus;
-  return *drained_;
+  return drain_.Once([this, within] {
+    core_->BeginDrain();
+    const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
+    if (parent_lives) {
+      link_.leaving(within);
+      leaving_.store(true, std::memory_order_release);  // pairs with OnPeer's load
+      parent_watch_->Leaving(within + options_.drain_within);
+    }
+    const bool in_order = drain_.ShutDown(within);
+    if (!parent_gone_.load(std::memory_order_acquire)) Leave();
+    accepting_.store(false, std::memory_order_release);
+    if (listener_ != nullptr) listener_->Stop();
+    return in_order ? 0 : kFailedExitStatus;
+  });
 }
 
 void Node::Parts::TreeEnded(const ExitReason& reason) {
@@ -394,7 +391,7 @@ int Node::Parts::Run(const std::function<void()>& begin) {
   const bool parent_gone = parent_gone_.load(std::memory_order_acquire);
   const int status = Drain(parent_gone ? limits::kParentGoneDrain : options_.drain_within);
   if (tree_failed.has_value()) ReportEnd(*tree_failed, /*in_order=*/status == 0);
-  if (is_stuck_.load(std::memory_order_acquire)) {
+  if (drain_.is_stuck()) {
     fflush(nullptr);
     _exit(kFailedExitStatus);
   }
@@ -430,14 +427,14 @@ int Node::Parts::RunMade(SpawnOptions options, std::function<std::unique_ptr<Act
 }
 
 Node::Parts::~Parts() {
-  if (core_ != nullptr && spawner_ != nullptr) Drain(options_.drain_within);
-  {
-    absl::MutexLock lock(&drain_mu_);
-    if (shutting_down_.joinable()) shutting_down_.join();
+  // The system of a node that did not start goes on, and may have another node.
+  if (has_started_) {
+    Drain(options_.drain_within);
+    drain_.AwaitShutDown();
+    system_.InstallRouter(nullptr);
+    system_.InstallPublisher(nullptr);
+    system_.InstallSpawner(nullptr);
   }
-  system_.InstallRouter(nullptr);
-  system_.InstallPublisher(nullptr);
-  system_.InstallSpawner(nullptr);
   listener_.reset();
   evidence_.Stop();  // it calls the core, and the core calls it
   core_.reset();     // and with it OnPeer, which uses the watch

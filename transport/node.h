@@ -19,6 +19,8 @@
 // Threads: any, but not an actor's turn for Drain and RunUntilSignal.
 // Lifetime: the node adopts the system: destroying it first ends the system's
 // actors, as Drain does. It is destroyed before the system.
+// User code: on_peer, and the system's log sink and dead-letter listeners as far as
+// they hear of peers, run on threads of the node that carry no stream.
 // Failure: Start answers a status; what happens to a peer later shows in the
 // log, in on_peer, and to those who have links, monitors and asks there.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_H_
@@ -87,9 +89,11 @@ struct NodeOptions {
 
 class Node {
  public:
-  // InvalidArgument: the system's name is no DNS label, or an address is none.
-  // FailedPrecondition: an address needs TLS. Unavailable, AlreadyExists: the
-  // listening address cannot be had.
+  // InvalidArgument: the system's name is not a DNS label, or an address is malformed.
+  // FailedPrecondition: an address needs TLS, or the system has a node. Unavailable,
+  // AlreadyExists: the listening address cannot be had. ResourceExhausted: more than
+  // limits::kPeersMax peers. A start that failed leaves the system and its actors as
+  // they were, so the caller may try again.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> Start(ActorSystem& system, NodeOptions options = {});
 
   // In a process that a node started as its child (ProcessSpawner): joins the
@@ -133,9 +137,16 @@ class Node {
   // too.
   void RequestStop();
 
-  // Stops the system's actors in order, giving them `within`, ends each session
-  // with a leave, and listens no more. Returns the exit status for main: 0, or 1
-  // when an actor had to be killed. Once; later calls return the same.
+  // Ends the system's actors and leaves, in this order:
+  //  1. New asks of peers and new names are refused with Stopping. Tells, signals,
+  //     this node's own asks and the asks under way go on.
+  //  2. The actors stop in order and have `within` for it (ActorSystem::Shutdown).
+  //     Asks of plain threads, such as a gRPC front's, go on until their callees end.
+  //  3. What is left after `within` is killed, and its asks are cancelled.
+  //  4. Each session ends with a leave. The node listens until then, so that a peer
+  //     whose stream breaks meanwhile can resume its session.
+  // Returns the exit status for main: 0, or 1 if an actor had to be killed. The first
+  // call drains; others, at the same time or later, wait for it and return the same.
   int Drain(absl::Duration within);
 
   // Blocks until SIGTERM, SIGINT, RequestStop, the parent's wish, or the end of

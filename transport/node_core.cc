@@ -150,6 +150,12 @@ void NodeCore::UpdateDialable(Peer& peer) {
   peer.session.SetDialable(at_address, Now());
 }
 
+void NodeCore::BeginDrain() {
+  absl::MutexLock lock(&mu_);
+  // Relaxed: an ask that is delivered at the same time may come before or after it.
+  draining_.store(true, std::memory_order_relaxed);
+}
+
 void NodeCore::Leave(absl::string_view why) {
   const Changing changing(*this, Change::kCall);
   leaving_ = true;

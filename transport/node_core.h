@@ -25,6 +25,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 #define UNDERSTUDY_TRANSPORT_NODE_CORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -125,6 +126,9 @@ struct NodeCoreOptions {
   internal::PeerWatch* watch = nullptr;
   // On a thread of the transport, in order, without locks; may be null.
   std::function<void(const PeerEvent&)> on_peer;
+  // A tell of this node's that a peer's system refused, on a thread of the transport,
+  // so it must not wait; null: Inbound::OnRefusedTell.
+  std::function<void(const DeadLetter&)> on_dead_letter;
 };
 
 class NodeCore final : public Router, public NamePublisher {
@@ -160,6 +164,10 @@ class NodeCore final : public Router, public NamePublisher {
   // without grace (PeerSession::OnPeerProvedDead).
   void PeerProvedDead(absl::string_view node, NodeIncarnation incarnation);
 
+  // From now on asks of peers that arrive are answered with Stopping, and so is
+  // whoever publishes a name here. Tells, signals, answers, this node's own asks and
+  // the asks that were delivered before go on.
+  void BeginDrain();
   // Ends every session when what it accepted is acknowledged, at the latest
   // after SessionTimes::leave_timeout; accepts no stream and no send any more.
   void Leave(absl::string_view why);
@@ -304,7 +312,7 @@ class NodeCore final : public Router, public NamePublisher {
   void AppendReply(Peer& peer, const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(MessagesDelivery delivery);
   void Carry(Signal signal);
-  void Carry(const DeadLetter& letter) { options_.inbound->OnRefusedTell(letter); }
+  void Carry(const DeadLetter& letter);
   void Carry(const NameTable::Change& change);
   void Carry(const NamesEntered& entered);
   void EndOwner(const NameTable::Change& change, const ExitReason& reason);
@@ -377,6 +385,8 @@ class NodeCore final : public Router, public NamePublisher {
   // The type that was last sent to a mailbox of that name: of a refused tell only the mailbox comes back.
   absl::flat_hash_map<uint32_t, const internal::MessageType*> told_types_ ABSL_GUARDED_BY(mu_);
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;
+  // Written with mu_ held. A delivery reads it without.
+  std::atomic<bool> draining_{false};
   Grants grants_ ABSL_GUARDED_BY(mu_);
 
   std::vector<StreamWork> stream_work_ ABSL_GUARDED_BY(mu_);

@@ -219,7 +219,12 @@ void NodeCore::Carry(MessagesDelivery delivery) {
   for (internal::Message& message : delivery.messages) {
     RefusedMessage refused = AsRefused(message);
     const Admission admission = message.admission;
-    refused.status = options_.inbound->Deliver(std::move(message));
+    if (message.ask != 0 && draining_.load(std::memory_order_relaxed)) {
+      refused.status =
+          MakeError(ErrorKind::kStopping, absl::StrCat("node ", options_.node, " is stopping and takes no new asks"));
+    } else {
+      refused.status = options_.inbound->Deliver(std::move(message));
+    }
     if (refused.status.ok()) continue;
     // It leaves no mailbox, where its room would be given back.
     if (admission == Admission::kReserved) options_.inbound->GiveBack(RoomOf(refused));
@@ -228,6 +233,14 @@ void NodeCore::Carry(MessagesDelivery delivery) {
     if (peer == nullptr || peer->session.epoch() != delivery.epoch) continue;  // its end has told the asker
     RefuseMessage(*peer, refused, admission);
     CarryOut(*peer);
+  }
+}
+
+void NodeCore::Carry(const DeadLetter& letter) {
+  if (options_.on_dead_letter != nullptr) {
+    options_.on_dead_letter(letter);
+  } else {
+    options_.inbound->OnRefusedTell(letter);
   }
 }
 
@@ -252,7 +265,7 @@ void NodeCore::Carry(const NameTable::Change& change) {
                                     .request = mailbox.request(),
                                     .reply = mailbox.reply()});
       }
-      // A name of this node only (RegisteredAs) hides the cluster's here.
+      // While a name of this node only (RegisteredAs) has the same text, the registry keeps this one hidden.
       (void)options_.registry->Insert(record);
       return;
     }

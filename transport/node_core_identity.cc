@@ -55,7 +55,9 @@ void NodeCore::WatchPeer(const Peer& peer) {
   if (options_.watch == nullptr || !peer.session.is_live()) return;
   const std::shared_ptr<Link> carrier = CarrierOf(peer);
   if (carrier == nullptr) return;
-  options_.watch->OnCarried(peer.name, peer.session.nodes().peer, peer.dialled_address, carrier->process);
+  // Where the address is not the peer's own, a tunnel or a proxy may listen there: its end proves nothing of the peer.
+  const bool is_own = peer.dialled_address == peer.learned_address;
+  options_.watch->OnCarried(peer.name, peer.session.nodes().peer, is_own ? peer.dialled_address : "", carrier->process);
 }
 
 }  // namespace understudy

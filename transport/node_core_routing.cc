@@ -264,8 +264,10 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
   }
   if (status.ok()) {
     const Changing changing(*this, Change::kCall);
-    status = leaving_ ? MakeError(ErrorKind::kStopping, "this node is leaving")
-                      : names_.Claim(record.name, record.pid, Now(), mailboxes);
+    const bool is_stopping = leaving_ || draining_.load(std::memory_order_relaxed);
+    status = is_stopping ? MakeError(ErrorKind::kStopping, absl::StrCat("node ", options_.node, " is stopping and ",
+                                                                        "publishes no new names"))
+                         : names_.Claim(record.name, record.pid, Now(), mailboxes);
     TakeNameChanges();
     TellAllNames();
   }

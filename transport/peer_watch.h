@@ -20,8 +20,9 @@ class PeerWatch {
  public:
   virtual ~PeerWatch() = default;
   // A stream carries the session with that incarnation of `node`, which listens at
-  // `address` (empty: not known). `process` is that at the stream's other end, where
-  // it is known.
+  // `address`: it is dialled there and has advertised the same. Empty: not known, or
+  // dialled elsewhere, perhaps through a proxy. `process` is that at the stream's
+  // other end, where it is known.
   virtual void OnCarried(absl::string_view node, NodeIncarnation incarnation, absl::string_view address,
                          std::shared_ptr<const PeerProcess> process) = 0;
   // No stream carries the session any more.

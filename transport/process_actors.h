@@ -12,12 +12,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/channel.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/ref.h"
 #include "understudy/actors/registry.h"
 #include "understudy/proto/process.pb.h"
+#include "understudy/transport/session_times.h"
 
 namespace understudy::internal {
 
@@ -82,12 +85,18 @@ struct ParentInvitation {
   int descriptor = -1;  // its end of the socketpair
   std::string parent;   // the parent's node
   std::string node;     // the child's
-  std::string listen;   // where it is to listen
+  // ProcessChild::silent_within.
+  absl::Duration silence = limits::kProcessChildSilence;
+  std::string listen;  // where it is to listen
 
   std::string ToString() const;
   // InvalidArgument when a parent would not have written it.
   [[nodiscard]] static absl::StatusOr<ParentInvitation> Parse(absl::string_view text);
 };
+
+// The times of the session between a parent and its process child. It has one stream, ever: there is nothing to wait
+// for when that has ended, and all the more while it begins.
+SessionTimes ProcessSessionTimes(SessionTimes times, absl::Duration silence);
 
 }  // namespace understudy::internal
 

@@ -1,8 +1,13 @@
 #include "understudy/transport/process_spawner.h"
 
+#include <fcntl.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/events.h"
@@ -33,7 +39,9 @@
 #include "understudy/transport/process_actors.h"
 #include "understudy/transport/process_birth.h"
 #include "understudy/transport/ref_proto.h"
+#include "understudy/transport/session_times.h"
 #include "understudy/transport/socket_folder.h"
+#include "understudy/transport/socket_thread.h"
 #include "understudy/transport/unix_socket.h"
 
 namespace understudy::internal {
@@ -49,6 +57,7 @@ struct StreamGone {
 struct NoSession {
   std::string why;
 };
+struct ConnectionClosed {};
 
 // How threads of the library reach a stand-in that may be gone, and its system
 // with it.
@@ -83,6 +92,45 @@ class StandInAddress {
   absl::Mutex mu_;
   Pid stand_in_ ABSL_GUARDED_BY(mu_);
   std::atomic<bool> has_stream_{false};
+};
+
+// Watches for the child's close of its end of the socketpair, apart from gRPC, which tells nobody of a connection on
+// which no stream has begun.
+class ConnectionEnd {
+ public:
+  // `descriptor`, the parent's end, stays the caller's. `on_closed` is called at most once, on the SocketThread,
+  // perhaps when this is gone.
+  static absl::StatusOr<std::unique_ptr<ConnectionEnd>> Watch(int descriptor, std::function<void()> on_closed) {
+    auto shared = std::make_shared<Shared>();
+    shared->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    if (shared->descriptor < 0) return absl::ResourceExhaustedError(absl::StrCat("fcntl: ", strerror(errno)));
+    const absl::StatusOr<uint64_t> watch = SocketThread::Process().Watch(
+        shared->descriptor, EPOLLRDHUP, [shared, on_closed = std::move(on_closed)](uint32_t) {
+          if (shared->Forget()) on_closed();
+        });
+    if (!watch.ok()) return watch.status();
+    shared->watch.store(*watch, std::memory_order_release);  // pairs with Forget's exchange
+    return std::unique_ptr<ConnectionEnd>(new ConnectionEnd(std::move(shared)));
+  }
+  ~ConnectionEnd() { (void)shared_->Forget(); }
+
+ private:
+  struct Shared {
+    ~Shared() {
+      if (descriptor >= 0) close(descriptor);
+    }
+    // True for the one call that ends the watch. Until the watch's number is stored the SocketThread calls again.
+    bool Forget() {
+      const uint64_t number = watch.exchange(0, std::memory_order_acq_rel);
+      if (number != 0) SocketThread::Process().Forget(number);
+      return number != 0;
+    }
+    int descriptor = -1;  // open for as long as the SocketThread may use it
+    std::atomic<uint64_t> watch{0};
+  };
+  explicit ConnectionEnd(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+  const std::shared_ptr<Shared> shared_;
 };
 
 // Accepts one stream, the child's, and tells the stand-in of its end.
@@ -151,6 +199,15 @@ class ProcessStandIn final : public ProcessParentActor {
       process_->Kill();
     }
   }
+  // Where there is a stream its own end is told, after all that came by it.
+  void Closed(const ConnectionClosed&) {
+    if (address_->has_stream() || birth_.has_ended() || stopping_) return;
+    why_gone_ = "it closed its end of the connection before its node dialled";
+    const auto look = [this](const TimerEvent& event) {
+      if (!address_->has_stream()) LivesWithoutStream(event);
+    };
+    if (!context().StartTimer("closed", limits::kProcessEndsWithin, look).ok()) process_->Kill();
+  }
   void LivesWithoutStream(const TimerEvent&) {
     context().Log().Write(LogSeverity::kError,
                           absl::StrCat("the process of node '", child_.node_name,
@@ -189,8 +246,10 @@ class ProcessStandIn final : public ProcessParentActor {
   Mailbox<"Ended", ProcessEnded> ended_{this};
   Mailbox<"Gone", StreamGone> gone_{this};
   Mailbox<"NoSession", NoSession> no_session_{this};
+  Mailbox<"Closed", ConnectionClosed> closed_{this};
   Mailbox<"PeerChanged", proto::PeerAddress> peer_changed_{this};
 
+  std::unique_ptr<ConnectionEnd> connection_end_;
   std::unique_ptr<GrpcListener> listener_;  // of the child's stream only
   std::unique_ptr<OsProcess> process_;
   absl::optional<ProcessChildRef> process_child_;  // once attached
@@ -206,12 +265,13 @@ class ProcessStandIn final : public ProcessParentActor {
                     On(ended_, &ProcessStandIn::Ended),
                     On(gone_, &ProcessStandIn::Gone),
                     On(no_session_, &ProcessStandIn::SessionFailed),
+                    On(closed_, &ProcessStandIn::Closed),
                     On(peer_changed_, &ProcessStandIn::PeerChanged)};
 };
 
 absl::Status ProcessStandIn::Expect() {
   // First, for whoever asks who that is.
-  directory_->Add(child_.node_name, context().Self());
+  directory_->Add(child_.node_name, context().Self(), child_.silent_within);
   is_expected_ = true;
   return host_.expect(child_.node_name);
 }
@@ -227,14 +287,23 @@ absl::Status ProcessStandIn::StartProcess() {
       GrpcListener::WithoutAddress(StreamIdentity::ProcessChild(child_.node_name), AcceptOnce());
   absl::Status status = listener.status();
   if (status.ok()) {
+    auto watching = ConnectionEnd::Watch(
+        ours, [address = address_] { address->Send(&ProcessStandIn::closed_, ConnectionClosed()); });
+    status = watching.status();
+    if (watching.ok()) connection_end_ = *std::move(watching);
+  }
+  if (status.ok()) {
     listener_ = *std::move(listener);
     status = listener_->AcceptOver(ours);
   } else {
     close(ours);
   }
   if (status.ok()) {
-    const ParentInvitation invitation = {
-        .descriptor = 3, .parent = host_.node, .node = child_.node_name, .listen = *listen};
+    const ParentInvitation invitation = {.descriptor = 3,
+                                         .parent = host_.node,
+                                         .node = child_.node_name,
+                                         .silence = child_.silent_within,
+                                         .listen = *listen};
     OsProcessSpec spec = {.binary = child_.binary,
                           .arguments = child_.arguments,
                           .environment = child_.environment,
@@ -313,9 +382,9 @@ void ProcessStandIn::Terminate(const TimerEvent&) {
 
 }  // namespace
 
-void ProcessDirectory::Add(const std::string& node, Pid stand_in) {
+void ProcessDirectory::Add(const std::string& node, Pid stand_in, absl::Duration silence) {
   absl::MutexLock lock(&mu_);
-  entries_[node] = {.address = "", .stand_in = stand_in};
+  entries_[node] = {.silence = silence, .address = "", .stand_in = stand_in};
 }
 
 std::vector<proto::PeerAddress> ProcessDirectory::Enter(const std::string& node, const std::string& address) {
@@ -345,6 +414,13 @@ Pid ProcessDirectory::StandInOf(absl::string_view node) {
   return found == entries_.end() ? Pid() : found->second.stand_in;
 }
 
+absl::optional<absl::Duration> ProcessDirectory::SilenceOf(absl::string_view node) {
+  absl::MutexLock lock(&mu_);
+  const auto found = entries_.find(node);
+  if (found == entries_.end()) return absl::nullopt;
+  return found->second.silence;
+}
+
 void ProcessDirectory::TellOthers(const std::string& node, const std::string& address) {
   proto::PeerAddress peer;
   peer.set_node(node);
@@ -364,6 +440,11 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
   if (child.node_name == host_.node) {
     return absl::InvalidArgumentError(
         absl::StrCat("the process child '", child.node_name, "' has the name of its parent's node; give it another"));
+  }
+  const absl::Status silence = ProcessSessionTimes(SessionTimes(), child.silent_within).Validate();
+  if (!silence.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("silent_within of the process child '", child.node_name,
+                                                   "' is out of its range: ", silence.message()));
   }
   const absl::StatusOr<std::string> binary = FindBinary(child.binary);
   if (!binary.ok()) return absl::FailedPreconditionError(binary.status().message());

@@ -6,8 +6,8 @@
 // (exit code 0 is Normal); asked to stop, or when its parent exits, it asks the
 // child over their session, after stop_within sends SIGTERM, after another
 // SIGKILL, and without a limit waits; killed itself, it SIGKILLs the child's process group. A child that
-// lives while its stream is gone is killed. A child whose parent is gone, even
-// by SIGKILL, ends itself at the end of file of the socketpair.
+// lives while its stream is gone, or that closed its end of the socketpair before its node dialled, is killed. A child
+// whose parent is gone, even by SIGKILL, ends itself at the end of file of the socketpair.
 //
 // The spawner tells each child where the others listen, also after a restart,
 // and when one is gone.
@@ -29,7 +29,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/proto/process.pb.h"
@@ -48,17 +51,21 @@ class ProcessDirectory {
   using Tell = std::function<void(Pid stand_in, const proto::PeerAddress& peer)>;
   explicit ProcessDirectory(Tell tell) : tell_(std::move(tell)) {}
 
-  // That stand-in's child will be started; there is no other of its name.
-  void Add(const std::string& node, Pid stand_in);
+  // That stand-in's child will be started; there is no other of its name. `silence` is
+  // ProcessChild::silent_within.
+  void Add(const std::string& node, Pid stand_in, absl::Duration silence = limits::kProcessChildSilence);
   // It listens at `address`, which the others are told. Gives where they do.
   std::vector<proto::PeerAddress> Enter(const std::string& node, const std::string& address);
   // It is gone, which the others are told.
   void Remove(const std::string& node);
   // Null when there is no such child.
   Pid StandInOf(absl::string_view node);
+  // Nothing when there is no such child.
+  absl::optional<absl::Duration> SilenceOf(absl::string_view node);
 
  private:
   struct Entry {
+    absl::Duration silence;
     std::string address;  // empty until it listens
     Pid stand_in;
   };
@@ -88,13 +95,16 @@ class ProcessSpawner {
  public:
   explicit ProcessSpawner(ProcessHost host);
 
-  // InvalidArgument: the node's name is no DNS label, or this node's own.
+  // InvalidArgument: the node's name is not a DNS label or is this node's own, or
+  // silent_within is out of its range.
   // FailedPrecondition: there is no such binary, or it is not executable.
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child);
 
   // Whether the node of that name is a process child that is there, or is being
   // started.
   bool IsChild(absl::string_view node) { return !directory_->StandInOf(node).is_null(); }
+  // ProcessChild::silent_within of that process child; nothing when it is not one.
+  absl::optional<absl::Duration> SilenceOf(absl::string_view node) { return directory_->SilenceOf(node); }
   // This node can begin no session with that one, which ends it if it is a child.
   void SessionFailed(absl::string_view node, absl::string_view why);
 

@@ -1,5 +1,5 @@
 // Ticker: a thread that calls back at times of the monotonic clock. A node has
-// one for what is due, one for heartbeats, and one for its callbacks to users.
+// one for what is due, one for heartbeats, and one for on_peer.
 //
 // Any thread. Callbacks come one at a time, in the order of their times, and
 // must not wait. Lifetime: callbacks that are due when it is destroyed run, and the

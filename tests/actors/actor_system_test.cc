@@ -9,12 +9,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/router.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/actors/script.h"
@@ -170,6 +175,84 @@ TEST(ActorSystemThreadsTest, AnAskThatShutdownCutsOffReturns) {
     EXPECT_TRUE(system.Shutdown(absl::Seconds(30)));
     asker.join();
   }
+}
+
+// Answers when its parent's exit has come, and ends a little later.
+class SlowToStop final : public Actor {
+ public:
+  Mailbox<"ask", Call<int, int>> ask{this};
+  explicit SlowToStop(absl::Notification* asked) : asked_(asked) {}
+  Next Start() override {
+    context().TrapExits([](const ExitEvent&) {}, &SlowToStop::ParentExit);
+    return running_;
+  }
+
+ private:
+  void Answer(int, Replier<int> replier) {
+    if (is_stopping_) return replier.Reply(2);
+    held_ = std::move(replier);
+    asked_->Notify();
+  }
+  void ParentExit(const ExitEvent&) {
+    is_stopping_ = true;
+    held_->Reply(1);
+    if (!context().StartTimer("end", absl::Milliseconds(200), [this](const TimerEvent&) { context().Stop(); }).ok()) {
+      context().Stop();
+    }
+  }
+  absl::Notification* const asked_;
+  bool is_stopping_ = false;
+  absl::optional<Replier<int>> held_;
+  Behavior running_{"running", On(ask, &SlowToStop::Answer)};
+};
+
+TEST(ActorSystemThreadsTest, AsksOfPlainThreadsAreAnsweredWhileTheTreeStops) {
+  ActorSystem system;
+  absl::Notification asked;
+  const Ref<SlowToStop> callee = system.Spawn<SlowToStop>(&asked);
+  std::thread front([&] {
+    const absl::StatusOr<int> under_way = system.Ask(callee[&SlowToStop::ask], 1, absl::Hours(1));
+    EXPECT_TRUE(under_way.ok() && *under_way == 1) << under_way.status();
+    const absl::StatusOr<int> later = system.Ask(callee[&SlowToStop::ask], 1, absl::Hours(1));
+    EXPECT_TRUE(later.ok() && *later == 2) << later.status();
+    EXPECT_TRUE(system.AwaitEnd(callee.pid(), absl::Hours(1)).ok());
+  });
+  asked.WaitForNotification();
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(60)));
+  front.join();
+  EXPECT_TRUE(understudy::IsCancelled(system.AwaitEnd(callee.pid(), absl::Hours(1)).status()));
+}
+
+// Accepts what is sent to other nodes, and answers nothing.
+class SilentRouter final : public Router {
+ public:
+  absl::Status Send(const OutboundMessage&) override {
+    sent.Notify();
+    return absl::OkStatus();
+  }
+  absl::optional<absl::Status> SendOrWait(const OutboundMessage&, uint64_t) override { return absl::OkStatus(); }
+  absl::Status SendInRoom(const OutboundMessage&, uint64_t) override { return absl::OkStatus(); }
+  void StopWaiting(Pid, uint64_t) override {}
+  void Post(Signal) override {}
+  void Released(const ReleasedMessages&) override {}
+  void AskBack(Pid, uint32_t) override {}
+  void EndWait(const RoomWait&, absl::Status) override {}
+
+  absl::Notification sent;
+};
+
+TEST(ActorSystemThreadsTest, AnAskThatOnlyAnotherNodeCouldAnswerIsCancelledWhenTheTreeHasEnded) {
+  ActorSystem system;
+  SilentRouter router;
+  system.InstallRouter(&router);
+  const Ref<Script> far(Pid(*system.InternPeer("far", {7}), 1, 1));
+  std::thread front(
+      [&] { EXPECT_TRUE(understudy::IsCancelled(system.Ask(far[&Script::ask], 1, absl::Hours(1)).status())); });
+  router.sent.WaitForNotification();
+  system.Spawn<Script>();
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(60)));
+  front.join();
+  system.InstallRouter(nullptr);
 }
 
 TEST(ActorSystemThreadsTest, SpawnsThatRaceWithShutdownEndToo) {

@@ -128,6 +128,23 @@ TEST_F(LocalRegistryTest, OnlyPublishedNamesOfItsOwnActorsAreWithdrawn) {
   system_.InstallPublisher(nullptr);
 }
 
+TEST_F(LocalRegistryTest, ANameOfTheClusterThatANameOfTheNodeHidesIsShownWhenThatGoes) {
+  const uint16_t far = *system_.InternPeer("far", {7});
+  const Pid first(far, 1, 1);
+  const Pid second(far, 1, 2);
+  registry().Watch("book", Note());
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(9))).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(registry().Insert(Record("book", first, NameScope::kCluster))));
+  registry().Remove("book", first);  // its owner gave it up
+  EXPECT_TRUE(absl::IsAlreadyExists(registry().Insert(Record("book", second, NameScope::kCluster))));
+  EXPECT_EQ(registry().Find("book")->pid, NewPid(9));
+  registry().RemoveAll(NewPid(9));
+  EXPECT_EQ(registry().Find("book")->pid, second);
+  registry().Remove("book", second);
+  EXPECT_FALSE(registry().Find("book").has_value());
+  EXPECT_THAT(notes_, ElementsAre("book 9", "book free", "book 2", "book free"));
+}
+
 TEST_F(LocalRegistryTest, ANameOfTheNodeThatIsPublishedLaterIsWithdrawnAtTheEnd) {
   NotingPublisher publisher;
   system_.InstallPublisher(&publisher);

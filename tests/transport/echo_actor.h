@@ -30,6 +30,7 @@ class EchoActor : public Actor {
   using Ref = EchoRef;
   using Text = google::protobuf::StringValue;
   static constexpr absl::string_view kService = "understudy.test.Echo";
+  static constexpr int kOnlyStop = -1000;  // for `die`: SIGSTOP, and the connection stays
 
  protected:
   Mailbox<"Say", Call<Text, Text>> say{this};
@@ -66,6 +67,7 @@ class Echo final : public EchoActor {
   absl::Status FailAs(const Text& text) { return Fail(absl::DataLossError(text.value())); }
   void DieBy(const google::protobuf::Int32Value& how) {
     if (how.value() >= 0) _exit(how.value());
+    if (how.value() == kOnlyStop) raise(SIGSTOP);
     if (how.value() == -SIGSTOP) shutdown(3, SHUT_RDWR);
     kill(getpid(), -how.value());
     pause();

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
@@ -32,13 +34,14 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/os_process.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
-#include "understudy/proto/process.pb.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/node.h"
-#include "understudy/transport/process_actors.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/node_status.h"
 
 namespace understudy {
 namespace {
@@ -46,8 +49,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 constexpr absl::Duration kDeadline = absl::Seconds(30);
@@ -242,6 +243,46 @@ TEST_F(ProcessSpawnerTest, OneThatLivesWithoutItsStreamIsKilled) {
   EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGKILL))));
 }
 
+TEST_F(ProcessSpawnerTest, OneThatClosesItsConnectionBeforeItsNodeDialsIsKilled) {
+  auto story = std::make_shared<Story>();
+  ProcessChild child = TestNode("house-1", {"-c", "exec 3<&- 3>&-; exec sleep 1000"});
+  child.binary = "/bin/sh";
+  Launch(child, story);
+  EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGKILL))));
+}
+
+TEST_F(ProcessSpawnerTest, OneThatIsSilentForLongerThanItMayIsKilled) {
+  auto story = std::make_shared<Story>();
+  ProcessChild child = TestNode("house-1", {"child"});
+  child.silent_within = absl::Seconds(2);
+  Launch(child, story);
+  EXPECT_EQ(story->WaitFor(1)[0], "started");
+  const absl::Time before = absl::Now();
+  Die(Find("echo/house-1"), EchoActor::kOnlyStop);
+  EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGKILL))));
+  EXPECT_LT(absl::Now() - before, limits::kProcessChildSilence);
+}
+
+// Each speaks over the inherited connection only.
+TEST_F(ProcessSpawnerTest, WhoPosesAsTheParentOrAsAChildOverAnotherConnectionIsRefused) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  story->WaitFor(1);
+  const std::string child = node_->Peers()[0].address;
+  for (const auto& [name, peer, address] : {std::tuple("launcher", "house-1", child),  //
+                                            std::tuple("house-1", "launcher", node_->address())}) {
+    auto refused = std::make_shared<Story>();
+    ActorSystem system({.name = name});
+    const auto impostor =
+        Node::Start(system, {.listen = "", .peers = {{peer, address}}, .on_peer = [refused](const PeerEvent& event) {
+                               if (event.kind == PeerEvent::Kind::kRefused) refused->Add(event.detail);
+                             }});
+    ASSERT_TRUE(impostor.ok()) << impostor.status();
+    EXPECT_THAT(refused->WaitFor(1)[0], HasSubstr("the connection that it came by is another node's"));
+  }
+  EXPECT_TRUE(system_.Ask(Find("echo/house-1").say(), EchoActor::Text(), kDeadline).ok());
+}
+
 TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
   auto story = std::make_shared<Story>();
   const Ref<Parent> parent = Launch(TestNode("house-1", {"child"}), story);
@@ -350,42 +391,11 @@ TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
   EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("/no/such/binary"));
   EXPECT_EQ(spawner.ForProcess(TestNode("House 1", {})).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(spawner.ForProcess(TestNode("launcher", {})).status().code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(ProcessDirectory, TellsTheOthersWhereAChildListensAndWhenItIsGone) {
-  std::vector<std::string> told;
-  internal::ProcessDirectory directory([&told](Pid stand_in, const proto::PeerAddress& peer) {
-    told.push_back(absl::StrCat(stand_in.serial(), " hears: ", peer.node(), " ", peer.address()));
-  });
-  for (const uint64_t life : {1, 2}) {  // the second has the first one's names
-    directory.Add("a", Pid(1, 1, 10 * life));
-    directory.Add("b", Pid(1, 2, 10 * life + 1));
-    directory.Add("c", Pid(1, 3, 10 * life + 2));
-    EXPECT_THAT(directory.Enter("a", "here"), IsEmpty());
-    const std::vector<proto::PeerAddress> others = directory.Enter("b", "there");
-    ASSERT_THAT(others, SizeIs(1));
-    EXPECT_EQ(others[0].node(), "a");
-    EXPECT_EQ(others[0].address(), "here");
-    directory.Remove("c");  // which never listened
-    directory.Remove("b");
-    EXPECT_TRUE(directory.StandInOf("b").is_null());
-    EXPECT_EQ(directory.StandInOf("a").serial(), 10 * life);
-    directory.Remove("a");
-  }
-  EXPECT_THAT(told, ElementsAre("11 hears: a here", "12 hears: a here", "10 hears: b there", "12 hears: b there",
-                                "10 hears: b ", "21 hears: a here", "22 hears: a here", "20 hears: b there",
-                                "22 hears: b there", "20 hears: b "));
-}
-
-TEST(ParentInvitation, IsReadAsItWasWrittenAndNonsenseIsRefused) {
-  const internal::ParentInvitation written = {
-      .descriptor = 3, .parent = "launcher", .node = "house-1", .listen = "unix:/tmp/with space"};
-  const auto read = internal::ParentInvitation::Parse(written.ToString());
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->ToString(), written.ToString());
-  for (const absl::string_view text : {"", "3", "x launcher house-1 127.0.0.1:0", "3 Launcher house-1 127.0.0.1:0",
-                                       "-1 launcher house-1 127.0.0.1:0", "3 launcher  127.0.0.1:0"}) {
-    EXPECT_EQ(internal::ParentInvitation::Parse(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  for (const absl::Duration silence : {absl::ZeroDuration(), absl::Milliseconds(1), absl::InfiniteDuration()}) {
+    child = TestNode("house-1", {});
+    child.silent_within = silence;
+    EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("silent_within"));
   }
 }
 

@@ -98,6 +98,7 @@ void SimulatedCluster::Start(absl::string_view name) {
       Grants::Make({.entries = options_.grants, .insecure_loopback_grants = options_.insecure_loopback_grants});
   UNDERSTUDY_CHECK(grants.ok(), grants.status().message());
   options.grants = *grants;
+  options.watch = options_.watch;
   options.on_peer = [this, who = std::string(name)](const PeerEvent& event) {
     events_[who].push_back(event.ToString());
     Trace(absl::StrCat(who, ": ", event.ToString()));

@@ -31,6 +31,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
+#include "understudy/transport/peer_watch.h"
 #include "understudy/transport/sequence.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
@@ -53,6 +54,8 @@ class SimulatedCluster {
         [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
     // Called with what a node's core says of its peers, beside peer_events(); may be null.
     std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
+    // Of every node; may be null.
+    internal::PeerWatch* watch = nullptr;
     // What trace() has: all, or nothing, which is quicker.
     enum class Traces { kAll, kNone } traces = Traces::kAll;
   };

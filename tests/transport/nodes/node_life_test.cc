@@ -1,0 +1,150 @@
+// How a node starts, what of it runs user code, and how it drains.
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/dead_letter.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/nodes/site.h"
+#include "understudy/transport/node.h"
+#include "understudy/transport/node_core.h"
+#include "understudy/transport/node_status.h"
+
+namespace understudy {
+namespace {
+
+// Delays the end of its system: after its parent's exit it lives until `linger` has passed or it is told to go.
+class Lingerer final : public Actor {
+ public:
+  struct Go {};
+  Mailbox<"Go", Go> go{this};
+
+  Lingerer(absl::Duration linger, std::shared_ptr<Latch<bool>> told) : linger_(linger), told_(std::move(told)) {}
+  Next Start() override {
+    context().TrapExits([](const ExitEvent&) {}, &Lingerer::ParentExit);
+    return living_;
+  }
+
+ private:
+  void ParentExit(const ExitEvent&) {
+    told_->Set(true);
+    if (!context().StartTimer("go", linger_, [this](const TimerEvent&) { context().Stop(); }).ok()) context().Stop();
+  }
+  const absl::Duration linger_;
+  const std::shared_ptr<Latch<bool>> told_;
+  Behavior living_{"living", On(go, [this](const Go&) { context().Stop(); })};
+};
+
+TEST(NodeStart, AFailedStartLeavesTheSystemAndItsActorsAsTheyWere) {
+  Site taken("taken");
+  ActorSystem system({.name = "ledger"});
+  const EchoRef echo = system.Spawn<Echo>("ledger");
+  ASSERT_TRUE(Say(system, echo, "before").ok());
+  for (const NodeOptions& options :
+       {NodeOptions{.listen = taken.node->address()}, NodeOptions{.peers = {{"house-1", "nowhere"}}},
+        NodeOptions{.peers = {{"house-1", "127.0.0.1:1"}, {"ledger", "127.0.0.1:1"}}}}) {
+    EXPECT_FALSE(Node::Start(system, options).ok());
+    EXPECT_TRUE(Say(system, echo, "after").ok());
+  }
+  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system);
+  ASSERT_TRUE(node.ok()) << node.status();
+  system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  Site house("house-1", {.peers = {{"ledger", (*node)->address()}}});
+  EXPECT_TRUE(Say(house.system, Find(house.system, "ledger/echo"), "hello").ok());
+}
+
+TEST(NodeStart, ASecondNodeOfASystemIsRefusedAndTheFirstGoesOn) {
+  Site ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  const EchoRef echo = Find(house.system, "ledger/echo");
+  EXPECT_EQ(Node::Start(house.system).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(Say(house.system, echo, "hello").ok());
+}
+
+TEST(NodeDrain, TwoDrainsAtOnceBothWaitForTheEndAndReturnTheSame) {
+  Site ledger("ledger");
+  auto told = std::make_shared<Latch<bool>>();
+  ledger.system.Spawn<Lingerer>(absl::Milliseconds(200), told);
+  int first = -1;
+  std::thread other([&] { first = ledger.node->Drain(kDeadline); });
+  told->Wait();
+  EXPECT_EQ(ledger.node->Drain(kDeadline), 0);
+  EXPECT_EQ(ledger.system.live_actors(), 0);
+  other.join();
+  EXPECT_EQ(first, 0);
+}
+
+TEST(NodeDrain, ANodeListensUntilItsSessionsHaveLeft) {
+  Site ledger("ledger");
+  Site house("house-1", {.listen = "", .peers = {{"ledger", ledger.node->address()}}});
+  house.log.WaitFor(PeerEvent::Kind::kUp);
+  auto told = std::make_shared<Latch<bool>>();
+  const auto lingerer = ledger.system.Spawn<Lingerer>(kDeadline, told);
+  std::thread draining([&] { EXPECT_EQ(ledger.node->Drain(kDeadline + kDeadline), 0); });
+  told->Wait();
+  house.cutter.CutAll();
+  house.log.WaitFor(PeerEvent::Kind::kResumed);  // only house-1 dials
+  EXPECT_FALSE(house.log.Has(PeerEvent::Kind::kEnded));
+  lingerer[&Lingerer::go].Tell({});
+  house.log.WaitFor(PeerEvent::Kind::kEnded);
+  draining.join();
+}
+
+// Blocks whoever writes to it until the test lets it go.
+class BlockingSink final : public LogSink {
+ public:
+  void Write(LogSeverity, absl::string_view) override { go_on.WaitForNotification(); }
+  absl::Notification go_on;
+};
+
+TEST(NodeUserCode, ALogSinkThatDoesNotReturnHoldsUpNoPeer) {
+  Site ledger("ledger");
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  BlockingSink sink;
+  ActorSystem system({.name = "house-1", .log = &sink});
+  const absl::StatusOr<std::unique_ptr<Node>> node =
+      Node::Start(system, {.peers = {{"ledger", ledger.node->address()}, {"nobody", "127.0.0.1:1"}}});
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_TRUE(Say(system, Find(system, "ledger/echo"), "hello").ok());
+  sink.go_on.Notify();
+}
+
+TEST(NodeUserCode, ADeadLetterListenerThatDoesNotReturnHoldsUpNoPeer) {
+  Site ledger("ledger");
+  Site house("house-1", {.peers = {{"ledger", ledger.node->address()}}});
+  ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "ledger");
+  const EchoRef gone = ledger.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/gone"}, "ledger");
+  const EchoRef echo = Find(house.system, "ledger/echo");
+  const EchoRef known = Find(house.system, "ledger/gone");
+  ledger.system.Kill(gone.pid());
+  ASSERT_TRUE(ledger.system.AwaitEnd(gone.pid(), kDeadline).ok());
+  absl::Notification told;
+  absl::Notification go_on;
+  const uint64_t listener = house.system.SubscribeDeadLetters([&](const DeadLetter&) {
+    if (!told.HasBeenNotified()) told.Notify();
+    go_on.WaitForNotification();
+  });
+  known.fail().Tell(EchoActor::Text());
+  ASSERT_TRUE(told.WaitForNotificationWithTimeout(kDeadline));
+  EXPECT_TRUE(Say(house.system, echo, "hello").ok());
+  go_on.Notify();
+  house.system.UnsubscribeDeadLetters(listener);
+}
+
+}  // namespace
+}  // namespace understudy

@@ -1,0 +1,67 @@
+// What a parent knows of its process children, and what it tells them.
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/process.pb.h"
+#include "understudy/transport/process_actors.h"
+#include "understudy/transport/process_spawner.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(ProcessDirectory, TellsTheOthersWhereAChildListensAndWhenItIsGone) {
+  std::vector<std::string> told;
+  internal::ProcessDirectory directory([&told](Pid stand_in, const proto::PeerAddress& peer) {
+    told.push_back(absl::StrCat(stand_in.serial(), " hears: ", peer.node(), " ", peer.address()));
+  });
+  for (const uint64_t life : {1, 2}) {  // the second has the first one's names
+    directory.Add("a", Pid(1, 1, 10 * life));
+    directory.Add("b", Pid(1, 2, 10 * life + 1));
+    directory.Add("c", Pid(1, 3, 10 * life + 2));
+    EXPECT_THAT(directory.Enter("a", "here"), IsEmpty());
+    const std::vector<proto::PeerAddress> others = directory.Enter("b", "there");
+    ASSERT_THAT(others, SizeIs(1));
+    EXPECT_EQ(others[0].node(), "a");
+    EXPECT_EQ(others[0].address(), "here");
+    directory.Remove("c");  // which never listened
+    directory.Remove("b");
+    EXPECT_TRUE(directory.StandInOf("b").is_null());
+    EXPECT_EQ(directory.StandInOf("a").serial(), 10 * life);
+    directory.Remove("a");
+  }
+  EXPECT_THAT(told, ElementsAre("11 hears: a here", "12 hears: a here", "10 hears: b there", "12 hears: b there",
+                                "10 hears: b ", "21 hears: a here", "22 hears: a here", "20 hears: b there",
+                                "22 hears: b there", "20 hears: b "));
+}
+
+TEST(ParentInvitation, IsReadAsItWasWrittenAndNonsenseIsRefused) {
+  const internal::ParentInvitation written = {.descriptor = 3,
+                                              .parent = "launcher",
+                                              .node = "house-1",
+                                              .silence = absl::Milliseconds(1500),
+                                              .listen = "unix:/tmp/with space"};
+  const auto read = internal::ParentInvitation::Parse(written.ToString());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->ToString(), written.ToString());
+  EXPECT_EQ(read->silence, written.silence);
+  for (const absl::string_view text :
+       {"", "3", "x launcher house-1 20000 127.0.0.1:0", "3 Launcher house-1 20000 127.0.0.1:0",
+        "-1 launcher house-1 20000 127.0.0.1:0", "3 launcher  20000 127.0.0.1:0", "3 launcher house-1 127.0.0.1:0",
+        "3 launcher house-1 0 127.0.0.1:0"}) {
+    EXPECT_EQ(internal::ParentInvitation::Parse(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+}  // namespace
+}  // namespace understudy

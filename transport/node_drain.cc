@@ -1,0 +1,46 @@
+#include "understudy/transport/node_drain.h"
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor_system.h"
+
+namespace understudy::internal {
+
+void NodeDrain::AwaitShutDown() {
+  if (shutting_down_.joinable()) shutting_down_.join();
+}
+
+int NodeDrain::Once(const std::function<int()>& drain) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (std::exchange(has_begun_, true)) {
+      mu_.Await(absl::Condition(+[](absl::optional<int>* status) { return status->has_value(); }, &status_));
+      return *status_;
+    }
+  }
+  const int status = drain();
+  absl::MutexLock lock(&mu_);
+  status_ = status;
+  return status;
+}
+
+bool NodeDrain::ShutDown(absl::Duration within) {
+  auto ended = std::make_shared<Handover<bool>>();
+  shutting_down_ = std::thread([this, within, ended] { ended->Give(system_.Shutdown(within)); });
+  const auto is_there = [&ended]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ended->mu) { return ended->value.has_value(); };
+  absl::MutexLock lock(&ended->mu);
+  if (!ended->mu.AwaitWithTimeout(absl::Condition(&is_there), within + kStuckAfter)) {
+    // The system's log says which actor it is. Release: pairs with the load in is_stuck().
+    is_stuck_.store(true, std::memory_order_release);
+    return false;
+  }
+  return *ended->value;
+}
+
+}  // namespace understudy::internal
