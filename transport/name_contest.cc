@@ -7,11 +7,20 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/fault_point.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/transport/name_feed.h"
 #include "understudy/transport/name_table.h"
 
 namespace understudy {
+namespace {
+
+// Planted bugs for the model of conflicts: each takes one rule away.
+FaultPoint kComparesNoAges("names_compare_no_ages");
+FaultPoint kComparesNoNodes("names_compare_no_nodes");
+FaultPoint kTellsNothingAgain("names_are_not_told_again");
+
+}  // namespace
 
 absl::Status NameTable::OnMark(absl::string_view peer_name, Peer& peer, const proto::NameChange& change) {
   switch (change.what_case()) {
@@ -43,7 +52,9 @@ absl::Status NameTable::OnMark(absl::string_view peer_name, Peer& peer, const pr
 bool NameTable::Loses(const OwnName& own, const Peer& peer, const NameEntry& theirs) const {
   const int64_t our_age = peer.feed.begun().nanos() - own.claimed.nanos();
   const int64_t their_age = peer.feed.begun().nanos() - theirs.claimed.nanos();
-  return their_age > our_age || (their_age == our_age && theirs.node < node_);
+  const bool is_same_age = their_age == our_age || kComparesNoAges.armed();
+  if (!is_same_age) return their_age > our_age;
+  return theirs.node < node_ && !kComparesNoNodes.armed();
 }
 
 const std::string* NameTable::WinnerOver(absl::string_view name, const OwnName& own) const {
@@ -66,7 +77,7 @@ void NameTable::OnRival(absl::string_view name, absl::string_view peer_name) {
   const auto theirs = std::find_if(claims.begin(), claims.end(), [&](const auto& c) { return c.node == peer_name; });
   if (Loses(own->second, peer, *theirs)) {
     Reconsider(name);
-  } else {
+  } else if (!kTellsNothingAgain.armed()) {
     peer.feed.TellAgain(name, own->second.number);
   }
 }

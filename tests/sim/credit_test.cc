@@ -29,9 +29,12 @@ namespace {
 
 class CreditTest : public ::testing::Test {
  protected:
-  // Node "home" has the store; the others are "n0", "n1", …
+  // Node "home" has the store; the others are "n0", "n1", …, each joined with home alone.
   void Join(int others, MailboxOptions options, absl::Duration pause = absl::ZeroDuration()) {
-    SimulatedCluster::Options cluster{.nodes = {"home"}, .latency_max = absl::Microseconds(500)};
+    SimulatedCluster::Options cluster{.nodes = {"home"},
+                                      .hub = "home",
+                                      .latency_max = absl::Microseconds(500),
+                                      .traces = SimulatedCluster::Options::Traces::kNone};
     for (int i = 0; i < others; ++i) cluster.nodes.push_back(absl::StrCat("n", i));
     cluster_ = std::make_unique<SimulatedCluster>(std::move(cluster));
     ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->IsJoined(); }, absl::Seconds(10)));
@@ -134,8 +137,8 @@ TEST_F(CreditTest, AMailboxsOwnBoundInBytesIsKept) {
   EXPECT_EQ(Handled(), accepted);
 }
 
-TEST_F(CreditTest, TheFirstTellToAFullMailboxOfOneIsNotRefused) {
-  constexpr int kOthers = 16;
+TEST_F(CreditTest, TheFirstTellOfEachOf64PeersToAFullMailboxOfOneIsNotRefused) {
+  constexpr int kOthers = 64;
   Join(kOthers, {.capacity_messages = 1});
   testing::Note note;
   note.set_number(-1);

@@ -22,7 +22,8 @@ class Store final : public Actor {
   using Handled = std::map<int64_t, int64_t>;
 
   Mailbox<"store/box", testing::Note> box;
-  Mailbox<"store/open", int> open{this};  // not a wire message
+  Mailbox<"store/open", int> open{this};    // not a wire message
+  Mailbox<"store/close", int> close{this};  // likewise; heeded by a store that opens without a pause
 
   Store(std::shared_ptr<Handled> handled, MailboxOptions options, absl::Duration pause)
       : box(this, options), handled_(std::move(handled)), pause_(pause) {}
@@ -35,6 +36,7 @@ class Store final : public Actor {
     Rest();
     return closed_;
   }
+  Behavior Close(int) { return closed_; }
   void Rest() {
     (void)context().StartTimer("pause", pause_, [this](const TimerEvent&) { Become(one_); });
   }
@@ -48,7 +50,7 @@ class Store final : public Actor {
   const std::shared_ptr<Handled> handled_;
   const absl::Duration pause_;
   Behavior closed_{"closed", On(open, &Store::Open)};
-  Behavior open_{"open", On(box, &Store::Take)};
+  Behavior open_{"open", On(box, &Store::Take), On(close, &Store::Close)};
   Behavior one_{"one", On(box, &Store::TakeOne)};
 };
 

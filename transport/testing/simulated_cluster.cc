@@ -115,7 +115,7 @@ void SimulatedCluster::Start(absl::string_view name) {
     return core->Accept(std::move(stream), identity);
   });
   for (const std::string& peer : options_.nodes) {
-    if (peer == name) continue;
+    if (!AreMeantToMeet(peer, name)) continue;
     const absl::Status set = node.core->SetPeer(peer, peer);
     UNDERSTUDY_CHECK(set.ok(), set.message());
   }
@@ -155,8 +155,9 @@ bool SimulatedCluster::RunUntil(const std::function<bool()>& done, absl::Duratio
 bool SimulatedCluster::IsJoined() {
   return std::all_of(nodes_.begin(), nodes_.end(), [this](auto& entry) {
     const auto peers = entry.second.core->Peers();
-    return static_cast<size_t>(std::count_if(peers.begin(), peers.end(),
-                                             [](const auto& peer) { return peer.is_up; })) == nodes_.size() - 1;
+    const auto up = std::count_if(peers.begin(), peers.end(), [](const auto& peer) { return peer.is_up; });
+    return up == std::count_if(nodes_.begin(), nodes_.end(),
+                               [&](auto& other) { return AreMeantToMeet(entry.first, other.first); });
   });
 }
 

@@ -10,7 +10,7 @@
 //   cluster.Start("b");                   // a new incarnation
 //   EXPECT_THAT(cluster.trace(), ...);    // every step of every actor, every frame, byte for byte
 //
-// Every node dials every other. Threads: one. Lifetime: a system or core of a
+// Every node dials every other, unless Options::hub says otherwise. Threads: one. Lifetime: a system or core of a
 // node is valid until its Crash.
 #ifndef UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_
 #define UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_CLUSTER_H_
@@ -44,6 +44,8 @@ class SimulatedCluster {
   struct Options {
     uint64_t seed = 1;
     std::vector<std::string> nodes;
+    // If not empty, the other nodes and this one dial each other, and no session joins two of the others.
+    std::string hub;
     SessionTimes times;
     Sequence::Bounds bounds;
     absl::Duration latency_max = absl::Milliseconds(2);
@@ -85,7 +87,7 @@ class SimulatedCluster {
   void RunFor(absl::Duration duration) { executor_.Advance(duration); }
   // Runs until `done`, at most `within`. The last answer of `done`.
   bool RunUntil(const std::function<bool()>& done, absl::Duration within);
-  // All pairs have a session that a stream carries.
+  // All pairs that dial each other have a session that a stream carries.
   bool IsJoined();
 
   const std::vector<std::string>& trace() const { return trace_; }
@@ -101,6 +103,9 @@ class SimulatedCluster {
   };
 
   void Trace(absl::string_view line);
+  bool AreMeantToMeet(absl::string_view a, absl::string_view b) const {
+    return a != b && (options_.hub.empty() || a == options_.hub || b == options_.hub);
+  }
 
   const Options options_;
   SeededExecutor executor_;

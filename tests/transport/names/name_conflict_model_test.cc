@@ -1,9 +1,9 @@
-// Every order of events of three nodes that own one name: the conflict rules of
-// name_table.h, explored exhaustively, and found wanting when one is left out.
+// Every order of events of two and three nodes that own one name, with sessions
+// that end and owners that end and restart: the conflict rules of name_table.h,
+// explored exhaustively, and each of them taken away once and missed.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -11,7 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/fault_point.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/tests/transport/names/name_net.h"
@@ -19,9 +21,7 @@
 namespace understudy {
 namespace {
 
-constexpr int kNodes = 3;
 constexpr absl::string_view kName = "n";
-constexpr std::pair<int, int> kPairs[] = {{0, 1}, {1, 2}, {0, 2}};
 
 // What may happen beside the arrival of messages, and how often.
 struct Budget {
@@ -32,53 +32,77 @@ struct Budget {
 
 struct State {
   NameNet net;
+  int nodes = 3;
   Budget left;
   int ended = 0;
   uint64_t serial = 10;
+  absl::optional<int> winner;  // who must own the name in the end, if that is known
 
   std::string Key() const {
     return absl::StrCat(net.DebugString(), left.cuts, "/", left.ends, "/", left.restarts, "/", ended);
   }
+  std::vector<std::pair<int, int>> Pairs() const {
+    std::vector<std::pair<int, int>> pairs;
+    for (int i = 0; i < nodes; ++i) {
+      for (int j = i + 1; j < nodes; ++j) pairs.emplace_back(i, j);
+    }
+    return pairs;
+  }
 };
 
-// Explores every order, up to `states_max` states; the first state that is wrong, or "".
+struct Result {
+  size_t states = 0;
+  std::string wrong;  // of the first state that was; empty when none was
+};
+
+// Explores every order. Two rules leave out orders that lead to the same end:
+// - A node that owns nothing and will claim nothing sends nothing, whatever arrives, and what arrived from a peer is
+//   forgotten when their session ends. So what arrives there is taken at once, before all else.
+// - Ages are closer than the time that a handshake takes, so either of two owners may seem the older when they meet.
+//   That makes a difference only if both claimed at the same time.
 class Explorer {
  public:
-  explicit Explorer(size_t states_max = std::numeric_limits<size_t>::max()) : states_max_(states_max) {}
-
-  std::string Run(State state) {
+  Result Run(State state) {
     Visit(std::move(state));
-    return found_;
+    return {.states = seen_.size(), .wrong = wrong_};
   }
 
  private:
   static bool IsConnected(const State& state) {
-    for (const auto& [i, j] : kPairs) {
-      if (!state.net.IsJoined(i, j)) return false;
-    }
-    return true;
+    const auto pairs = state.Pairs();
+    return std::all_of(pairs.begin(), pairs.end(),
+                       [&](const auto& two) { return state.net.IsJoined(two.first, two.second); });
+  }
+  static bool IsBystander(State& state, int node) { return state.left.restarts == 0 && !state.net.Owns(node, kName); }
+  static bool HaveClaimedTogether(State& state, int i, int j) {
+    return state.net.Owns(i, kName) && state.net.Owns(j, kName) &&
+           state.net.table(i).Find(kName)->claimed == state.net.table(j).Find(kName)->claimed;
   }
 
   void Check(State& state) {
     int owners = 0;
-    for (int i = 0; i < kNodes; ++i) owners += state.net.Owns(i, kName) ? 1 : 0;
+    for (int i = 0; i < state.nodes; ++i) owners += state.net.Owns(i, kName) ? 1 : 0;
     // A name may be free only because an owner ended by itself.
     if (owners > 1 || (owners == 0 && state.ended == 0)) {
-      found_ = absl::StrCat(owners, " owners:\n", state.net.DebugString());
+      wrong_ = absl::StrCat(owners, " owners:\n", state.net.DebugString());
       return;
     }
-    for (int i = 1; i < kNodes; ++i) {
-      const auto first = state.net.table(0).Find(kName);
+    if (state.winner.has_value() && !state.net.Owns(*state.winner, kName)) {
+      wrong_ = absl::StrCat("node ", *state.winner, " does not own the name:\n", state.net.DebugString());
+      return;
+    }
+    const auto first = state.net.table(0).Find(kName);
+    for (int i = 1; i < state.nodes; ++i) {
       const auto other = state.net.table(i).Find(kName);
       if (first.has_value() != other.has_value() || (first.has_value() && first->pid != other->pid)) {
-        found_ = absl::StrCat("tables differ:\n", state.net.DebugString());
+        wrong_ = absl::StrCat("tables differ:\n", state.net.DebugString());
       }
     }
   }
 
   void Visit(State state) {
-    for (int i = 0; i < kNodes; ++i) state.net.table(i).TakeChanges();
-    if (!found_.empty() || seen_.size() >= states_max_ || !seen_.insert(state.Key()).second) return;
+    for (int i = 0; i < state.nodes; ++i) state.net.table(i).TakeChanges();
+    if (!wrong_.empty() || !seen_.insert(state.Key()).second) return;
     const auto ready = state.net.Ready();
     if (ready.empty() && IsConnected(state)) Check(state);
     const auto next = [&](const std::function<void(State&)>& step) {
@@ -86,26 +110,18 @@ class Explorer {
       step(after);
       Visit(std::move(after));
     };
+    for (const auto& [from, to] : ready) {
+      if (!IsBystander(state, to)) continue;
+      state.net.Deliver(from, to);
+      return Visit(std::move(state));
+    }
     for (const std::pair<int, int>& way : ready) {
       next([&](State& after) { after.net.Deliver(way.first, way.second); });
     }
-    for (const std::pair<int, int>& two : kPairs) {
-      if (state.net.IsJoined(two.first, two.second)) {
-        if (state.left.cuts == 0) continue;
-        next([&](State& after) {
-          --after.left.cuts;
-          after.net.Cut(two.first, two.second);
-        });
-        continue;
-      }
-      // Ages are closer than the time that a handshake takes, so either may seem the older.
-      for (const int64_t at : {199, 201}) {
-        next([&](State& after) { after.net.Join(two.first, two.second, at, 200); });
-      }
-    }
-    for (int i = 0; i < kNodes; ++i) {
+    for (const auto& [i, j] : state.Pairs()) VisitMeetingOrCut(state, i, j, next);
+    for (int i = 0; i < state.nodes; ++i) {
       if (state.left.ends > 0 && state.net.Owns(i, kName)) {
-        next([&](State& after) {
+        next([i](State& after) {
           --after.left.ends;
           ++after.ended;
           after.net.Release(i, kName);
@@ -113,89 +129,154 @@ class Explorer {
       }
       // Its age begins anew.
       if (state.left.restarts > 0 && !state.net.table(i).Find(kName).has_value()) {
-        next([&](State& after) {
+        next([i](State& after) {
           --after.left.restarts;
           (void)after.net.Claim(i, kName, ++after.serial, /*at=*/190);
         });
       }
     }
   }
+  template <typename Next>
+  static void VisitMeetingOrCut(State& state, int i, int j, const Next& next) {
+    if (state.net.IsJoined(i, j)) {
+      if (state.left.cuts == 0) return;
+      next([&](State& after) {
+        --after.left.cuts;
+        after.net.Cut(i, j);
+      });
+      return;
+    }
+    next([&](State& after) { after.net.Join(i, j, 199, 200); });
+    if (HaveClaimedTogether(state, i, j)) {
+      next([&](State& after) { after.net.Join(i, j, 201, 200); });
+    }
+  }
 
-  const size_t states_max_;
   std::unordered_set<std::string> seen_;
-  std::string found_;
+  std::string wrong_;
 };
 
-// Three nodes, each with an owner of the name, that have not met.
-State ThreeOwners(Budget budget = {}, const NameNet::Grants& grants = nullptr) {
-  State state{.net = NameNet(kNodes, grants), .left = budget};
-  for (int i = 0; i < kNodes; ++i) EXPECT_TRUE(state.net.Claim(i, kName, i + 1).ok());
+// So many nodes, each with an owner of the name, that have not met. Node i claims `apart` * i before node 0.
+State Owners(int nodes, Budget budget = {}, const NameNet::Grants& grants = nullptr, int64_t apart = 0) {
+  State state{.net = NameNet(nodes, grants), .nodes = nodes, .left = budget};
+  for (int i = 0; i < nodes; ++i) {
+    EXPECT_TRUE(state.net.Claim(i, kName, static_cast<uint64_t>(i) + 1, 100 - apart * i).ok());
+  }
   return state;
 }
 
 // As `state`, and all of them meet: once for each way in which their ages may seem.
 std::vector<State> AllJoined(const State& state) {
   std::vector<State> joined;
-  for (int verdicts = 0; verdicts < 8; ++verdicts) {
+  const auto pairs = state.Pairs();
+  for (int verdicts = 0; verdicts < 1 << pairs.size(); ++verdicts) {
     State& one = joined.emplace_back(state);
-    for (int pair = 0; pair < kNodes; ++pair) {
-      one.net.Join(kPairs[pair].first, kPairs[pair].second, (verdicts >> pair & 1) == 0 ? 199 : 201, 200);
+    for (size_t pair = 0; pair < pairs.size(); ++pair) {
+      one.net.Join(pairs[pair].first, pairs[pair].second, (verdicts >> pair & 1) == 0 ? 199 : 201, 200);
     }
   }
   return joined;
 }
 
-// Explores all orders, and expects that the rules hold.
-void ExpectHolds(std::vector<State> states) {
+// Explores all orders from each of `states`.
+Result Explore(std::vector<State> states) {
+  Result all;
   for (State& state : states) {
-    Explorer explorer;
-    ASSERT_EQ(explorer.Run(std::move(state)), "");
+    const Result one = Explorer().Run(std::move(state));
+    all.states += one.states;
+    if (all.wrong.empty()) all.wrong = one.wrong;
   }
+  return all;
 }
 
-// Explores as many states as there is time for: UNDERSTUDY_ROUNDS_FACTOR multiplies them.
-void ExpectHoldsAsFar(std::vector<State> states) {
-  const auto states_max = static_cast<size_t>(RoundsOf(1000));
-  for (State& state : states) {
-    Explorer explorer(states_max);
-    ASSERT_EQ(explorer.Run(std::move(state)), "");
-  }
+// Expects that the rules hold in all orders, and that there are so many states: fewer may mean that something which
+// should happen does not happen any more.
+void ExpectHolds(std::vector<State> states, size_t count) {
+  const Result result = Explore(std::move(states));
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_EQ(result.states, count);
 }
 
-TEST(NameConflictModel, ThreeOwnersThatMeetAtOnceLeaveOne) { ExpectHolds(AllJoined(ThreeOwners())); }
+// By default one way in which the ages may seem is explored where all of them take more than some seconds;
+// UNDERSTUDY_ROUNDS_FACTOR=2 or more explores all (.ci/long seeds).
+bool IsLong() { return RoundsOf(1) > 1; }
 
-TEST(NameConflictModel, PartitionsThatHealInAnyOrderLeaveOneOwner) { ExpectHoldsAsFar({ThreeOwners()}); }
+TEST(NameConflictModel, TwoOwnersWhoseSessionEndsAndOfWhomOneRestartsLeaveOne) {
+  ExpectHolds({Owners(2, {.cuts = 2, .ends = 1, .restarts = 1})}, 946);
+}
 
+TEST(NameConflictModel, ThreeOwnersThatMeetAtOnceLeaveOne) { ExpectHolds(AllJoined(Owners(3)), 19310); }
+
+TEST(NameConflictModel, PartitionsThatHealInAnyOrderLeaveOneOwner) { ExpectHolds({Owners(3)}, 21333); }
+
+// By default from a circle: each owner seems older than the next.
 TEST(NameConflictModel, WhenASessionEndsMeanwhileOneOwnerStays) {
-  ExpectHoldsAsFar(AllJoined(ThreeOwners({.cuts = 1})));
+  const std::vector<State> states = AllJoined(Owners(3, {.cuts = 1}));
+  IsLong() ? ExpectHolds(states, 139872) : ExpectHolds({states[2]}, 19946);
 }
 
-TEST(NameConflictModel, WhenAnOwnerEndsMeanwhileNoMoreThanOneStays) {
-  ExpectHoldsAsFar(AllJoined(ThreeOwners({.ends = 1})));
-}
-
-// Its age begins anew.
+// An owner ends, and it or another one is started anew, or not; its age begins anew.
 TEST(NameConflictModel, WhenAnOwnerRestartsMeanwhileOneStays) {
-  ExpectHoldsAsFar(AllJoined(ThreeOwners({.ends = 1, .restarts = 1})));
+  const std::vector<State> states = AllJoined(Owners(3, {.ends = 1, .restarts = 1}));
+  IsLong() ? ExpectHolds(states, 454645) : ExpectHolds({states[0]}, 44177);
 }
 
-// a and b are granted the name everywhere, c nowhere.
+TEST(NameConflictModel, WhenASessionEndsAndAnOwnerRestartsMeanwhileOneStays) {
+  if (!IsLong()) GTEST_SKIP() << "takes minutes: UNDERSTUDY_ROUNDS_FACTOR=2 explores it";
+  ExpectHolds(AllJoined(Owners(3, {.cuts = 1, .ends = 1, .restarts = 1})), 4941941);
+}
+
+// No handshake is so slow that the order of these ages seems another.
+std::vector<State> OwnersOfDifferentAges(int nodes) {
+  State state = Owners(nodes, {}, nullptr, /*apart=*/20);
+  state.winner = nodes - 1;
+  return {state};
+}
+
+TEST(NameConflictModel, TheOldestOfThreeOwnersStaysInWhateverOrderTheyMeet) {
+  ExpectHolds(OwnersOfDifferentAges(3), 2044);
+}
+
+State OwnersOfTheSameAge() {
+  State state = Owners(2);
+  state.net.Join(0, 1, 200, 200);
+  state.winner = 0;
+  return state;
+}
+
+TEST(NameConflictModel, OfTwoOwnersOfTheSameAgeTheOneOfTheSmallerNodeNameStays) {
+  ExpectHolds({OwnersOfTheSameAge()}, 9);
+}
+
+// Nodes a and b are granted the name everywhere, the last node nowhere.
+bool OnlyTheLastLacksTheGrant(absl::string_view, absl::string_view owner, absl::string_view) { return owner != "c"; }
+
 TEST(NameConflictModel, AnOwnerWithoutTheGrantGivesWay) {
-  ExpectHolds(AllJoined(
-      ThreeOwners({}, [](absl::string_view, absl::string_view owner, absl::string_view) { return owner != "c"; })));
+  ExpectHolds(AllJoined(Owners(3, {}, OnlyTheLastLacksTheGrant)), 13036);
+}
+
+// Node c owned the name before the others did. They refused its claim and, having no owner, did not tell. Now each of
+// them has one too.
+State AnOwnerThatWasRefusedInSilence() {
+  State state{.net = NameNet(3, OnlyTheLastLacksTheGrant)};
+  EXPECT_TRUE(state.net.Claim(2, kName, 1).ok());
+  for (const auto& [i, j] : state.Pairs()) state.net.Join(i, j);
+  state.net.DeliverAll();
+  for (const int i : {0, 1}) EXPECT_TRUE(state.net.Claim(i, kName, static_cast<uint64_t>(i) + 2, 190).ok());
+  return state;
+}
+
+TEST(NameConflictModel, AnOwnerThatWasRefusedInSilenceGivesWayToALaterOne) {
+  ExpectHolds({AnOwnerThatWasRefusedInSilence()}, 771);
 }
 
 // ---- A rule that is left out is found ----
 
-// The explored states when what is sent is changed.
+// What is found to be wrong when what is sent is changed.
 std::string FoundWith(const NameNet::Sent& sent) {
-  State unmet = ThreeOwners();
+  State unmet = Owners(3);
   unmet.net.SetSent(sent);
-  for (State& state : AllJoined(unmet)) {
-    std::string found = Explorer().Run(std::move(state));
-    if (!found.empty()) return found;
-  }
-  return "";
+  return Explore(AllJoined(unmet)).wrong;
 }
 
 bool Remove(proto::NameChanges& changes, proto::NameChange::WhatCase what) {
@@ -230,6 +311,21 @@ TEST(NameConflictModel, WithoutConfirmationsNobodyGivesWay) {
   const std::string found = FoundWith(
       [](NameNet&, int, int, proto::NameChanges& changes) { return Remove(changes, proto::NameChange::kConfirm); });
   EXPECT_FALSE(found.empty());
+}
+
+TEST(NameConflictModel, WithoutTheAgesAYoungerOwnerStays) {
+  FaultPoint::Scope broken("names_compare_no_ages");
+  EXPECT_TRUE(Explore(OwnersOfDifferentAges(3)).wrong.starts_with("node 2 does not own"));
+}
+
+TEST(NameConflictModel, WithoutTheOrderOfNodesOwnersOfTheSameAgeBothStay) {
+  FaultPoint::Scope broken("names_compare_no_nodes");
+  EXPECT_TRUE(Explore({OwnersOfTheSameAge()}).wrong.starts_with("2 owners"));
+}
+
+TEST(NameConflictModel, WithoutTellingAgainAnOwnerThatWasRefusedInSilenceStays) {
+  FaultPoint::Scope broken("names_are_not_told_again");
+  EXPECT_TRUE(Explore({AnOwnerThatWasRefusedInSilence()}).wrong.starts_with("2 owners"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -240,37 +241,81 @@ TEST(Throttle, IsNoSilence) {
 
 // ---- The process at the other end ----
 
-// Five nodes, one after another; the one numbered i listens at `listen(i)`.
-void ExpectAKillIsNoticed(absl::string_view what, const std::function<std::string(int)>& listen) {
+// The nodes of one kill: house watches ledger, which is killed.
+struct Met {
+  std::unique_ptr<RemoteNode> ledger;
+  std::unique_ptr<LocalNode> house;
+};
+
+// House dials ledger, which listens there.
+Met HouseDials(const std::string& listen) {
+  Met met;
+  met.ledger = std::make_unique<RemoteNode>("ledger", listen, OptionsOf(kLongSilence, kLongGrace));
+  met.house = std::make_unique<LocalNode>("house", NodeOptions{.peers = {{"ledger", met.ledger->address()}},
+                                                               .times = TrialTimes(kLongSilence, kLongGrace)});
+  return met;
+}
+
+// Ledger dials house, which listens there, and does not listen itself.
+Met LedgerOnlyDials(const std::string& listen) {
+  Met met;
+  met.house = std::make_unique<LocalNode>("house",
+                                          NodeOptions{.listen = listen, .times = TrialTimes(kLongSilence, kLongGrace)});
+  std::vector<std::string> options = OptionsOf(kLongSilence, kLongGrace);
+  options.push_back(absl::StrCat("peer=house@", met.house->node().address()));
+  met.ledger = std::make_unique<RemoteNode>("ledger", "", options);
+  return met;
+}
+
+bool IsLoaded() {
+  double load = 0;
+  return getloadavg(&load, 1) != 1 || load >= std::thread::hardware_concurrency();
+}
+
+// Five pairs of nodes, one after another.
+void ExpectAKillIsNoticed(absl::string_view what, const std::function<Met(int)>& meet) {
   constexpr int kKills = 5;
+  bool is_loaded = IsLoaded();
   std::vector<absl::Duration> times;
   for (int i = 0; i < kKills; ++i) {
-    RemoteNode ledger("ledger", listen(i), OptionsOf(kLongSilence, kLongGrace));
-    LocalNode house("house", {.peers = {{"ledger", ledger.address()}}, .times = TrialTimes(kLongSilence, kLongGrace)});
-    Watch watch(house.system(), house.Find("ledger/tally").pid());
+    const Met met = meet(i);
+    Watch watch(met.house->system(), met.house->Find("ledger/tally").pid());
     const MonotonicTime began = Now();
-    ledger.Kill();
+    met.ledger->Kill();
     times.push_back(watch.WaitForDown() - began);
     EXPECT_EQ(watch.reason().kind(), ExitReason::Kind::kNoConnection);
-    house.diary().WaitFor("ended ledger");
-    EXPECT_EQ(house.diary().Count("ended ledger"), 1);
+    met.house->diary().WaitFor("ended ledger");
+    EXPECT_EQ(met.house->diary().Count("ended ledger"), 1);
   }
+  is_loaded = is_loaded || IsLoaded();
   std::sort(times.begin(), times.end());
   Print(absl::StrCat("  Down after SIGKILL, ", what, ": median"), times[kKills / 2]);
   Print(absl::StrCat("  Down after SIGKILL, ", what, ": longest"), times.back());
-  // Promised within a second; silence and grace, which would tell as well, are hours.
-  EXPECT_LE(times[kKills / 2], absl::Seconds(1) + kSlack);
+  // The promise is one second. Silence and grace, which would tell as well, are minutes. A machine whose load is above
+  // its number of cores may take longer.
+  EXPECT_LE(times[kKills / 2], absl::Seconds(1) + (is_loaded ? kSlack : absl::ZeroDuration()));
 }
 
-TEST(Killed, OnAUnixSocketIsDownWithinASecond) {
-  std::string folder = "/tmp/understudy.XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  ExpectAKillIsNoticed("Unix socket", [&](int i) { return absl::StrCat("unix:", folder, "/", i); });
-  std::filesystem::remove_all(folder);
+class Killed : public ::testing::Test {
+ protected:
+  Killed() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~Killed() override { std::filesystem::remove_all(folder_); }
+  std::string Socket(int i) const { return absl::StrCat("unix:", folder_, "/", i); }
+
+ private:
+  std::string folder_ = "/tmp/understudy.XXXXXX";
+};
+
+TEST_F(Killed, OnAUnixSocketIsDownWithinASecond) {
+  ExpectAKillIsNoticed("Unix socket", [&](int i) { return HouseDials(Socket(i)); });
 }
 
-TEST(Killed, OnLoopbackIsDownWithinASecond) {
-  ExpectAKillIsNoticed("loopback", [](int) { return "127.0.0.1:0"; });
+TEST_F(Killed, OnAUnixSocketAPeerThatOnlyDialsIsDownWithinASecond) {
+  ExpectAKillIsNoticed("Unix socket, only dials", [&](int i) { return LedgerOnlyDials(Socket(i)); });
+}
+
+TEST_F(Killed, OnLoopbackIsDownWithinASecond) {
+  ExpectAKillIsNoticed("loopback", [](int) { return HouseDials("127.0.0.1:0"); });
 }
 
 TEST(Stopped, APeerIsDownAfterSilenceAndGraceAndNotBefore) {

@@ -2,8 +2,8 @@
 //
 //   trial_node NAME LISTEN [KEY=VALUE…]
 //
-// KEY is advertise, certificates (a folder of tools/make_certs), silence_ms or grace_ms. It writes its address, and
-// then what becomes of its peers, to descriptor 3: a line each.
+// LISTEN may be empty. KEY is advertise, certificates (a folder of tools/make_certs), peer (NAME@ADDRESS), silence_ms
+// or grace_ms. It writes its address, and then what becomes of its peers, to descriptor 3: a line each.
 #include <signal.h>
 #include <unistd.h>
 
@@ -58,6 +58,9 @@ int Run(int argc, char** argv) {
     const auto& [key, value] = option;
     if (key == "advertise") {
       options.advertise = value;
+    } else if (key == "peer") {
+      const std::pair<std::string, std::string> peer = absl::StrSplit(value, absl::MaxSplits('@', 1));
+      options.peers.insert(peer);
     } else if (key == "certificates") {
       options.credentials = Credentials::Tls({.certificate_file = absl::StrCat(value, "/", name, ".pem"),
                                               .key_file = absl::StrCat(value, "/", name, ".key"),
