@@ -1,6 +1,9 @@
 // Mutual TLS between nodes, with certificates that tools/make_certs makes.
+#include <dlfcn.h>
+#include <netdb.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -24,6 +27,22 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/stream_identity.h"
+
+namespace {
+
+// Where peer.test is: 0 for 127.0.0.1, 1 for 127.0.0.2.
+std::atomic<int> moves{0};
+// gRPC's own resolver does not ask getaddrinfo. It reads this when the first channel is made.
+const int is_native = setenv("GRPC_DNS_RESOLVER", "native", /*overwrite=*/1);
+
+}  // namespace
+
+// What gRPC calls in place of the C library's.
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found) {
+  static const auto real = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
+  const bool is_peer = node != nullptr && std::string(node) == "peer.test";
+  return real(!is_peer ? node : moves.load() == 0 ? "127.0.0.1" : "127.0.0.2", service, hints, found);
+}
 
 namespace understudy {
 namespace {
@@ -77,16 +96,19 @@ class TlsTest : public ::testing::Test {
   static Credentials Good(absl::string_view node) { return Credentials::Tls(Made().Files("good", node)); }
 
   // Node b listens.
-  void Listen(const Credentials& credentials) {
+  void Listen(const Credentials& credentials, absl::string_view address = "127.0.0.1:0") {
     absl::StatusOr<std::unique_ptr<GrpcListener>> listener =
-        GrpcListener::Listen("127.0.0.1:0", credentials, accepting_.Accept());
+        GrpcListener::Listen(address, credentials, accepting_.Accept());
     ASSERT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
   }
   // The dialling node finds node `to` there.
   void ExpectCarried(const Credentials& dialler, absl::string_view to = "b") {
+    ExpectCarried(*NewGrpcDialer(dialler), listener_->address(), to);
+  }
+  void ExpectCarried(Dialer& dialer, absl::string_view address, absl::string_view to = "b") {
     End client;
-    client.Take(NewGrpcDialer(dialler)->Dial(to, listener_->address(), &client));
+    client.Take(dialer.Dial(to, address, &client));
     End& server = accepting_.Wait(accepted_++);
     ExpectCarries(client, server);
     client.Drop();
@@ -118,6 +140,19 @@ TEST_F(TlsTest, FramesCrossAndBothEndsKnowTheNames) {
   const auto dialer = NewGrpcDialer(Good("a"));
   EXPECT_THAT(dialer->IdentityAt("b", "127.0.0.1:7000").names, ElementsAre("b"));
   EXPECT_EQ(dialer->IdentityAt("b", "unix:/tmp/b").proof, StreamIdentity::Proof::kSameUser);
+}
+
+TEST_F(TlsTest, AHostsNameIsResolvedAnewAtEachDial) {
+  Listen(Good("b"));
+  const std::string port = listener_->address().substr(listener_->address().rfind(':'));
+  const auto dialer = NewGrpcDialer(Good("a"));
+  moves = 0;
+  ExpectCarried(*dialer, absl::StrCat("peer.test", port));
+  listener_->Stop();
+  // The host has another address now.
+  Listen(Good("b"), absl::StrCat("127.0.0.2", port));
+  moves = 1;
+  ExpectCarried(*dialer, absl::StrCat("peer.test", port));
 }
 
 TEST_F(TlsTest, ADiallerWhoseCertificateIsOfAnotherAuthorityIsRefused) {
