@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <utility>
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
