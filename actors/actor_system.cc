@@ -231,7 +231,7 @@ bool ActorSystem::Shutdown(absl::Duration within) {
   return false;
 }
 
-absl::StatusOr<uint16_t> ActorSystem::InternPeer(absl::string_view name, NodeIncarnation incarnation) {
+absl::StatusOr<NodePlace> ActorSystem::InternPeer(absl::string_view name, NodeIncarnation incarnation) {
   return internal::NodeTable::Intern({.system = &core_, .name = std::string(name), .incarnation = incarnation});
 }
 

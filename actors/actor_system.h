@@ -172,9 +172,14 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void InstallRouter(Router* router) { core_.InstallRouter(router); }
   void InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
   void InstallPublisher(NamePublisher* publisher) { core_.InstallPublisher(publisher); }
-  // The index of NodeTable under which this system knows that peer.
+  // The place in NodeTable under which this system knows that peer.
   // ResourceExhausted when the table is full.
-  absl::StatusOr<uint16_t> InternPeer(absl::string_view name, NodeIncarnation incarnation);
+  absl::StatusOr<NodePlace> InternPeer(absl::string_view name, NodeIncarnation incarnation);
+  // Peers of that name that were given to InternPeer are dead, but not `alive`: their
+  // places may be given to others.
+  void MarkPeersDead(absl::string_view name, absl::optional<NodeIncarnation> alive) {
+    internal::NodeTable::MarkDead(&core_, name, alive);
+  }
   // The index of this system itself.
   uint16_t node() const { return core_.node(); }
 

@@ -30,10 +30,10 @@ namespace understudy::internal {
 namespace {
 
 // The system that a send from this thread goes through; null when `to` is no
-// actor of any.
+// actor of any. It finds out itself whether the incarnation of `to` is gone.
 SystemCore* SystemForSend(Pid to) {
   if (SystemCore* system = ThisTurn().system; system != nullptr) return system;
-  const NodeEntry* entry = NodeTable::Find(to.node());
+  const NodeEntry* entry = NodeTable::At(to.node());
   return entry == nullptr ? nullptr : const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
 }
 

@@ -78,11 +78,16 @@ inline constexpr size_t kReportedContentsBytesMax = 1024;
 inline constexpr size_t kNameBytesMax = 255;
 // A node's name is a DNS label (RFC 1035).
 inline constexpr size_t kNodeNameBytesMax = 63;
-// Indices of the process-wide table of nodes are 16 bits wide in a Pid. Each
-// incarnation that a process has met takes one for as long as its system lives:
-// pids of a dead one may have been kept, and must not come to name another. A
-// supervisor whose process child is restarted once a minute fills it in 45 days.
-inline constexpr size_t kNodeTableEntriesMax = 65535;
+// Indices of the process-wide table of nodes are 16 bits wide in a Pid. A quarter
+// is for the actor systems of this process: few live at a time, but tests start
+// thousands one after another, and their pids have no generation.
+inline constexpr uint16_t kSystemPlacesMax = 16384;
+// The other indices are for incarnations of other nodes that may live.
+inline constexpr uint16_t kPeerPlacesMax = 65535 - kSystemPlacesMax;
+// Incarnations of other nodes that have one index one after another: 8 bits of a
+// Pid tell them apart, and pids of a dead one may have been kept. A supervisor
+// whose process child is restarted once a minute uses all up in 23 years.
+inline constexpr uint32_t kGenerationsPerPlace = 256;
 // A frame on the wire. Small, so that heartbeats are never far behind.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
 // Streams that a listener has accepted: far more than a cluster has nodes, and

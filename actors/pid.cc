@@ -3,36 +3,29 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/node_places.h"
 
 namespace understudy {
 namespace internal {
 namespace {
 
-using Key = std::tuple<const void*, std::string, uint64_t>;
-
 struct Table {
   absl::Mutex mu;
-  size_t fresh ABSL_GUARDED_BY(mu) = 1;  // index 0 is no node
-  std::map<Key, uint16_t> living ABSL_GUARDED_BY(mu);
-  std::set<Key> only_from_refs ABSL_GUARDED_BY(mu);  // of the living
-  std::deque<uint16_t> retired ABSL_GUARDED_BY(mu);
-  // Keeps entries that Find gave out.
+  NodePlaces places ABSL_GUARDED_BY(mu);
+  // Keeps entries that At, Find and FindEver gave out.
   std::vector<std::unique_ptr<const NodeEntry>> all ABSL_GUARDED_BY(mu);
 };
 
@@ -41,54 +34,62 @@ Table& GetTable() {
   return *table;
 }
 
+NodePlaces::Key KeyOf(const NodeEntry& entry) {
+  return {.system = entry.system, .name = entry.name, .incarnation = entry.incarnation.bits};
+}
+
 }  // namespace
 
 constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> NodeTable::entries_{};
-static_assert(limits::kNodeTableEntriesMax <= UINT16_MAX);
+static_assert(limits::kSystemPlacesMax + limits::kPeerPlacesMax <= UINT16_MAX);
+static_assert(limits::kGenerationsPerPlace == UINT8_MAX + 1);
 
-absl::StatusOr<uint16_t> NodeTable::Intern(const NodeEntry& entry, Source source) {
+absl::StatusOr<NodePlace> NodeTable::Intern(const NodeEntry& entry, Source source) {
+  NodePlaces::Source from = NodePlaces::Source::kMet;
+  if (source == Source::kRef) from = NodePlaces::Source::kRef;
+  if (entry.is_local) from = NodePlaces::Source::kSystem;
   Table& table = GetTable();
   absl::MutexLock lock(&table.mu);
-  const Key key(entry.system, entry.name, entry.incarnation.bits);
-  if (source == Source::kMet) table.only_from_refs.erase(key);
-  const auto known = table.living.find(key);
-  if (known != table.living.end()) return known->second;
-  if (source == Source::kRef && table.only_from_refs.size() >= limits::kNodesLearnedFromRefsMax) {
-    return absl::ResourceExhaustedError(absl::StrCat("refs have named ", limits::kNodesLearnedFromRefsMax,
-                                                     " incarnations of nodes that were never met; no more are kept"));
+  const absl::StatusOr<NodePlaces::Taken> taken = table.places.Take(KeyOf(entry), from);
+  if (!taken.ok()) return taken.status();
+  const NodePlace place = taken->place;
+  if (taken->is_new) {
+    auto added = std::make_unique<NodeEntry>(entry);
+    added->generation = place.generation;
+    added->previous = place.generation == 0 ? nullptr : At(place.index);
+    entries_[place.index].store(added.get(), std::memory_order_release);
+    table.all.push_back(std::move(added));
   }
-  uint16_t index = 0;
-  if (table.fresh <= limits::kNodeTableEntriesMax) {
-    index = static_cast<uint16_t>(table.fresh++);
-  } else if (!table.retired.empty()) {
-    index = table.retired.front();
-    table.retired.pop_front();
-  } else {
-    return absl::ResourceExhaustedError(absl::StrCat("the table of nodes is full: ", limits::kNodeTableEntriesMax,
-                                                     " incarnations of nodes are known, and pids can name no more; ",
-                                                     "restart the process to meet node ", entry.name));
-  }
-  table.all.push_back(std::make_unique<const NodeEntry>(entry));
-  entries_[index].store(table.all.back().get(), std::memory_order_release);
-  table.living.emplace(key, index);
-  if (source == Source::kRef) table.only_from_refs.insert(key);
-  return index;
+  return place;
+}
+
+void NodeTable::MarkDead(const void* system, absl::string_view name, absl::optional<NodeIncarnation> alive) {
+  Table& table = GetTable();
+  absl::MutexLock lock(&table.mu);
+  table.places.MarkDead(system, name, alive.has_value() ? absl::make_optional(alive->bits) : absl::nullopt);
+}
+
+bool NodeTable::IsDead(const NodeEntry& entry) {
+  Table& table = GetTable();
+  absl::MutexLock lock(&table.mu);
+  return table.places.IsDead(KeyOf(entry));
 }
 
 void NodeTable::Retire(const void* system) {
   Table& table = GetTable();
   absl::MutexLock lock(&table.mu);
-  const auto first = table.living.lower_bound(Key(system, "", 0));
-  auto last = first;
-  for (; last != table.living.end() && std::get<0>(last->first) == system; ++last) {
-    auto ended = std::make_unique<NodeEntry>(*entries_[last->second].load(std::memory_order_relaxed));
+  for (const NodePlace place : table.places.Retire(system)) {
+    auto ended = std::make_unique<NodeEntry>(*At(place.index));
     ended->system = nullptr;
-    entries_[last->second].store(ended.get(), std::memory_order_release);
+    entries_[place.index].store(ended.get(), std::memory_order_release);
     table.all.push_back(std::move(ended));
-    table.retired.push_back(last->second);
-    table.only_from_refs.erase(last->first);
   }
-  table.living.erase(first, last);
+}
+
+const NodeEntry* NodeTable::FindEver(NodePlace place) {
+  const NodeEntry* entry = At(place.index);
+  while (entry != nullptr && entry->generation != place.generation) entry = entry->previous;
+  return entry;
 }
 
 namespace {
@@ -117,15 +118,15 @@ ActorAddress Recall(Translations& known, const NodeEntry* entry, ActorAddress fr
 }  // namespace
 
 ActorAddress AddressOf(Pid pid) {
-  const ActorAddress held{.cell = pid.cell(), .serial = pid.serial()};
-  const NodeEntry* entry = NodeTable::Find(pid.node());
+  const ActorAddress held{.cell = pid.cell() % ActorAddress::kCellEnd, .serial = pid.serial()};
+  const NodeEntry* entry = NodeTable::At(pid.node());
   if (entry == nullptr || !entry->is_local) return held;
   return Recall(permuted, entry, held, [entry](ActorAddress inside) { return entry->key.Permuted(inside); });
 }
 
-Pid PidAt(uint16_t node, ActorAddress address) {
+Pid PidAt(NodePlace node, ActorAddress address) {
   if (address.serial == 0) return Pid(node, 0, 0);
-  const NodeEntry* entry = NodeTable::Find(node);
+  const NodeEntry* entry = NodeTable::At(node.index);
   if (entry != nullptr && entry->is_local) {
     address = Recall(restored, entry, address, [entry](ActorAddress outside) { return entry->key.Restored(outside); });
   }
@@ -137,7 +138,7 @@ Pid PidAt(uint16_t node, ActorAddress address) {
 std::string Pid::ToString() const {
   if (is_unnamed()) return "<no name>";
   if (is_null()) return "<no actor>";
-  const internal::NodeEntry* entry = internal::NodeTable::Find(node());
+  const internal::NodeEntry* entry = internal::NodeTable::FindEver(place());
   const ActorAddress address = internal::AddressOf(*this);
   return absl::StrCat("<", entry == nullptr ? "?" : entry->name, ".", address.cell, ".", address.serial, ">");
 }

@@ -36,9 +36,9 @@ struct RoomAmount {
   friend bool operator==(const RoomAmount&, const RoomAmount&) = default;
 };
 
-// Room of one mailbox of an actor of this system, for the node with that index.
+// Room of one mailbox of an actor of this system, for that node.
 struct RoomRequest {
-  uint16_t node = 0;
+  NodePlace node;
   Pid to;
   uint32_t mailbox = 0;  // hash of the wire name
   RoomAmount amount;
@@ -60,7 +60,7 @@ struct RoomWait {
 
 // Messages of another node that left one mailbox.
 struct ReleasedMessages {
-  uint16_t node = 0;  // index of the senders' node
+  NodePlace node;  // of the senders
   Pid receiver;
   uint32_t mailbox = 0;  // hash of the wire name
   Admission admission = Admission::kAllowance;

@@ -187,7 +187,7 @@ void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier 
   hosted.starting = std::move(replier);
   if (request.has_supervisor()) {
     const absl::StatusOr<Pid> supervisor = PidFromProto(request.supervisor(), context().Self());
-    if (supervisor.ok() && supervisor->node() == stand_in.node()) hosted.supervisor = *supervisor;
+    if (supervisor.ok() && supervisor->place() == stand_in.place()) hosted.supervisor = *supervisor;
   }
   SpawnOptions options = SpawnOptions().WithEstate(TakeLeft(request.estate(), hosted.supervisor));
   options.published_as = request.published_as();

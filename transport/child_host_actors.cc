@@ -11,7 +11,7 @@ namespace understudy::internal {
 std::string ChildHostName(absl::string_view node) { return absl::StrCat("understudy/children/", node); }
 
 absl::string_view NodeNameOf(Pid pid) {
-  const NodeEntry* entry = NodeTable::Find(pid.node());
+  const NodeEntry* entry = NodeTable::Find(pid.place());
   return entry == nullptr ? absl::string_view("?") : absl::string_view(entry->name);
 }
 

@@ -57,7 +57,7 @@ internal::WireAddress WireOf(NodeIncarnation incarnation, Pid pid) {
   return {.incarnation = incarnation.bits, .cell = address.cell, .serial = address.serial};
 }
 
-absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation incarnation, uint16_t node) {
+absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation incarnation, NodePlace node) {
   if (address.incarnation != incarnation.bits) return BadEnvelope("an address of another incarnation");
   if (address.serial >= ActorAddress::kSerialEnd) return BadEnvelope(absl::StrCat("a serial of ", address.serial));
   if (address.cell >= ActorAddress::kCellEnd) return BadEnvelope(absl::StrCat("a cell of ", address.cell));
@@ -350,7 +350,7 @@ proto::Address ToAddress(NodeIncarnation incarnation, Pid pid) {
   return address;
 }
 
-absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, uint16_t node) {
+absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, NodePlace node) {
   return PidOf(WireOf(address), incarnation, node);
 }
 

@@ -146,7 +146,7 @@ absl::StatusOr<proto::Frame> DecodeFrame(absl::string_view bytes);
 struct NodePair {
   uint16_t local_node = 0;
   NodeIncarnation local;
-  uint16_t peer_node = 0;
+  NodePlace peer_node;
   NodeIncarnation peer;
 };
 
@@ -214,10 +214,10 @@ proto::ExitReason ToProto(const ExitReason& reason);
 absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason);
 
 proto::Address ToAddress(NodeIncarnation incarnation, Pid pid);
-// `node` is the index of `incarnation`. InvalidArgument when the address is
+// `node` is the place of `incarnation`. InvalidArgument when the address is
 // another incarnation's or not possible. Serial 0 (a plain thread) gives a null
 // pid that still knows its node.
-absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, uint16_t node);
+absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, NodePlace node);
 
 }  // namespace understudy
 

@@ -90,8 +90,10 @@ inline constexpr size_t kPartBytesMin = 1024;
 // Peers that came by themselves over loopback TCP without TLS, where every process of the machine can claim every name:
 // they never take the places of peers whose identity is proved, or that this node was told of.
 inline constexpr size_t kUnprovedPeersMax = kPeersMax / 4;
-// Their incarnations in the process-wide table of nodes, whose places are taken for as long as the system lives.
-inline constexpr size_t kUnprovedPlacesMax = kNodeTableEntriesMax / 4;
+// Places in the process-wide table of nodes that their incarnations have taken, one after another, while the system
+// lives: less than a tenth of all that the table can tell apart, and a hundred MB of it. One that is restarted once a
+// minute takes so many in two years.
+inline constexpr int64_t kUnprovedPlacesMax = int64_t{1} << 20;
 
 }  // namespace understudy::limits
 

@@ -97,7 +97,7 @@ void NameTable::RemoveOwn(OwnNames::iterator own) {
 
 // ---- Peers ----
 
-void NameTable::OnSessionBegun(absl::string_view peer, uint16_t peer_node, MonotonicTime now) {
+void NameTable::OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now) {
   OnSessionEnded(peer);
   peers_.emplace(std::string(peer), Peer(peer_node, now));
 }
@@ -177,7 +177,7 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
   // may have been up for longer.
   const MonotonicTime claimed = MonotonicTime::FromNanos(peer.feed.begun().nanos() - claim.age_nanos());
   theirs_[name].push_back(NameEntry{.node = std::string(peer_name),
-                                    .pid = Pid(peer.node_index, claim.cell(), claim.serial()),
+                                    .pid = Pid(peer.node, claim.cell(), claim.serial()),
                                     .number = claim.number(),
                                     .claimed = claimed,
                                     .mailboxes = std::move(mailboxes)});

@@ -111,8 +111,8 @@ class NameTable {
 
   // ---- Peers ----
 
-  // The peer's pids have the index `peer_node`.
-  void OnSessionBegun(absl::string_view peer, uint16_t peer_node, MonotonicTime now);
+  // The peer's pids have the place `peer_node`.
+  void OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now);
   // InvalidArgument when the peer broke a rule: a bad frame. `bytes` are a
   // proto::NameChanges. Without a session it does nothing.
   absl::Status OnChanges(absl::string_view peer, absl::string_view bytes);
@@ -147,9 +147,9 @@ class NameTable {
 
  private:
   struct Peer {
-    Peer(uint16_t index, MonotonicTime begun) : node_index(index), feed(begun) {}
+    Peer(NodePlace its_node, MonotonicTime begun) : node(its_node), feed(begun) {}
 
-    uint16_t node_index;
+    NodePlace node;
     NameFeed feed;
     NameSignatures signatures;
     std::set<std::string, std::less<>> names;  // its claims that are entered

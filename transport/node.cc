@@ -221,9 +221,8 @@ NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
   core.node = name();
   core.incarnation = system_.incarnation();
   core.node_index = system_.node();
-  core.intern_peer = [this](absl::string_view node, NodeIncarnation incarnation) {
-    return system_.InternPeer(node, incarnation);
-  };
+  core.intern_peer = [this](absl::string_view node, NodeIncarnation life) { return system_.InternPeer(node, life); };
+  core.mark_peers_dead = [this](absl::string_view node, auto alive) { system_.MarkPeersDead(node, alive); };
   core.clock = &Clock::Real();
   core.inbound = &system_;
   core.registry = &system_.registry();

@@ -96,7 +96,7 @@ NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
   config.peer = std::string(node);
   config.advertise = advertise_;
   config.local_index = options_.node_index;
-  config.peer_index = [this, name = std::string(node)](NodeIncarnation incarnation) {
+  config.peer_place = [this, name = std::string(node)](NodeIncarnation incarnation) {
     mu_.AssertHeld();
     return TakePlace(name, incarnation);
   };
@@ -350,6 +350,7 @@ void NodeCore::EraseIdlePeers() {
     const auto peer = peers_.find(name);
     if (peer == peers_.end() || !IsIdle(*peer->second)) continue;
     erased_ += peer->second->session.ledger();
+    options_.mark_peers_dead(name, absl::nullopt);
     peers_.erase(peer);
   }
 }
@@ -382,7 +383,6 @@ void NodeCore::OnEnded(Peer& peer, const SessionEnded& ended) {
   const std::string why = absl::StrCat("the session with node ", peer.name, " ended: ", SessionEndName(ended.why),
                                        ended.detail.empty() ? "" : ", ", ended.detail);
   if (options_.watch != nullptr) options_.watch->OnOver(peer.name);
-  peer.past_incarnations.insert(ended.nodes.peer.bits);
   deliveries_.push_back(
       PeerEvent{.kind = PeerEvent::Kind::kEnded,
                 .node = peer.name,

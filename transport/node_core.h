@@ -30,7 +30,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -95,8 +94,11 @@ struct NodeCoreOptions {
   std::string node;  // a DNS label
   NodeIncarnation incarnation;
   uint16_t node_index = 0;  // NodeTable's, of the system itself
-  // The index under which the system knows that peer (ActorSystem::InternPeer).
-  std::function<absl::StatusOr<uint16_t>(absl::string_view node, NodeIncarnation)> intern_peer;
+  // The place under which the system knows that peer (ActorSystem::InternPeer).
+  std::function<absl::StatusOr<NodePlace>(absl::string_view node, NodeIncarnation)> intern_peer;
+  // Other incarnations of the node than `alive` will not be heard of again, as far as can be known: there is a session
+  // with another one, or the peer is forgotten (ActorSystem::MarkPeersDead).
+  std::function<void(absl::string_view node, absl::optional<NodeIncarnation> alive)> mark_peers_dead;
   Clock* clock = nullptr;
   Inbound* inbound = nullptr;
   Registry* registry = nullptr;
@@ -253,7 +255,7 @@ class NodeCore final : public Router, public NamePublisher {
   // node_core_accept.cc: streams whose node is not known yet.
   void BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::optional<Refusal> CheckStranger(const Link& link, const proto::Hello& hello) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<uint16_t> TakePlace(const std::string& node, NodeIncarnation incarnation)
+  absl::StatusOr<NodePlace> TakePlace(const std::string& node, NodeIncarnation incarnation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReportRefusal(absl::string_view node, const Refusal& refusal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // node_core_identity.cc: what is proved of peers.
@@ -332,7 +334,7 @@ class NodeCore final : public Router, public NamePublisher {
   void ScheduleCredit(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellCredit(Peer& peer, const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TickCredit(Peer& peer, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void EndCredit(Peer& peer, uint16_t peer_node, uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndCredit(Peer& peer, NodePlace peer_node, uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Carry(const CreditWork& work);
   void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
   // Senders that wait for room: of this node (kGrant or kRefuse came), and of the peer (kWant or kReturn came).
@@ -345,9 +347,9 @@ class NodeCore final : public Router, public NamePublisher {
   void Carry(const LineChange& change);
 
   // node_core_routing.cc: what actors send.
-  // The peer with that index, when a session with its incarnation is live; else
+  // The peer with that place, when a session with its incarnation is live; else
   // null and the reason.
-  Peer* PeerAt(uint16_t node, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Peer* PeerAt(NodePlace node, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Remembers the type; InvalidArgument when the mailbox's name cannot travel.
   absl::Status NoteMailbox(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A message with that credit, or beyond what any credit covers.
@@ -371,9 +373,8 @@ class NodeCore final : public Router, public NamePublisher {
   uint64_t last_link_ ABSL_GUARDED_BY(mu_) = 0;
   // Accepted, and waiting for their Hello until then.
   std::map<uint64_t, MonotonicTime> strangers_ ABSL_GUARDED_BY(mu_);
-  // Incarnations that began a session without a proof of their identity: each
-  // has a place in the table of nodes for good.
-  std::set<uint64_t> unproved_met_ ABSL_GUARDED_BY(mu_);
+  // Incarnations that began a session without a proof of their identity, each as often as it came back after another.
+  int64_t unproved_met_ ABSL_GUARDED_BY(mu_) = 0;
   NameTable names_ ABSL_GUARDED_BY(mu_);
   NodeCounters counters_ ABSL_GUARDED_BY(mu_);
   struct TypedMailbox {

@@ -99,18 +99,22 @@ void NodeCore::BindAccepted(const std::shared_ptr<Link>& link, absl::string_view
   CarryOut(*peer);
 }
 
-absl::StatusOr<uint16_t> NodeCore::TakePlace(const std::string& node, NodeIncarnation incarnation) {
-  const Peer* const peer = FindPeer(node);
-  const bool is_rationed =
-      peer != nullptr && peer->is_unproved && !peer->is_kept && !unproved_met_.contains(incarnation.bits);
-  if (is_rationed && unproved_met_.size() >= limits::kUnprovedPlacesMax) {
+absl::StatusOr<NodePlace> NodeCore::TakePlace(const std::string& node, NodeIncarnation incarnation) {
+  Peer* const peer = FindPeer(node);
+  const bool is_new = peer->last_met != incarnation;
+  const bool is_rationed = is_new && peer->is_unproved && !peer->is_kept;
+  if (is_rationed && unproved_met_ >= limits::kUnprovedPlacesMax) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the table of nodes has ", limits::kUnprovedPlacesMax,
+        absl::StrCat("the table of nodes has had ", limits::kUnprovedPlacesMax,
                      " incarnations whose identity is not proved, the most that it may have, and no place for node ",
                      node, "; restart this process, or use TLS or Unix sockets"));
   }
-  absl::StatusOr<uint16_t> place = options_.intern_peer(node, incarnation);
-  if (place.ok() && is_rationed) unproved_met_.insert(incarnation.bits);
+  // First: in a full table the place of the one before it may be the one that it gets.
+  if (is_new) options_.mark_peers_dead(node, incarnation);
+  absl::StatusOr<NodePlace> place = options_.intern_peer(node, incarnation);
+  if (!place.ok()) return place;
+  if (is_rationed) ++unproved_met_;
+  peer->last_met = incarnation;
   return place;
 }
 

@@ -253,7 +253,7 @@ void NodeCore::TickCredit(Peer& peer, MonotonicTime now) {
   WakeAt(std::min(peer.credit_at, peer.credit_look_at));
 }
 
-void NodeCore::EndCredit(Peer& peer, uint16_t peer_node, uint64_t epoch) {
+void NodeCore::EndCredit(Peer& peer, NodePlace peer_node, uint64_t epoch) {
   for (const auto& [waiter, mailbox] : peer.credit_out.End()) {
     deliveries_.push_back(
         Signal{.kind = SignalKind::kReply,

@@ -47,7 +47,7 @@ RefusedMessage AsRefused(const internal::Message& message) {
 
 // What was reserved for it.
 RoomRequest RoomOf(const RefusedMessage& message) {
-  return {.node = message.from.node(),
+  return {.node = message.from.place(),
           .to = message.to,
           .mailbox = message.mailbox,
           .amount = {.messages = 1, .bytes = message.bytes}};

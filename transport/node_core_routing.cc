@@ -85,7 +85,7 @@ absl::Status UnreachableError(Pid to, const ExitReason& unreachable) {
 
 }  // namespace
 
-NodeCore::Peer* NodeCore::PeerAt(uint16_t node, ExitReason& unreachable) {
+NodeCore::Peer* NodeCore::PeerAt(NodePlace node, ExitReason& unreachable) {
   const internal::NodeEntry* entry = internal::NodeTable::Find(node);
   if (entry == nullptr || entry->is_local) {
     unreachable = ExitReason::NoProcess();
@@ -98,7 +98,7 @@ NodeCore::Peer* NodeCore::PeerAt(uint16_t node, ExitReason& unreachable) {
   }
   if (peer->session.nodes().peer != entry->incarnation) {
     // It is gone, or so new that the end of the one before it is not noticed yet.
-    unreachable = peer->past_incarnations.contains(entry->incarnation.bits)
+    unreachable = internal::NodeTable::IsDead(*entry)
                       ? ExitReason::NoProcess()
                       : ExitReason::NoConnection(absl::StrCat("there is no session with that process of node ",
                                                               entry->name, " yet, but with another one"));
@@ -145,7 +145,7 @@ absl::Status NodeCore::Send(const OutboundMessage& message) {
   absl::Status accepted;
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerAt(message.to.node(), unreachable);
+  Peer* peer = PeerAt(message.to.place(), unreachable);
   if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const MailboxAddress mailbox(message.to, message.mailbox);
   const auto payload_bytes = static_cast<int64_t>(payload.size());
@@ -165,7 +165,7 @@ absl::optional<absl::Status> NodeCore::SendOrWait(const OutboundMessage& message
   if (!payload.ok()) return payload.status();
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerAt(message.to.node(), unreachable);
+  Peer* peer = PeerAt(message.to.place(), unreachable);
   if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const MailboxAddress mailbox(message.to, message.mailbox);
   const auto payload_bytes = static_cast<int64_t>(payload.size());
@@ -190,7 +190,7 @@ absl::Status NodeCore::SendInRoom(const OutboundMessage& message, uint64_t wait)
   const Serialized payload(message);
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerAt(message.to.node(), unreachable);
+  Peer* peer = PeerAt(message.to.place(), unreachable);
   if (peer == nullptr) return UnreachableError(message.to, unreachable);
   const CreditSender::Waiter waiter(message.from, wait);
   if (!peer->credit_out.HasRoom(waiter)) {
@@ -228,7 +228,7 @@ void NodeCore::Post(Signal signal) {
   }
   const Changing changing(*this, Change::kCall);
   ExitReason unreachable;
-  Peer* peer = PeerAt(signal.to.node(), unreachable);
+  Peer* peer = PeerAt(signal.to.place(), unreachable);
   if (peer != nullptr) {
     peer->ties.OnPosted(signal);
     const bool is_of_the_dead =

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -35,8 +34,8 @@ struct NodeCore::Peer {
   SessionTies ties;  // of the live session
   // What was proved on the stream with which the live session began.
   StreamIdentity identity;
-  // With which it had sessions that ended. Each has a place in the table of nodes, so they are bounded as that is.
-  std::set<uint64_t> past_incarnations;
+  // With which the last session began.
+  NodeIncarnation last_met;
   std::map<uint64_t, std::shared_ptr<Link>> streams;
   // The one that was last told to carry the session, until the session is suspect or over. Another stream may be there
   // already, to carry the next session.

@@ -89,9 +89,10 @@ struct SessionConfig {
   // Where others can dial us; told to the peer. May be empty.
   std::string advertise;
   uint16_t local_index = 0;  // of our own pids
-  // Gives the index of the peer's pids of that incarnation; an error when there
-  // is none for it, and no session begins. Called when a session begins.
-  std::function<absl::StatusOr<uint16_t>(NodeIncarnation)> peer_index;
+  // Gives the place of the peer's pids of that incarnation; an error when there
+  // is none for it, and no session begins. Called when a session begins, and the
+  // one before it has ended.
+  std::function<absl::StatusOr<NodePlace>(NodeIncarnation)> peer_place;
   // A new secret key of kSessionKeyBytes, that nobody can guess (NewSessionKey).
   // Simulations give one from their seed.
   std::function<std::string()> new_key;

@@ -47,13 +47,13 @@ SessionClaim PeerSession::Claim(SessionClaim::Kind kind, Side side, const Terms&
 }
 
 absl::Status PeerSession::Begin(Terms terms) {
-  const absl::StatusOr<uint16_t> peer_index = config_.peer_index(terms.peer);
-  if (!peer_index.ok()) {
-    actions_.push_back(SessionFailed{std::string(peer_index.status().message())});
-    return peer_index.status();
+  const absl::StatusOr<NodePlace> peer_place = config_.peer_place(terms.peer);
+  if (!peer_place.ok()) {
+    actions_.push_back(SessionFailed{std::string(peer_place.status().message())});
+    return peer_place.status();
   }
   const NodePair nodes{
-      .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_index, .peer = terms.peer};
+      .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_place, .peer = terms.peer};
   last_epoch_ = terms.epoch;
   actions_.push_back(SessionBegun{.nodes = nodes, .epoch = terms.epoch, .advertise = terms.advertise});
   live_.emplace(Live{.terms = std::move(terms), .nodes = nodes, .sequence = Sequence(config_.bounds)});

@@ -16,7 +16,7 @@ namespace understudy {
 proto::Ref ToProto(Pid pid) {
   proto::Ref ref;
   if (pid.is_null()) return ref;
-  const internal::NodeEntry* node = internal::NodeTable::Find(pid.node());
+  const internal::NodeEntry* node = internal::NodeTable::FindEver(pid.place());
   UNDERSTUDY_CHECK(node != nullptr, "a pid without a node: ", pid.ToString());
   ref.set_node(node->name);
   ref.set_incarnation(node->incarnation.bits);
@@ -27,7 +27,7 @@ proto::Ref ToProto(Pid pid) {
 }
 
 absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local) {
-  const internal::NodeEntry* own = internal::NodeTable::Find(local.node());
+  const internal::NodeEntry* own = internal::NodeTable::At(local.node());
   UNDERSTUDY_CHECK(own != nullptr, "not a pid of an actor system: ", local.ToString());
   if (ref.incarnation() == 0 && ref.serial() == 0) return Pid();
   const ActorAddress address{.cell = ref.cell(), .serial = ref.serial()};
@@ -40,10 +40,10 @@ absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local) {
   if (!named.ok()) return named;
   if (ref.incarnation() == own->incarnation.bits && own->is_local) return internal::PidAt(local.node(), address);
 
-  const absl::StatusOr<uint16_t> index = internal::NodeTable::InternFromRef(
+  const absl::StatusOr<NodePlace> place = internal::NodeTable::InternFromRef(
       {.system = own->system, .name = ref.node(), .incarnation = {ref.incarnation()}, .is_local = false});
-  if (!index.ok()) return index.status();
-  return internal::PidAt(*index, address);
+  if (!place.ok()) return place.status();
+  return internal::PidAt(*place, address);
 }
 
 }  // namespace understudy

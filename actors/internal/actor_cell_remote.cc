@@ -108,7 +108,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   const RoomAmount amount{.messages = 1, .bytes = static_cast<int64_t>(bytes)};
   RemoteRoom& remote = system.remote_room();
   const bool is_reserved = came.admission == Admission::kReserved &&
-                           remote.Use(*this, life, place, message.from.node(), static_cast<int64_t>(its_bytes));
+                           remote.Use(*this, life, place, message.from.place(), static_cast<int64_t>(its_bytes));
   if (!is_reserved) {
     remote.AddBeside(*this, life, place, amount);
     if (declaration.options.overflow == Overflow::kFailActor) {

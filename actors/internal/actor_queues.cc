@@ -92,7 +92,7 @@ void ActorCore::ReleaseRemote(CurrentTurn& turn, Envelope* envelope) {
     cell().CountBeside(place, bytes);
     system().remote_room().AddBeside(cell(), life(), place, {.messages = -1, .bytes = -static_cast<int64_t>(bytes)});
   }
-  const uint16_t node = envelope->sender().node();
+  const NodePlace node = envelope->sender().place();
   const Admission admission = is_beside ? Admission::kAllowance : Admission::kReserved;
   LeftRemote& left = turn.left_remote;
   if (left.messages != 0 && (left.node != node || left.place != place || left.admission != admission)) {
@@ -227,7 +227,7 @@ void ActorCore::ExpireWaitingMessages(size_t place) {
 void ActorCore::LeaveEarly(const Envelope& envelope) {
   Router* const router = system().router();
   if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;
-  router->Released({.node = envelope.sender().node(),
+  router->Released({.node = envelope.sender().place(),
                     .receiver = Pid::OfLife(envelope.life, cell().index()),
                     .mailbox = static_cast<uint32_t>(envelope.stamp),
                     .admission = Admission::kAllowance,

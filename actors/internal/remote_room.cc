@@ -12,7 +12,7 @@
 
 namespace understudy::internal {
 
-RoomAmount& RemoteRoom::OfNode(Entry& entry, uint16_t node) {
+RoomAmount& RemoteRoom::OfNode(Entry& entry, NodePlace node) {
   for (auto& [known, amount] : entry.by_node) {
     if (known == node) return amount;
   }
@@ -131,7 +131,7 @@ void RemoteRoom::GiveBack(ActorCell& cell, const RoomRequest& request) {
   cell.AdmitInstead(system_);
 }
 
-bool RemoteRoom::Use(const ActorCell& cell, uint64_t life, size_t place, uint16_t node, int64_t bytes) {
+bool RemoteRoom::Use(const ActorCell& cell, uint64_t life, size_t place, NodePlace node, int64_t bytes) {
   Shard& shard = ShardOf(cell);
   absl::MutexLock lock(&shard.mu);
   const auto entry = shard.entries.find({life, place});

@@ -57,7 +57,7 @@ class RemoteRoom {
   void GiveBack(ActorCell& cell, const RoomRequest& request);
   // A message that the node's reservation covers has come: one message, and so
   // many bytes, are its own now. False when there is no such reservation.
-  bool Use(const ActorCell& cell, uint64_t life, size_t place, uint16_t node, int64_t bytes);
+  bool Use(const ActorCell& cell, uint64_t life, size_t place, NodePlace node, int64_t bytes);
   // A message came, or left (negative), that no gate counts while it waits.
   void AddBeside(ActorCell& cell, uint64_t life, size_t place, RoomAmount amount);
   // What the mailbox holds beyond what its gate counts as accepted: beside less
@@ -74,7 +74,7 @@ class RemoteRoom {
   struct Entry {
     RoomAmount reserved;  // of all nodes
     RoomAmount beside;
-    absl::InlinedVector<std::pair<uint16_t, RoomAmount>, 2> by_node;
+    absl::InlinedVector<std::pair<NodePlace, RoomAmount>, 2> by_node;
     bool is_asked_back = false;
   };
   struct Shard {
@@ -86,7 +86,7 @@ class RemoteRoom {
   const Shard& ShardOf(const ActorCell& cell) const { return shards_[cell.index() % shards_.size()]; }
   Shard& ShardOf(const ActorCell& cell) { return shards_[cell.index() % shards_.size()]; }
   ReservedRoom Reserve(ActorCell& cell, const RoomRequest& request, Share share);
-  static RoomAmount& OfNode(Entry& entry, uint16_t node);
+  static RoomAmount& OfNode(Entry& entry, NodePlace node);
   static void EraseIfUnused(Shard& shard, const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mu);
 
   SystemCore& system_;

@@ -92,7 +92,7 @@ SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, AddressKey
   const auto node =
       NodeTable::Intern({.system = this, .name = name_, .incarnation = incarnation_, .is_local = true, .key = key});
   UNDERSTUDY_CHECK(node.ok(), node.status().message());
-  node_ = *node;
+  node_ = node->index;
 }
 
 SystemCore::~SystemCore() { NodeTable::Retire(this); }
@@ -138,8 +138,8 @@ void SystemCore::Post(Signal signal) {
     return;
   }
   if (!IsLocal(signal.to)) {
-    if (const NodeEntry* entry = NodeTable::Find(signal.to.node()); entry == nullptr || entry->system != this) {
-      AnswerForDead(signal);  // of another actor system of this process, as Send says
+    if (const NodeEntry* entry = NodeTable::Find(signal.to.place()); entry == nullptr || entry->system != this) {
+      AnswerForDead(signal);  // of an incarnation that is gone, or of another actor system of this process (RouterTo)
       return;
     }
     if (Router* out = router(); out != nullptr) {
@@ -226,8 +226,11 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
 }
 
 absl::StatusOr<Router*> SystemCore::RouterTo(Pid to) {
-  const NodeEntry* entry = NodeTable::Find(to.node());
-  if (entry == nullptr || entry->system == nullptr) {
+  const NodeEntry* entry = NodeTable::Find(to.place());
+  if (entry == nullptr) {
+    return MakeError(ErrorKind::kNoProcess, absl::StrCat(to.ToString(), " is of an incarnation that is gone"));
+  }
+  if (entry->system == nullptr) {
     return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
   }
   if (entry->system != this) {

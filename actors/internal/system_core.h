@@ -55,7 +55,7 @@ class SystemCore {
 
   // Whose actor has that life. It lives on as long as the actor does.
   static SystemCore* OfLife(uint64_t life) {
-    const NodeEntry* entry = NodeTable::Find(static_cast<uint16_t>(life));
+    const NodeEntry* entry = NodeTable::At(static_cast<uint16_t>(life));
     return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
   }
 
@@ -205,7 +205,7 @@ UNDERSTUDY_SLOW_PATH absl::Status RefusedError();
 // Messages of another node that have left a mailbox, all by one admission.
 struct LeftRemote {
   uint32_t messages = 0;
-  uint16_t node = 0;  // index of the senders' node
+  NodePlace node;     // of the senders
   uint8_t place = 0;  // of the mailbox
   Admission admission = Admission::kAllowance;
   int64_t bytes = 0;

@@ -162,7 +162,7 @@ class ExpiredCallTest : public ActorTest {
     const Pid stranger(*system().InternPeer("far", NodeIncarnation{7}), 1, 1);
     const uint32_t mailbox = shutter_[&Shutter::call].mailbox();
     const RoomRequest room{
-        .node = stranger.node(), .to = shutter_.pid(), .mailbox = mailbox, .amount = {.messages = 1, .bytes = 6}};
+        .node = stranger.place(), .to = shutter_.pid(), .mailbox = mailbox, .amount = {.messages = 1, .bytes = 6}};
     const ReservedRoom reserved = system().Reserve(room);
     system().RunUntilIdle();
     if (reserved.amount.messages == 0) return MakeError(ErrorKind::kFull, "nothing was reserved");

@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<Pid>);
 
-uint16_t InternNode(const char* name, uint64_t incarnation) {
+NodePlace InternNode(const char* name, uint64_t incarnation) {
   return *internal::NodeTable::Intern({.name = name, .incarnation = {incarnation}});
 }
 
@@ -23,14 +23,23 @@ TEST(PidTest, KeepsItsThreeParts) {
   EXPECT_FALSE(pid.is_null());
 }
 
+TEST(PidTest, OfAnotherNodeKeepsTheGenerationOfItsPlace) {
+  const Pid pid(NodePlace(7, 200), 0xffffff, 3);
+  EXPECT_EQ(pid.place(), NodePlace(7, 200));
+  EXPECT_EQ(internal::AddressOf(pid), (ActorAddress{.cell = 0xffffff, .serial = 3}));
+  EXPECT_EQ(Pid::OfLife(pid.life(), pid.cell()), pid);
+  EXPECT_EQ(Pid(7, 5, 3).place(), NodePlace(7));
+}
+
 TEST(PidTest, DiffersByEachPart) {
   const Pid pid(1, 2, 3);
   EXPECT_EQ(pid, Pid(1, 2, 3));
   EXPECT_NE(pid, Pid(2, 2, 3));
   EXPECT_NE(pid, Pid(1, 3, 3));
   EXPECT_NE(pid, Pid(1, 2, 4));
+  EXPECT_NE(pid, Pid(NodePlace(1, 1), 2, 3));
   EXPECT_TRUE(absl::VerifyTypeImplementsAbslHashCorrectly(
-      {Pid(), Pid::Unnamed(), pid, Pid(2, 2, 3), Pid(1, 3, 3), Pid(1, 2, 4)}));
+      {Pid(), Pid::Unnamed(), pid, Pid(2, 2, 3), Pid(1, 3, 3), Pid(1, 2, 4), Pid(NodePlace(1, 1), 2, 3)}));
   EXPECT_EQ(std::unordered_set<Pid>({pid, Pid(1, 2, 3), Pid(2, 2, 3)}).size(), 2U);
 }
 
@@ -43,18 +52,18 @@ TEST(PidTest, NobodyAndTheOwnerOfAFreeNameAreNull) {
 }
 
 TEST(PidTest, PrintsNodeCellAndSerial) {
-  const uint16_t node = InternNode("house-1", 11);
+  const NodePlace node = InternNode("house-1", 11);
   EXPECT_EQ(Pid(node, 7, 42).ToString(), "<house-1.7.42>");
   EXPECT_EQ(Pid().ToString(), "<no actor>");
   EXPECT_EQ(Pid::Unnamed().ToString(), "<no name>");
-  EXPECT_EQ(Pid(65000, 1, 2).ToString(), "<?.1.2>");
+  EXPECT_EQ(Pid(0, 1, 2).ToString(), "<?.1.2>");
 }
 
 TEST(PidTest, PrintsAlikeInsideAndOutsideOfItsNode) {
   const int system = 0;
-  const uint16_t inside = *internal::NodeTable::Intern(
+  const NodePlace inside = *internal::NodeTable::Intern(
       {.system = &system, .name = "house-3", .incarnation = {3}, .is_local = true, .key = {4, 5}});
-  const uint16_t outside = InternNode("house-3", 3);
+  const NodePlace outside = InternNode("house-3", 3);
   const Pid pid(inside, 7, 42);
   const Pid known = internal::PidAt(outside, internal::AddressOf(pid));
   EXPECT_NE(known.serial(), 42U);
@@ -64,11 +73,11 @@ TEST(PidTest, PrintsAlikeInsideAndOutsideOfItsNode) {
 }
 
 TEST(NodeTableTest, AnIncarnationHasOneIndex) {
-  const uint16_t first = InternNode("house-2", 1);
+  const NodePlace first = InternNode("house-2", 1);
   EXPECT_EQ(InternNode("house-2", 1), first);
-  const uint16_t second = InternNode("house-2", 2);
+  const NodePlace second = InternNode("house-2", 2);
   EXPECT_NE(second, first);
-  EXPECT_NE(first, 0);  // 0 is no node
+  EXPECT_NE(first.index, 0);  // 0 is no node
   ASSERT_NE(internal::NodeTable::Find(second), nullptr);
   EXPECT_EQ(internal::NodeTable::Find(second)->name, "house-2");
   EXPECT_EQ(internal::NodeTable::Find(second)->incarnation, NodeIncarnation{2});
@@ -76,7 +85,11 @@ TEST(NodeTableTest, AnIncarnationHasOneIndex) {
 
 TEST(NodeTableTest, WhatANodeNeverHadIsNull) {
   EXPECT_EQ(internal::NodeTable::Find(0), nullptr);
-  EXPECT_EQ(internal::NodeTable::Find(65535), nullptr);
+  EXPECT_EQ(internal::NodeTable::FindEver(0), nullptr);
+  const NodePlace known = InternNode("house-2", 1);
+  const NodePlace other(known.index, static_cast<uint8_t>(known.generation + 1));
+  EXPECT_EQ(internal::NodeTable::Find(other), nullptr);
+  EXPECT_EQ(internal::NodeTable::FindEver(other), nullptr);
 }
 
 }  // namespace

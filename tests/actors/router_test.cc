@@ -116,7 +116,7 @@ class RouterTest : public ActorTest {
   }
 
   NotingRouter router_;
-  const uint16_t peer_ = *system().InternPeer("far", NodeIncarnation{99});
+  const NodePlace peer_ = *system().InternPeer("far", NodeIncarnation{99});
   const Pid stranger_{peer_, 3, 5};
   Probe<std::string> out_{system()};
   Ref<Office> office_ = system().Spawn<Office>(out_.channel());

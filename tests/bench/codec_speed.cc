@@ -107,7 +107,7 @@ void Run() {
   Measure("restore an address", kPerFrame * kFrames, [&] {
     for (int i = 0; i < kPerFrame * kFrames; ++i) address = key.Restored(address);
   });
-  const uint16_t node = *internal::NodeTable::Intern(
+  const NodePlace node = *internal::NodeTable::Intern(
       {.system = &key, .name = "speed", .incarnation = {11}, .is_local = true, .key = key});
   Measure("the address of a pid, and back", kPerFrame * kFrames, [&] {
     for (uint64_t i = 0; i < kPerFrame * kFrames; ++i) {

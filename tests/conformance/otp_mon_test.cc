@@ -106,7 +106,7 @@ TEST_F(MonTest, ADownTellsTheReasonAndForTheDeadNoProcess) {
 // OTP MON-09, MON-14: here, of a node that this one has no session with.
 TEST_F(MonTest, AWatchedActorOfAnUnreachableNodeAnswersNoConnection) {
   Ref<Script> watcher = NewScript();
-  const uint16_t gone = *system().InternPeer("gone", NodeIncarnation{5});
+  const NodePlace gone = *system().InternPeer("gone", NodeIncarnation{5});
   Watch(watcher, Pid(gone, 3, 4));
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("down NoConnection")));
 }
@@ -114,7 +114,7 @@ TEST_F(MonTest, AWatchedActorOfAnUnreachableNodeAnswersNoConnection) {
 // OTP MON-19
 TEST_F(MonTest, AnEarlierIncarnationAnswersAtOnce) {
   Ref<Script> watcher = NewScript();
-  const uint16_t earlier = *system().InternPeer(system().name(), NodeIncarnation{system().incarnation().bits + 1});
+  const NodePlace earlier = *system().InternPeer(system().name(), NodeIncarnation{system().incarnation().bits + 1});
   Watch(watcher, Pid(earlier, watcher.pid().cell(), watcher.pid().serial()));
   EXPECT_THAT(Notes(), ElementsAre(StartsWith("down No")));
   // An earlier life of the same cell.

@@ -280,7 +280,7 @@ void ClusterHistory::CheckEnds(const Counts& counts) {
 // ---- Observers ----
 
 ClusterHistory::LifeId ClusterHistory::Find(Pid pid) const {
-  const internal::NodeEntry* const entry = internal::NodeTable::Find(pid.node());
+  const internal::NodeEntry* const entry = internal::NodeTable::Find(pid.place());
   if (entry == nullptr || pid.is_null()) return -1;
   const ActorAddress address = internal::AddressOf(pid);
   const auto found = by_address_.find({entry->incarnation.bits, address.cell, address.serial});

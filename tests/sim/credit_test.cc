@@ -44,8 +44,8 @@ class CreditTest : public ::testing::Test {
   // The store's mailbox as that node sees it.
   Channel<testing::Note> Box(absl::string_view node) {
     TestSystem& system = cluster_->system(node);
-    const uint16_t index = *system.InternPeer("home", cluster_->system("home").incarnation());
-    return Ref<Store>(internal::PidAt(index, internal::AddressOf(store_.pid())))[&Store::box];
+    const NodePlace place = *system.InternPeer("home", cluster_->system("home").incarnation());
+    return Ref<Store>(internal::PidAt(place, internal::AddressOf(store_.pid())))[&Store::box];
   }
   // Sends notes in rounds with a pause after each; how many were accepted.
   int64_t Send(const std::vector<int>& nodes, int rounds, int each, absl::string_view text = "") {

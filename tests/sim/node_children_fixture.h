@@ -112,7 +112,7 @@ class RemoteHouse {
     }
     return absl::StrJoin(states, ", ");
   }
-  static std::string NodeOf(Pid pid) { return internal::NodeTable::Find(pid.node())->name; }
+  static std::string NodeOf(Pid pid) { return internal::NodeTable::Find(pid.place())->name; }
   // The worker as its own node knows it.
   Ref<Worker> AtHome(Pid pid) {
     return Ref<Worker>(internal::PidAt(cluster_.system(NodeOf(pid)).node(), internal::AddressOf(pid)));

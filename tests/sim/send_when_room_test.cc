@@ -88,8 +88,8 @@ class SendWhenRoomTest : public ::testing::Test {
   Channel<testing::Note> Box(absl::string_view node) {
     if (node == "home") return store_[&Store::box];
     TestSystem& system = cluster_->system(node);
-    const uint16_t index = *system.InternPeer("home", cluster_->system("home").incarnation());
-    return Ref<Store>(internal::PidAt(index, internal::AddressOf(store_.pid())))[&Store::box];
+    const NodePlace place = *system.InternPeer("home", cluster_->system("home").incarnation());
+    return Ref<Store>(internal::PidAt(place, internal::AddressOf(store_.pid())))[&Store::box];
   }
   // Sends from there until nothing is accepted any more; how many were.
   int64_t Fill(absl::string_view node) {

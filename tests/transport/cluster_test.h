@@ -70,8 +70,8 @@ class ClusterTest : public ::testing::Test {
   // The pid as actors of `node` know that actor of `home`.
   Pid Known(absl::string_view node, Pid pid, absl::string_view home) {
     TestSystem& system = cluster().system(node);
-    const uint16_t index = *system.InternPeer(home, cluster().system(home).incarnation());
-    return internal::PidAt(index, internal::AddressOf(pid));
+    const NodePlace place = *system.InternPeer(home, cluster().system(home).incarnation());
+    return internal::PidAt(place, internal::AddressOf(pid));
   }
   void Do(const Puppeteer& puppet, Puppet::Script script) {
     ASSERT_TRUE(puppet.ref[&Puppet::run].Send(std::move(script)).ok());

@@ -369,8 +369,8 @@ class RefProtoTest : public ::testing::Test {
   ~RefProtoTest() override { internal::NodeTable::Retire(&system_); }
 
   int system_ = 0;
-  const uint16_t local_ = *internal::NodeTable::Intern({&system_, "here", {101}, true});
-  const uint16_t peer_ = *internal::NodeTable::Intern({&system_, "there", {202}, false});
+  const NodePlace local_ = *internal::NodeTable::Intern({&system_, "here", {101}, true});
+  const NodePlace peer_ = *internal::NodeTable::Intern({&system_, "there", {202}, false});
 };
 
 TEST_F(RefProtoTest, ARefOfThisSystemGivesTheSamePid) {
@@ -417,10 +417,10 @@ TEST_F(RefProtoTest, IncarnationsThatWereMetDoNotUseUpWhatRefsMayTeach) {
     // A child tells who it is over its session.
     ref.set_incarnation(1000000 + 2 * i);
     const internal::NodeEntry met = {&system_, "there", {ref.incarnation()}, false};
-    const absl::StatusOr<uint16_t> index = internal::NodeTable::Intern(met);
+    const absl::StatusOr<NodePlace> place = internal::NodeTable::Intern(met);
     absl::StatusOr<Pid> pid = PidFromProto(ref, Pid(local_, 1, 1));
-    ASSERT_TRUE(index.ok() && pid.ok()) << "life " << i << ": " << pid.status();
-    ASSERT_EQ(pid->node(), *index);
+    ASSERT_TRUE(place.ok() && pid.ok()) << "life " << i << ": " << pid.status();
+    ASSERT_EQ(pid->place(), *place);
     // A ref to a node comes before its session.
     ref.set_incarnation(1000001 + 2 * i);
     pid = PidFromProto(ref, Pid(local_, 1, 1));
@@ -437,8 +437,8 @@ TEST_F(RefProtoTest, WhatWasLearnedForASystemEndsWithIt) {
     const Pid local(*internal::NodeTable::Intern(own), 1, 1);
     const absl::StatusOr<Pid> pid = PidFromProto(ref, local);
     ASSERT_TRUE(pid.ok()) << pid.status();
-    EXPECT_EQ(internal::NodeTable::Find(pid->node())->system, &system);
-    EXPECT_EQ(internal::NodeTable::Find(pid->node())->name, ref.node());
+    EXPECT_EQ(internal::NodeTable::Find(pid->place())->system, &system);
+    EXPECT_EQ(internal::NodeTable::Find(pid->place())->name, ref.node());
     proto::Ref other = ref;
     for (uint64_t i = 1; i < limits::kNodesLearnedFromRefsMax / 2; ++i) {
       other.set_incarnation(500000 + i);

@@ -76,9 +76,9 @@ TEST_F(AddressesTest, ANeighbourOfAKnownAddressIsNoProcessAndCountedAsForged) {
   const Puppeteer neighbour = Make("b");
   const Pid known = Known("a", b.ref.pid(), "b");
   // What would be the neighbour's address if nothing were permuted, and guesses beside a known one.
-  const Pid guesses[] = {Pid(known.node(), neighbour.ref.pid().cell(), neighbour.ref.pid().serial()),
-                         Pid(known.node(), known.cell(), known.serial() + 1),
-                         Pid(known.node(), known.cell() ^ 1, known.serial())};
+  const Pid guesses[] = {Pid(known.place(), neighbour.ref.pid().cell(), neighbour.ref.pid().serial()),
+                         Pid(known.place(), known.cell(), known.serial() + 1),
+                         Pid(known.place(), known.cell() ^ 1, known.serial())};
   int64_t forged = 0;
   for (const Pid guess : guesses) {
     EXPECT_TRUE(Ref<Puppet>(guess)[&Puppet::note].Send(NoteOf(1)).ok());

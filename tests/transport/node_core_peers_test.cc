@@ -178,6 +178,25 @@ TEST_F(NodeCorePeersTest, PeersThatCameAndWentLeaveTheirPlaces) {
   EXPECT_THAT(cluster().core("a").Peers(), SizeIs(1));
 }
 
+TEST_F(NodeCorePeersTest, PeersThatCameAndWentLeaveTheirPlacesInTheTableOfNodes) {
+  Join({.nodes = {"a", "b"}, .times = {.grace_period = absl::ZeroDuration()}});
+  const char one = 0;
+  const char others = 0;
+  ASSERT_TRUE(internal::NodeTable::Intern({.system = &one, .name = "one", .incarnation = {1}}).ok());
+  uint64_t incarnation = 0;
+  while (internal::NodeTable::Intern({.system = &others, .name = "other", .incarnation = {++incarnation}}).ok()) {
+  }
+  internal::NodeTable::Retire(&one);
+  for (size_t i = 0; i < 20; ++i) {
+    const std::string name = absl::StrCat("visitor-", i);
+    const auto stream = Visit(name);
+    ASSERT_THAT(cluster().peer_events("a").back(), StartsWith(absl::StrCat("up ", name)));
+    stream->Close();
+    Run();
+  }
+  internal::NodeTable::Retire(&others);
+}
+
 TEST_F(NodeCorePeersTest, OnePeerTooManyIsRefusedUntilAnotherIsForgotten) {
   Join();
   NodeCore& core = cluster().core("a");

@@ -190,6 +190,7 @@ class NodeCoreThreadsTest : public ::testing::Test {
     options.intern_peer = [&system](absl::string_view node, NodeIncarnation incarnation) {
       return system.InternPeer(node, incarnation);
     };
+    options.mark_peers_dead = [&system](absl::string_view node, auto alive) { system.MarkPeersDead(node, alive); };
     options.clock = &system.clock();
     options.inbound = &system;
     options.registry = &system.registry();

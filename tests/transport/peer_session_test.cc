@@ -48,7 +48,7 @@ SessionConfig ConfigOfA() {
           .incarnation = {1},
           .peer = "b",
           .local_index = 1,
-          .peer_index = [](NodeIncarnation) { return 2; },
+          .peer_place = [](NodeIncarnation) { return 2; },
           .new_key = KeysOf(1)};
 }
 

@@ -383,6 +383,23 @@ TEST_F(ProcessSpawnerTest, WithoutAPlaceForItsNodeTheStartFailsAndSaysWhy) {
   EXPECT_EQ(story->WaitFor(3)[2], "started");
 }
 
+TEST_F(ProcessSpawnerTest, AProcessChildIsRestartedAlthoughTheTableOfNodesIsFull) {
+  auto story = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
+  EXPECT_EQ(story->WaitFor(1)[0], "started");
+  const char others = 0;
+  uint64_t incarnation = 0;
+  while (internal::NodeTable::Intern({.system = &others, .name = "other", .incarnation = {++incarnation}}).ok()) {
+  }
+  for (size_t life = 1; life <= 3; ++life) {
+    Die(Find("echo/house-1"), 1);
+    story->WaitFor(2 * life);
+    Launch(TestNode("house-1", {"child"}), story);
+    EXPECT_EQ(story->WaitFor(2 * life + 1).back(), "started");
+  }
+  internal::NodeTable::Retire(&others);
+}
+
 TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
   internal::ProcessSpawner spawner({.node = "launcher"});
   ProcessChild child = TestNode("house-1", {});

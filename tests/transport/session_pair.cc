@@ -41,7 +41,7 @@ void SessionPair::Start(Node& node) {
   config.peer = node.name == "a" ? "b" : "a";
   config.incarnation = {node.incarnation};
   config.local_index = own;
-  config.peer_index = [own](NodeIncarnation) { return static_cast<uint16_t>(3 - own); };
+  config.peer_place = [own](NodeIncarnation) { return static_cast<uint16_t>(3 - own); };
   config.times = options_.times;
   config.bounds = options_.bounds;
   config.seed = random_.Next();

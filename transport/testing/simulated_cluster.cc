@@ -79,6 +79,7 @@ void SimulatedCluster::Start(absl::string_view name) {
   options.intern_peer = [system](absl::string_view peer, NodeIncarnation incarnation) {
     return system->InternPeer(peer, incarnation);
   };
+  options.mark_peers_dead = [system](absl::string_view peer, auto alive) { system->MarkPeersDead(peer, alive); };
   options.clock = &executor_.clock();
   options.inbound = system;
   options.registry = &system->registry();

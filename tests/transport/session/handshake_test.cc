@@ -63,7 +63,7 @@ SessionConfig Config(absl::string_view node, char key) {
   config.node = std::string(node);
   config.peer = node == "a" ? "b" : "a";
   config.incarnation = {node == "a" ? kOfA : kOfB};
-  config.peer_index = [](NodeIncarnation) { return 2; };
+  config.peer_place = [](NodeIncarnation) { return 2; };
   config.new_key = [key] { return std::string(kSessionKeyBytes, key); };
   return config;
 }

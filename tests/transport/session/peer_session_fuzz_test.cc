@@ -113,7 +113,7 @@ class Fuzzed {
     config.node = "a";
     config.peer = "b";
     config.incarnation = {1};
-    config.peer_index = [](NodeIncarnation) { return 2; };
+    config.peer_place = [](NodeIncarnation) { return 2; };
     config.new_key = KeysOf(1);
     return config;
   }

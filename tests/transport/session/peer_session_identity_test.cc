@@ -45,7 +45,7 @@ class AcceptingSession {
             .incarnation = {kOfA},
             .peer = "b",
             .local_index = 1,
-            .peer_index = [](NodeIncarnation) { return 2; },
+            .peer_place = [](NodeIncarnation) { return 2; },
             .new_key = KeysOf(1)};
   }
 

@@ -62,7 +62,7 @@ std::unique_ptr<SessionWorld::Node> SessionWorld::NewNode(int node, uint64_t inc
   config.peer = std::string(NameOf(1 - node));
   config.incarnation = {incarnation};
   config.local_index = static_cast<uint16_t>(node + 1);
-  config.peer_index = [node](NodeIncarnation) { return static_cast<uint16_t>(2 - node); };
+  config.peer_place = [node](NodeIncarnation) { return static_cast<uint16_t>(2 - node); };
   config.times = Times();
   config.seed = incarnation;
   config.new_key = KeysOf(incarnation);
