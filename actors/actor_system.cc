@@ -184,6 +184,14 @@ bool ActorSystem::OnlyWaitersAreLeft() {
   return live <= std::ssize(waiters_);
 }
 
+bool ActorSystem::AreWaitersIdle() {
+  absl::MutexLock lock(&waiters_mu_);
+  return std::all_of(waiters_.begin(), waiters_.end(), [&](Pid pid) {
+    const internal::ActorCell& cell = *core_.CellOf(pid);
+    return !cell.IsAlive(pid.life()) || cell.IsIdle();
+  });
+}
+
 void ActorSystem::EndWaiters() {
   std::vector<Pid> waiters;
   {
@@ -220,8 +228,15 @@ bool ActorSystem::Shutdown(absl::Duration within) {
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());
   const MonotonicTime deadline = clock().Now() + within;
   (void)executor().BlockUntil([this] { return OnlyWaitersAreLeft(); }, deadline);
+  // An exit would overtake an answer that has come. Nobody notifies of an actor that goes idle.
+  while (!AreWaitersIdle() && clock().Now() < deadline) {
+    (void)executor().BlockUntil([this] { return AreWaitersIdle(); },
+                                std::min(deadline, clock().Now() + absl::Milliseconds(5)));
+  }
   EndWaiters();
   if (AwaitEmpty(deadline)) return core_.overdue_ends() == overdue_before;
+  // Else what is killed could spawn without end.
+  core_.has_run_out.store(true, std::memory_order_relaxed);
   while (live_actors() > 0) {
     PostToAll(SignalKind::kKill);
     if (AwaitEmpty(clock().Now() + absl::Seconds(5))) break;

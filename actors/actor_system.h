@@ -110,12 +110,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   absl::StatusOr<ExitReason> AwaitEnd(Pid target, absl::Duration timeout);
 
   // Ends all actors, in this order:
-  //  1. Actors without parents get Shutdown, and end their children in order. Later
-  //     spawns of plain threads are ended at once. Ask and AwaitEnd of plain threads
+  //  1. Actors without parents get Shutdown, and end their children in order. An actor
+  //     that is not ending may still spawn linked children; what plain threads spawn,
+  //     unlinked children and what an ending actor spawns are ended at once. Ask and AwaitEnd of plain threads
   //     go on, and new ones are taken: each ends when its callee answers or ends.
   //  2. When only such calls are left, of actors on other nodes, they and all later
   //     ones are answered with Cancelled.
-  //  3. After `within` what is left is killed.
+  //  3. After `within` what is left is killed, and every spawn is ended at once.
   // Returns false if an actor was killed because it exceeded `within`, its own
   // shutdown_within or its supervisor's limit.
   bool Shutdown(absl::Duration within);
@@ -202,6 +203,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   void SpawnWaiter(internal::MakeActor make);
   void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
   bool OnlyWaitersAreLeft();
+  // None has anything to do, such as an answer that it has not seen.
+  bool AreWaitersIdle();
   // Ends those that are left, and later ones at once.
   void EndWaiters();
   bool AwaitEmpty(MonotonicTime deadline);

@@ -44,6 +44,7 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
   birth->make = std::move(make);
   birth->wish = wish;
   birth->has_failed = std::move(has_failed);
+  if (system.has_run_out.load(std::memory_order_relaxed)) birth->has_failed = ExitReason::Shutdown();
   options.outcome_handler = nullptr;
   options.down_handler = nullptr;
   if (const auto estate = std::exchange(options.estate, nullptr); estate != nullptr) {

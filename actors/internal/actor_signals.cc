@@ -232,6 +232,9 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
   absl::optional<ExitReason> has_failed;
   if (is_refused) has_failed = TooManyLinks();
+  // It would outlive the actor that spawned it, and nobody would tell it to end.
+  const bool is_left_over = link == SpawnLink::kUnlinked || is_ending_ || has_exit();
+  if (is_left_over && system().is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
   child.pid = Spawn(system(), self(), std::move(options), std::move(make), wish, std::move(has_failed));
   const Pid pid = child.pid;
   if (link == SpawnLink::kLinked) links().OnLink(pid);  // if it is refused, until its end is told

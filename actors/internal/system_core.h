@@ -154,8 +154,11 @@ class SystemCore {
 
   // Actors that have begun and not ended; 0 lets Shutdown go on.
   std::atomic<int64_t> live_actors{0};
-  // New actors are no longer spawned by plain threads.
+  // Shutdown has begun: actors that nobody would tell to end are ended at once: those
+  // that plain threads spawn, unlinked ones, and those that an ending actor spawns.
   std::atomic<bool> is_stopping{false};
+  // The time of Shutdown is over: every actor that is spawned is ended at once.
+  std::atomic<bool> has_run_out{false};
 
   // Kills that life then, if it has not ended, whatever its handler does. Gives the
   // executor's timer.

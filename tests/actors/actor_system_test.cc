@@ -124,6 +124,41 @@ TEST_F(ActorSystemTest, WhoOutlivesItsParentIsNobodysToEndAndIsKilled) {
   }
 }
 
+TEST_F(ActorSystemTest, WhatAnEndingActorSpawnsDuringShutdownEndsAtOnce) {
+  TestSystem system;
+  system.Spawn<Script>(nullptr, [](Script& self, const ExitReason&) {
+    for (const SpawnLink link : {SpawnLink::kUnlinked, SpawnLink::kLinked}) {
+      self.context().Spawn<Script>(SpawnOptions{.link = link}, [](Script&) { ADD_FAILURE() << "it started"; });
+    }
+  });
+  system.RunUntilIdle();
+  const MonotonicTime before = system.Now();
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(3)));
+  EXPECT_EQ(system.Now(), before);
+}
+
+TEST_F(ActorSystemTest, AnActorThatStopsSlowlyMaySpawnLinkedChildrenMeanwhileAndNoUnlinkedOnes) {
+  std::vector<std::string> notes;
+  TestSystem system;
+  system.Spawn<Script>([&notes](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {},
+                             [&self, &notes](const ExitEvent& event) {
+                               self.context().Spawn<Script>([&notes](Script&) { notes.push_back("linked"); });
+                               self.context().Spawn<Script>(SpawnOptions{.link = SpawnLink::kUnlinked},
+                                                            [&notes](Script&) { notes.push_back("unlinked"); });
+                               EXPECT_TRUE(self.context()
+                                               .StartTimer("end", absl::Seconds(1),
+                                                           [&self, reason = event.reason](const TimerEvent&) {
+                                                             self.context().Stop(reason);
+                                                           })
+                                               .ok());
+                             });
+  });
+  system.RunUntilIdle();
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(3)));
+  EXPECT_THAT(notes, ElementsAre("linked"));
+}
+
 TEST_F(ActorSystemTest, WhatIsSpawnedAfterShutdownEndsAtOnce) {
   TestSystem system;
   EXPECT_TRUE(system.Shutdown(absl::Seconds(1)));
@@ -177,7 +212,26 @@ TEST(ActorSystemThreadsTest, AnAskThatShutdownCutsOffReturns) {
   }
 }
 
-// Answers when its parent's exit has come, and ends a little later.
+// Spawns two of its kind when it starts.
+class Fork final : public Actor {
+ public:
+  Next Start() override {
+    for (int i = 0; i < 2; ++i) context().Spawn<Fork>();
+    return Behavior("forked", After(absl::Hours(1), [] {}));
+  }
+};
+
+TEST(ActorSystemThreadsTest, WhenTheTimeOfShutdownIsOverActorsThatSpawnWithoutEndEnd) {
+  ActorSystem system;
+  Ref<Script> root = system.Spawn<Script>([](Script& self) {
+    self.context().TrapExits([](const ExitEvent&) {}, [&self](const ExitEvent&) { self.context().Spawn<Fork>(); });
+  });
+  Do(root, [](Script&) {});
+  EXPECT_FALSE(system.Shutdown(absl::Milliseconds(20)));
+  EXPECT_EQ(system.live_actors(), 0);
+}
+
+// Answers when its parent's exit has come, and ends a while after it was asked again.
 class SlowToStop final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
@@ -189,16 +243,18 @@ class SlowToStop final : public Actor {
 
  private:
   void Answer(int, Replier<int> replier) {
-    if (is_stopping_) return replier.Reply(2);
+    if (is_stopping_) {
+      if (!context().StartTimer("end", absl::Seconds(1), [this](const TimerEvent&) { context().Stop(); }).ok()) {
+        context().Stop();
+      }
+      return replier.Reply(2);
+    }
     held_ = std::move(replier);
     asked_->Notify();
   }
   void ParentExit(const ExitEvent&) {
     is_stopping_ = true;
     held_->Reply(1);
-    if (!context().StartTimer("end", absl::Milliseconds(200), [this](const TimerEvent&) { context().Stop(); }).ok()) {
-      context().Stop();
-    }
   }
   absl::Notification* const asked_;
   bool is_stopping_ = false;
