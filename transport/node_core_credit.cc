@@ -29,7 +29,7 @@
 namespace understudy {
 namespace {
 
-RoomWait WaitOf(uint16_t peer_node, uint64_t epoch, const CreditReceiver::Waiting& sender) {
+RoomWait WaitOf(NodePlace peer_node, uint64_t epoch, const CreditReceiver::Waiting& sender) {
   return {.room = {.node = peer_node,
                    .to = sender.to.first,
                    .mailbox = sender.to.second,

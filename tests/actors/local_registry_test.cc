@@ -129,7 +129,7 @@ TEST_F(LocalRegistryTest, OnlyPublishedNamesOfItsOwnActorsAreWithdrawn) {
 }
 
 TEST_F(LocalRegistryTest, ANameOfTheClusterThatANameOfTheNodeHidesIsShownWhenThatGoes) {
-  const uint16_t far = *system_.InternPeer("far", {7});
+  const NodePlace far = *system_.InternPeer("far", {7});
   const Pid first(far, 1, 1);
   const Pid second(far, 1, 2);
   registry().Watch("book", Note());
