@@ -44,6 +44,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/handshake_log.h"
+#include "understudy/transport/limits.h"
 #include "understudy/transport/listen_rules.h"
 #include "understudy/transport/logging_dialer.h"
 #include "understudy/transport/node_core.h"
@@ -77,7 +78,7 @@ class Node::Parts {
         handshakes_(std::make_shared<internal::HandshakeLog>(system.name(), Clock::Real(), system.log())) {
     UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
-    if (options_.on_peer != nullptr) callbacks_.emplace();
+    if (options_.on_peer != nullptr) callbacks_.emplace(limits::kPeerEventsWaitingMax);
   }
   ~Parts();
 
@@ -87,7 +88,7 @@ class Node::Parts {
   absl::Status AddPeer(absl::string_view node, absl::string_view address);
   absl::Status SetGrants(std::vector<GrantEntry> entries);
   std::vector<PeerStatus> Peers() const { return core_->Peers(); }
-  NodeCounters counters() const { return core_->counters(); }
+  NodeCounters counters() const { return core_->counters(callbacks_.has_value() ? callbacks_->dropped() : 0); }
   void Ready() {
     if (link_.ready != nullptr) link_.ready();
   }
@@ -137,7 +138,7 @@ class Node::Parts {
   const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
   internal::Ticker heart_;
-  absl::optional<internal::Ticker> callbacks_;  // for on_peer
+  absl::optional<internal::CallbackQueue> callbacks_;  // for on_peer
   std::unique_ptr<Dialer> dialer_;
   internal::EvidenceWatch evidence_{
       [this](const std::string& node, NodeIncarnation incarnation) { core_->PeerProvedDead(node, incarnation); }};
@@ -302,7 +303,7 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
   internal::LogPeerEvent(event, name(), *handshakes_, system_.log());
-  if (callbacks_.has_value()) callbacks_->RunAt(Clock::Real().Now(), [this, event] { options_.on_peer(event); });
+  if (callbacks_.has_value()) callbacks_->Add([this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();

@@ -79,7 +79,9 @@ struct NodeOptions {
   // at most limits::kEndReportBytesMax bytes. Kubernetes shows what is in
   // /dev/termination-log. Empty: none; the log has the same in any case.
   std::string end_report;
-  // Told what becomes of peers, in order, on a thread that does nothing else.
+  // Told what becomes of peers, in order, on a thread that does nothing else. While it
+  // does not return, limits::kPeerEventsWaitingMax events wait for it; those beyond are
+  // dropped, and counted in NodeCounters::peer_events_dropped.
   std::function<void(const PeerEvent&)> on_peer;
   // Puts faults between nodes, in tests: wraps what dials.
   std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> wrap_dialer;
@@ -87,7 +89,8 @@ struct NodeOptions {
 
 class Node {
  public:
-  // InvalidArgument: the system's name is no DNS label, or an address is none.
+  // InvalidArgument: the system's name is no DNS label, or an address is none, or
+  // `advertise` is one that no peer can dial.
   // FailedPrecondition: an address needs TLS. Unavailable, AlreadyExists: the
   // listening address cannot be had.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> Start(ActorSystem& system, NodeOptions options = {});
