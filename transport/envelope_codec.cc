@@ -20,6 +20,7 @@
 #include "understudy/transport/credit_codec.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/hot_envelopes.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 namespace {
@@ -217,7 +218,7 @@ std::string EncodeRefused(const NodePair& nodes, const RefusedMessage& message) 
   out.set_mailbox(message.mailbox);
   out.set_ask(message.ask);
   out.set_bytes(static_cast<uint32_t>(message.bytes));
-  *out.mutable_status() = ToProto(message.status);
+  *out.mutable_status() = ToShortProto(message.status, limits::kAnswerReasonBytesMax);
   return envelope.SerializeAsString();
 }
 

@@ -20,11 +20,21 @@ inline constexpr size_t kSlotOverheadBytes = 128;
 inline constexpr size_t kSessionMessageBytesMax = size_t{56} << 20;
 // Replies; beyond it the asker gets ResourceExhausted in place of the reply.
 inline constexpr size_t kSessionReplyBytesMax = size_t{64} << 20;
+// In number, so that the peer's answers to them are bounded too; beyond it senders are refused.
+inline constexpr size_t kSessionMessagesMax = size_t{1} << 17;
+// Calls of one node's actors at another that are neither answered nor given up; beyond it the asker is refused. A peer
+// that has twice as many sends a bad frame (some that were given up may be overtaken by new ones on the way).
+inline constexpr size_t kAsksPerSessionMax = size_t{1} << 16;
 // A reply of at most so many bytes counts as an answer: nothing shorter could be sent in its place.
 inline constexpr size_t kAnswerBytesMax = 512;
-// Answers (short replies, and refusals of the peer's messages) are as many as the messages that the peer sent and has
-// no answer to: some 200,000.
-inline constexpr size_t kSessionAnswerBytesMax = size_t{64} << 20;
+// The reason in a refusal of a message: a longer one is cut, so that the refusal is no larger than an answer.
+inline constexpr size_t kAnswerReasonBytesMax = 256;
+// Answers: short replies, and refusals of the peer's messages. While the peer acknowledges none they are answers to
+// messages of its own that it holds unacknowledged (no more than it may send), or to calls that it had open when its
+// acknowledgements stopped coming. A call that was given up is not answered. So answers always find room.
+inline constexpr size_t kSessionAnswerBytesMax = size_t{128} << 20;
+static_assert((kSessionMessagesMax + kAsksPerSessionMax) * (kSlotOverheadBytes + kAnswerBytesMax) <=
+              kSessionAnswerBytesMax);
 // Exits, Downs, links, monitors and the like, which must get through when messages are already refused.
 inline constexpr size_t kSessionSignalBytesMax = size_t{8} << 20;
 // What is said of credit. The assertion below shows that all that must be said has room; what can wait (grants of
@@ -60,6 +70,10 @@ inline constexpr size_t kFrameMemoriesMax = 16;
 inline constexpr size_t kRunMemoriesMax = 256;
 // Log lines and dead letters that wait for the user's log sink or listener (user_thread.h): a slow one costs some MiB.
 inline constexpr size_t kUserCallsMax = 4096;
+// ---- What waits for the program. ----
+
+// Events of peers that wait for NodeOptions::on_peer: four for each peer, as when all of them are lost and come back.
+inline constexpr int64_t kPeerEventsWaitingMax = int64_t{4} * kPeersMax;
 
 // ---- What gRPC keeps. ----
 

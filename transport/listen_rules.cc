@@ -46,6 +46,23 @@ absl::Status CheckListening(absl::string_view listen, absl::string_view advertis
                    "; set advertise to the address at which peers reach this node, such as ledger.example:7000"));
 }
 
+absl::Status CheckAdvertising(absl::string_view advertise) {
+  if (advertise.empty()) return absl::OkStatus();
+  if (advertise.size() > limits::kMailboxNameBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("NodeOptions::advertise has ", advertise.size(), " bytes: at most ",
+                                                   limits::kMailboxNameBytesMax, " are allowed"));
+  }
+  const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(advertise);
+  if (!address.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("NodeOptions::advertise: ", address.status().message()));
+  }
+  const bool is_socket = address->reach == NodeAddress::Reach::kUnixSocket;
+  if (is_socket || (!address->is_wildcard() && address->port != 0)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("NodeOptions::advertise is ", advertise,
+                   ", which no peer can dial: expected a host and its port, such as ledger.example:7000"));
+}
+
 absl::Status CheckChildrenListening(const Credentials& credentials, absl::string_view listen) {
   if (listen.empty()) return absl::OkStatus();
   const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(listen);
@@ -60,6 +77,7 @@ absl::Status CheckChildrenListening(const Credentials& credentials, absl::string
 absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options) {
   absl::Status valid = credentials.Check();
   if (valid.ok()) valid = CheckListening(options.listen, options.advertise);
+  if (valid.ok()) valid = CheckAdvertising(options.advertise);
   if (valid.ok()) valid = CheckChildrenListening(credentials, options.children_listen);
   if (valid.ok() && options.is_process_child && !absl::StartsWith(options.listen, "unix:")) {
     valid = CheckChildrenListening(credentials, options.listen);

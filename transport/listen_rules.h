@@ -23,6 +23,9 @@ namespace understudy::internal {
 // which peers could dial in its place, is empty.
 [[nodiscard]] absl::Status CheckListening(absl::string_view listen, absl::string_view advertise);
 
+// InvalidArgument unless `advertise` is empty, or an address that peers can dial.
+[[nodiscard]] absl::Status CheckAdvertising(absl::string_view advertise);
+
 // InvalidArgument unless `listen`, of process children, is empty or a TCP address of
 // a node with TLS.
 [[nodiscard]] absl::Status CheckChildrenListening(const Credentials& credentials, absl::string_view listen);

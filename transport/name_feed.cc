@@ -37,7 +37,7 @@ NameFeed::Entry& NameFeed::Add(absl::string_view name, uint64_t told) {
   Entry& entry = entries_[std::string(name)];
   entry.place = ++last_place_;
   entry.told = told;
-  order_[entry.place] = {.name = std::string(name), .held = nullptr};
+  order_[entry.place] = {.name = std::string(name)};
   return entry;
 }
 
@@ -87,8 +87,15 @@ void NameFeed::Cancelled(absl::string_view name, uint64_t own, uint64_t theirs) 
   entry.answered = theirs;
 }
 
-void NameFeed::Hold(std::shared_ptr<const Signal> signal) {
-  order_[++last_place_] = {.name = "", .held = std::move(signal)};
+absl::Status NameFeed::Hold(std::shared_ptr<const Signal> signal, size_t bytes) {
+  if (held_bytes_ + bytes > limits::kHeldSignalBytesMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("signals of ", held_bytes_, " bytes wait until the peer has taken the names before them; at most ",
+                     limits::kHeldSignalBytesMax, " are held"));
+  }
+  held_bytes_ += bytes;
+  order_[++last_place_] = {.name = "", .held = std::move(signal), .held_bytes = bytes};
+  return absl::OkStatus();
 }
 
 void NameFeed::OnAskedAgain() {
@@ -117,6 +124,7 @@ absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameS
     if (next->second.held != nullptr) {
       if (!IsEmpty(part.changes)) break;
       part.held = std::move(next->second.held);
+      held_bytes_ -= next->second.held_bytes;
       order_.erase(next);
       return part;
     }

@@ -64,7 +64,9 @@ class NameFeed {
 
   // Changes wait, so a signal that must come after them must be held.
   bool has_changes() const { return !order_.empty(); }
-  void Hold(std::shared_ptr<const Signal> signal);
+  // The signal takes so many bytes. ResourceExhausted when those that are held would
+  // take more than limits::kHeldSignalBytesMax: the peer does not take what it is told.
+  absl::Status Hold(std::shared_ptr<const Signal> signal, size_t bytes);
   // Our grants changed: the peer is asked to tell all its names once more.
   void AskAgain() { ask_again_ = true; }
   // The peer asks so.
@@ -110,6 +112,7 @@ class NameFeed {
   struct Place {
     std::string name;  // empty: a signal
     std::shared_ptr<const Signal> held;
+    size_t held_bytes = 0;
   };
 
   // The peer was told, or will not be told by the snapshot any more.
@@ -128,6 +131,7 @@ class NameFeed {
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<uint64_t, Place> order_;
   uint64_t last_place_ = 0;
+  size_t held_bytes_ = 0;
 
   // The snapshot has told the names up to this one, and before that those that
   // something was to be said of.

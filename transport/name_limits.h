@@ -27,6 +27,10 @@ inline constexpr size_t kNamePartBytesMax = size_t{160} << 10;
 // in each round trip; a peer that takes none makes this node keep 8 parts.
 inline constexpr uint32_t kNamePartsUntakenMax = 8;
 
+// Downs and exits that wait for the releases of names before them (NameFeed::Hold): half of what a session keeps of
+// signals, so that they find room there when their turn comes.
+inline constexpr size_t kHeldSignalBytesMax = size_t{4} << 20;
+
 }  // namespace understudy::limits
 
 #endif  // UNDERSTUDY_TRANSPORT_NAME_LIMITS_H_

@@ -242,8 +242,8 @@ bool NameTable::MustHold(absl::string_view peer) const {
   return found != peers_.end() && found->second.feed.has_changes();
 }
 
-void NameTable::Hold(absl::string_view peer, std::shared_ptr<const Signal> signal) {
-  peers_.find(peer)->second.feed.Hold(std::move(signal));
+absl::Status NameTable::Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes) {
+  return peers_.find(peer)->second.feed.Hold(std::move(signal), bytes);
 }
 
 // ---- The table ----

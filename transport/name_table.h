@@ -37,6 +37,7 @@
 #ifndef UNDERSTUDY_TRANSPORT_NAME_TABLE_H_
 #define UNDERSTUDY_TRANSPORT_NAME_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -127,8 +128,8 @@ class NameTable {
   absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
   // Whether a Down that is sent to the peer now would pass a release.
   bool MustHold(absl::string_view peer) const;
-  // Requires MustHold.
-  void Hold(absl::string_view peer, std::shared_ptr<const Signal> signal);
+  // Requires MustHold. ResourceExhausted as NameFeed::Hold: the session is to end.
+  absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
 
   std::vector<Change> TakeChanges() { return std::exchange(changes_, {}); }
 

@@ -44,6 +44,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/grpc_stream.h"
 #include "understudy/transport/handshake_log.h"
+#include "understudy/transport/limits.h"
 #include "understudy/transport/listen_rules.h"
 #include "understudy/transport/logging_dialer.h"
 #include "understudy/transport/node_core.h"
@@ -80,7 +81,7 @@ class Node::Parts {
         drain_(system) {
     UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
-    if (options_.on_peer != nullptr) callbacks_.emplace();
+    if (options_.on_peer != nullptr) callbacks_.emplace(limits::kPeerEventsWaitingMax);
   }
   ~Parts();
 
@@ -91,7 +92,7 @@ class Node::Parts {
   absl::Status SetGrants(std::vector<GrantEntry> entries);
   std::vector<PeerStatus> Peers() const { return core_->Peers(); }
   NodeCounters counters() {
-    NodeCounters counters = core_->counters();
+    NodeCounters counters = core_->counters(callbacks_.has_value() ? callbacks_->dropped() : 0);
     counters.user_calls_dropped = users_.refused();
     return counters;
   }
@@ -147,7 +148,7 @@ class Node::Parts {
   const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
   internal::Ticker heart_;
-  absl::optional<internal::Ticker> callbacks_;  // for on_peer
+  absl::optional<internal::CallbackQueue> callbacks_;  // for on_peer
   std::unique_ptr<Dialer> dialer_;
   internal::EvidenceWatch evidence_{
       [this](const std::string& node, NodeIncarnation incarnation) { core_->PeerProvedDead(node, incarnation); }};
@@ -318,7 +319,7 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
   internal::LogPeerEvent(event, name(), *handshakes_, users_.log());
-  if (callbacks_.has_value()) callbacks_->RunAt(Clock::Real().Now(), [this, event] { options_.on_peer(event); });
+  if (callbacks_.has_value()) callbacks_->Add([this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();

@@ -81,7 +81,9 @@ struct NodeOptions {
   // at most limits::kEndReportBytesMax bytes. Kubernetes shows what is in
   // /dev/termination-log. Empty: none; the log has the same in any case.
   std::string end_report;
-  // Told what becomes of peers, in order, on a thread that does nothing else.
+  // Told what becomes of peers, in order, on a thread that does nothing else. While it
+  // does not return, limits::kPeerEventsWaitingMax events wait for it; those beyond are
+  // dropped, and counted in NodeCounters::peer_events_dropped.
   std::function<void(const PeerEvent&)> on_peer;
   // Puts faults between nodes, in tests: wraps what dials.
   std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> wrap_dialer;
@@ -89,7 +91,8 @@ struct NodeOptions {
 
 class Node {
  public:
-  // InvalidArgument: the system's name is not a DNS label, or an address is malformed.
+  // InvalidArgument: the system's name is not a DNS label, or an address is malformed,
+  // or `advertise` is one that no peer can dial.
   // FailedPrecondition: an address needs TLS, or the system has a node. Unavailable,
   // AlreadyExists: the listening address cannot be had. ResourceExhausted: more than
   // limits::kPeersMax peers. A start that failed leaves the system and its actors as

@@ -104,7 +104,7 @@ NodeCore::Peer* NodeCore::AddPeer(absl::string_view node) {
   config.times = options_.times_for != nullptr ? options_.times_for(node) : options_.times;
   config.bounds = options_.bounds;
   config.seed = random_.Next();
-  return peers_.emplace(std::string(node), std::make_unique<Peer>(std::move(config))).first->second.get();
+  return peers_.emplace(std::string(node), std::make_unique<Peer>(std::move(config), ++last_peer_)).first->second.get();
 }
 
 absl::StatusOr<NodeCore::Peer*> NodeCore::AddValidPeer(absl::string_view node) {
@@ -202,9 +202,11 @@ SessionLedger NodeCore::Ledger() {
   return total;
 }
 
-NodeCounters NodeCore::counters() {
+NodeCounters NodeCore::counters(int64_t peer_events_dropped) {
   absl::MutexLock lock(&mu_);
-  return counters_;
+  NodeCounters counters = counters_;
+  counters.peer_events_dropped = peer_events_dropped;
+  return counters;
 }
 
 // ---- Streams ----
@@ -340,7 +342,7 @@ void NodeCore::CarryOut(Peer& peer) {
   }
   peer.carrying_out = false;
   if (IsIdle(peer)) idle_peers_.push_back(peer.name);
-  WakeAt(peer.session.NextDeadline());
+  SetDue(peer);
 }
 
 bool NodeCore::IsIdle(const Peer& peer) { return !peer.is_kept && !peer.session.is_live() && peer.streams.empty(); }
@@ -351,6 +353,7 @@ void NodeCore::EraseIdlePeers() {
     if (peer == peers_.end() || !IsIdle(*peer->second)) continue;
     erased_ += peer->second->session.ledger();
     options_.mark_peers_dead(name, absl::nullopt);
+    due_.erase({peer->second->due_at, peer->second->number});
     peers_.erase(peer);
   }
 }
@@ -410,16 +413,32 @@ MonotonicTime NodeCore::Now() {
 
 void NodeCore::WakeAt(MonotonicTime time) { wake_wanted_ = std::min(wake_wanted_, time); }
 
+void NodeCore::SetDue(Peer& peer) {
+  const MonotonicTime next = std::min({peer.session.NextDeadline(), peer.credit_at, peer.credit_look_at});
+  // Most deadlines move away before they come: a visit too early costs less than a move at each frame.
+  if (next >= peer.due_at) return;
+  due_.erase({peer.due_at, peer.number});
+  peer.due_at = next;
+  due_.emplace(std::pair(next, peer.number), &peer);
+  WakeAt(next);
+}
+
 void NodeCore::Tick(MonotonicTime scheduled) {
   const Changing changing(*this, Change::kEvent);
   if (scheduled != wake_at_) return;  // an earlier one was asked for since
   wake_at_ = MonotonicTime::InfiniteFuture();
   const MonotonicTime now = Now();
-  for (auto& [name, peer] : peers_) {
+  std::vector<Peer*> due;
+  for (; !due_.empty() && due_.begin()->first.first <= now; due_.erase(due_.begin())) {
+    due.push_back(due_.begin()->second);
+    due.back()->due_at = MonotonicTime::InfiniteFuture();
+  }
+  for (Peer* peer : due) {
     TickCredit(*peer, now);
     if (peer->session.NextDeadline() <= now) peer->session.Tick(now);
     CarryOut(*peer);
   }
+  if (!due_.empty()) WakeAt(due_.begin()->first.first);
   const std::map<uint64_t, MonotonicTime> strangers = strangers_;
   for (const auto& [number, deadline] : strangers) {
     if (deadline <= now) {

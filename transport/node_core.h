@@ -163,7 +163,7 @@ class NodeCore final : public Router, public NamePublisher {
                               OnStreamOver on_over = nullptr);
 
   // The peer's process of that incarnation is proved dead: its session ends
-  // without grace (PeerSession::OnPeerProvedDead).
+  // without grace, unless a stream carries it (PeerSession::OnPeerProvedDead).
   void PeerProvedDead(absl::string_view node, NodeIncarnation incarnation);
 
   // From now on asks of peers that arrive are answered with Stopping, and so is
@@ -196,7 +196,8 @@ class NodeCore final : public Router, public NamePublisher {
   // Of all sessions that there ever were.
   SessionLedger Ledger();
 
-  NodeCounters counters();
+  // `peer_events_dropped` is the node's.
+  NodeCounters counters(int64_t peer_events_dropped = 0);
 
  private:
   // node_core_state.h
@@ -254,6 +255,8 @@ class NodeCore final : public Router, public NamePublisher {
   void OnLinkClosed(const std::shared_ptr<Link>& link, const absl::Status& why);
   // node_core_accept.cc: streams whose node is not known yet.
   void BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // False when no peer of which nothing is proved has a handshake that is not complete.
+  bool EndOldestHandshake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::optional<Refusal> CheckStranger(const Link& link, const proto::Hello& hello) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<NodePlace> TakePlace(const std::string& node, NodeIncarnation incarnation)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -274,6 +277,8 @@ class NodeCore final : public Router, public NamePublisher {
   static void EndBeats(Peer& peer);
   void CloseStranger(const std::shared_ptr<Link>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(MonotonicTime time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The peer is visited when something is due there, at the latest.
+  void SetDue(Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static bool IsIdle(const Peer& peer);
   void EraseIdlePeers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -352,6 +357,8 @@ class NodeCore final : public Router, public NamePublisher {
   Peer* PeerAt(NodePlace node, ExitReason& unreachable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Remembers the type; InvalidArgument when the mailbox's name cannot travel.
   absl::Status NoteMailbox(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A signal that must not pass the releases of names before it.
+  void HoldSignal(Peer& peer, Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A message with that credit, or beyond what any credit covers.
   absl::Status Append(Peer& peer, const OutboundMessage& message, absl::string_view payload, Admission admission)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -365,6 +372,9 @@ class NodeCore final : public Router, public NamePublisher {
   std::string advertise_ ABSL_GUARDED_BY(mu_);
   Random random_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::unique_ptr<Peer>, std::less<>> peers_ ABSL_GUARDED_BY(mu_);
+  uint64_t last_peer_ ABSL_GUARDED_BY(mu_) = 0;
+  // By time and number, when peers are to be visited.
+  std::map<std::pair<MonotonicTime, uint64_t>, Peer*> due_ ABSL_GUARDED_BY(mu_);
   // Those that may be idle. They are erased when nobody's hands are on them.
   std::vector<std::string> idle_peers_ ABSL_GUARDED_BY(mu_);
   SessionLedger erased_ ABSL_GUARDED_BY(mu_);  // of the peers that were

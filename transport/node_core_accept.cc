@@ -1,5 +1,7 @@
 // NodeCore: streams that other nodes opened, until they are a peer's. Such a stream has its entry in strangers_, and
-// no other place, until its Hello has passed all that can be checked without a session.
+// no other place, until its Hello has passed all that can be checked without a session. From then until its handshake
+// is complete it has a peer's place, which it gives up to a newcomer when all are taken: names that are said and not
+// followed up keep nobody out.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -45,6 +47,20 @@ void NodeCore::PeerProvedDead(absl::string_view node, NodeIncarnation incarnatio
   CarryOut(*peer);
 }
 
+bool NodeCore::EndOldestHandshake() {
+  Peer* oldest = nullptr;
+  for (const auto& [name, peer] : peers_) {
+    const bool gives_way = peer->is_unproved && !peer->is_kept && !peer->session.is_live();
+    if (gives_way && (oldest == nullptr || peer->number < oldest->number)) oldest = peer.get();
+  }
+  if (oldest == nullptr) return false;
+  ++counters_.streams_refused;
+  oldest->session.AbandonHandshakes(Now());
+  CarryOut(*oldest);
+  EraseIdlePeers();
+  return true;
+}
+
 absl::optional<Refusal> NodeCore::CheckStranger(const Link& link, const proto::Hello& hello) {
   const std::string& node = hello.from_node();
   if (absl::optional<Refusal> refusal = CheckHello(hello, options_.node, WireVersions()); refusal.has_value()) {
@@ -55,13 +71,14 @@ absl::optional<Refusal> NodeCore::CheckStranger(const Link& link, const proto::H
     return Refusal{.reason = proto::Refuse::NAME_TAKEN, .detail = WhyNotThatNode(link.identity, node)};
   }
   if (FindPeer(node) != nullptr) return absl::nullopt;
-  if (peers_.size() >= limits::kPeersMax) {
+  if (peers_.size() >= limits::kPeersMax && !EndOldestHandshake()) {
     return Refusal{.reason = proto::Refuse::FULL,
                    .detail = absl::StrCat("this node has ", limits::kPeersMax, " peers, the most that it may have")};
   }
   const auto is_unproved = [](const auto& entry) { return entry.second->is_unproved && !entry.second->is_kept; };
   if (!link.identity.is_proved() &&
-      std::count_if(peers_.begin(), peers_.end(), is_unproved) >= static_cast<int64_t>(limits::kUnprovedPeersMax)) {
+      std::count_if(peers_.begin(), peers_.end(), is_unproved) >= static_cast<int64_t>(limits::kUnprovedPeersMax) &&
+      !EndOldestHandshake()) {
     return Refusal{
         .reason = proto::Refuse::FULL,
         .detail = absl::StrCat("this node has ", limits::kUnprovedPeersMax,

@@ -230,12 +230,11 @@ void NodeCore::ScheduleCredit(Peer& peer) {
     deliveries_.push_back(CreditWork{.peer = peer.name, .epoch = peer.session.epoch()});
   } else if (peer.credit_in.is_due() && peer.credit_at.is_infinite()) {
     peer.credit_at = now + options_.credit_delay;
-    WakeAt(peer.credit_at);
   }
   if (peer.credit_in.needs_look() && peer.credit_look_at.is_infinite()) {
     peer.credit_look_at = now + kCreditIdle;
-    WakeAt(peer.credit_look_at);
   }
+  SetDue(peer);
 }
 
 void NodeCore::TickCredit(Peer& peer, MonotonicTime now) {
@@ -250,7 +249,6 @@ void NodeCore::TickCredit(Peer& peer, MonotonicTime now) {
       deliveries_.push_back(CreditWork{.peer = peer.name, .epoch = peer.session.epoch()});
     }
   }
-  WakeAt(std::min(peer.credit_at, peer.credit_look_at));
 }
 
 void NodeCore::EndCredit(Peer& peer, NodePlace peer_node, uint64_t epoch) {
@@ -287,7 +285,7 @@ void NodeCore::Carry(const CreditWork& work) {
     peer->is_crediting = false;
     if (!MayTellMore(*peer)) {
       peer->credit_at = Now() + options_.credit_delay;
-      WakeAt(peer->credit_at);
+      SetDue(*peer);
       return;
     }
     for (const auto& [mailbox, amount] : peer->credit_in.TakeDue()) {

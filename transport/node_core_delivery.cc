@@ -108,9 +108,16 @@ void NodeCore::OnMessages(Peer& peer, std::vector<internal::Message> messages) {
 bool NodeCore::HasCredit(Peer& peer, const internal::Message& message) {
   CountForged(message.to);
   const auto bytes = static_cast<int64_t>(message.payload.wire_bytes().size());
-  if (peer.credit_in.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) return true;
-  peer.session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
-  return false;
+  if (!peer.credit_in.OnArrived({message.to, message.mailbox}, bytes, message.admission, Now())) {
+    peer.session.EndForBadFrame("a message to a mailbox that the peer has no credit for", Now());
+    return false;
+  }
+  if (message.ask != 0 && !peer.ties.OnCalled(message.from, message.ask)) {
+    peer.session.EndForBadFrame(absl::StrCat("more calls without an answer than ", 2 * limits::kAsksPerSessionMax),
+                                Now());
+    return false;
+  }
+  return true;
 }
 
 void NodeCore::CountForged(Pid to) {
@@ -121,6 +128,7 @@ void NodeCore::RefuseMessage(Peer& peer, const RefusedMessage& refused, Admissio
   peer.credit_in.OnReleased({refused.to, refused.mailbox}, admission, {.messages = 1, .bytes = refused.bytes});
   ScheduleCredit(peer);
   if (!peer.session.is_live()) return;
+  if (refused.ask != 0 && !peer.ties.OnAnswers(refused.from, refused.ask)) return;  // it was given up
   AppendOrEnd(
       peer,
       {.bytes = EncodeRefused(peer.session.nodes(), refused), .room = Room::kAnswers, .sender = refused.to.life()});

@@ -1,4 +1,5 @@
 // NodeCore as Router and NamePublisher: what this system's actors send.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@
 #include "understudy/transport/credit_sender.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/grants.h"
+#include "understudy/transport/limits.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_core_state.h"
 #include "understudy/transport/send_queues.h"
@@ -124,6 +126,10 @@ absl::Status NodeCore::Append(Peer& peer, const OutboundMessage& message, absl::
                               Admission admission) {
   absl::Status known = NoteMailbox(message);
   if (!known.ok()) return known;
+  if (message.ask != 0 && !peer.ties.MayAsk()) {
+    return MakeError(ErrorKind::kFull, absl::StrCat(limits::kAsksPerSessionMax, " calls of this node at node ",
+                                                    peer.name, " have no answer yet; ask later"));
+  }
   absl::StatusOr<std::string> bytes = EncodeMessage(peer.session.nodes(), message.from, message.to, message.mailbox,
                                                     message.ask, payload, admission, std::exchange(spare_bytes_, {}));
   if (!bytes.ok()) return bytes.status();
@@ -234,9 +240,13 @@ void NodeCore::Post(Signal signal) {
     const bool is_of_the_dead =
         signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
     if (signal.kind == SignalKind::kReply) {
-      AppendReply(*peer, signal);
+      if (peer->ties.OnAnswers(signal.to, signal.id)) {
+        AppendReply(*peer, signal);
+      } else {
+        ++counters_.late;
+      }
     } else if (is_of_the_dead && names_.MustHold(peer->name)) {
-      names_.Hold(peer->name, std::make_shared<const Signal>(std::move(signal)));
+      HoldSignal(*peer, std::move(signal));
     } else {
       AppendSignal(*peer, signal);
     }
@@ -244,6 +254,12 @@ void NodeCore::Post(Signal signal) {
   } else if (absl::optional<Signal> answer = SessionTies::AnswerTo(signal, unreachable); answer.has_value()) {
     deliveries_.push_back(*std::move(answer));
   }
+}
+
+void NodeCore::HoldSignal(Peer& peer, Signal signal) {
+  const size_t bytes = EncodeSignal(peer.session.nodes(), signal).size() + limits::kSlotOverheadBytes;
+  const absl::Status held = names_.Hold(peer.name, std::make_shared<const Signal>(std::move(signal)), bytes);
+  if (!held.ok()) peer.session.EndForWantOfRoom(held.message(), Now());
 }
 
 void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) {

@@ -27,9 +27,10 @@ namespace understudy {
 
 // Guarded by NodeCore::mu_.
 struct NodeCore::Peer {
-  explicit Peer(SessionConfig config) : name(config.peer), session(std::move(config)) {}
+  Peer(SessionConfig config, uint64_t number) : name(config.peer), number(number), session(std::move(config)) {}
 
   const std::string name;
+  const uint64_t number;  // given once
   PeerSession session;
   SessionTies ties;  // of the live session
   // What was proved on the stream with which the live session began.
@@ -52,6 +53,7 @@ struct NodeCore::Peer {
   MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // what is due is done then
   MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // for what lies unused
   bool is_crediting = false;                                       // a CreditWork is on its way
+  MonotonicTime due_at = MonotonicTime::InfiniteFuture();          // its place in due_
   // For PeerStatus.
   std::map<ErrorKind, int64_t> refused_by_peer;
   int64_t without_credit = 0;

@@ -39,12 +39,13 @@ struct PeerStatus {
 
 // Since the node began.
 struct NodeCounters {
-  int64_t refused_tells = 0;       // told, and refused by the peer's system: each is a dead letter here
-  int64_t forbidden = 0;           // signals of peers without a grant
-  int64_t late = 0;                // replies and signals that nobody waited for
-  int64_t streams_refused = 0;     // accepted, and closed or refused before they were a peer's
-  int64_t user_calls_dropped = 0;  // log lines and dead letters for a log sink or listener that was too slow
-  int64_t forged = 0;              // messages and signals to pids that were never given out
+  int64_t refused_tells = 0;        // told, and refused by the peer's system: each is a dead letter here
+  int64_t forbidden = 0;            // signals of peers without a grant
+  int64_t late = 0;                 // replies and signals that nobody waited for
+  int64_t streams_refused = 0;      // accepted, and closed or refused before they were a peer's
+  int64_t user_calls_dropped = 0;   // log lines and dead letters for a log sink or listener that was too slow
+  int64_t forged = 0;               // messages and signals to pids that were never given out
+  int64_t peer_events_dropped = 0;  // that NodeOptions::on_peer was not told of, because it was behind
 };
 
 }  // namespace understudy

@@ -118,12 +118,9 @@ void PeerSession::OnStreamClosed(uint64_t stream, const absl::Status& why, Monot
 }
 
 void PeerSession::OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now) {
-  if (!live_.has_value() || live_->terms.peer != incarnation) return;
-  if (carrier_.has_value()) {
-    carrier_->peer_is_dead = true;
-  } else {
-    End(SessionEnd::kProcessEnded, "it is proved dead", now);
-  }
+  // A stream that carries the session came after the one whose loss led to the proof.
+  if (!live_.has_value() || live_->terms.peer != incarnation || carrier_.has_value()) return;
+  End(SessionEnd::kProcessEnded, "it is proved dead", now);
   Settle(now);
 }
 
@@ -217,6 +214,11 @@ void PeerSession::Leave(absl::string_view why, MonotonicTime now) {
 
 void PeerSession::EndForBadFrame(absl::string_view why, MonotonicTime now) {
   if (live_.has_value()) End(SessionEnd::kBadFrame, why, now);
+  Settle(now);
+}
+
+void PeerSession::EndForWantOfRoom(absl::string_view why, MonotonicTime now) {
+  if (live_.has_value()) End(SessionEnd::kReserveSpent, why, now);
   Settle(now);
 }
 
@@ -359,13 +361,12 @@ void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime no
 }
 
 void PeerSession::LoseStream(absl::string_view why, MonotonicTime now) {
-  const bool peer_is_dead = carrier_->peer_is_dead;
   carrier_.reset();
   backoff_ = config_.times.backoff_min;
   dial_at_ = now + backoff_ * (1 - random_.Fraction() / 2);
   const absl::Duration grace = live_->terms.times.grace_period;
-  if (peer_is_dead || grace <= absl::ZeroDuration()) {
-    End(peer_is_dead ? SessionEnd::kProcessEnded : SessionEnd::kGraceOver, why, now);
+  if (grace <= absl::ZeroDuration()) {
+    End(SessionEnd::kGraceOver, why, now);
     return;
   }
   live_->sequence.Rewind();

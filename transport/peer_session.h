@@ -200,9 +200,11 @@ class PeerSession {
   void OnStreamFrame(uint64_t stream, absl::string_view bytes, MonotonicTime now);
   void OnStreamWritten(uint64_t stream, MonotonicTime now);
   void OnStreamClosed(uint64_t stream, const absl::Status& why, MonotonicTime now);
-  // The peer's process of that incarnation is proved dead: its session ends now,
-  // or, while a stream still carries it, when that stream is lost.
+  // The peer's process of that incarnation is proved dead since its stream was lost:
+  // its session ends now, unless another stream carries it meanwhile.
   void OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now);
+  // Streams of the peer's that carry no session, and may yet, are closed.
+  void AbandonHandshakes(MonotonicTime now);
   // Something is due at NextDeadline.
   void Tick(MonotonicTime now);
 
@@ -217,6 +219,8 @@ class PeerSession {
   // after leave_timeout; dials and accepts no more.
   void Leave(absl::string_view why, MonotonicTime now);
   // Ends the session now: the peer broke a rule that the owner checks.
+  // The same when the owner has no room for what must arrive (kReserveSpent).
+  void EndForWantOfRoom(absl::string_view why, MonotonicTime now);
   void EndForBadFrame(absl::string_view why, MonotonicTime now);
 
   std::vector<SessionAction> TakeActions() { return std::exchange(actions_, {}); }
@@ -289,7 +293,6 @@ class PeerSession {
     bool probe_due = false;
     // Since the last frame the peer was given more time because we had stalled.
     bool stall_forgiven = false;
-    bool peer_is_dead = false;               // what it wrote before may still come
     absl::optional<proto::Welcome> welcome;  // to be written first
     std::set<uint32_t> defined_out;
     std::map<uint32_t, Definition> defined_in;

@@ -307,6 +307,13 @@ void PeerSession::DropOffer(uint64_t epoch) {
   std::erase_if(offers_, [&](const Offer& offer) { return offer.terms.epoch == epoch; });
 }
 
+void PeerSession::AbandonHandshakes(MonotonicTime now) {
+  if (held_.has_value()) actions_.push_back(CloseStream{held_->stream});
+  held_.reset();
+  while (!offers_.empty()) DropOffer(offers_.back().terms.epoch);
+  Settle(now);
+}
+
 void PeerSession::TickOffers(MonotonicTime now) {
   for (const Offer& offer : offers_) {
     if (offer.deadline <= now && offer.stream != 0) actions_.push_back(CloseStream{offer.stream});

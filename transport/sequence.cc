@@ -71,6 +71,13 @@ absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
                      absl::StrCat("the session keeps ", used, " unacknowledged bytes of that kind, and ", bytes,
                                   " more would exceed ", BytesMax(envelope.room)));
   }
+  if (envelope.room == Room::kMessages) {
+    if (messages_ >= bounds_.messages_max) {
+      return MakeError(ErrorKind::kFull,
+                       absl::StrCat("the session keeps ", messages_, " unacknowledged messages, the most that it may"));
+    }
+    ++messages_;
+  }
   used += bytes;
   ++ledger_.accepted;
   ++ledger_.waiting;
@@ -212,6 +219,7 @@ void Sequence::ForgetFirst(size_t count) {
 
 void Sequence::Forget(Room room, size_t envelopes, size_t bytes) {
   used_[static_cast<size_t>(room)] -= bytes + envelopes * limits::kSlotOverheadBytes;
+  if (room == Room::kMessages) messages_ -= envelopes;
 }
 
 void Sequence::Rewind() {
@@ -240,6 +248,7 @@ void Sequence::End() {
   last_.reset();
   slots_.clear();
   used_ = {};
+  messages_ = 0;
   unsent_ = 0;
   unsent_bytes_ = 0;
 }

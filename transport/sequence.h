@@ -61,6 +61,7 @@ class Sequence {
   // Unacknowledged bytes of each kind of envelope.
   struct Bounds {
     size_t message_bytes_max = limits::kSessionMessageBytesMax;
+    size_t messages_max = limits::kSessionMessagesMax;
     size_t reply_bytes_max = limits::kSessionReplyBytesMax;
     size_t answer_bytes_max = limits::kSessionAnswerBytesMax;
     size_t signal_bytes_max = limits::kSessionSignalBytesMax;
@@ -148,6 +149,7 @@ class Sequence {
   const Bounds bounds_;
   SessionLedger ledger_;
   std::array<size_t, kRooms> used_{};  // bytes of each kind, unacknowledged
+  size_t messages_ = 0;                // unacknowledged
 
   SendQueues queues_;                 // what has no number yet
   absl::optional<std::string> last_;  // what is written when nothing else waits

@@ -93,11 +93,17 @@ SessionTies::Verdict SessionTies::OnArrived(const Signal& signal, bool is_grante
       return Verdict::kDeliver;
     }
     case SignalKind::kCancel:
+      calls_.erase({signal.from, signal.id});
       return Verdict::kDeliver;
     case SignalKind::kReply:
       return deliver_if(asks_.erase({signal.to, signal.id}) > 0);
   }
   return Verdict::kDrop;
+}
+
+bool SessionTies::OnCalled(Pid asker, uint64_t ask) {
+  calls_.emplace(asker, ask);
+  return calls_.size() <= 2 * limits::kAsksPerSessionMax;
 }
 
 absl::optional<Signal> SessionTies::OnRefused(const RefusedMessage& message) {

@@ -26,6 +26,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 
@@ -33,8 +34,13 @@ class SessionTies {
  public:
   // ---- Going out ----
 
+  // Another call may be sent: fewer than limits::kAsksPerSessionMax have no answer.
+  bool MayAsk() const { return asks_.size() < limits::kAsksPerSessionMax; }
   void OnSent(Pid from, Pid to, uint64_t ask);
   void OnPosted(const Signal& signal);
+  // A call of the peer's is answered, by a reply or a refusal. False when it waits
+  // for none: it was given up, or is of an earlier session, and is not answered.
+  bool OnAnswers(Pid asker, uint64_t ask) { return calls_.erase({asker, ask}) > 0; }
 
   // ---- Coming in ----
 
@@ -44,6 +50,9 @@ class SessionTies {
     kRefuse,  // not granted, or too many; AnswerTo says what its sender is told
   };
   Verdict OnArrived(const Signal& signal, bool is_granted);
+  // A call came. False when the peer has too many that wait for an answer: a bad
+  // frame.
+  [[nodiscard]] bool OnCalled(Pid asker, uint64_t ask);
   // The reply for our asker, when the message was a call that still waits.
   absl::optional<Signal> OnRefused(const RefusedMessage& message);
 
@@ -59,6 +68,7 @@ class SessionTies {
 
  private:
   std::map<std::pair<Pid, uint64_t>, Pid> asks_;      // (asker, id) to callee
+  std::set<std::pair<Pid, uint64_t>> calls_;          // of the peer's (asker, id), without an answer
   std::map<std::pair<Pid, uint64_t>, Pid> monitors_;  // (watcher here, id) to target there
   std::set<std::tuple<Pid, Pid, uint64_t>> watched_;  // (watcher there, target here, id)
   std::set<std::pair<Pid, Pid>> links_;               // (here, there)

@@ -377,6 +377,19 @@ TEST(SequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
   EXPECT_EQ(sequence.ledger().accepted, 3);
 }
 
+TEST(SequenceTest, TheMessagesOfASessionAreBoundedInNumber) {
+  Sequence sequence({.messages_max = 3});
+  for (uint64_t from = 1; from <= 2; ++from) Append(sequence, from, "small");
+  Append(sequence, 1, "large", 100000);
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = "one more", .sender = 1})));
+  EXPECT_TRUE(sequence.Append({.bytes = "an answer", .room = Room::kAnswers, .sender = 1}).ok());
+  std::set<uint32_t> defined;
+  while (sequence.has_unsent()) Fill(sequence, defined);
+  ASSERT_TRUE(sequence.Acknowledge(1).ok());
+  Append(sequence, 1, "another");
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = "one more", .sender = 1})));
+}
+
 TEST(SequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit) {
   constexpr NodePair kNodes{.local_node = 1, .local = {11}, .peer_node = 2, .peer = {22}};
   const CreditChange want{.kind = CreditChange::Kind::kWant,

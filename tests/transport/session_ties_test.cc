@@ -14,6 +14,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
 
 namespace understudy {
 namespace {
@@ -53,6 +54,30 @@ class SessionTiesTest : public ::testing::Test {
 
   SessionTies ties_;
 };
+
+TEST_F(SessionTiesTest, CallsWithoutAnAnswerAreBounded) {
+  for (uint64_t ask = 1; ask <= limits::kAsksPerSessionMax; ++ask) {
+    ASSERT_TRUE(ties_.MayAsk());
+    ties_.OnSent(kHere, kThere, ask);
+  }
+  EXPECT_FALSE(ties_.MayAsk());
+  EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDeliver);
+  EXPECT_TRUE(ties_.MayAsk());
+}
+
+TEST_F(SessionTiesTest, APeerWithMoreCallsThanItMayHaveIsABadPeer) {
+  for (uint64_t ask = 1; ask <= 2 * limits::kAsksPerSessionMax; ++ask) ASSERT_TRUE(ties_.OnCalled(kThere, ask));
+  EXPECT_FALSE(ties_.OnCalled(kAlsoThere, 1));
+}
+
+TEST_F(SessionTiesTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
+  ASSERT_TRUE(ties_.OnCalled(kThere, 1));
+  ASSERT_TRUE(ties_.OnCalled(kThere, 2));
+  EXPECT_TRUE(ties_.OnAnswers(kThere, 1));
+  EXPECT_FALSE(ties_.OnAnswers(kThere, 1));
+  EXPECT_EQ(Ungranted(In(SignalKind::kCancel, 2)), Verdict::kDeliver);
+  EXPECT_FALSE(ties_.OnAnswers(kThere, 2));
+}
 
 TEST_F(SessionTiesTest, AnAnsweredAskIsNotToldOfTheEnd) {
   ties_.OnSent(kHere, kThere, 7);

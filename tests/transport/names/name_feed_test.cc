@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
@@ -114,12 +115,27 @@ TEST_F(NameFeedTest, WhatChangesAgainBeforeItIsToldIsToldOnce) {
   EXPECT_THAT(Told(), IsEmpty());
 }
 
+TEST_F(NameFeedTest, SignalsThatWaitForReleasesAreBounded) {
+  FillTheWindow();
+  Release("a100000");
+  const auto hold = [&](size_t bytes) { return feed_.Hold(std::make_shared<const Signal>(), bytes); };
+  ASSERT_TRUE(hold(limits::kHeldSignalBytesMax - 100).ok());
+  ASSERT_TRUE(hold(100).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(hold(1)));
+  while (!feed_.is_all_told()) {
+    TakeParts();
+    (void)Told();
+  }
+  Release("a100001");
+  EXPECT_TRUE(hold(limits::kHeldSignalBytesMax).ok()) << "what was told is held no more";
+}
+
 TEST_F(NameFeedTest, ASignalWaitsForTheReleasesBeforeIt) {
   FillTheWindow();
   EXPECT_FALSE(feed_.has_changes());
   Release("a100000");
   EXPECT_TRUE(feed_.has_changes());
-  feed_.Hold(std::make_shared<const Signal>());
+  ASSERT_TRUE(feed_.Hold(std::make_shared<const Signal>(), 100).ok());
   EXPECT_THAT(Told(), IsEmpty());
   TakeParts();
   const std::vector<std::string> told = Told();

@@ -172,6 +172,9 @@ TEST(Node, BadOptionsEachHaveTheirError) {
   for (const char* children : {"127.0.0.1:0", "unix:/tmp/x", "nowhere"}) {
     EXPECT_EQ(Node::Start(system, {.children_listen = children}).status().code(), absl::StatusCode::kInvalidArgument);
   }
+  for (const std::string& bad : {std::string("nowhere"), std::string("h:0"), std::string(2000, 'h')}) {
+    EXPECT_EQ(Node::Start(system, {.advertise = bad}).status().code(), absl::StatusCode::kInvalidArgument) << bad;
+  }
   EXPECT_EQ(Node::Start(system, {.grants = {{.node = "No Label"}}}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Node::Start(system, {.peers = {{"ledger", "127.0.0.1:1"}}}).status().code(),

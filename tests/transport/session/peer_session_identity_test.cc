@@ -259,17 +259,20 @@ TEST(PeerSessionIdentityTest, ASessionThatIsOverIsRefusedWithAProofThatItIs) {
   EXPECT_EQ(a.Say(forged).frame.refuse().proof(), "");
 }
 
-TEST(PeerSessionIdentityTest, AProofThatTheProcessIsDeadEndsASuspectSessionAtOnce) {
+TEST(PeerSessionIdentityTest, AProofThatCrossesTheNextStreamOfItsSessionEndsNothing) {
   AcceptingSession a;
   const uint64_t stream = a.Begin();
-  a.session().OnPeerProvedDead({kOfStranger}, a.now());
   a.session().OnPeerProvedDead({kOfB}, a.now());
-  EXPECT_TRUE(a.session().is_up());  // what it wrote may still come
+  EXPECT_TRUE(a.session().is_up());
   a.Cut(stream);
-  EXPECT_THAT(a.events(), ElementsAre("ended: the peer's process ended"));
+  EXPECT_THAT(a.events(), ElementsAre("suspect"));
+}
 
+TEST(PeerSessionIdentityTest, AProofThatTheProcessIsDeadEndsASuspectSessionAtOnce) {
   AcceptingSession suspect;
   suspect.Cut(suspect.Begin());
+  suspect.session().OnPeerProvedDead({kOfStranger}, suspect.now());
+  EXPECT_TRUE(suspect.session().is_live());
   suspect.session().OnPeerProvedDead({kOfB}, suspect.now());
   suspect.Take();
   EXPECT_THAT(suspect.events(), ElementsAre("suspect", "ended: the peer's process ended"));

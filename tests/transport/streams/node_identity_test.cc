@@ -5,9 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/tests/transport/cluster_test.h"
+#include "understudy/tests/transport/hello.h"
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
@@ -38,6 +41,28 @@ TEST_F(NodeIdentityTest, StreamsOfWhichNothingIsProvedShareAQuarterOfThoseThatWa
   EXPECT_TRUE(late.closed);
   EXPECT_FALSE(proved.closed);
   EXPECT_EQ(cluster().core("a").counters().streams_refused, 1);
+  cluster_.reset();  // before the visitors
+}
+
+TEST_F(NodeIdentityTest, NamesThatAreSaidAndNotFollowedUpKeepNobodyOut) {
+  Join({.identity = [](absl::string_view, absl::string_view) { return StreamIdentity::Unproved(); }});
+  std::vector<std::unique_ptr<Visitor>> visitors;
+  std::vector<std::unique_ptr<FrameStream>> streams;
+  const auto say_hello = [&](const std::string& name) {
+    visitors.push_back(std::make_unique<Visitor>());
+    streams.push_back(cluster().network().DialerFor("stranger")->Dial("a", "a", visitors.back().get()));
+    streams.back()->Write(FrameOf(HelloFrom(name, 77 + visitors.size(), "a")));
+    Run(absl::Milliseconds(1));
+  };
+  for (size_t i = 0; i < 2 * limits::kUnprovedPeersMax; ++i) say_hello(absl::StrCat("nobody-", i));
+  EXPECT_TRUE(visitors.front()->closed) << "the oldest handshake gave way";
+  say_hello("honest");
+  streams.back()->Write(HeartbeatFrame(1));
+  Run(absl::Milliseconds(1));
+  EXPECT_FALSE(visitors.back()->closed);
+  EXPECT_EQ(cluster().peer_events("a").back(), "up honest epoch 1");
+  EXPECT_TRUE(cluster().core("a").Allows("b", Operation::kPublish, "b/x")) << "its session goes on";
+  EXPECT_LE(cluster().core("a").Peers().size(), limits::kUnprovedPeersMax + 1);
   cluster_.reset();  // before the visitors
 }
 
