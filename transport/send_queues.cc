@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/limits.h"
@@ -140,6 +141,20 @@ SendQueues::Piece SendQueues::Cut(Queue& queue, size_t bytes_max) {
   queue.waiting.pop_front();
   EndLarge(queue);
   return piece;
+}
+
+std::string SendQueues::DebugString() const {
+  std::string text;
+  for (const auto& [sender, queue] : queues_) {
+    absl::StrAppend(&text, " {", sender, " deficit ", queue.deficit_bytes, " cut ", queue.cut, " of ", queue.part_of);
+    for (const EnvelopeRun& run : queue.waiting) absl::StrAppend(&text, " x", run.count(), "/", run.bytes());
+    absl::StrAppend(&text, "}");
+  }
+  for (const Line* line : {&fresh_, &old_, &parked_}) {
+    absl::StrAppend(&text, " |");
+    for (const Queue* queue : *line) absl::StrAppend(&text, " ", queue->sender);
+  }
+  return text;
 }
 
 void SendQueues::EndLarge(Queue& queue) {

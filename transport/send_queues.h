@@ -122,6 +122,8 @@ class SendQueues {
   absl::optional<Piece> Take(size_t bytes_max);
 
   void Clear() { *this = SendQueues(); }
+  // The whole state between two frames but for the bytes of envelopes, for models.
+  std::string DebugString() const;
 
  private:
   struct Queue {

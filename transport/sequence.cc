@@ -30,6 +30,9 @@ namespace {
 // A planted bug for tests of the simulation: when a stream is lost, the oldest
 // slot that the peer has not acknowledged is forgotten.
 FaultPoint kForgetsOneUnacknowledged("session_forgets_one_unacknowledged");
+// And two of the receiver: it takes a slot that it has, or one that is not the next.
+FaultPoint kTakesRepeats("sequence_takes_repeats");
+FaultPoint kTakesGaps("sequence_takes_gaps");
 
 }  // namespace
 
@@ -234,6 +237,17 @@ void Sequence::Rewind() {
 
 size_t Sequence::bytes_waiting() const { return std::accumulate(used_.begin(), used_.end(), size_t{0}); }
 
+std::string Sequence::DebugString() const {
+  std::string text = absl::StrCat("acknowledged ", acknowledged_, " unsent ", unsent_, " next ", next_, " sent ", sent_,
+                                  last_.has_value() ? " last" : "", " received ", received_);
+  for (const Slots& slots : slots_) {
+    absl::StrAppend(&text, " [", slots.run.sender(), " x", slots.run.count(), " part ", slots.part_of, " ", slots.begin,
+                    "-", slots.end, slots.continues ? "…" : "", "]");
+  }
+  for (const auto& [number, bytes] : parts_) absl::StrAppend(&text, " in ", number, ": ", bytes.size());
+  return absl::StrCat(text, queues_.DebugString());
+}
+
 absl::Status Sequence::CountRefused() {
   if (ledger_.acknowledged == 0) return absl::InvalidArgumentError("a message is refused that was not acknowledged");
   --ledger_.acknowledged;
@@ -254,8 +268,8 @@ void Sequence::End() {
 }
 
 absl::StatusOr<absl::optional<Sequence::Arrived>> Sequence::Receive(uint64_t number, const SlotView& slot) {
-  if (number <= received_) return absl::optional<Arrived>();
-  if (number != received_ + 1) {
+  if (number <= received_ && !kTakesRepeats.armed()) return absl::optional<Arrived>();
+  if (number > received_ + 1 && !kTakesGaps.armed()) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", number, " follows slot ", received_));
   }
   if (slot.part_of == 0) {

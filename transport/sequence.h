@@ -122,6 +122,8 @@ class Sequence {
   // Of all kinds, unacknowledged.
   size_t bytes_waiting() const;
   size_t bytes_waiting(Room room) const { return used_[static_cast<size_t>(room)]; }
+  // The whole state but for the bytes of envelopes, for models.
+  std::string DebugString() const;
 
  private:
   // Slots that have their numbers: whole envelopes, or a part of one (`large` is

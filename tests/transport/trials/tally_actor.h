@@ -39,6 +39,8 @@ class TallyActor : public Actor {
   Mailbox<"Load", Bytes> load{this, {.capacity_messages = 100}};
   // Whether the numbers of that lane are 0, 1, 2, …: "2000 in order", "after 7 came 9".
   Mailbox<"Report", Call<Number, Text>> report{this};
+  // No behaviour of Tally opens it.
+  Mailbox<"Shut", Bytes> shut{this};
   friend class TallyRef;
 };
 
@@ -51,7 +53,7 @@ class TallyRef : public Ref<TallyActor> {
   Channel<Call<TallyActor::Number, TallyActor::Text>> report() const { return (*this)[&TallyActor::report]; }
   static std::vector<MailboxSignature> Mailboxes() {
     return {SignatureOf(&TallyActor::tell), SignatureOf(&TallyActor::ask), SignatureOf(&TallyActor::load),
-            SignatureOf(&TallyActor::report)};
+            SignatureOf(&TallyActor::report), SignatureOf(&TallyActor::shut)};
   }
 };
 

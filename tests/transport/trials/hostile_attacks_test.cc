@@ -1,0 +1,361 @@
+// Peers that complete a handshake and then mean harm: each attack is a function over a raw session with the node
+// ledger, and what must be true after it is the same for all. The honest peer's messages come in order on its first
+// session, the node uses hardly more memory, and its descriptors are back.
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
+#include "understudy/actors/testing/sanitized.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/proto/names.pb.h"
+#include "understudy/tests/transport/hello.h"
+#include "understudy/tests/transport/trials/hostile.h"
+#include "understudy/tests/transport/trials/tally_actor.h"
+#include "understudy/tests/transport/trials/trial.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_codec.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/node.h"
+
+namespace understudy::testing {
+namespace {
+
+// A node that joins ledger, and whose frames the test makes. It reads nothing but what it waits for, and acknowledges
+// nothing.
+class Guest {
+ public:
+  Guest(const std::string& address, absl::string_view name, uint64_t incarnation) : stream_(address) {
+    nodes_ = {.local_node = 1, .local = {incarnation}, .peer_node = 2, .peer = {}};
+    EXPECT_TRUE(stream_.Write(FrameOf(HelloFrom(name, incarnation, "ledger"))));
+    const absl::StatusOr<proto::Frame> welcome = DecodeFrame(stream_.Read());
+    is_welcome_ = welcome.ok() && welcome->has_welcome();
+    if (!is_welcome_) return;
+    epoch_ = welcome->epoch();
+    nodes_.peer = {welcome->welcome().incarnation()};
+    EXPECT_TRUE(stream_.Write(HeartbeatFrame(epoch_)));
+  }
+
+  bool is_welcome() const { return is_welcome_; }
+  const NodePair& nodes() const { return nodes_; }
+  // An actor of the guest, which need not be.
+  Pid Own(uint64_t serial) const { return Pid(1, 1, serial); }
+  // Actors of ledger that nobody gave an address of.
+  Pid Invented(uint64_t serial) const { return Pid(2, 77, serial); }
+  // Reads what ledger says until `is_it` is true of an envelope. False when the stream is over before.
+  bool ReadUntil(const std::function<bool(const proto::Envelope&)>& is_it) {
+    while (true) {
+      const std::string bytes = stream_.Read();
+      const absl::StatusOr<proto::Frame> frame = DecodeFrame(bytes);
+      if (bytes.empty() || !frame.ok()) return false;
+      bool is_found = false;
+      for (const proto::Slot& slot : frame->slots()) {
+        proto::Envelope envelope;
+        if (envelope.ParseFromString(slot.body()) && is_it(envelope)) is_found = true;
+      }
+      if (is_found) return true;
+    }
+  }
+  // The same for a change of names.
+  bool ReadUntilChange(const std::function<bool(const proto::NameChange&)>& is_it) {
+    return ReadUntil([&](const proto::Envelope& envelope) {
+      proto::NameChanges names;
+      if (!names.ParseFromString(envelope.names())) return false;
+      return std::any_of(names.changes().begin(), names.changes().end(), is_it);
+    });
+  }
+  // Reads until ledger has taken in all that was sent, or has ended the session.
+  void WaitUntilTakenIn() {
+    std::string bytes;
+    do {
+      bytes = stream_.Read();
+      const absl::StatusOr<proto::Frame> frame = DecodeFrame(bytes);
+      if (frame.ok() && frame->acknowledged() + 1 >= next_) return;
+    } while (!bytes.empty());
+  }
+  // Reads until ledger has told the address of its tally.
+  Pid Tally() {
+    Pid tally;
+    EXPECT_TRUE(ReadUntilChange([&](const proto::NameChange& change) {
+      if (change.claim().name() != "ledger/tally") return false;
+      tally = Pid(2, change.claim().cell(), change.claim().serial());
+      return true;
+    }));
+    return tally;
+  }
+
+  // False when the stream is over. One larger than a slot goes in parts.
+  bool Send(absl::string_view envelope) {
+    for (size_t at = 0; at == 0 || at < envelope.size(); at += limits::kSlotBytesMax) {
+      SlotView slot{.body = envelope.substr(at, limits::kSlotBytesMax)};
+      slot.continues = at + slot.body.size() < envelope.size();
+      slot.part_of = envelope.size() > limits::kSlotBytesMax ? 1 : 0;
+      if (!SendSlots({slot})) return false;
+    }
+    return true;
+  }
+  // Many small ones, as many in a frame as it holds.
+  bool SendAll(const std::vector<std::string>& envelopes) {
+    std::vector<SlotView> slots;
+    size_t bytes = 0;
+    for (const std::string& envelope : envelopes) {
+      if (bytes + envelope.size() + 32 > limits::kSlotBytesMax) {
+        if (!SendSlots(std::exchange(slots, {}))) return false;
+        bytes = 0;
+      }
+      slots.push_back({.body = envelope});
+      bytes += envelope.size() + 32;
+    }
+    return SendSlots(slots);
+  }
+  // A tell or an ask; the first to a mailbox defines it.
+  bool SendMessage(Pid to, absl::string_view mailbox, absl::string_view payload, Admission admission,
+                   uint64_t ask = 0) {
+    const uint32_t hash = internal::MailboxNames::Intern(mailbox);
+    const absl::StatusOr<std::string> envelope = EncodeMessage(nodes_, Own(1), to, hash, ask, payload, admission);
+    const MailboxDefinition definition{.hash = hash, .name = mailbox};
+    return SendSlots({{.body = *envelope}}, std::exchange(is_defined_, true) ? nullptr : &definition);
+  }
+
+ private:
+  bool SendSlots(const std::vector<SlotView>& slots, const MailboxDefinition* definition = nullptr) {
+    FramePacker packer(epoch_, 0);
+    for (const SlotView& slot : slots) EXPECT_TRUE(packer.Add(next_++, slot, definition));
+    return stream_.Write(packer.Encode());
+  }
+
+  RawStream stream_;
+  NodePair nodes_;
+  bool is_welcome_ = false;
+  bool is_defined_ = false;
+  uint64_t epoch_ = 0;
+  uint64_t next_ = 1;
+};
+
+// ---- The attacks ----
+
+struct Attack {
+  const char* name;
+  void (*run)(Guest& guest);
+  // Whether ledger must end the session for it.
+  bool ends_session = false;
+};
+
+// It would end the owner, if the guest had the grant.
+void ClaimTheNameOfAnOlderOwner(Guest& guest) {
+  proto::NameChanges names;
+  proto::NameClaim& claim = *names.add_changes()->mutable_claim();
+  claim.set_name("ledger/tally");
+  claim.set_cell(1);
+  claim.set_serial(1);
+  claim.set_number(1);
+  claim.set_age_nanos(absl::ToInt64Nanoseconds(absl::Hours(24 * 365)));
+  EXPECT_TRUE(guest.Send(EncodeNames(names)));
+  EXPECT_TRUE(guest.ReadUntilChange([](const proto::NameChange& change) { return change.has_refusal(); }));
+}
+
+void ClaimNamesOfOthers(Guest& guest) {
+  for (int part = 0; part < 400; ++part) {
+    proto::NameChanges names;
+    for (int i = 0; i < 400; ++i) {
+      proto::NameClaim& claim = *names.add_changes()->mutable_claim();
+      claim.set_name(absl::StrCat("house/", part, "/", i, std::string(80, '.')));
+      claim.set_cell(1);
+      claim.set_serial(1);
+      claim.set_number(static_cast<uint64_t>(part) * 400 + i + 1);
+    }
+    if (!guest.Send(EncodeNames(names))) return;
+  }
+}
+
+void DefineSetsOfMailboxesOfAMebibyte(Guest& guest) {
+  for (uint32_t set = 1; set <= 40; ++set) {
+    proto::NameChanges names;
+    proto::SignatureSet& signatures = *names.add_definitions();
+    signatures.set_number(set);
+    for (int i = 0; i < 16; ++i)
+      signatures.add_mailboxes()->set_name(std::string(64 << 10, static_cast<char>('a' + i)));
+    if (!guest.Send(EncodeNames(names))) return;
+  }
+}
+
+void FillAClosedMailbox(Guest& guest, Admission admission) {
+  const Pid tally = guest.Tally();
+  for (int i = 0; i < 1000; ++i) {
+    if (!guest.SendMessage(tally, "Shut", std::string(50'000, 'x'), admission)) return;
+  }
+}
+void FillAClosedMailboxByAllowance(Guest& guest) { FillAClosedMailbox(guest, Admission::kAllowance); }
+void FillAClosedMailboxByCreditThatWasNotGranted(Guest& guest) { FillAClosedMailbox(guest, Admission::kReserved); }
+
+// A Down for each would tell that there is no such actor.
+void MonitorInventedActors(Guest& guest) {
+  for (uint64_t round = 0; round < 50; ++round) {
+    std::vector<std::string> envelopes;
+    for (uint64_t i = 1; i <= 1000; ++i) {
+      const uint64_t id = round * 1000 + i;
+      envelopes.push_back(EncodeSignal(
+          guest.nodes(), {.kind = SignalKind::kMonitor, .from = guest.Own(1), .to = guest.Invented(id), .id = id}));
+    }
+    if (!guest.SendAll(envelopes)) return;
+  }
+}
+
+void MonitorOneActorAgainAndAgain(Guest& guest) {
+  const Pid tally = guest.Tally();
+  for (uint64_t round = 0; round < 50; ++round) {
+    std::vector<std::string> envelopes;
+    for (uint64_t i = 1; i <= 1000; ++i) {
+      envelopes.push_back(EncodeSignal(
+          guest.nodes(),
+          {.kind = SignalKind::kMonitor, .from = guest.Own(round + 1), .to = tally, .id = round * 1000 + i}));
+    }
+    if (!guest.SendAll(envelopes)) return;
+  }
+}
+
+void GrantCreditForInventedMailboxes(Guest& guest) {
+  for (uint32_t round = 0; round < 200; ++round) {
+    CreditChanges changes;
+    for (uint32_t i = 0; i < kCreditChangesMax; ++i) {
+      changes.push_back({.kind = CreditChange::Kind::kGrant,
+                         .to = guest.Own(round * kCreditChangesMax + i + 1),
+                         .mailbox = i + 1,
+                         .granted = {.messages = 1, .bytes = 1}});
+    }
+    if (!guest.Send(EncodeCredit(guest.nodes(), changes))) return;
+  }
+}
+
+// Ledger keeps the answers until they are acknowledged. The guest keeps to its allowance.
+void AskWithoutAcknowledgingTheAnswers(Guest& guest) {
+  const Pid tally = guest.Tally();
+  TallyActor::Number lane;
+  lane.set_value(99);
+  int64_t allowance = kCreditTerms.first_allowance.messages;
+  for (uint64_t i = 1; i <= 5000; ++i) {
+    if (!guest.SendMessage(tally, "Report", lane.SerializeAsString(), Admission::kAllowance, i)) return;
+    if (--allowance > 0) continue;
+    const bool is_returned = guest.ReadUntil([&](const proto::Envelope& envelope) {
+      for (const proto::Credit& credit : envelope.credits().credits()) allowance += credit.allowance_messages();
+      return allowance > 0;
+    });
+    if (!is_returned) return;
+  }
+}
+
+constexpr Attack kAttacks[] = {
+    {"ClaimTheNameOfAnOlderOwner", ClaimTheNameOfAnOlderOwner},
+    {"ClaimNamesOfOthers", ClaimNamesOfOthers},
+    {"DefineSetsOfMailboxesOfAMebibyte", DefineSetsOfMailboxesOfAMebibyte, true},
+    {"FillAClosedMailboxByAllowance", FillAClosedMailboxByAllowance, true},
+    {"FillAClosedMailboxByCreditThatWasNotGranted", FillAClosedMailboxByCreditThatWasNotGranted, true},
+    {"MonitorInventedActors", MonitorInventedActors},
+    {"MonitorOneActorAgainAndAgain", MonitorOneActorAgainAndAgain},
+    {"GrantCreditForInventedMailboxes", GrantCreditForInventedMailboxes},
+    {"AskWithoutAcknowledgingTheAnswers", AskWithoutAcknowledgingTheAnswers},
+};
+
+class HostileAttackTest : public HostileClientTest, public ::testing::WithParamInterface<Attack> {
+ protected:
+  // What the node ledger uses; then `attack`, meanwhile honest traffic, and what it uses again.
+  void ExpectTheNodeIsUnharmedBy(const std::function<void()>& attack) {
+    const int victim = ledger_->os_pid();
+    const int64_t descriptors = DescriptorsOf(victim);
+    const int64_t resident = ResidentBytesOf(victim);
+    ExpectNoHarmBy(attack);
+    EXPECT_TRUE(house_->system().Ask(tally_.ask(), {}, kDeadline).ok());
+    EXPECT_TRUE(Becomes([&] { return DescriptorsOf(victim) <= descriptors + 8; })) << DescriptorsOf(victim);
+    const int64_t grown = ResidentBytesOf(victim) - resident;
+    printf("  the node's memory grew by %d KiB\n", static_cast<int>(grown / 1024));
+    // A session may hold 16 MiB of messages and about as much of each other kind.
+    if (!kIsSanitized) EXPECT_LE(grown, int64_t{48} << 20);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Attacks, HostileAttackTest, ::testing::ValuesIn(kAttacks),
+                         [](const auto& attack) { return std::string(attack.param.name); });
+
+TEST_P(HostileAttackTest, HarmsNobody) {
+  Join();
+  ExpectTheNodeIsUnharmedBy([&] {
+    Guest guest(ledger_->address(), "guest", 4711);
+    ASSERT_TRUE(guest.is_welcome());
+    ledger_->diary().WaitFor("up guest");
+    GetParam().run(guest);
+    guest.WaitUntilTakenIn();
+    if (GetParam().ends_session) ledger_->diary().WaitFor("ended guest");
+  });
+}
+
+// Names that nothing proves have a quarter of the places, and a name that is proved finds one all the same.
+TEST_F(HostileAttackTest, NamesThatNothingProvesDoNotTakeAllPlaces) {
+  Join();
+  ExpectTheNodeIsUnharmedBy([&] {
+    std::vector<std::unique_ptr<Guest>> guests;
+    int refused = 0;
+    for (int i = 0; i < 300; ++i) {
+      guests.push_back(
+          std::make_unique<Guest>(ledger_->address(), absl::StrCat("guest-", i), static_cast<uint64_t>(1000 + i)));
+      if (guests.back()->is_welcome()) continue;
+      ++refused;
+      guests.pop_back();
+    }
+    printf("  %d of 300 guests refused\n", refused);
+    EXPECT_GE(guests.size(), limits::kPeersMax / 8);
+    EXPECT_LE(guests.size(), limits::kPeersMax / 4);
+  });
+}
+
+// ---- Strangers at a port with TLS ----
+
+TEST_F(HostileAttackTest, StrangersWithoutAGoodCertificateGetNoWord) {
+  Certificates ours;
+  const Certificates theirs;
+  Join(&ours);
+  const std::string expired = absl::StrCat(ours.folder(), "/expired");
+  std::filesystem::create_directory(expired);
+  for (const char* file : {"ca.pem", "ca.key"}) {
+    std::filesystem::copy(absl::StrCat(ours.folder(), "/", file), absl::StrCat(expired, "/", file));
+  }
+  ASSERT_EQ(system(absl::StrCat("tools/make_certs --days 0 ", expired, " mallory 2>/dev/null").c_str()), 0);
+  // Whether openssl's client, with these options, is told anything by the node: gRPC's server speaks first.
+  const auto is_spoken_to = [&](absl::string_view options) {
+    return system(absl::StrCat("timeout 60 openssl s_client -quiet -alpn h2 -connect ", ledger_->address(), " ",
+                               options, " </dev/null 2>/dev/null | grep -q .")
+                      .c_str()) == 0;
+  };
+  const auto with = [](absl::string_view folder) {
+    return absl::StrCat("-cert ", folder, "/mallory.pem -key ", folder, "/mallory.key");
+  };
+  ExpectTheNodeIsUnharmedBy([&] {
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_FALSE(is_spoken_to(with(theirs.folder())));
+      EXPECT_FALSE(is_spoken_to(with(expired)));
+      EXPECT_FALSE(is_spoken_to(""));
+      RawStream plain(ledger_->address());
+      plain.Write(FrameOf(HelloFrom("mallory", 4711, "ledger")));
+      EXPECT_EQ(plain.Read(), "");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace understudy::testing
