@@ -68,12 +68,11 @@ inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 inline constexpr size_t kFrameMemoriesMax = 16;
 // The same of runs: 1 MiB.
 inline constexpr size_t kRunMemoriesMax = 256;
-// Log lines and dead letters that wait for the user's log sink or listener (user_thread.h): a slow one costs some MiB.
-inline constexpr size_t kUserCallsMax = 4096;
 // ---- What waits for the program. ----
 
-// Events of peers that wait for NodeOptions::on_peer: four for each peer, as when all of them are lost and come back.
-inline constexpr int64_t kPeerEventsWaitingMax = int64_t{4} * kPeersMax;
+// Calls that wait on one UserThread (user_thread.h), for the user's log sink and listeners or for NodeOptions::on_peer:
+// a slow one costs some MiB. Four for each peer, as when all of them are lost and come back.
+inline constexpr size_t kUserCallsMax = 4 * kPeersMax;
 
 // ---- What gRPC keeps. ----
 

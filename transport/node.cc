@@ -81,7 +81,7 @@ class Node::Parts {
         drain_(system) {
     UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
-    if (options_.on_peer != nullptr) callbacks_.emplace(limits::kPeerEventsWaitingMax);
+    if (options_.on_peer != nullptr) peer_events_.emplace(users_.log());
   }
   ~Parts();
 
@@ -92,8 +92,9 @@ class Node::Parts {
   absl::Status SetGrants(std::vector<GrantEntry> entries);
   std::vector<PeerStatus> Peers() const { return core_->Peers(); }
   NodeCounters counters() {
-    NodeCounters counters = core_->counters(callbacks_.has_value() ? callbacks_->dropped() : 0);
+    NodeCounters counters = core_->counters();
     counters.user_calls_dropped = users_.refused();
+    if (peer_events_.has_value()) counters.peer_events_dropped = peer_events_->refused();
     return counters;
   }
   void Ready() {
@@ -148,7 +149,7 @@ class Node::Parts {
   const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
   internal::Ticker heart_;
-  absl::optional<internal::CallbackQueue> callbacks_;  // for on_peer
+  absl::optional<internal::UserThread> peer_events_;  // for on_peer
   std::unique_ptr<Dialer> dialer_;
   internal::EvidenceWatch evidence_{
       [this](const std::string& node, NodeIncarnation incarnation) { core_->PeerProvedDead(node, incarnation); }};
@@ -319,7 +320,8 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
   internal::LogPeerEvent(event, name(), *handshakes_, users_.log());
-  if (callbacks_.has_value()) callbacks_->Add([this, event] { options_.on_peer(event); });
+  // A refused event is counted.
+  if (peer_events_.has_value()) (void)peer_events_->Run([this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();

@@ -82,7 +82,7 @@ struct NodeOptions {
   // /dev/termination-log. Empty: none; the log has the same in any case.
   std::string end_report;
   // Told what becomes of peers, in order, on a thread that does nothing else. While it
-  // does not return, limits::kPeerEventsWaitingMax events wait for it; those beyond are
+  // does not return, limits::kUserCallsMax events wait for it; those beyond are
   // dropped, and counted in NodeCounters::peer_events_dropped.
   std::function<void(const PeerEvent&)> on_peer;
   // Puts faults between nodes, in tests: wraps what dials.

@@ -202,11 +202,9 @@ SessionLedger NodeCore::Ledger() {
   return total;
 }
 
-NodeCounters NodeCore::counters(int64_t peer_events_dropped) {
+NodeCounters NodeCore::counters() {
   absl::MutexLock lock(&mu_);
-  NodeCounters counters = counters_;
-  counters.peer_events_dropped = peer_events_dropped;
-  return counters;
+  return counters_;
 }
 
 // ---- Streams ----

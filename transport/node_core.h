@@ -196,8 +196,8 @@ class NodeCore final : public Router, public NamePublisher {
   // Of all sessions that there ever were.
   SessionLedger Ledger();
 
-  // `peer_events_dropped` is the node's.
-  NodeCounters counters(int64_t peer_events_dropped = 0);
+  // But for what the node counts: user_calls_dropped, peer_events_dropped.
+  NodeCounters counters();
 
  private:
   // node_core_state.h

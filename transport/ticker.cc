@@ -4,7 +4,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -71,19 +70,6 @@ void Ticker::Run() {
     eventfd_t value = 0;
     eventfd_read(wake_, &value);
   }
-}
-
-void CallbackQueue::Add(absl::AnyInvocable<void()> callback) {
-  // relaxed, all: only the number matters, and the ticker's mutex orders the callbacks.
-  if (waiting_.fetch_add(1, std::memory_order_relaxed) >= waiting_max_) {
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
-    dropped_.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  ticker_.RunAt(Clock::Real().Now(), [this, callback = std::move(callback)]() mutable {
-    callback();
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
-  });
 }
 
 }  // namespace understudy::internal

@@ -7,7 +7,6 @@
 #ifndef UNDERSTUDY_TRANSPORT_TICKER_H_
 #define UNDERSTUDY_TRANSPORT_TICKER_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -45,27 +44,6 @@ class Ticker {
   uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::pair<MonotonicTime, uint64_t>, absl::AnyInvocable<void()>> due_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;
-};
-
-// CallbackQueue: calls back, one after another and in order, on a thread of its own,
-// and keeps a bounded number of callbacks for it: one that does not return costs the
-// callbacks beyond the bound, and no memory.
-//
-// Any thread. Lifetime: callbacks that wait when it is destroyed run, and the
-// destructor waits for them.
-class CallbackQueue {
- public:
-  explicit CallbackQueue(int64_t waiting_max) : waiting_max_(waiting_max) {}
-
-  // When as many as may wait do, or run, `callback` is dropped and counted.
-  void Add(absl::AnyInvocable<void()> callback);
-  int64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }  // a count alone
-
- private:
-  const int64_t waiting_max_;
-  std::atomic<int64_t> waiting_{0};
-  std::atomic<int64_t> dropped_{0};
-  Ticker ticker_;  // its callbacks use the others
 };
 
 }  // namespace understudy::internal

@@ -59,11 +59,12 @@ void UserThread::Loop() {
       }
     }
     if (refused > 0) {
-      sink_.Write(LogSeverity::kWarning,
-                  absl::StrCat(refused,
-                               " log lines and dead letters of the transport were dropped, because the log "
-                               "sink or a dead-letter listener was slow: ",
-                               limits::kUserCallsMax, " waited already"));
+      sink_.Write(
+          LogSeverity::kWarning,
+          absl::StrCat(refused,
+                       " calls of the user's log sink, dead-letter listeners or on_peer were dropped, because an "
+                       "earlier call was slow: ",
+                       limits::kUserCallsMax, " waited already"));
     }
     if (call != nullptr) call();
   }

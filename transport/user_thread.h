@@ -1,5 +1,5 @@
-// UserThread: the thread on which a node writes to the user's LogSink and calls
-// dead-letter listeners.
+// UserThread: a thread on which a node calls the user's code. One writes to the
+// LogSink and calls dead-letter listeners, another calls NodeOptions::on_peer.
 //
 // A polling worker, a gRPC callback or a holder of a lock hands such a call over
 // and goes on, so a sink or a listener that blocks holds up no stream.
