@@ -47,7 +47,7 @@ TEST(UserThread, CallsBeyondItsBoundAreRefusedCountedAndLogged) {
     EXPECT_EQ(users.refused(), kRefused);
     go_on.Notify();
   }
-  EXPECT_THAT(log.lines(), ElementsAre(HasSubstr(absl::StrCat(kRefused, " log lines and dead letters"))));
+  EXPECT_THAT(log.lines(), ElementsAre(HasSubstr(absl::StrCat(kRefused, " calls of the user's log sink"))));
 }
 
 TEST(UserThread, ItsLogWantsWhatTheUsersLogWants) {
