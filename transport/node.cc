@@ -81,7 +81,7 @@ class Node::Parts {
         drain_(system) {
     UNDERSTUDY_CHECK(stop_event_ >= 0, "eventfd: ", strerror(errno));
     if (invitation != nullptr) invitation_ = *invitation;
-    if (options_.on_peer != nullptr) peer_events_.emplace(users_.log());
+    if (options_.on_peer != nullptr) peer_listener_.emplace(users_.log());
   }
   ~Parts();
 
@@ -94,7 +94,7 @@ class Node::Parts {
   NodeCounters counters() {
     NodeCounters counters = core_->counters();
     counters.user_calls_dropped = users_.refused();
-    if (peer_events_.has_value()) counters.peer_events_dropped = peer_events_->refused();
+    if (peer_listener_.has_value()) counters.peer_events_dropped = peer_listener_->refused();
     return counters;
   }
   void Ready() {
@@ -149,7 +149,7 @@ class Node::Parts {
   const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
   internal::Ticker heart_;
-  absl::optional<internal::UserThread> peer_events_;  // for on_peer
+  absl::optional<internal::UserThread> peer_listener_;  // for on_peer
   std::unique_ptr<Dialer> dialer_;
   internal::EvidenceWatch evidence_{
       [this](const std::string& node, NodeIncarnation incarnation) { core_->PeerProvedDead(node, incarnation); }};
@@ -321,7 +321,7 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 void Node::Parts::OnPeer(const PeerEvent& event) {
   internal::LogPeerEvent(event, name(), *handshakes_, users_.log());
   // A refused event is counted.
-  if (peer_events_.has_value()) (void)peer_events_->Run([this, event] { options_.on_peer(event); });
+  if (peer_listener_.has_value()) (void)peer_listener_->Run([this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
     parent_watch_->ParentIsGone();
