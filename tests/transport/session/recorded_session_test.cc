@@ -161,7 +161,7 @@ class RecordedSessionTest : public ::testing::Test {
  private:
   static SessionConfig Config() {
     SessionConfig config{.node = "a", .incarnation = {kOfA}, .peer = "b"};
-    config.peer_index = [](NodeIncarnation) { return 2; };
+    config.peer_place = [](NodeIncarnation) { return 2; };
     config.new_key = [] { return std::string(kSessionKeyBytes, 'w'); };
     return config;
   }
