@@ -34,7 +34,7 @@ Payload Payload::CopyOfWireBytes(absl::string_view bytes) {
   Envelope* const block =
       Envelope::Make(EnvelopeKind::kMessage, TypeOf<WireBytes>(), /*has_call_part=*/true, static_cast<uint8_t>(units));
   auto* const value = new (block->value()) WireBytes(bytes.size());
-  if (!bytes.empty()) std::memcpy(value + 1, bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(static_cast<void*>(value + 1), bytes.data(), bytes.size());
   block->SetMade();
   return Payload(block);
 }
