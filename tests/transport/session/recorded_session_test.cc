@@ -142,6 +142,14 @@ class RecordedSessionTest : public ::testing::Test {
     session_.OnStreamWritten(stream_, MonotonicTime());
     session_.TakeActions();
   }
+  // Node a sends an envelope, and b acknowledges it.
+  void SendOne() {
+    ASSERT_TRUE(session_.Append({.bytes = "sent"}, [] { return MonotonicTime(); }).ok());
+    FramePacker packer(1, /*acknowledged=*/1);
+    packer.frame().mutable_heartbeat();
+    session_.OnStreamFrame(stream_, packer.Encode(), MonotonicTime());
+    session_.TakeActions();
+  }
   // What arrives with a frame, an envelope each.
   std::vector<std::string> Read(absl::string_view frame) {
     session_.OnStreamFrame(stream_, absl::HexStringToBytes(frame), MonotonicTime());
@@ -201,6 +209,7 @@ TEST_F(RecordedSessionTest, EachKindOfEnvelopeOfWireVersion2IsRead) {
                   Text("demonitor", kB2, kA2, "id 107"), Text("down", kB2, kA2, absl::StrCat("id 108", why)),
                   Text("request_stop", kB2, kA2, absl::StrCat("id 109", why)), Text("cancel", kB2, kA2, "id 110")));
 
+  SendOne();
   const std::string no_process = TextOf(MakeError(ErrorKind::kNoProcess, "there is no such actor"));
   EXPECT_THAT(Read(kRefused),
               ElementsAre(Text("refused", kA1, kB1, absl::StrCat("mailbox 866324570 ask 9 bytes 5", no_process))));
