@@ -7,8 +7,8 @@
 //
 // Nothing runnable and no timer waits behind a handler: a watchdog, which sleeps
 // while all workers do, sees a worker that has been in one section of user code
-// for `take_over_after` while something waits, takes its slot and queue, and adds
-// a worker in its place, up to a bound; one too many ends when the handler has returned. Timers
+// for `take_over_after`, takes its slot and queue, and adds a worker in its
+// place, up to a bound; one too many ends when the handler has returned. Timers
 // have a thread of their own. A handler that goes on is named in the log.
 //
 // If the process has an EventSource, its workers poll it (event_source.h).

@@ -127,8 +127,8 @@ void ThreadPool::Inspect(PoolWorker& worker, MonotonicTime now) {
   }
 }
 
-// Returns false if the worker is not stuck, or not now: it is in kernel code, in
-// another section of user code, or nothing waits that needs a worker in its place.
+// False when the worker is in kernel code, or in another section of user code:
+// then it is not stuck, or not now.
 bool ThreadPool::TakeOver(PoolWorker& worker) {
   Runnable* next = nullptr;
   {
@@ -136,12 +136,6 @@ bool ThreadPool::TakeOver(PoolWorker& worker) {
     if (!worker.TrySeize()) return false;
     const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
     const bool is_first = is_same && !worker.slot.is_taken_over();
-    // A thread that begins and ends for each long handler costs more than the handler.
-    const bool is_needed = !worker.slot.is_empty() || HasWork() || polling_.is_wanted();
-    if (is_first && !is_needed) {
-      worker.EndSeizure();
-      return false;
-    }
     if (is_first) next = worker.slot.TakeOver();
     worker.EndSeizure();
     if (!is_first) return is_same;  // or it is in a later handler of a turn that was taken over before

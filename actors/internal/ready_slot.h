@@ -52,9 +52,6 @@ class ReadySlot {
     return Take();
   }
 
-  // Under a seizure.
-  bool is_empty() const { return item_ == nullptr; }
-
   // Owner.
   bool is_taken_over() const { return is_taken_over_; }
   void GiveBack() { is_taken_over_ = false; }
