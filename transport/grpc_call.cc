@@ -46,9 +46,11 @@ std::string Text(const grpc::ByteBuffer& buffer) {
 // Without copying the bytes.
 grpc::ByteBuffer BufferOf(std::string text) {
   auto* const kept = new std::string(std::move(text));  // owned by the slice
-  ReleaseToGrpc(kept);
+  void* const bytes = kept->data();
+  const size_t size = kept->size();
+  ReleaseToGrpc(kept);  // last: this thread does not touch the string again
   const grpc::Slice slice(
-      kept->data(), kept->size(),
+      bytes, size,
       [](void* string) {
         AcquireFromGrpc(string);
         const std::unique_ptr<std::string> written(static_cast<std::string*>(string));
