@@ -32,9 +32,9 @@ TEST(UserThread, CallsBeyondItsBoundAreRefusedCountedAndLogged) {
   KeptLog log;
   constexpr int kRefused = 5;
   {
-    UserThread users(log);
     absl::Notification running;
     absl::Notification go_on;
+    UserThread users(log);  // its destructor waits for the call that uses them
     EXPECT_TRUE(users.Run([&] {
       running.Notify();
       go_on.WaitForNotification();
