@@ -4,8 +4,10 @@
 // followed up keep nobody out.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,16 +17,21 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/handshake.h"
 #include "understudy/transport/limits.h"
 #include "understudy/transport/node_core.h"
-#include "understudy/transport/node_core_state.h"
+#include "understudy/transport/node_core_options.h"
+#include "understudy/transport/node_link.h"
+#include "understudy/transport/peer_core.h"
 #include "understudy/transport/peer_session.h"
 #include "understudy/transport/stream_identity.h"
 
 namespace understudy {
+
+using internal::Change;
+using internal::PeerOrigin;
+
 namespace {
 
 std::string WhyNotThatNode(const StreamIdentity& identity, absl::string_view node) {
@@ -39,46 +46,110 @@ std::string WhyNotThatNode(const StreamIdentity& identity, absl::string_view nod
 
 }  // namespace
 
-void NodeCore::PeerProvedDead(absl::string_view node, NodeIncarnation incarnation) {
-  const Changing changing(*this, Change::kEvent);
-  Peer* peer = FindPeer(node);
-  if (peer == nullptr) return;
-  peer->session.OnPeerProvedDead(incarnation, Now());
-  CarryOut(*peer);
-}
-
-bool NodeCore::EndOldestHandshake() {
-  Peer* oldest = nullptr;
-  for (const auto& [name, peer] : peers_) {
-    const bool gives_way = peer->is_unproved && !peer->is_kept && !peer->session.is_live();
-    if (gives_way && (oldest == nullptr || peer->number < oldest->number)) oldest = peer.get();
+FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
+                                      OnStreamOver on_over) {
+  std::shared_ptr<NodeLink> link;
+  {
+    absl::MutexLock lock(&table_mu_);
+    // Those of which nothing is proved share a quarter: they keep out no other.
+    const auto unproved = std::count_if(strangers_.begin(), strangers_.end(),
+                                        [](const auto& entry) { return !entry.second.link->identity.is_proved(); });
+    const bool is_full = !identity.is_proved() && unproved >= static_cast<int64_t>(limits::kUnprovedPeersMax);
+    if (leaving_.load(std::memory_order_relaxed) || is_full || strangers_.size() >= limits::kPeersMax) {
+      ++streams_refused_;
+      return nullptr;
+    }
+    link = parts_.links.Add(identity);
+    link->SetProcess(stream->peer_process());
+    link->SetStream(std::move(stream));
+    link->on_over = std::move(on_over);
+    link->Open();
+    const MonotonicTime deadline = ReadClock() + parts_.options.times.handshake_timeout;
+    strangers_[link->number] = {.link = link, .deadline = deadline};
+    nobody_->VisitAt(deadline);
   }
-  if (oldest == nullptr) return false;
-  ++counters_.streams_refused;
-  oldest->session.AbandonHandshakes(Now());
-  CarryOut(*oldest);
-  EraseIdlePeers();
-  return true;
+  nobody_->Settle(Change::kCall);
+  return link.get();
 }
 
-absl::optional<Refusal> NodeCore::CheckStranger(const Link& link, const proto::Hello& hello) {
+void NodeCore::CloseStranger(const std::shared_ptr<NodeLink>& link) {
+  if (!link->is_refused) ++streams_refused_;  // else it is counted
+  strangers_.erase(link->number);
+  nobody_->Close(link);
+}
+
+void NodeCore::CloseLateStrangers() {
+  {
+    absl::MutexLock lock(&table_mu_);
+    const MonotonicTime now = ReadClock();
+    const std::map<uint64_t, Stranger> strangers = strangers_;
+    for (const auto& [number, stranger] : strangers) {
+      if (stranger.deadline <= now) {
+        CloseStranger(stranger.link);
+      } else {
+        nobody_->VisitAt(stranger.deadline);
+      }
+    }
+  }
+  nobody_->Settle(Change::kEvent);
+}
+
+void NodeCore::OnLinkFrame(const std::shared_ptr<NodeLink>& link, absl::string_view frame) {
+  // Acquire: pairs with the store that bound the link to its peer.
+  if (PeerCore* const core = link->peer.load(std::memory_order_acquire); core != nullptr) {
+    core->OnFrame(*link, frame);
+    return;
+  }
+  PeerCore* evicted = nullptr;
+  {
+    absl::MutexLock lock(&table_mu_);
+    if (!strangers_.contains(link->number)) return;
+    evicted = BindAccepted(link, frame);
+  }
+  // The lock is free: now streams may be called.
+  if (evicted != nullptr) evicted->Settle(Change::kEvent);
+  PeerCore* const core = link->peer.load(std::memory_order_acquire);
+  (core != nullptr ? core : nobody_.get())->Settle(Change::kEvent);
+}
+
+NodeCore::PeerCore* NodeCore::EndOldestHandshake() {
+  PeerCore* oldest = nullptr;
+  uint64_t tenancy = 0;
+  for (const auto& [name, core] : peers_) {
+    const PeerCore::Standing standing = core->standing();
+    const bool gives_way = standing.is_unproved && !standing.is_live;
+    if (gives_way && (oldest == nullptr || standing.tenancy < tenancy)) {
+      oldest = core;
+      tenancy = standing.tenancy;
+    }
+  }
+  if (oldest == nullptr) return nullptr;
+  ++streams_refused_;
+  const absl::optional<SessionLedger> ledger = oldest->Evict();
+  if (ledger.has_value()) ErasePeer(*oldest, *ledger);
+  return oldest;
+}
+
+absl::optional<Refusal> NodeCore::CheckStranger(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted) {
   const std::string& node = hello.from_node();
-  if (absl::optional<Refusal> refusal = CheckHello(hello, options_.node, WireVersions()); refusal.has_value()) {
+  const NodeCoreOptions& options = parts_.options;
+  if (absl::optional<Refusal> refusal = CheckHello(hello, options.node, WireVersions()); refusal.has_value()) {
     return refusal;
   }
-  if (leaving_) return Refusal{.reason = proto::Refuse::STOPPING, .detail = "this node is leaving"};
-  if (!link.identity.MayBe(node) || (options_.may_claim != nullptr && !options_.may_claim(link.identity, node))) {
+  if (leaving_.load(std::memory_order_relaxed))
+    return Refusal{.reason = proto::Refuse::STOPPING, .detail = "this node is leaving"};
+  if (!link.identity.MayBe(node) || (options.may_claim != nullptr && !options.may_claim(link.identity, node))) {
     return Refusal{.reason = proto::Refuse::NAME_TAKEN, .detail = WhyNotThatNode(link.identity, node)};
   }
   if (FindPeer(node) != nullptr) return absl::nullopt;
-  if (peers_.size() >= limits::kPeersMax && !EndOldestHandshake()) {
+  if (peers_.size() >= limits::kPeersMax && (evicted = EndOldestHandshake()) == nullptr) {
     return Refusal{.reason = proto::Refuse::FULL,
                    .detail = absl::StrCat("this node has ", limits::kPeersMax, " peers, the most that it may have")};
   }
-  const auto is_unproved = [](const auto& entry) { return entry.second->is_unproved && !entry.second->is_kept; };
-  if (!link.identity.is_proved() &&
+  const auto is_unproved = [](const auto& entry) { return entry.second->standing().is_unproved; };
+  if (!link.identity.is_proved() && evicted == nullptr &&
       std::count_if(peers_.begin(), peers_.end(), is_unproved) >= static_cast<int64_t>(limits::kUnprovedPeersMax) &&
-      !EndOldestHandshake()) {
+      (evicted = EndOldestHandshake()) == nullptr) {
     return Refusal{
         .reason = proto::Refuse::FULL,
         .detail = absl::StrCat("this node has ", limits::kUnprovedPeersMax,
@@ -88,58 +159,36 @@ absl::optional<Refusal> NodeCore::CheckStranger(const Link& link, const proto::H
   return absl::nullopt;
 }
 
-void NodeCore::BindAccepted(const std::shared_ptr<Link>& link, absl::string_view frame) {
+NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link, absl::string_view frame) {
   const absl::StatusOr<proto::Frame> decoded = DecodeHandshake(frame);
   if (link->is_refused || !decoded.ok() || !decoded->has_hello()) {
     CloseStranger(link);
-    return;
+    return nullptr;
   }
   const proto::Hello& hello = decoded->hello();
-  if (const absl::optional<Refusal> refusal = CheckStranger(*link, hello); refusal.has_value()) {
-    ++counters_.streams_refused;
+  PeerCore* evicted = nullptr;
+  absl::optional<Refusal> refusal = CheckStranger(*link, hello, evicted);
+  PeerCore* core = nullptr;
+  if (!refusal.has_value()) {
+    core = AddPeer(hello.from_node(), link->identity.is_proved() ? PeerOrigin::kKnown : PeerOrigin::kUnproved);
+    if (core == nullptr) {  // the one that was to give way is not gone yet
+      refusal = Refusal{.reason = proto::Refuse::FULL,
+                        .detail = absl::StrCat("this node has ", limits::kPeersMax, " peers, the most it may have")};
+    }
+  }
+  if (refusal.has_value()) {
+    ++streams_refused_;
     link->is_refused = true;  // closed by the peer, or when its time for a Hello is over
-    stream_work_.push_back({.kind = StreamWork::Kind::kWrite,
-                            .link = link,
-                            .text = RefuseFrame(*refusal, WireVersions(), options_.incarnation)});
-    ReportRefusal(hello.from_node(), *refusal);
-    return;
+    nobody_->Write(link, RefuseFrame(*refusal, WireVersions(), parts_.options.incarnation));
+    nobody_->Report(
+        PeerEvent{.kind = PeerEvent::Kind::kStreamRefused,
+                  .node = hello.from_node(),
+                  .detail = absl::StrCat(proto::Refuse::Reason_Name(refusal->reason), ": ", refusal->detail)});
+    return evicted;
   }
-  const bool is_known = FindPeer(hello.from_node()) != nullptr;
-  Peer* const peer = AddPeer(hello.from_node());
-  if (!is_known) peer->is_unproved = !link->identity.is_proved();
-  if (link->identity.is_proved()) peer->is_unproved = false;
   strangers_.erase(link->number);
-  const uint64_t stream = peer->session.OnAccepted(hello, link->identity, Now());
-  link->peer = peer;
-  link->stream_of_peer = stream;
-  peer->streams[stream] = link;
-  CarryOut(*peer);
-}
-
-absl::StatusOr<NodePlace> NodeCore::TakePlace(const std::string& node, NodeIncarnation incarnation) {
-  Peer* const peer = FindPeer(node);
-  const bool is_new = peer->last_met != incarnation;
-  const bool is_rationed = is_new && peer->is_unproved && !peer->is_kept;
-  if (is_rationed && unproved_met_ >= limits::kUnprovedPlacesMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the table of nodes has had ", limits::kUnprovedPlacesMax,
-                     " incarnations whose identity is not proved, the most that it may have, and no place for node ",
-                     node, "; restart this process, or use TLS or Unix sockets"));
-  }
-  // First: in a full table the place of the one before it may be the one that it gets.
-  if (is_new) options_.mark_peers_dead(node, incarnation);
-  absl::StatusOr<NodePlace> place = options_.intern_peer(node, incarnation);
-  if (!place.ok()) return place;
-  if (is_rationed) ++unproved_met_;
-  peer->last_met = incarnation;
-  return place;
-}
-
-void NodeCore::ReportRefusal(absl::string_view node, const Refusal& refusal) {
-  deliveries_.push_back(
-      PeerEvent{.kind = PeerEvent::Kind::kStreamRefused,
-                .node = std::string(node),
-                .detail = absl::StrCat(proto::Refuse::Reason_Name(refusal.reason), ": ", refusal.detail)});
+  core->Bind(link, hello);
+  return evicted;
 }
 
 }  // namespace understudy

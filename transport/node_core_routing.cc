@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -22,14 +23,9 @@
 #include "understudy/actors/room.h"
 #include "understudy/actors/router.h"
 #include "understudy/proto/names.pb.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/credit_sender.h"
-#include "understudy/transport/frame_codec.h"
 #include "understudy/transport/grants.h"
-#include "understudy/transport/limits.h"
 #include "understudy/transport/node_core.h"
-#include "understudy/transport/node_core_state.h"
-#include "understudy/transport/send_queues.h"
+#include "understudy/transport/peer_core.h"
 #include "understudy/transport/session_ties.h"
 
 namespace understudy {
@@ -87,142 +83,52 @@ absl::Status UnreachableError(Pid to, const ExitReason& unreachable) {
 
 }  // namespace
 
-NodeCore::Peer* NodeCore::PeerAt(NodePlace node, ExitReason& unreachable) {
+absl::optional<ExitReason> NodeCore::Reach(NodePlace node, absl::FunctionRef<bool(PeerCore&)> reach) {
+  if (PeerCore* const core = parts_.places.Find(node); core != nullptr && reach(*core)) return absl::nullopt;
   const internal::NodeEntry* entry = internal::NodeTable::Find(node);
-  if (entry == nullptr || entry->is_local) {
-    unreachable = ExitReason::NoProcess();
-    return nullptr;
+  if (entry == nullptr || entry->is_local) return ExitReason::NoProcess();
+  PeerCore* core = nullptr;
+  {
+    absl::MutexLock lock(&table_mu_);
+    core = FindPeer(entry->name);
   }
-  Peer* peer = FindPeer(entry->name);
-  if (peer == nullptr || !peer->session.is_live()) {
-    unreachable = ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry->name));
-    return nullptr;
-  }
-  if (peer->session.nodes().peer != entry->incarnation) {
-    // It is gone, or so new that the end of the one before it is not noticed yet.
-    unreachable = internal::NodeTable::IsDead(*entry)
-                      ? ExitReason::NoProcess()
-                      : ExitReason::NoConnection(absl::StrCat("there is no session with that process of node ",
-                                                              entry->name, " yet, but with another one"));
-    return nullptr;
-  }
-  return peer;
-}
-
-absl::Status NodeCore::NoteMailbox(const OutboundMessage& message) {
-  const TypedMailbox mailbox{.mailbox = message.mailbox, .type = message.type};
-  if (mailbox == last_mailbox_) return absl::OkStatus();
-  const absl::string_view name = internal::MailboxNames::Find(message.mailbox);
-  if (name.empty() || name.size() > limits::kMailboxNameBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("a mailbox's name has ", name.size(), " bytes; between nodes 1 to ",
-                                                   limits::kMailboxNameBytesMax, " are allowed"));
-  }
-  told_types_[message.mailbox] = message.type;
-  last_mailbox_ = mailbox;
-  return absl::OkStatus();
-}
-
-absl::Status NodeCore::Append(Peer& peer, const OutboundMessage& message, absl::string_view payload,
-                              Admission admission) {
-  absl::Status known = NoteMailbox(message);
-  if (!known.ok()) return known;
-  if (message.ask != 0 && !peer.ties.MayAsk()) {
-    return MakeError(ErrorKind::kFull, absl::StrCat(limits::kAsksPerSessionMax, " calls of this node at node ",
-                                                    peer.name, " have no answer yet; ask later"));
-  }
-  absl::StatusOr<std::string> bytes = EncodeMessage(peer.session.nodes(), message.from, message.to, message.mailbox,
-                                                    message.ask, payload, admission, std::exchange(spare_bytes_, {}));
-  if (!bytes.ok()) return bytes.status();
-  OutboundEnvelope envelope{.bytes = *std::move(bytes),
-                            .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
-                            .mailbox = message.mailbox,
-                            .deadline = message.deadline};
-  absl::Status accepted = AppendTo(peer, std::move(envelope));
-  // AppendTo leaves the memory where it can. NOLINTNEXTLINE(bugprone-use-after-move)
-  if (envelope.bytes.capacity() <= kKeptBytesMax) spare_bytes_ = std::move(envelope.bytes);
-  if (!accepted.ok()) return accepted;
-  peer.ties.OnSent(message.from, message.to, message.ask);
-  return accepted;
+  if (core == nullptr) return ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry->name));
+  if (reach(*core)) return absl::nullopt;
+  return core->WhyUnreachable(*entry);
 }
 
 absl::Status NodeCore::Send(const OutboundMessage& message) {
   const Serialized payload(message);
   if (!payload.ok()) return payload.status();
   absl::Status accepted;
-  const Changing changing(*this, Change::kCall);
-  ExitReason unreachable;
-  Peer* peer = PeerAt(message.to.place(), unreachable);
-  if (peer == nullptr) return UnreachableError(message.to, unreachable);
-  const MailboxAddress mailbox(message.to, message.mailbox);
-  const auto payload_bytes = static_cast<int64_t>(payload.size());
-  const absl::optional<Admission> admission = peer->credit_out.Find(mailbox, payload_bytes);
-  if (!admission.has_value() && payload.size() <= limits::kMessageBytesMax) {
-    accepted = NoCredit(*peer, mailbox, payload_bytes);
-  } else {
-    accepted = Append(*peer, message, payload.bytes(), admission.value_or(Admission::kAllowance));
-    if (accepted.ok()) peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
-  }
-  if (peer->session.has_actions()) CarryOut(*peer);
-  return accepted;
+  const absl::optional<ExitReason> unreachable =
+      Reach(message.to.place(), [&](PeerCore& core) { return core.Send(message, payload.bytes(), accepted); });
+  return unreachable.has_value() ? UnreachableError(message.to, *unreachable) : accepted;
 }
 
 absl::optional<absl::Status> NodeCore::SendOrWait(const OutboundMessage& message, uint64_t wait) {
   const Serialized payload(message);
   if (!payload.ok()) return payload.status();
-  const Changing changing(*this, Change::kCall);
-  ExitReason unreachable;
-  Peer* peer = PeerAt(message.to.place(), unreachable);
-  if (peer == nullptr) return UnreachableError(message.to, unreachable);
-  const MailboxAddress mailbox(message.to, message.mailbox);
-  const auto payload_bytes = static_cast<int64_t>(payload.size());
   absl::optional<absl::Status> outcome;
-  absl::optional<Admission> admission;
-  if (!peer->credit_out.IsAwaited(mailbox)) admission = peer->credit_out.Find(mailbox, payload_bytes);
-  if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
-    outcome = Append(*peer, message, payload.bytes(), admission.value_or(Admission::kAllowance));
-    if (outcome->ok()) peer->credit_out.OnSent(mailbox, payload_bytes, *admission);
-  } else if (absl::optional<CreditChange> want = peer->credit_out.Wants(mailbox, payload_bytes, {message.from, wait})) {
-    TellCredit(*peer, {*std::move(want)});
-  } else {
-    outcome = MakeError(ErrorKind::kFull,
-                        absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
-                                     peer->name, " already, or gave up just now"));
-  }
-  CarryOut(*peer);
+  const absl::optional<ExitReason> unreachable = Reach(
+      message.to.place(), [&](PeerCore& core) { return core.SendOrWait(message, payload.bytes(), wait, outcome); });
+  if (unreachable.has_value()) outcome = UnreachableError(message.to, *unreachable);
   return outcome;
 }
 
 absl::Status NodeCore::SendInRoom(const OutboundMessage& message, uint64_t wait) {
   const Serialized payload(message);
-  const Changing changing(*this, Change::kCall);
-  ExitReason unreachable;
-  Peer* peer = PeerAt(message.to.place(), unreachable);
-  if (peer == nullptr) return UnreachableError(message.to, unreachable);
-  const CreditSender::Waiter waiter(message.from, wait);
-  if (!peer->credit_out.HasRoom(waiter)) {
-    return MakeError(ErrorKind::kNoConnection,
-                     absl::StrCat("the session with node ", peer->name, " that kept room for the message has ended"));
-  }
-  absl::Status accepted = payload.status();
-  if (payload.ok()) accepted = Append(*peer, message, payload.bytes(), Admission::kReserved);
-  if (accepted.ok()) {
-    peer->credit_out.OnSentInRoom(waiter);
-  } else if (absl::optional<CreditChange> told = peer->credit_out.GiveUp(waiter)) {
-    TellCredit(*peer, {*std::move(told)});
-  }
-  if (peer->session.has_actions()) CarryOut(*peer);
-  return accepted;
+  const auto bytes = payload.ok() ? absl::StatusOr<absl::string_view>(payload.bytes())
+                                  : absl::StatusOr<absl::string_view>(payload.status());
+  absl::Status accepted;
+  const absl::optional<ExitReason> unreachable =
+      Reach(message.to.place(), [&](PeerCore& core) { return core.SendInRoom(message, bytes, wait, accepted); });
+  return unreachable.has_value() ? UnreachableError(message.to, *unreachable) : accepted;
 }
 
 void NodeCore::StopWaiting(Pid from, uint64_t wait) {
-  const Changing changing(*this, Change::kCall);
-  for (auto& [name, peer] : peers_) {
-    absl::optional<CreditChange> told = peer->credit_out.GiveUp({from, wait});
-    if (!told.has_value()) continue;
-    TellCredit(*peer, {*std::move(told)});
-    CarryOut(*peer);
-    return;
-  }
+  bool is_done = false;
+  ForEachCore([&](PeerCore& core) { is_done = is_done || core.StopWaiting(from, wait); });
 }
 
 void NodeCore::Post(Signal signal) {
@@ -232,34 +138,27 @@ void NodeCore::Post(Signal signal) {
       signal.payload = internal::Payload::OfWireBytes(std::move(bytes));
     }
   }
-  const Changing changing(*this, Change::kCall);
-  ExitReason unreachable;
-  Peer* peer = PeerAt(signal.to.place(), unreachable);
-  if (peer != nullptr) {
-    peer->ties.OnPosted(signal);
-    const bool is_of_the_dead =
-        signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
-    if (signal.kind == SignalKind::kReply) {
-      if (peer->ties.OnAnswers(signal.to, signal.id)) {
-        AppendReply(*peer, signal);
-      } else {
-        ++counters_.late;
-      }
-    } else if (is_of_the_dead && names_.MustHold(peer->name)) {
-      HoldSignal(*peer, std::move(signal));
-    } else {
-      AppendSignal(*peer, signal);
-    }
-    CarryOut(*peer);
-  } else if (absl::optional<Signal> answer = SessionTies::AnswerTo(signal, unreachable); answer.has_value()) {
-    deliveries_.push_back(*std::move(answer));
-  }
+  const NodePlace place = signal.to.place();
+  const absl::optional<ExitReason> unreachable = Reach(place, [&](PeerCore& core) { return core.Post(signal); });
+  if (!unreachable.has_value()) return;
+  absl::optional<Signal> answer = SessionTies::AnswerTo(signal, *unreachable);
+  if (!answer.has_value()) return;
+  // After what arrived in the last session with that incarnation, if that is not delivered yet.
+  PeerCore* const last = parts_.places.Find(place);
+  (last != nullptr ? last : nobody_.get())->Deliver(*std::move(answer));
 }
 
-void NodeCore::HoldSignal(Peer& peer, Signal signal) {
-  const size_t bytes = EncodeSignal(peer.session.nodes(), signal).size() + limits::kSlotOverheadBytes;
-  const absl::Status held = names_.Hold(peer.name, std::make_shared<const Signal>(std::move(signal)), bytes);
-  if (!held.ok()) peer.session.EndForWantOfRoom(held.message(), Now());
+void NodeCore::Released(const ReleasedMessages& messages) {
+  (void)Reach(messages.node, [&](PeerCore& core) { return core.Released(messages); });
+}
+
+void NodeCore::AskBack(Pid receiver, uint32_t mailbox) {
+  ForEachCore([&](PeerCore& core) { core.AskBack(receiver, mailbox); });
+}
+
+void NodeCore::EndWait(const RoomWait& wait, absl::Status status) {
+  const bool is_over = Reach(wait.room.node, [&](PeerCore& core) { return core.EndWait(wait, status); }).has_value();
+  if (is_over && status.ok()) nobody_->GiveBack(wait.room);
 }
 
 void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) {
@@ -272,29 +171,26 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
     mailbox.set_reply(signature.reply);
   }
   absl::Status status = ValidateName(record.name);
-  if (status.ok() && Grants::IsReservedForAnother(options_.node, record.name)) {
+  if (status.ok() && Grants::IsReservedForAnother(parts_.options.node, record.name)) {
     status =
         MakeError(ErrorKind::kNotPermitted,
                   absl::StrCat("the name '", record.name, "' is reserved: understudy/KIND/NODE belongs to NODE, and ",
-                               "this is node ", options_.node));
+                               "this is node ", parts_.options.node));
   }
   if (status.ok()) {
-    const Changing changing(*this, Change::kCall);
-    const bool is_stopping = leaving_ || draining_.load(std::memory_order_relaxed);
-    status = is_stopping ? MakeError(ErrorKind::kStopping, absl::StrCat("node ", options_.node, " is stopping and ",
-                                                                        "publishes no new names"))
-                         : names_.Claim(record.name, record.pid, Now(), mailboxes);
-    TakeNameChanges();
-    TellAllNames();
+    const bool is_stopping =
+        leaving_.load(std::memory_order_relaxed) || parts_.draining.load(std::memory_order_relaxed);
+    status = is_stopping ? MakeError(ErrorKind::kStopping, absl::StrCat("node ", parts_.options.node,
+                                                                        " is stopping and publishes no new names"))
+                         : parts_.names.Claim(record.name, record.pid, ReadClock(), mailboxes);
+    NamesChanged();
   }
   done(std::move(status));
 }
 
 void NodeCore::Withdraw(absl::string_view name, Pid owner) {
-  const Changing changing(*this, Change::kCall);
-  names_.Release(name, owner);
-  TakeNameChanges();
-  TellAllNames();
+  parts_.names.Release(name, owner);
+  NamesChanged();
 }
 
 }  // namespace understudy

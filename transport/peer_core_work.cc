@@ -1,4 +1,4 @@
-// NodeCore: what a change of its state leaves to be done without its lock, on
+// PeerCore: what a change of its state leaves to be done without its lock, on
 // streams and in the system.
 #include <memory>
 #include <utility>
@@ -8,13 +8,14 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/frame_stream.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/node_core_state.h"
+#include "understudy/transport/node_core_options.h"
+#include "understudy/transport/node_link.h"
+#include "understudy/transport/node_parts.h"
+#include "understudy/transport/peer_core.h"
 
-namespace understudy {
+namespace understudy::internal {
 
-NodeCore::Rest NodeCore::TakeRest(Change change) {
-  EraseIdlePeers();
+PeerCore::Rest PeerCore::TakeRest(Change change) {
   Rest rest;
   if (!stream_work_.empty() && !working_on_streams_) {
     working_on_streams_ = true;
@@ -25,20 +26,24 @@ NodeCore::Rest NodeCore::TakeRest(Change change) {
       delivering_ = true;
       rest.deliveries.swap(deliveries_);
     } else {
-      WakeAt(Now());
+      SetDueAt(Now());
     }
   }
-  const MonotonicTime wanted = std::exchange(wake_wanted_, MonotonicTime::InfiniteFuture());
-  if (wanted < wake_at_) rest.wake = wake_at_ = wanted;
+  rest.wake = std::exchange(wake_, MonotonicTime::InfiniteFuture());
+  rest.tells_names = std::exchange(tells_names_, false);
+  // While something is delivered the core stays the peer's: whoever delivers looks again.
+  if (may_be_idle_ && !delivering_ && deliveries_.empty()) {
+    may_be_idle_ = false;
+    rest.is_idle = IsIdle();
+  }
   return rest;
 }
 
-void NodeCore::Do(Rest rest, Change change) {
+void PeerCore::Do(Rest rest, Change change) {
   while (true) {
-    if (!rest.wake.is_infinite()) {
-      options_.run_at(rest.wake,
-                      [door = door_, time = rest.wake] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
-    }
+    if (!rest.wake.is_infinite()) parts_.owner->WakeAt(rest.wake);
+    if (rest.is_idle) parts_.owner->OnIdle(*this);
+    if (rest.tells_names) parts_.owner->TellNames();
     const bool works = !rest.stream_work.empty();
     if (!works && rest.deliveries.empty()) return;
     if (works) {
@@ -63,22 +68,20 @@ void NodeCore::Do(Rest rest, Change change) {
   }
 }
 
-void NodeCore::Work(StreamWork& work) {
-  Link& link = *work.link;
+void PeerCore::Work(StreamWork& work) {
+  NodeLink& link = *work.link;
   switch (work.kind) {
     case StreamWork::Kind::kDial:
       link.Open();
       link.SetStream(options_.dialer->Dial(work.node, work.text, &link));
-      if (auto process = link.stream()->peer_process(); process != nullptr) {
-        absl::MutexLock lock(&mu_);
-        link.process = std::move(process);
-      }
+      if (auto process = link.stream()->peer_process(); process != nullptr) link.SetProcess(std::move(process));
       break;
     case StreamWork::Kind::kWrite:
       link.Write(std::move(work.text), options_.clock->Now());
       break;
     case StreamWork::Kind::kBeat:
-      BeatAt(link.BeginBeats(std::move(work.text), work.interval, options_.clock->Now()), work.link);
+      link.BeginBeats(std::move(work.text), work.interval, options_.clock->Now(),
+                      options_.beat_at != nullptr ? options_.beat_at : options_.run_at);
       break;
     case StreamWork::Kind::kClose:
       if (const auto stream = link.stream(); stream != nullptr) stream->Close();
@@ -89,4 +92,4 @@ void NodeCore::Work(StreamWork& work) {
   }
 }
 
-}  // namespace understudy
+}  // namespace understudy::internal

@@ -1,0 +1,327 @@
+// PeerCore: credit, that is room in mailboxes, between the accounts of a session
+// and the system.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/room.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_codec.h"
+#include "understudy/transport/credit_receiver.h"
+#include "understudy/transport/credit_sender.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/peer_core.h"
+#include "understudy/transport/send_queues.h"
+
+namespace understudy::internal {
+namespace {
+
+RoomWait WaitOf(NodePlace peer_node, uint64_t epoch, const CreditReceiver::Waiting& sender) {
+  return {.room = {.node = peer_node,
+                   .to = sender.to.first,
+                   .mailbox = sender.to.second,
+                   .amount = {.messages = 1, .bytes = sender.bytes}},
+          .session = epoch,
+          .want = sender.want};
+}
+
+}  // namespace
+
+absl::Status PeerCore::NoCredit(const MailboxAddress& mailbox, int64_t bytes) {
+  ++peer_->without_credit;
+  if (MayTellMore() && peer_->credit_out.Asks(mailbox)) {
+    TellCredit({{.kind = CreditChange::Kind::kWant,
+                 .to = mailbox.first,
+                 .mailbox = mailbox.second,
+                 .granted = {.messages = 1, .bytes = bytes}}});
+  }
+  return MakeError(ErrorKind::kFull,
+                   absl::StrCat("node ", peer_->name, " has granted no room for ", bytes, " more bytes in mailbox ",
+                                MailboxNames::Find(mailbox.second), " of ", mailbox.first.ToString(), "; send later"));
+}
+
+// ---- From the system ----
+
+bool PeerCore::Released(const ReleasedMessages& messages) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(messages.node)) return false;
+  peer_->credit_in.OnReleased({messages.receiver, messages.mailbox}, messages.admission, messages.amount);
+  ScheduleCredit();
+  return true;
+}
+
+void PeerCore::AskBack(Pid receiver, uint32_t mailbox) {
+  const Changing changing(*this, Change::kCall);
+  if (!peer_.has_value() || !peer_->session.is_live() || !MayTellMore()) return;
+  const absl::optional<CreditChange> change = peer_->credit_in.AskBack({receiver, mailbox});
+  if (!change.has_value()) return;
+  TellCredit({*change});
+  CarryOut();
+}
+
+void PeerCore::GiveBack(const RoomRequest& room) {
+  const Changing changing(*this, Change::kCall);
+  deliveries_.push_back(RoomReturn{.room = room});
+}
+
+// ---- From the peer ----
+
+void PeerCore::OnCredit(const CreditChanges& changes) {
+  CreditChanges told;
+  for (const CreditChange& change : changes) {
+    // The frame that brought them ended the session too: its end gives everything back.
+    if (!peer_->session.is_live()) return;
+    const absl::Status taken = OnCreditChange(change, told);
+    if (!taken.ok()) {
+      peer_->session.EndForBadFrame(taken.message(), Now());
+      return;
+    }
+  }
+  TellCredit(told);
+  ScheduleCredit();
+}
+
+absl::Status PeerCore::OnCreditChange(const CreditChange& change, CreditChanges& told) {
+  const MailboxAddress mailbox(change.to, change.mailbox);
+  switch (change.kind) {
+    case CreditChange::Kind::kGrant:
+      return change.want != 0 ? OnWantAnswered(change, told) : peer_->credit_out.OnGrant(change);
+    case CreditChange::Kind::kWant:
+      return change.want != 0 ? OnPeerWaits(change, told)
+                              : peer_->credit_in.OnWanted(mailbox, change.granted.bytes, Now());
+    case CreditChange::Kind::kTakeBack:
+      told.push_back({.kind = CreditChange::Kind::kReturn,
+                      .to = change.to,
+                      .mailbox = change.mailbox,
+                      .granted = peer_->credit_out.OnTakeBack(change)});
+      return absl::OkStatus();
+    case CreditChange::Kind::kReturn: {
+      if (change.want != 0) {
+        OnPeerGaveUp(change, told);
+        return absl::OkStatus();
+      }
+      absl::Status returned = peer_->credit_in.OnReturned(change);
+      if (returned.ok() && !change.granted.is_zero()) {
+        deliveries_.push_back(RoomReturn{.room = {.node = peer_->session.nodes().peer_node,
+                                                  .to = change.to,
+                                                  .mailbox = change.mailbox,
+                                                  .amount = change.granted}});
+      }
+      return returned;
+    }
+    case CreditChange::Kind::kRefuse:
+      return OnWantAnswered(change, told);
+  }
+  return absl::OkStatus();
+}
+
+// ---- Senders that wait for room ----
+
+absl::Status PeerCore::OnWantAnswered(const CreditChange& answer, CreditChanges& told) {
+  absl::StatusOr<CreditSender::WantAnswered> answered = peer_->credit_out.OnWantAnswered(answer);
+  if (!answered.ok()) return answered.status();
+  if (answered->told.has_value()) told.push_back(*std::move(answered->told));
+  if (answered->waiter.has_value()) {
+    deliveries_.push_back(Signal{.kind = SignalKind::kReply,
+                                 .from = answer.to,
+                                 .to = answered->waiter->first,
+                                 .id = answered->waiter->second,
+                                 .status = answer.status});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PeerCore::OnPeerWaits(const CreditChange& want, CreditChanges& told) {
+  CountForged(want.to);
+  absl::Status taken = peer_->credit_in.OnWaits(want);
+  if (absl::IsInvalidArgument(taken)) return taken;
+  if (!taken.ok()) {
+    told.push_back({.kind = CreditChange::Kind::kRefuse,
+                    .to = want.to,
+                    .mailbox = want.mailbox,
+                    .want = want.want,
+                    .status = std::move(taken)});
+    return absl::OkStatus();
+  }
+  EnterLines();
+  return absl::OkStatus();
+}
+
+void PeerCore::EnterLines() {
+  for (const CreditReceiver::Waiting& entering : peer_->credit_in.TakeEntering()) {
+    deliveries_.push_back(
+        LineChange{.kind = LineChange::Kind::kEnters,
+                   .wait = WaitOf(peer_->session.nodes().peer_node, peer_->session.epoch(), entering)});
+  }
+}
+
+void PeerCore::OnPeerGaveUp(const CreditChange& change, CreditChanges& told) {
+  const absl::optional<CreditReceiver::Waiting> gave_up = peer_->credit_in.OnGaveUp(change);
+  if (!gave_up.has_value()) return;
+  told.push_back({.kind = CreditChange::Kind::kRefuse,
+                  .to = gave_up->to.first,
+                  .mailbox = gave_up->to.second,
+                  .want = change.want,
+                  .status = MakeError(ErrorKind::kCancelled, "it gave up")});
+  if (gave_up->is_in_line) {
+    deliveries_.push_back(
+        LineChange{.kind = LineChange::Kind::kLeaves,
+                   .wait = WaitOf(peer_->session.nodes().peer_node, peer_->session.epoch(), *gave_up)});
+  }
+  EnterLines();
+}
+
+void PeerCore::Carry(const LineChange& change) {
+  if (change.kind == LineChange::Kind::kEnters) {
+    options_.inbound->WaitForRoom(change.wait);
+  } else {
+    options_.inbound->StopWaiting(change.wait);
+  }
+}
+
+bool PeerCore::EndWait(const RoomWait& wait, const absl::Status& status) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(wait.room.node) || peer_->session.epoch() != wait.session) return false;
+  absl::optional<CreditChange> told = peer_->credit_in.OnTurn(wait.want, status, Now());
+  if (told.has_value()) {
+    TellCredit({*std::move(told)});
+    ScheduleCredit();
+    CarryOut();
+  } else if (status.ok()) {
+    deliveries_.push_back(RoomReturn{.room = wait.room});
+  }
+  return true;
+}
+
+bool PeerCore::StopWaiting(Pid from, uint64_t wait) {
+  const Changing changing(*this, Change::kCall);
+  if (!peer_.has_value()) return false;
+  absl::optional<CreditChange> told = peer_->credit_out.GiveUp({from, wait});
+  if (!told.has_value()) return false;
+  TellCredit({*std::move(told)});
+  CarryOut();
+  return true;
+}
+
+// ---- What is due ----
+
+void PeerCore::TellCredit(const CreditChanges& changes) {
+  if (!peer_->session.is_live()) return;
+  for (size_t first = 0; first < changes.size(); first += kCreditChangesTold) {
+    const size_t last = std::min(changes.size(), first + kCreditChangesTold);
+    CreditChanges part(changes.begin() + static_cast<ptrdiff_t>(first), changes.begin() + static_cast<ptrdiff_t>(last));
+    AppendOrEnd({.bytes = EncodeCredit(peer_->session.nodes(), part), .room = Room::kCredit});
+  }
+}
+
+bool PeerCore::MayTellMore() const {
+  return peer_->session.bytes_waiting(Room::kCredit) <= limits::kCreditUnhurriedBytesMax;
+}
+
+void PeerCore::ScheduleCredit() {
+  if (!peer_->session.is_live()) return;
+  EnterLines();
+  const MonotonicTime now = Now();
+  if (peer_->credit_in.is_urgent() && !std::exchange(peer_->is_crediting, true)) {
+    deliveries_.push_back(CreditWork{.session = Session()});
+  } else if (peer_->credit_in.is_due() && peer_->credit_at.is_infinite()) {
+    peer_->credit_at = now + options_.credit_delay;
+  }
+  if (peer_->credit_in.needs_look() && peer_->credit_look_at.is_infinite()) {
+    peer_->credit_look_at = now + kCreditIdle;
+  }
+  SetDue();
+}
+
+void PeerCore::TickCredit(MonotonicTime now) {
+  if (peer_->credit_look_at <= now) {
+    peer_->credit_look_at = MonotonicTime::InfiniteFuture();
+    if (MayTellMore()) TellCredit(peer_->credit_in.Look(now));
+    ScheduleCredit();
+  }
+  if (peer_->credit_at <= now) {
+    peer_->credit_at = MonotonicTime::InfiniteFuture();
+    if (!std::exchange(peer_->is_crediting, true)) {
+      deliveries_.push_back(CreditWork{.session = Session()});
+    }
+  }
+}
+
+void PeerCore::EndCredit(NodePlace peer_node, uint64_t epoch) {
+  for (const auto& [waiter, mailbox] : peer_->credit_out.End()) {
+    deliveries_.push_back(
+        Signal{.kind = SignalKind::kReply,
+               .from = mailbox.first,
+               .to = waiter.first,
+               .id = waiter.second,
+               .status = MakeError(ErrorKind::kNoConnection,
+                                   absl::StrCat("the session with node ", peer_->name,
+                                                " ended while the message waited for room in a mailbox there"))});
+  }
+  for (const CreditReceiver::Waiting& waiting : peer_->credit_in.waiting()) {
+    if (!waiting.is_in_line) continue;
+    deliveries_.push_back(LineChange{.kind = LineChange::Kind::kLeaves, .wait = WaitOf(peer_node, epoch, waiting)});
+  }
+  for (const auto& [mailbox, amount] : peer_->credit_in.End()) {
+    deliveries_.push_back(
+        RoomReturn{.room = {.node = peer_node, .to = mailbox.first, .mailbox = mailbox.second, .amount = amount}});
+  }
+  peer_->credit_at = MonotonicTime::InfiniteFuture();
+  peer_->credit_look_at = MonotonicTime::InfiniteFuture();
+  peer_->is_crediting = false;
+}
+
+// Reservations are made without the lock, one after another, and granted together.
+void PeerCore::Carry(const CreditWork& work) {
+  std::vector<RoomRequest> wishes;
+  {
+    const Locked lock(*this);
+    if (!IsLive(work.session)) return;
+    peer_->is_crediting = false;
+    if (!MayTellMore()) {
+      peer_->credit_at = Now() + options_.credit_delay;
+      SetDue();
+      return;
+    }
+    for (const auto& [mailbox, amount] : peer_->credit_in.TakeDue()) {
+      wishes.push_back(
+          {.node = peer_->session.nodes().peer_node, .to = mailbox.first, .mailbox = mailbox.second, .amount = amount});
+    }
+  }
+  if (wishes.empty()) return;
+  std::vector<ReservedRoom> reserved;
+  reserved.reserve(wishes.size());
+  for (const RoomRequest& wish : wishes) reserved.push_back(options_.inbound->Reserve(wish));
+  {
+    const Locked lock(*this);
+    const bool is_over = !IsLive(work.session);
+    CreditChanges grants;
+    for (size_t i = 0; i < wishes.size(); ++i) {
+      if (is_over) {
+        wishes[i].amount = reserved[i].amount;
+        deliveries_.push_back(RoomReturn{.room = wishes[i]});
+        continue;
+      }
+      absl::optional<CreditChange> grant = peer_->credit_in.OnReserved({wishes[i].to, wishes[i].mailbox}, reserved[i]);
+      if (grant.has_value()) grants.push_back(*std::move(grant));
+    }
+    if (is_over) return;
+    TellCredit(grants);
+    ScheduleCredit();
+    CarryOut();
+  }
+}
+
+}  // namespace understudy::internal

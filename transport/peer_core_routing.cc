@@ -1,0 +1,228 @@
+// PeerCore: what this system's actors send to the peer.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/router.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/credit_sender.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/node_parts.h"
+#include "understudy/transport/peer_core.h"
+#include "understudy/transport/send_queues.h"
+#include "understudy/transport/session_ties.h"
+
+namespace understudy::internal {
+namespace {
+
+// Of the memory of an envelope so much is kept for the next.
+constexpr size_t kKeptBytesMax = size_t{64} << 10;
+
+}  // namespace
+
+bool PeerCore::Reaches(NodePlace node) const {
+  if (!peer_.has_value() || !peer_->session.is_live()) return false;
+  if (peer_->session.nodes().peer_node == node) return true;
+  // Another place of the same incarnation is as good.
+  const NodeEntry* entry = NodeTable::Find(node);
+  return entry != nullptr && !entry->is_local && entry->name == peer_->name &&
+         entry->incarnation == peer_->session.nodes().peer;
+}
+
+ExitReason PeerCore::WhyUnreachable(const NodeEntry& entry) {
+  const Locked lock(*this);
+  if (!peer_.has_value() || peer_->name != entry.name || !peer_->session.is_live() ||
+      peer_->session.nodes().peer == entry.incarnation) {  // that began after it was asked for
+    return ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry.name));
+  }
+  // The incarnation is gone, or so new that the end of the one before it is not noticed yet.
+  return NodeTable::IsDead(entry)
+             ? ExitReason::NoProcess()
+             : ExitReason::NoConnection(absl::StrCat("there is no session with that process of node ", entry.name,
+                                                     " yet, but with another one"));
+}
+
+void PeerCore::Deliver(Signal signal) {
+  const Changing changing(*this, Change::kCall);
+  deliveries_.push_back(std::move(signal));
+}
+
+// ---- Messages ----
+
+absl::Status PeerCore::NoteMailbox(const OutboundMessage& message) {
+  const TypedMailbox mailbox{.mailbox = message.mailbox, .type = message.type};
+  if (mailbox == peer_->last_mailbox) return absl::OkStatus();
+  const absl::string_view name = MailboxNames::Find(message.mailbox);
+  if (name.empty() || name.size() > limits::kMailboxNameBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a mailbox's name has ", name.size(), " bytes; between nodes 1 to ",
+                                                   limits::kMailboxNameBytesMax, " are allowed"));
+  }
+  peer_->told_types[message.mailbox] = message.type;
+  peer_->last_mailbox = mailbox;
+  return absl::OkStatus();
+}
+
+absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view payload, Admission admission) {
+  absl::Status known = NoteMailbox(message);
+  if (!known.ok()) return known;
+  if (message.ask != 0 && !peer_->ties.MayAsk()) {
+    return MakeError(ErrorKind::kFull, absl::StrCat(limits::kAsksPerSessionMax, " calls of this node at node ",
+                                                    peer_->name, " have no answer yet; ask later"));
+  }
+  absl::StatusOr<std::string> bytes =
+      EncodeMessage(peer_->session.nodes(), message.from, message.to, message.mailbox, message.ask, payload, admission,
+                    std::exchange(peer_->spare_bytes, {}));
+  if (!bytes.ok()) return bytes.status();
+  OutboundEnvelope envelope{.bytes = *std::move(bytes),
+                            .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
+                            .mailbox = message.mailbox,
+                            .deadline = message.deadline};
+  absl::Status accepted = AppendTo(std::move(envelope));
+  // AppendTo leaves the memory where it can. NOLINTNEXTLINE(bugprone-use-after-move)
+  if (envelope.bytes.capacity() <= kKeptBytesMax) peer_->spare_bytes = std::move(envelope.bytes);
+  if (!accepted.ok()) return accepted;
+  peer_->ties.OnSent(message.from, message.to, message.ask);
+  return accepted;
+}
+
+bool PeerCore::Send(const OutboundMessage& message, absl::string_view payload, absl::Status& accepted) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(message.to.place())) return false;
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  const auto payload_bytes = static_cast<int64_t>(payload.size());
+  const absl::optional<Admission> admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  if (!admission.has_value() && payload.size() <= limits::kMessageBytesMax) {
+    accepted = NoCredit(mailbox, payload_bytes);
+  } else {
+    accepted = Append(message, payload, admission.value_or(Admission::kAllowance));
+    if (accepted.ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
+  }
+  if (peer_->session.has_actions()) CarryOut();
+  return true;
+}
+
+bool PeerCore::SendOrWait(const OutboundMessage& message, absl::string_view payload, uint64_t wait,
+                          absl::optional<absl::Status>& outcome) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(message.to.place())) return false;
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  const auto payload_bytes = static_cast<int64_t>(payload.size());
+  outcome.reset();
+  absl::optional<Admission> admission;
+  if (!peer_->credit_out.IsAwaited(mailbox)) admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
+    outcome = Append(message, payload, admission.value_or(Admission::kAllowance));
+    if (outcome->ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
+  } else if (absl::optional<CreditChange> want =
+                 peer_->credit_out.Wants(mailbox, payload_bytes, {message.from, wait})) {
+    TellCredit({*std::move(want)});
+  } else {
+    outcome = MakeError(ErrorKind::kFull,
+                        absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
+                                     peer_->name, " already, or gave up just now"));
+  }
+  CarryOut();
+  return true;
+}
+
+bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<absl::string_view>& payload,
+                          uint64_t wait, absl::Status& accepted) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(message.to.place())) return false;
+  const CreditSender::Waiter waiter(message.from, wait);
+  if (!peer_->credit_out.HasRoom(waiter)) {
+    accepted = MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", peer_->name,
+                                                                " that kept room for the message has ended"));
+    return true;
+  }
+  accepted = payload.status();
+  if (payload.ok()) accepted = Append(message, *payload, Admission::kReserved);
+  if (accepted.ok()) {
+    peer_->credit_out.OnSentInRoom(waiter);
+  } else if (absl::optional<CreditChange> told = peer_->credit_out.GiveUp(waiter)) {
+    TellCredit({*std::move(told)});
+  }
+  if (peer_->session.has_actions()) CarryOut();
+  return true;
+}
+
+// ---- Signals ----
+
+bool PeerCore::Post(Signal& signal) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(signal.to.place())) return false;
+  peer_->ties.OnPosted(signal);
+  const bool is_of_the_dead = signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
+  if (signal.kind == SignalKind::kReply) {
+    if (peer_->ties.OnAnswers(signal.to, signal.id)) {
+      AppendReply(signal);
+    } else {
+      ++counters_.late;
+    }
+  } else if (is_of_the_dead && parts_.names.MustHold(peer_->name)) {
+    HoldSignal(std::move(signal));
+  } else {
+    AppendSignal(signal);
+  }
+  CarryOut();
+  return true;
+}
+
+void PeerCore::HoldSignal(Signal signal) {
+  const size_t bytes = EncodeSignal(peer_->session.nodes(), signal).size() + limits::kSlotOverheadBytes;
+  const absl::Status held = parts_.names.Hold(peer_->name, std::make_shared<const Signal>(std::move(signal)), bytes);
+  if (!held.ok()) peer_->session.EndForWantOfRoom(held.message(), Now());
+}
+
+absl::Status PeerCore::AppendTo(OutboundEnvelope&& envelope) {
+  return peer_->session.Append(std::move(envelope), [this] {
+    mu_.AssertHeld();
+    return Now();
+  });
+}
+
+void PeerCore::AppendOrEnd(OutboundEnvelope envelope) {
+  // Without room the session ends, and its end tells everybody.
+  (void)AppendTo(std::move(envelope));
+}
+
+void PeerCore::AppendSignal(const Signal& signal) {
+  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), signal),
+               .room = Room::kSignals,
+               .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()});
+}
+
+void PeerCore::AppendReply(const Signal& reply) {
+  OutboundEnvelope envelope{.bytes = EncodeSignal(peer_->session.nodes(), reply),
+                            .sender = reply.from.is_null() ? ThreadSender() : reply.from.life()};
+  envelope.room = envelope.bytes.size() <= limits::kAnswerBytesMax ? Room::kAnswers : Room::kReplies;
+  const size_t bytes = envelope.bytes.size();
+  const uint64_t sender = envelope.sender;
+  const absl::Status appended = AppendTo(std::move(envelope));
+  if (!IsFull(appended)) return;
+  const Signal refusal{
+      .kind = SignalKind::kReply,
+      .from = reply.from,
+      .to = reply.to,
+      .id = reply.id,
+      .status = MakeError(ErrorKind::kFull,
+                          absl::StrCat("the reply of ", bytes, " bytes found no room: ", "earlier replies of node ",
+                                       options_.node, " are not acknowledged"))};
+  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), refusal), .room = Room::kAnswers, .sender = sender});
+}
+
+}  // namespace understudy::internal
