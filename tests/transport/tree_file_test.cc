@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -80,8 +81,7 @@ TEST(TreeFile, EveryFieldIsRead) {
       id: "p" restart: TEMPORARY shutdown: "3s"
       process {
         binary: "b" argument: "x" argument: "y" node_name: "n" limits { memory_bytes: 1000000 open_files: 50 }
-        silent_within: "2s"
-        environment { name: "A" value: "1" } environment { name: "B" }
+        environment { name: "A" value: "1" } environment { name: "B" } silent_within: "2s"
       }
     }
     child { id: "s" shutdown: "infinity" supervisor { strategy: ONE_FOR_ALL auto_shutdown: ALL_SIGNIFICANT } }
@@ -150,8 +150,7 @@ TEST(TreeFile, EveryFieldIsRead) {
   EXPECT_EQ(w.subtree->intensity, 9);
   EXPECT_EQ(w.subtree->period, absl::Hours(1));
   ASSERT_NE(w.subtree->pool, nullptr);
-  EXPECT_EQ(w.subtree->pool->children_max, 50);
-  EXPECT_EQ(w.subtree->pool->shards, 2);
+  EXPECT_EQ(std::pair(w.subtree->pool->children_max, w.subtree->pool->shards), std::pair(50, 2));
   const ChildSpec& each = w.subtree->pool->child;
   EXPECT_EQ(each.id, "each");
   EXPECT_EQ(each.restart, RestartType::kTransient);
@@ -167,8 +166,7 @@ TEST(TreeFile, WhatIsNotGivenHasTheDefaultsOfABuilder) {
   ASSERT_TRUE(tree.ok()) << tree.status();
   const SupervisorSpec none;
   EXPECT_EQ(tree->strategy, none.strategy);
-  EXPECT_EQ(tree->intensity, none.intensity);
-  EXPECT_EQ(tree->period, none.period);
+  EXPECT_EQ(std::pair(tree->intensity, tree->period), std::pair(none.intensity, none.period));
   EXPECT_EQ(tree->auto_shutdown, none.auto_shutdown);
   const ChildSpec& a = tree->children[0];
   EXPECT_EQ(a.restart, RestartType::kPermanent);
