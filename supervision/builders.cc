@@ -38,6 +38,12 @@ ChildBuilder& ChildBuilder::OpenFilesLimit(int64_t files) {
   return *this;
 }
 
+ChildBuilder& ChildBuilder::SilentWithin(absl::Duration time) {
+  if (!spec_.process.has_value()) spec_.process.emplace();
+  spec_.process->silent_within = time;
+  return *this;
+}
+
 ChildBuilder& ChildBuilder::ConnectWithin(absl::Duration time) {
   if (!spec_.placement.has_value()) spec_.placement.emplace();  // the validation says that it has no nodes
   spec_.placement->connect_within = time;

@@ -87,6 +87,9 @@ class ChildBuilder {
   // Of a process: what it may use at most; see ProcessLimits.
   ChildBuilder& MemoryLimit(int64_t bytes);
   ChildBuilder& OpenFilesLimit(int64_t files);
+  // Of a process: killed when its node says nothing for so long, because it is
+  // stuck or stopped. Default: 20 s, so that a loaded machine kills none.
+  ChildBuilder& SilentWithin(absl::Duration time);
   // Of a process: added to the environment of this one.
   ChildBuilder& Environment(std::string variable, std::string value);
 

@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/process_limits.h"
 
 namespace understudy {
@@ -108,6 +109,9 @@ struct ProcessSpec {
   // What it may use at most. Where the platform cannot hold it to that, its
   // start fails.
   ProcessLimits limits;
+  // Killed when its node says nothing for so long: it is stuck or stopped. From
+  // limits::kProcessChildSilenceMin to kProcessChildSilenceMax.
+  absl::Duration silent_within = limits::kProcessChildSilence;
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
 };
 

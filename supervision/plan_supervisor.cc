@@ -438,6 +438,7 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOfProcess(const ChildSpec& child,
                        .environment = child.process->environment,
                        .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
                        .limits = child.process->limits,
+                       .silent_within = child.process->silent_within,
                        .held_until_gone = std::move(held)};
   // SIGTERM in the middle of the time it has; SIGKILL by us at its end. Neither without a limit.
   const ChildShutdown shutdown = ShutdownOf(child);

@@ -316,6 +316,12 @@ void Finder::FindInProcess(const ChildSpec& child) {
   if (child.process->limits.open_files < 0) {
     Add("process.limits.open_files", absl::StrCat(child.process->limits.open_files, " is negative; 0 is no limit"));
   }
+  const absl::Duration silence = child.process->silent_within;
+  if (silence < limits::kProcessChildSilenceMin || silence > limits::kProcessChildSilenceMax) {
+    Add("process.silent_within", absl::StrCat(absl::FormatDuration(silence), " is not in [",
+                                              absl::FormatDuration(limits::kProcessChildSilenceMin), ", ",
+                                              absl::FormatDuration(limits::kProcessChildSilenceMax), "]"));
+  }
   const bool is_named = !child.process->node_name.empty();
   nodes_[is_named ? child.process->node_name : child.id].push_back({Here(), is_named ? "process.node_name" : "id"});
   if (path_.back().first == SpecError::kTemplate) templates_.emplace(child.id, Here());

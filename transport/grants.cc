@@ -64,6 +64,7 @@ absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
   }
   Grants grants;
   grants.insecure_loopback_grants_ = table.insecure_loopback_grants;
+  grants.siblings_.insert(table.siblings.begin(), table.siblings.end());
   for (const GrantEntry& entry : table.entries) {
     if (absl::Status valid = ValidateNodeName(entry.node); !valid.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("grants: ", valid.message()));
@@ -104,7 +105,8 @@ bool Grants::Allows(const StreamIdentity& identity, absl::string_view node, Oper
     case StreamIdentity::Proof::kSameUser:
       return is_publishing || insecure_loopback_grants_;
     case StreamIdentity::Proof::kCertificate:
-      return (is_publishing && IsBelowOwnName(node, name)) || EntryAllows(node, operation, name);
+      return (is_publishing && (IsBelowOwnName(node, name) || siblings_.contains(node))) ||
+             EntryAllows(node, operation, name);
     case StreamIdentity::Proof::kNone:
       return (is_publishing && IsBelowOwnName(node, name)) || insecure_loopback_grants_;
   }

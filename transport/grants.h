@@ -60,6 +60,8 @@ struct GrantEntry {
 struct GrantTable {
   // At most one entry for a node; at most limits::kPeersMax in all.
   std::vector<GrantEntry> entries;
+  // Names of nodes that are process children of this node's parent, as that says.
+  std::set<std::string> siblings;
   // Every peer without a certificate is granted everything. Where loopback TCP is
   // listened on, this trusts every process of the machine.
   bool insecure_loopback_grants = false;
@@ -85,6 +87,7 @@ class Grants {
   bool EntryAllows(absl::string_view node, Operation operation, absl::string_view name) const;
 
   std::map<std::string, GrantEntry, std::less<>> entries_;
+  std::set<std::string, std::less<>> siblings_;
   bool insecure_loopback_grants_ = false;
 };
 

@@ -49,6 +49,7 @@
 #include "understudy/transport/logging_dialer.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_drain.h"
+#include "understudy/transport/node_grants.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/process_actors.h"
@@ -110,10 +111,7 @@ class Node::Parts {
   int Run(const std::function<void()>& begin);
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
-  NodeCoreOptions CoreOptions(const Grants& grants);
-  absl::StatusOr<Grants> MakeGrants(std::vector<GrantEntry> entries) const {
-    return Grants::Make({.entries = std::move(entries), .insecure_loopback_grants = options_.insecure_loopback_grants});
-  }
+  NodeCoreOptions CoreOptions(Grants grants);
   bool is_tls() const { return options_.credentials.tls.has_value(); }
   SessionTimes TimesFor(absl::string_view peer);
   bool MayClaim(const StreamIdentity& identity, absl::string_view node);
@@ -160,6 +158,7 @@ class Node::Parts {
   std::unique_ptr<internal::ParentWatch> parent_watch_;
 
   internal::NodeDrain drain_;
+  internal::NodeGrants grants_{options_.insecure_loopback_grants};
   absl::Mutex peers_mu_;
   uint64_t peer_events_ ABSL_GUARDED_BY(peers_mu_) = 0;
 };
@@ -198,9 +197,9 @@ absl::Status Node::Parts::Start() {
   spawner_ = std::make_unique<internal::NodeSpawner>(
       [this](const ProcessChild& child) { return processes_->ForProcess(child); },
       [this](Pid asker) { return core_->Allows(internal::NodeNameOf(asker), Operation::kStart); });
-  const absl::StatusOr<Grants> grants = MakeGrants(options_.grants);
-  if (!grants.ok()) return grants.status();
-  core_ = std::make_unique<NodeCore>(CoreOptions(*grants));
+  const absl::Status granted = grants_.SetEntries(
+      options_.grants, [this](Grants grants) { core_ = std::make_unique<NodeCore>(CoreOptions(std::move(grants))); });
+  if (!granted.ok()) return granted;
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
   if (absl::Status watching = WatchParent(); !watching.ok()) return watching;
@@ -218,7 +217,7 @@ absl::Status Node::Parts::Start() {
   return absl::OkStatus();
 }
 
-NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
+NodeCoreOptions Node::Parts::CoreOptions(Grants grants) {
   NodeCoreOptions core;
   core.node = name();
   core.incarnation = system_.incarnation();
@@ -236,7 +235,7 @@ NodeCoreOptions Node::Parts::CoreOptions(const Grants& grants) {
   core.may_claim = [this](const StreamIdentity& identity, absl::string_view node) { return MayClaim(identity, node); };
   core.times = options_.times;
   core.times_for = [this](absl::string_view peer) { return TimesFor(peer); };
-  core.grants = grants;
+  core.grants = std::move(grants);
   core.watch = &evidence_;
   core.on_dead_letter = [this](const DeadLetter& letter) {
     (void)users_.Run([this, letter] { system_.OnRefusedTell(letter); });  // a refused one is counted
@@ -289,7 +288,12 @@ void Node::Parts::JoinParent() {
   link.address = options_.advertise.empty() ? address_ : options_.advertise;
   link.on_stop = [this] { RequestStop(); };
   link.on_peer = [this](absl::string_view node, absl::string_view address) {
-    if (address.empty()) return core_->ForgetPeer(node);
+    const auto install = [this](Grants grants) { core_->SetGrants(std::move(grants)); };
+    if (address.empty()) {
+      core_->ForgetPeer(node);
+      return grants_.RemoveSibling(node, install);
+    }
+    grants_.AddSibling(node, install);
     const absl::Status added = AddPeer(node, address);
     if (!added.ok()) system_.log().Write(LogSeverity::kError, added.message());
   };
@@ -306,10 +310,7 @@ absl::Status Node::Parts::AddPeer(absl::string_view node, absl::string_view addr
 }
 
 absl::Status Node::Parts::SetGrants(std::vector<GrantEntry> entries) {
-  absl::StatusOr<Grants> grants = MakeGrants(std::move(entries));
-  if (!grants.ok()) return grants.status();
-  core_->SetGrants(*std::move(grants));
-  return absl::OkStatus();
+  return grants_.SetEntries(std::move(entries), [this](Grants grants) { core_->SetGrants(std::move(grants)); });
 }
 
 FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,

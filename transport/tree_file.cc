@@ -214,6 +214,9 @@ void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
       process.node_name = in.process().node_name();
       process.limits = {.memory_bytes = in.process().limits().memory_bytes(),
                         .open_files = in.process().limits().open_files()};
+      if (in.process().has_silent_within()) {
+        Time(in.process().silent_within(), "process.silent_within", process.silent_within);
+      }
       return;
     }
     case proto::SupervisedChild::kPool:

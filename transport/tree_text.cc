@@ -121,6 +121,9 @@ void Writer::What(const ChildSpec& child, proto::SupervisedChild& out) {
       process.mutable_limits()->set_memory_bytes(child.process->limits.memory_bytes);
       process.mutable_limits()->set_open_files(child.process->limits.open_files);
     }
+    if (child.process->silent_within != ProcessSpec().silent_within) {
+      process.set_silent_within(absl::FormatDuration(child.process->silent_within));
+    }
   } else if (child.kind == ChildKind::kSupervisor && child.subtree != nullptr && child.subtree->pool != nullptr) {
     Pool(child, *out.mutable_pool());
   } else if (child.kind == ChildKind::kSupervisor && child.subtree != nullptr) {

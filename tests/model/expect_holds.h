@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/model/schedules.h"
 
 namespace understudy::model {
@@ -21,6 +22,10 @@ inline void ExpectHolds(const Outcome& outcome, int64_t schedules_min) {
   testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
   std::cout << outcome.schedules << " schedules, " << outcome.cut << " cut, " << outcome.steps << " steps\n";
 }
+
+// Whether explorations of more than ten seconds are made, as `.ci/long models` asks. Beside each stands one that is
+// smaller, or has a bound on preemptions, and is always made.
+inline bool IsLongRun() { return RoundsOf(2) > 2; }
 
 }  // namespace understudy::model
 

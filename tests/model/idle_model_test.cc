@@ -155,6 +155,7 @@ TEST(IdleModelTest, AlsoWithMoreMessagesWhereLoadsReadTheNewest) {
 }
 
 TEST(IdleModelTest, AlsoWithMoreMessagesWhereOneLoadReadsAnOlderStore) {
+  if (!IsLongRun()) GTEST_SKIP() << "explored by .ci/long models";
   const Outcome outcome = ExploreActor<Sound<ModelAtomics>>({.old_reads_max = 1}, {{kFirst, kSecond}, {kFirst}}, 3);
   ExpectHolds(outcome, 1'000'000);
 }

@@ -136,6 +136,7 @@ Outcome ExploreThrees(const Bounds& bounds) {
 }
 
 TEST(TimerModelTest, AlsoWithThreeCallsByEachWhereLoadsReadTheNewest) {
+  if (!IsLongRun()) GTEST_SKIP() << "explored by .ci/long models";
   ExpectHolds(ExploreThrees({.old_reads_max = 0}), 500'000);
 }
 

@@ -233,13 +233,15 @@ TEST_F(BuildersTest, AProcessChildIsStartedThroughTheSpawnerAndRestartedByItsSta
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
   const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child(
-      "ledger", PermanentProcess("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8))));
+      "ledger",
+      PermanentProcess("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8)).SilentWithin(absl::Seconds(3))));
   system_.RunUntilIdle();
   ASSERT_EQ(spawner.asked.size(), 1u);
   EXPECT_EQ(spawner.asked[0].binary, "ledger_node");
   EXPECT_THAT(spawner.asked[0].arguments, ElementsAre("--db", "x"));
   EXPECT_EQ(spawner.asked[0].node_name, "ledger");
   EXPECT_EQ(spawner.asked[0].stop_within, absl::Seconds(4));
+  EXPECT_EQ(spawner.asked[0].silent_within, absl::Seconds(3));
   Ref<Worker>(ChildrenOf(root).children[0].pid)[&Worker::end].Tell(End{ExitReason::OsSignal(11)});
   system_.RunUntilIdle();
   EXPECT_EQ(journal_->Take(), "start ledger, end ledger OsSignal, start ledger");

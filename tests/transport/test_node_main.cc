@@ -43,6 +43,7 @@
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/transport/child_host.h"
+#include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
@@ -68,10 +69,21 @@ int RunStandalone(const std::string& name, const std::string& listen) {
   return (*node)->RunUntilSignal(echo.pid());
 }
 
+// Of a process child, which has a certificate where the environment names a folder of them.
+NodeOptions ChildOptions(const std::string& name) {
+  NodeOptions options;
+  if (const char* folder = getenv("TEST_NODE_CERTIFICATES"); folder != nullptr) {
+    options.credentials = Credentials::Tls({.certificate_file = absl::StrCat(folder, "/", name, ".pem"),
+                                            .key_file = absl::StrCat(folder, "/", name, ".key"),
+                                            .ca_file = absl::StrCat(folder, "/ca.pem")});
+  }
+  return options;
+}
+
 int RunChild() {
   const std::string name = Node::GivenName("nobody");
   ActorSystem system({.name = name});
-  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system, ChildOptions(name));
   if (!node.ok()) return Complain(node.status());
   ActorSpec<EchoRef> echo = MakeActorSpec<Echo>(name);
   echo.options.published_as = absl::StrCat("echo/", name);
@@ -115,7 +127,7 @@ class Relay final : public EchoActor {
 int RunRelay(const std::string& other) {
   const std::string name = Node::GivenName("nobody");
   ActorSystem system({.name = name});
-  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system);
+  absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system, ChildOptions(name));
   if (!node.ok()) return Complain(node.status());
   ActorSpec<EchoRef> relay = MakeActorSpec<Relay>(name, other);
   relay.options.published_as = absl::StrCat("echo/", name);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -80,7 +81,7 @@ TEST(TreeFile, EveryFieldIsRead) {
       id: "p" restart: TEMPORARY shutdown: "3s"
       process {
         binary: "b" argument: "x" argument: "y" node_name: "n" limits { memory_bytes: 1000000 open_files: 50 }
-        environment { name: "A" value: "1" } environment { name: "B" }
+        environment { name: "A" value: "1" } environment { name: "B" } silent_within: "2s"
       }
     }
     child { id: "s" shutdown: "infinity" supervisor { strategy: ONE_FOR_ALL auto_shutdown: ALL_SIGNIFICANT } }
@@ -131,7 +132,8 @@ TEST(TreeFile, EveryFieldIsRead) {
                                     .arguments = {"x", "y"},
                                     .environment = {{"A", "1"}, {"B", ""}},
                                     .node_name = "n",
-                                    .limits = {.memory_bytes = 1000000, .open_files = 50}}));
+                                    .limits = {.memory_bytes = 1000000, .open_files = 50},
+                                    .silent_within = absl::Seconds(2)}));
   const ChildSpec& e = tree->children[5];
   EXPECT_EQ(e.kind, ChildKind::kWorker);
   EXPECT_EQ(e.factory, FactoryCall{.name = "theirs"});  // not registered here
@@ -148,8 +150,7 @@ TEST(TreeFile, EveryFieldIsRead) {
   EXPECT_EQ(w.subtree->intensity, 9);
   EXPECT_EQ(w.subtree->period, absl::Hours(1));
   ASSERT_NE(w.subtree->pool, nullptr);
-  EXPECT_EQ(w.subtree->pool->children_max, 50);
-  EXPECT_EQ(w.subtree->pool->shards, 2);
+  EXPECT_EQ(std::pair(w.subtree->pool->children_max, w.subtree->pool->shards), std::pair(50, 2));
   const ChildSpec& each = w.subtree->pool->child;
   EXPECT_EQ(each.id, "each");
   EXPECT_EQ(each.restart, RestartType::kTransient);
@@ -165,8 +166,7 @@ TEST(TreeFile, WhatIsNotGivenHasTheDefaultsOfABuilder) {
   ASSERT_TRUE(tree.ok()) << tree.status();
   const SupervisorSpec none;
   EXPECT_EQ(tree->strategy, none.strategy);
-  EXPECT_EQ(tree->intensity, none.intensity);
-  EXPECT_EQ(tree->period, none.period);
+  EXPECT_EQ(std::pair(tree->intensity, tree->period), std::pair(none.intensity, none.period));
   EXPECT_EQ(tree->auto_shutdown, none.auto_shutdown);
   const ChildSpec& a = tree->children[0];
   EXPECT_EQ(a.restart, RestartType::kPermanent);
@@ -197,11 +197,11 @@ child {
       actor { factory: "nobody" }
     }
     child {}
-    child { id: "p" process { binary: "" node_name: "P!" limits { open_files: -1 } } }
+    child { id: "p" process { binary: "" node_name: "P!" limits { open_files: -1 } silent_within: "10ms" } }
   }
 }
 )"),
-            "12 errors in t:\n"
+            "13 errors in t:\n"
             "  t:1: period: 'long' is no time; write it as 1h30m, 10s, 250ms or inf\n"
             "  t:5: child 'a': shutdown: 'soon' is no way to stop; write a time (5s), brutal_kill or infinity\n"
             "  t:6: child 'a': start_within: -1s is no time to start in; it must be above 0\n"
@@ -216,7 +216,8 @@ child {
             "  t:21: child 'lots' / child 'p': process.binary: is empty; give a path, or a name beside this binary\n"
             "  t:21: child 'lots' / child 'p': process.node_name: 'P!' cannot be a node's name: at most 63 small "
             "letters, digits and inner hyphens\n"
-            "  t:21: child 'lots' / child 'p': process.limits.open_files: -1 is negative; 0 is no limit");
+            "  t:21: child 'lots' / child 'p': process.limits.open_files: -1 is negative; 0 is no limit\n"
+            "  t:21: child 'lots' / child 'p': process.silent_within: 10ms is not in [40ms, 10m]");
 }
 
 TEST(TreeFile, ErrorsOfAPlacementHaveTheirLines) {

@@ -155,6 +155,7 @@ class RandomTree {
       if (Sometimes(2)) child.process->node_name = Name();
       if (Sometimes(2)) child.process->limits.memory_bytes = static_cast<int64_t>(random_.Below(1 << 30)) - 1000;
       if (Sometimes(2)) child.process->limits.open_files = static_cast<int64_t>(random_.Below(1000));
+      if (Sometimes(2)) child.process->silent_within = absl::Milliseconds(40 + random_.Below(1000));
       return child;
     } else {
       child.factory.emplace().name = "plain";

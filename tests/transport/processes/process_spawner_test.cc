@@ -1,12 +1,9 @@
 #include "understudy/transport/process_spawner.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -39,6 +36,8 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/tests/transport/echo_actor.h"
+#include "understudy/tests/transport/processes/story.h"
+#include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_status.h"
@@ -51,26 +50,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr absl::Duration kDeadline = absl::Seconds(30);
-
-// What happened to one process child, in order.
-class Story {
- public:
-  void Add(std::string event) {
-    absl::MutexLock lock(&mu_);
-    events_.push_back(std::move(event));
-  }
-  std::vector<std::string> WaitFor(size_t count) {
-    absl::MutexLock lock(&mu_);
-    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return events_.size() >= count; };
-    EXPECT_TRUE(mu_.AwaitWithTimeout(absl::Condition(&there), kDeadline)) << "it did not happen in time";
-    return events_;
-  }
-
- private:
-  absl::Mutex mu_;
-  std::vector<std::string> events_ ABSL_GUARDED_BY(mu_);
-};
+constexpr absl::Duration kDeadline = Story::kDeadline;
 
 // The parent of one process child; tells what happens to it.
 class Parent final : public Actor {
@@ -143,15 +123,15 @@ std::string EndOf(const ExitReason& reason) {
 
 class ProcessSpawnerTest : public ::testing::Test {
  protected:
-  ProcessSpawnerTest() : system_({.name = "launcher"}) {
-    absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_);
+  explicit ProcessSpawnerTest(NodeOptions options = {}) : system_({.name = "launcher"}) {
+    absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system_, std::move(options));
     EXPECT_TRUE(node.ok()) << node.status();
     node_ = *std::move(node);
   }
 
   static ProcessChild TestNode(const std::string& node, std::vector<std::string> arguments) {
     ProcessChild child;
-    child.binary = "test_node";
+    child.binary = "tests/transport/test_node";
     child.arguments = std::move(arguments);
     child.node_name = node;
     child.stop_within = absl::Seconds(20);
@@ -370,6 +350,38 @@ TEST_F(ProcessSpawnerTest, ChildrenMeetEachOtherAlsoAfterARestart) {
   EXPECT_EQ(answer->value(), "house-2 house-1 hello");
 }
 
+class ProcessesOverTcpTest : public ProcessSpawnerTest {
+ protected:
+  ProcessesOverTcpTest()
+      : ProcessSpawnerTest({.credentials = Credentials::Tls({.certificate_file = Made() + "/launcher.pem",
+                                                             .key_file = Made() + "/launcher.key",
+                                                             .ca_file = Made() + "/ca.pem"}),
+                            .children_listen = "127.0.0.1:0"}) {}
+  static std::string Made() {
+    const std::string folder = ::testing::TempDir() + "/certificates";
+    const std::string command = absl::StrCat("tools/make_certs ", folder, " launcher house-1 house-2 2>/dev/null");
+    if (access(folder.c_str(), F_OK) != 0) EXPECT_EQ(system(command.c_str()), 0);
+    return folder;
+  }
+};
+
+TEST_F(ProcessesOverTcpTest, ChildrenMeetEachOtherByTheirCertificates) {
+  auto story = std::make_shared<Story>();
+  ProcessChild house_1 = TestNode("house-1", {"child"});
+  ProcessChild house_2 = TestNode("house-2", {"relay", "echo/house-1"});
+  for (ProcessChild* house : {&house_1, &house_2}) {
+    house->environment = {{"TEST_NODE_CERTIFICATES", Made()}};
+    Launch(*house, story);
+  }
+  EXPECT_THAT(story->WaitFor(2), ElementsAre("started", "started"));
+  EchoActor::Text text;
+  text.set_value("hello");
+  const auto answer = system_.Ask(Find("echo/house-2").say(), text, kDeadline);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->value(), "house-2 house-1 hello");
+  for (const PeerStatus& child : node_->Peers()) EXPECT_THAT(child.address, StartsWith("127.0.0.1:")) << child.node;
+}
+
 TEST_F(ProcessSpawnerTest, WithoutAPlaceForItsNodeTheStartFailsAndSaysWhy) {
   const char others = 0;
   uint64_t incarnation = 0;
@@ -414,62 +426,6 @@ TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
     EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("silent_within"));
   }
-}
-
-// A FIFO that a process holds open: end of file is the end of the process.
-class Fifo {
- public:
-  Fifo() {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    path_ = absl::StrCat(folder_, "/fifo");
-    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
-    reading_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  }
-  ~Fifo() {
-    close(reading_);
-    unlink(path_.c_str());
-    rmdir(folder_.c_str());
-  }
-  const std::string& path() const { return path_; }
-  bool WaitForLine() { return WaitFor(POLLIN); }
-  bool WaitForEnd() {
-    std::array<char, 64> line;
-    EXPECT_GT(read(reading_, line.data(), line.size()), 0);
-    return WaitFor(POLLHUP);
-  }
-
- private:
-  bool WaitFor(short events) {
-    pollfd wait = {.fd = reading_, .events = POLLIN, .revents = 0};
-    return poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(kDeadline))) == 1 && (wait.revents & events) != 0;
-  }
-  std::string folder_ = "/tmp/understudy.XXXXXX";
-  std::string path_;
-  int reading_ = -1;
-};
-
-TEST(ProcessOrphans, SigkillOfTheParentLeavesNoChildAlive) {
-  Fifo fifo;
-  auto ended = std::make_shared<Story>();
-  auto launcher = OsProcess::Start({.binary = "test_node", .arguments = {"launcher", fifo.path()}},
-                                   [ended](const ExitReason& reason) { ended->Add(reason.ToString()); });
-  ASSERT_TRUE(launcher.ok()) << launcher.status();
-  ASSERT_TRUE(fifo.WaitForLine()) << "the child did not come up";
-  (*launcher)->Kill();
-  EXPECT_THAT(ended->WaitFor(1)[0], StartsWith("OsSignal(9 SIGKILL"));
-  EXPECT_TRUE(fifo.WaitForEnd()) << "the child outlives its parent";
-}
-
-TEST(ProcessOrphans, SigtermOfTheParentStopsItsChildInOrder) {
-  Fifo fifo;
-  auto ended = std::make_shared<Story>();
-  auto launcher = OsProcess::Start({.binary = "test_node", .arguments = {"launcher", fifo.path()}},
-                                   [ended](const ExitReason& reason) { ended->Add(reason.ToString()); });
-  ASSERT_TRUE(launcher.ok()) << launcher.status();
-  ASSERT_TRUE(fifo.WaitForLine()) << "the child did not come up";
-  (*launcher)->Terminate();
-  EXPECT_EQ(ended->WaitFor(1)[0], "Normal");
-  EXPECT_TRUE(fifo.WaitForEnd()) << "the child outlives its parent";
 }
 
 }  // namespace
