@@ -156,7 +156,9 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
   const bool is_entered = peer.names.contains(name);
   if (!may_publish_(peer_name, name)) {
     if (is_entered) RemoveTheirs(peer_name, peer, name);
-    ++peer.counters.claims_refused;
+    if (++peer.counters.claims_refused == 1) {
+      changes_.push_back({.kind = Change::Kind::kNotGranted, .name = name, .peer = std::string(peer_name)});
+    }
     const auto own = own_.find(name);
     if (own != own_.end()) peer.feed.Refuse(name, own->second.number, claim.number());
     return absl::OkStatus();

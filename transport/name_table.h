@@ -79,11 +79,12 @@ class NameTable {
   // What a change leads to, in order.
   struct Change {
     enum class Kind {
-      kShow,       // `name` is now `entry`'s, as far as this node knows
-      kHide,       // `name` is free; `entry` was its last owner
-      kLost,       // our `entry` lost its name to `peer`: its actor must exit NameConflict
-      kForbidden,  // the same, because `peer` does not grant us the name: NotPermitted
-      kRefused,    // `peer` refused us the name, without the grant to do so: nothing changes
+      kShow,        // `name` is now `entry`'s, as far as this node knows
+      kHide,        // `name` is free; `entry` was its last owner
+      kLost,        // our `entry` lost its name to `peer`: its actor must exit NameConflict
+      kForbidden,   // the same, because `peer` does not grant us the name: NotPermitted
+      kRefused,     // `peer` refused us the name, without the grant to do so: nothing changes
+      kNotGranted,  // `peer` claims the name without a grant, the first of its session: it is entered nowhere
     };
     Kind kind;
     std::string name;

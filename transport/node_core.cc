@@ -48,6 +48,9 @@ std::string PeerEvent::ToString() const {
       return absl::StrCat("no session with ", node, ": ", detail);
     case Kind::kNameRefused:
       return absl::StrCat("a name of ours is refused by ", node, ": ", detail);
+    case Kind::kNameNotGranted:
+      return absl::StrCat("no name here for node ", node, ", which claims ", detail,
+                          " (NodeOptions::grants can grant it)");
   }
   return "?";
 }

@@ -28,14 +28,15 @@ namespace understudy {
 // What a node says of a peer.
 struct PeerEvent {
   enum class Kind {
-    kUp,             // a session began
-    kSuspect,        // no stream carries it
-    kResumed,        // one does again
-    kEnded,          // for good
-    kRefused,        // the peer refused our stream; `detail` says why
-    kStreamRefused,  // this node refused a stream in the peer's name; `detail` says why
-    kFailed,         // this node can begin no session with it; `detail` says why
-    kNameRefused,    // it refused a name of ours that this node does not grant it; `detail` says which
+    kUp,              // a session began
+    kSuspect,         // no stream carries it
+    kResumed,         // one does again
+    kEnded,           // for good
+    kRefused,         // the peer refused our stream; `detail` says why
+    kStreamRefused,   // this node refused a stream in the peer's name; `detail` says why
+    kFailed,          // this node can begin no session with it; `detail` says why
+    kNameRefused,     // it refused a name of ours that this node does not grant it; `detail` says which
+    kNameNotGranted,  // it claims a name that this node does not grant it; `detail` says which
   };
   Kind kind;
   std::string node;

@@ -71,8 +71,7 @@ class Door {
   void Close() {
     absl::MutexLock lock(&mu_);
     behind_ = nullptr;
-    mu_.Await(absl::Condition(
-        +[](int* inside) { return *inside == 0; }, &inside_));
+    mu_.Await(absl::Condition(+[](int* inside) { return *inside == 0; }, &inside_));
   }
 
  private:

@@ -44,7 +44,7 @@ absl::Status NodeNames::Claim(absl::string_view name, Pid pid, MonotonicTime now
                               const std::vector<proto::MailboxSignature>& mailboxes) {
   absl::MutexLock lock(&mu_);
   absl::Status claimed = table_.Claim(name, pid, now, mailboxes);
-  TakeChanges(/*refused=*/nullptr);
+  TakeChanges(/*refusals=*/nullptr);
   return claimed;
 }
 
@@ -71,7 +71,7 @@ NodeNames::Taken NodeNames::OnChanges(absl::string_view peer, absl::string_view 
   absl::MutexLock lock(&mu_);
   Taken taken;
   taken.status = table_.OnChanges(peer, bytes);
-  TakeChanges(&taken.refused);
+  TakeChanges(&taken.refusals);
   return taken;
 }
 
@@ -93,6 +93,11 @@ absl::optional<NameFeed::Part> NodeNames::TakePart(absl::string_view peer) {
   return table_.TakePart(peer);
 }
 
+int64_t NodeNames::ClaimsRefused(absl::string_view peer) {
+  absl::MutexLock lock(&mu_);
+  return table_.counters(peer).claims_refused;
+}
+
 bool NodeNames::MustHold(absl::string_view peer) {
   absl::MutexLock lock(&mu_);
   return table_.MustHold(peer);
@@ -108,11 +113,12 @@ bool NodeNames::has_changes() {
   return !changes_.empty();
 }
 
-void NodeNames::TakeChanges(std::vector<NameTable::Change>* refused) {
+void NodeNames::TakeChanges(std::vector<NameTable::Change>* refusals) {
   for (NameTable::Change& change : table_.TakeChanges()) {
     // A refusal comes by OnChanges only, and changes nothing in the registry.
-    const bool is_refusal = change.kind == NameTable::Change::Kind::kRefused;
-    std::vector<NameTable::Change>& row = is_refusal && refused != nullptr ? *refused : changes_;
+    const bool is_refusal =
+        change.kind == NameTable::Change::Kind::kRefused || change.kind == NameTable::Change::Kind::kNotGranted;
+    std::vector<NameTable::Change>& row = is_refusal && refusals != nullptr ? *refusals : changes_;
     row.push_back(std::move(change));
   }
 }
@@ -164,6 +170,7 @@ void NodeNames::Make(const NameTable::Change& change) {
                                                              "' and does not grant it to node ", node_)));
       return;
     case NameTable::Change::Kind::kRefused:
+    case NameTable::Change::Kind::kNotGranted:
       return;
   }
 }

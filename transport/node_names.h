@@ -55,12 +55,14 @@ class NodeNames {
   void OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place, MonotonicTime now);
   struct Taken {
     absl::Status status;
-    std::vector<NameTable::Change> refused;  // kRefused: for the peer's own row
+    std::vector<NameTable::Change> refusals;  // kRefused and kNotGranted: for the peer's own row
   };
   Taken OnChanges(absl::string_view peer, absl::string_view bytes);
   void OnChangesEntered(absl::string_view peer);
   void OnSessionEnded(absl::string_view peer);
   absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
+  // Claims of the peer's session that no grant allows.
+  int64_t ClaimsRefused(absl::string_view peer);
   bool MustHold(absl::string_view peer);
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
   // Changes wait for Carry.
@@ -72,7 +74,7 @@ class NodeNames {
 
  private:
   bool MayPublish(absl::string_view peer, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void TakeChanges(std::vector<NameTable::Change>* refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeChanges(std::vector<NameTable::Change>* refusals) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Make(const NameTable::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(carry_mu_);
   void EndOwner(const NameTable::Change& change, const ExitReason& reason);
 

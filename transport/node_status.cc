@@ -18,6 +18,7 @@ std::string PeerStatus::ToString() const {
     absl::StrAppend(&text, "; ", count, " refused there: ", ErrorKindName(kind));
   }
   if (forbidden > 0) absl::StrAppend(&text, "; ", forbidden, " signals of its forbidden");
+  if (claims_refused > 0) absl::StrAppend(&text, "; ", claims_refused, " names of its not granted");
   return text;
 }
 

@@ -32,6 +32,7 @@ struct PeerStatus {
   std::map<ErrorKind, int64_t> refused_by_peer;
   int64_t without_credit = 0;  // sends that were refused here because the peer had granted no room
   int64_t forbidden = 0;       // exits, links and the like of the peer's that no grant allows
+  int64_t claims_refused = 0;  // names of the live session's peer that no grant allows: this node does not know them
 
   // A line for logs: "house-1 up, epoch 2 at 127.0.0.1:7001; …".
   std::string ToString() const;

@@ -404,7 +404,8 @@ absl::optional<PeerStatus> PeerCore::status() {
                     .credit_given = peer_->credit_in.granted(),
                     .refused_by_peer = peer_->refused_by_peer,
                     .without_credit = peer_->without_credit,
-                    .forbidden = peer_->forbidden};
+                    .forbidden = peer_->forbidden,
+                    .claims_refused = parts_.names.ClaimsRefused(peer_->name)};
 }
 
 SessionLedger PeerCore::ledger() {

@@ -170,11 +170,13 @@ void PeerCore::OnSignal(Signal signal) {
 void PeerCore::OnNames(const NamesPart& part) {
   NodeNames::Taken taken = parts_.names.OnChanges(peer_->name, part.bytes);
   deliveries_.push_back(NamesFirst{});
-  for (const NameTable::Change& refused : taken.refused) {
-    deliveries_.push_back(PeerEvent{.kind = PeerEvent::Kind::kNameRefused,
-                                    .node = refused.peer,
-                                    .detail = absl::StrCat("'", refused.name, "', which this node does not grant it; ",
-                                                           "further refusals of this session are only counted")});
+  for (const NameTable::Change& refusal : taken.refusals) {
+    const bool is_theirs = refusal.kind == NameTable::Change::Kind::kNotGranted;
+    deliveries_.push_back(
+        PeerEvent{.kind = is_theirs ? PeerEvent::Kind::kNameNotGranted : PeerEvent::Kind::kNameRefused,
+                  .node = refusal.peer,
+                  .detail = absl::StrCat("'", refusal.name, "', which this node does not grant it; ",
+                                         "further refusals of this session are only counted")});
   }
   deliveries_.push_back(NamesEntered{.session = Session()});
   TellNamesLocked();

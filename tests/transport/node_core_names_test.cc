@@ -61,6 +61,10 @@ TEST_F(NodeCoreNamesTest, AClaimWithoutTheGrantIsEnteredNowhereAndEndsNobody) {
   Run(absl::Seconds(2));
   EXPECT_FALSE(Knows("b", "lot"));
   EXPECT_THAT(*victim.diary, IsEmpty());
+  EXPECT_THAT(cluster().peer_events("b"),
+              Contains("no name here for node a, which claims 'lot', which this node does not grant it; further "
+                       "refusals of this session are only counted (NodeOptions::grants can grant it)"));
+  EXPECT_THAT(cluster().core("b").Peers()[0].ToString(), HasSubstr("; 1 names of its not granted"));
 }
 
 TEST_F(NodeCoreNamesTest, AReservedNameCannotBePublishedByAnotherNode) {

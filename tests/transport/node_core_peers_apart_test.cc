@@ -81,9 +81,7 @@ class GatedInbound : public Inbound {
     if (place_ != place || held_ != receiver) return;
     is_held_ = true;
     // Opens by itself, so that a transport whose peers do wait for each other fails the test and does not hang it.
-    (void)mu_.AwaitWithTimeout(absl::Condition(
-                                   +[](Pid* held) { return held->is_null(); }, &held_),
-                               absl::Seconds(30));
+    (void)mu_.AwaitWithTimeout(absl::Condition(+[](Pid* held) { return held->is_null(); }, &held_), absl::Seconds(30));
     is_held_ = false;
   }
 

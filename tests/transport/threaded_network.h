@@ -107,9 +107,9 @@ class ThreadedNetwork : public Dialer {
     while (true) {
       absl::AnyInvocable<void()> what;
       {
-        absl::MutexLock lock(&mu_,
-                             absl::Condition(
-                                 +[](std::deque<absl::AnyInvocable<void()>>* work) { return !work->empty(); }, &work_));
+        absl::MutexLock lock(
+            &mu_,
+            absl::Condition(+[](std::deque<absl::AnyInvocable<void()>>* work) { return !work->empty(); }, &work_));
         what = std::move(work_.front());
         work_.pop_front();
       }

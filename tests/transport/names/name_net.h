@@ -151,6 +151,8 @@ class NameNet {
         return absl::StrCat("forbidden ", change.name, " by ", change.peer);
       case NameTable::Change::Kind::kRefused:
         return absl::StrCat("refused ", change.name, " by ", change.peer);
+      case NameTable::Change::Kind::kNotGranted:
+        return absl::StrCat("not granted ", change.name, " to ", change.peer);
     }
     return "?";
   }

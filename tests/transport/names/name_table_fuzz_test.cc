@@ -162,6 +162,7 @@ class Fuzzed {
           UNDERSTUDY_CHECK(MayOwn(change.peer, change.name), change.name, " is lost to ", change.peer);
           break;
         case NameTable::Change::Kind::kRefused:
+        case NameTable::Change::Kind::kNotGranted:
           break;
       }
     }

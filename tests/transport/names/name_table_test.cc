@@ -108,8 +108,8 @@ TEST(NameTableTest, AClaimWithoutTheGrantIsEnteredNowhereAndDisturbsNoOwner) {
   net.DeliverAll();
   // The claimant is told by the owner, which it grants the name.
   EXPECT_THAT(net.Changes(kA), ElementsAre("show lot b", "forbidden lot by b"));
-  EXPECT_THAT(net.Changes(kB), ElementsAre("show lot b"));
-  EXPECT_THAT(net.Changes(kC), ElementsAre("show lot b"));
+  EXPECT_THAT(net.Changes(kB), ElementsAre("show lot b", "not granted lot to a"));
+  EXPECT_THAT(net.Changes(kC), ElementsAre("not granted lot to a", "show lot b"));
   EXPECT_GT(net.table(kB).counters("a").claims_refused, 0);
 }
 
@@ -123,7 +123,8 @@ TEST(NameTableTest, ARefusalByANodeWithoutTheGrantIsOnlyCounted) {
   net.DeliverAll();
   EXPECT_TRUE(net.Owns(kA, "lot"));
   EXPECT_TRUE(net.Owns(kB, "lot"));
-  EXPECT_THAT(net.Changes(kA), ElementsAre("show lot a", "show book a", "refused lot by b"));  // said once
+  EXPECT_THAT(net.Changes(kA),
+              ElementsAre("show lot a", "show book a", "not granted lot to b", "refused lot by b"));  // once each
   EXPECT_EQ(net.table(kA).counters("b").refusals_ignored, 2);
   EXPECT_EQ(net.table(kA).counters("b").conflicts_lost, 0);
 }
