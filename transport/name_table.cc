@@ -81,9 +81,11 @@ absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now
   return absl::OkStatus();
 }
 
-void NameTable::Release(absl::string_view name, Pid pid) {
+bool NameTable::Release(absl::string_view name, Pid pid) {
   const auto own = own_.find(name);
-  if (own != own_.end() && own->second.pid == pid) RemoveOwn(own);
+  if (own == own_.end() || own->second.pid != pid) return false;
+  RemoveOwn(own);
+  return true;
 }
 
 void NameTable::RemoveOwn(OwnNames::iterator own) {

@@ -108,8 +108,8 @@ class NameTable {
   // NameSignatures. OK again for the owner.
   absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
                      const std::vector<proto::MailboxSignature>& mailboxes);
-  // Does nothing unless `pid` owns it.
-  void Release(absl::string_view name, Pid pid);
+  // Does nothing, and gives false, unless `pid` owns it.
+  bool Release(absl::string_view name, Pid pid);
 
   // ---- Peers ----
 

@@ -286,17 +286,7 @@ void NodeCore::Tick(MonotonicTime scheduled) {
 }
 
 void NodeCore::TellNames() {
-  // Acquire and release: who finds another thread telling leaves its change to that one, which takes the count once
-  // more and so sees the change.
-  int64_t asked = names_to_tell_.fetch_add(1, std::memory_order_acq_rel);
-  if (asked != 0) return;
-  asked = 1;
-  while (true) {
-    ForEachCore([](PeerCore& core) { core.TellNames(); });
-    const int64_t before = names_to_tell_.fetch_sub(asked, std::memory_order_acq_rel);
-    if (before == asked) return;
-    asked = before - asked;
-  }
+  ForEachCore([](PeerCore& core) { core.TellNames(); });
 }
 
 void NodeCore::NamesChanged() {

@@ -184,8 +184,6 @@ class NodeCore final : public Router,
   const std::shared_ptr<internal::Door<NodeCore>> door_;  // for timers
   // What belongs to no peer.
   const std::unique_ptr<PeerCore> nobody_;
-  // How often names were to be told since all peers were visited; one thread visits them.
-  std::atomic<int64_t> names_to_tell_{0};
   // Written with table_mu_ held.
   std::atomic<bool> leaving_{false};
   // Each is set once, in order, and kept until the end.

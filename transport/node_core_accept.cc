@@ -117,7 +117,8 @@ NodeCore::PeerCore* NodeCore::EndOldestHandshake() {
   uint64_t tenancy = 0;
   for (const auto& [name, core] : peers_) {
     const PeerCore::Standing standing = core->standing();
-    const bool gives_way = standing.is_unproved && !standing.is_live;
+    // What it left is delivered before another core can deliver for a peer of that name.
+    const bool gives_way = standing.is_unproved && !standing.is_live && !standing.is_delivering;
     if (gives_way && (oldest == nullptr || standing.tenancy < tenancy)) {
       oldest = core;
       tenancy = standing.tenancy;

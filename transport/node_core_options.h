@@ -48,6 +48,7 @@ struct PeerEvent {
   std::string ToString() const;
 };
 
+// Functions and objects in it are called for two peers perhaps at the same time.
 struct NodeCoreOptions {
   std::string node;  // a DNS label
   NodeIncarnation incarnation;

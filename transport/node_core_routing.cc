@@ -189,8 +189,8 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
 }
 
 void NodeCore::Withdraw(absl::string_view name, Pid owner) {
-  parts_.names.Release(name, owner);
-  NamesChanged();
+  // Also called by the registry while a change of the table's own is carried there: that released the name before.
+  if (parts_.names.Release(name, owner)) NamesChanged();
 }
 
 }  // namespace understudy

@@ -48,10 +48,11 @@ absl::Status NodeNames::Claim(absl::string_view name, Pid pid, MonotonicTime now
   return claimed;
 }
 
-void NodeNames::Release(absl::string_view name, Pid pid) {
+bool NodeNames::Release(absl::string_view name, Pid pid) {
   absl::MutexLock lock(&mu_);
-  table_.Release(name, pid);
-  TakeChanges(/*refused=*/nullptr);
+  if (!table_.Release(name, pid)) return false;
+  TakeChanges(/*refusals=*/nullptr);
+  return true;
 }
 
 void NodeNames::SetGrants(std::shared_ptr<const Grants> grants) {
@@ -125,15 +126,12 @@ void NodeNames::TakeChanges(std::vector<NameTable::Change>* refusals) {
 
 void NodeNames::Carry() {
   absl::MutexLock carrying(&carry_mu_);
-  while (true) {
-    std::vector<NameTable::Change> changes;
-    {
-      absl::MutexLock lock(&mu_);
-      changes.swap(changes_);
-    }
-    if (changes.empty()) return;
-    for (const NameTable::Change& change : changes) Make(change);
+  std::vector<NameTable::Change> changes;
+  {
+    absl::MutexLock lock(&mu_);
+    changes.swap(changes_);
   }
+  for (const NameTable::Change& change : changes) Make(change);
 }
 
 void NodeNames::Make(const NameTable::Change& change) {

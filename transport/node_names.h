@@ -48,7 +48,7 @@ class NodeNames {
 
   absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
                      const std::vector<proto::MailboxSignature>& mailboxes);
-  void Release(absl::string_view name, Pid pid);
+  bool Release(absl::string_view name, Pid pid);
   // Peers are asked for their names once more.
   void SetGrants(std::shared_ptr<const Grants> grants);
   // `identity` is what was proved of the peer.

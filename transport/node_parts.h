@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "understudy/actors/clock.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node_core_options.h"
@@ -46,6 +47,8 @@ struct NodeParts {
   NodeTimer timer;
   PeerPlaces places;
   NodeLinks links;
+  // A leaf, held from marking a peer's earlier incarnations dead to the place of the new one.
+  absl::Mutex meeting_mu;
   // Asks of peers are refused. Relaxed: an ask that is delivered at the same time may come before or after it.
   std::atomic<bool> draining{false};
   // Incarnations that began a session without a proof of their identity, each as often as it came back after another.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
@@ -20,12 +21,13 @@ class PeerCore;
 
 class NodeTimer {
  public:
-  // Moves the visit of the peer with that number, if there is one at `from`, to `to`.
+  // Moves the visit of the peer with that number, if there is one, to `to`.
   // Gives the time at which OnTime is to be called, or InfiniteFuture when it will be
   // called early enough.
-  [[nodiscard]] MonotonicTime Move(uint64_t number, PeerCore* peer, MonotonicTime from, MonotonicTime to) {
+  [[nodiscard]] MonotonicTime Move(uint64_t number, PeerCore* peer, MonotonicTime to) {
     absl::MutexLock lock(&mu_);
-    due_.erase({from, number});
+    const auto [visit, is_new] = visits_.emplace(number, to);
+    if (!is_new) due_.erase({std::exchange(visit->second, to), number});
     due_[{to, number}] = peer;
     return Want(to);
   }
@@ -40,6 +42,7 @@ class NodeTimer {
     std::vector<PeerCore*> due;
     for (; !due_.empty() && due_.begin()->first.first <= now; due_.erase(due_.begin())) {
       due.push_back(due_.begin()->second);
+      visits_.erase(due_.begin()->first.second);
     }
     return due;
   }
@@ -58,6 +61,7 @@ class NodeTimer {
   absl::Mutex mu_;
   // By time and number, so that the order does not hang on addresses.
   std::map<std::pair<MonotonicTime, uint64_t>, PeerCore*> due_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, MonotonicTime> visits_ ABSL_GUARDED_BY(mu_);  // the times in due_, by number
   MonotonicTime wake_at_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();
 };
 

@@ -63,6 +63,8 @@ absl::optional<SessionLedger> PeerCore::Evict() {
   if (!peer_.has_value()) return absl::nullopt;
   peer_->session.AbandonHandshakes(Now());
   CarryOut();
+  // Those stay for a while whose last frame is to be read.
+  while (!peer_->streams.empty()) CloseStreamOf(peer_->streams.begin()->first);
   if (!IsIdle()) return absl::nullopt;
   return TakeLedgerAndGo();
 }
@@ -86,7 +88,8 @@ absl::StatusOr<NodePlace> PeerCore::TakePlace(NodeIncarnation incarnation) {
                      " incarnations whose identity is not proved, the most that it may have, and no place for node ",
                      peer_->name, "; restart this process, or use TLS or Unix sockets"));
   }
-  // First: in a full table the place of the one before it may be the one that it gets.
+  // One peer at a time. First: in a full table the place of the one before it is the one that it may get.
+  absl::MutexLock meeting(&parts_.meeting_mu);
   if (is_new) options_.mark_peers_dead(peer_->name, incarnation);
   absl::StatusOr<NodePlace> place = options_.intern_peer(peer_->name, incarnation);
   if (!place.ok()) {
@@ -102,7 +105,8 @@ PeerCore::Standing PeerCore::standing() {
   if (!peer_.has_value()) return {};
   return {.tenancy = peer_->tenancy,
           .is_unproved = peer_->is_unproved && !peer_->is_kept,
-          .is_live = peer_->session.is_live()};
+          .is_live = peer_->session.is_live(),
+          .is_delivering = delivering_ || !deliveries_.empty()};
 }
 
 // ---- What the node wants ----
@@ -209,6 +213,15 @@ void PeerCore::OnProvedDead(absl::string_view node, NodeIncarnation incarnation)
   CarryOut();
 }
 
+void PeerCore::CloseStreamOf(uint64_t number) {
+  const auto stream = peer_->streams.find(number);
+  if (stream == peer_->streams.end()) return;
+  stream->second->stream_of_peer = 0;
+  stream->second->EndBeats();
+  stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = stream->second});
+  peer_->streams.erase(stream);
+}
+
 void PeerCore::OnDial(const DialStream& dial) {
   const std::shared_ptr<NodeLink> link =
       parts_.links.Add(options_.dialer->IdentityAt(peer_->name, peer_->dialled_address));
@@ -238,12 +251,7 @@ void PeerCore::Apply(SessionAction& action) {
     if (stream == peer_->streams.end()) return;
     stream_work_.push_back({.kind = StreamWork::Kind::kWrite, .link = stream->second, .text = std::move(write->bytes)});
   } else if (const auto* close = std::get_if<CloseStream>(&action)) {
-    const auto stream = peer_->streams.find(close->stream);
-    if (stream == peer_->streams.end()) return;
-    stream->second->stream_of_peer = 0;
-    stream->second->EndBeats();
-    stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = stream->second});
-    peer_->streams.erase(stream);
+    CloseStreamOf(close->stream);
   } else if (auto* carries = std::get_if<StreamCarries>(&action)) {
     const auto stream = peer_->streams.find(carries->stream);
     if (stream == peer_->streams.end()) return;
@@ -371,12 +379,12 @@ void PeerCore::SetDue() {
 void PeerCore::SetDueAt(MonotonicTime time) {
   // Most deadlines move away before they come: a visit too early costs less than a move at each frame.
   if (time >= due_at_) return;
-  wake_ = std::min(wake_, parts_.timer.Move(number_, this, due_at_, time));
+  wake_ = std::min(wake_, parts_.timer.Move(number_, this, time));
   due_at_ = time;
 }
 
 void PeerCore::Tick() {
-  const Changing changing(*this, Change::kEvent);
+  const Changing changing(*this, Change::kTick);
   due_at_ = MonotonicTime::InfiniteFuture();
   if (!peer_.has_value()) return;
   const MonotonicTime now = Now();

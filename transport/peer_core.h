@@ -63,7 +63,8 @@
 namespace understudy::internal {
 
 // In a call of an actor nothing is delivered: a thread of the transport comes for it. An event comes on such a thread.
-enum class Change { kCall, kEvent };
+// So does a visit in time, which has other peers to visit, and so delivers what is there, and not what comes meanwhile.
+enum class Change { kCall, kEvent, kTick };
 
 class PeerCore {
  public:
@@ -86,8 +87,9 @@ class PeerCore {
   void Bind(const std::shared_ptr<NodeLink>& link, const proto::Hello& hello);
   struct Standing {
     uint64_t tenancy = 0;
-    bool is_unproved = false;  // it came by itself, nothing proves its identity, and nobody keeps it
-    bool is_live = false;      // it has a session
+    bool is_unproved = false;    // it came by itself, nothing proves its identity, and nobody keeps it
+    bool is_live = false;        // it has a session
+    bool is_delivering = false;  // of what it left some is not delivered yet
   };
   Standing standing();
   // For the core that has no peer.
@@ -242,6 +244,7 @@ class PeerCore {
   absl::StatusOr<NodePlace> TakePlace(NodeIncarnation incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Apply(SessionAction& action) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CloseStreamOf(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnDial(const DialStream& dial) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnBegun(const SessionBegun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnEnded(const SessionEnded& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

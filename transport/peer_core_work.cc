@@ -22,7 +22,7 @@ PeerCore::Rest PeerCore::TakeRest(Change change) {
     rest.stream_work.swap(stream_work_);
   }
   if (!deliveries_.empty() && !delivering_) {
-    if (change == Change::kEvent) {
+    if (change != Change::kCall) {
       delivering_ = true;
       rest.deliveries.swap(deliveries_);
     } else {
@@ -43,9 +43,12 @@ void PeerCore::Do(Rest rest, Change change) {
   while (true) {
     if (!rest.wake.is_infinite()) parts_.owner->WakeAt(rest.wake);
     if (rest.is_idle) parts_.owner->OnIdle(*this);
-    if (rest.tells_names) parts_.owner->TellNames();
     const bool works = !rest.stream_work.empty();
-    if (!works && rest.deliveries.empty()) return;
+    const bool tells_names = std::exchange(rest.tells_names, false);
+    if (!works && rest.deliveries.empty()) {
+      if (tells_names) parts_.owner->TellNames();
+      return;
+    }
     if (works) {
       // What waits to be delivered is not to hold up what waits to be written.
       for (StreamWork& work : std::exchange(rest.stream_work, {})) Work(work);
@@ -54,6 +57,8 @@ void PeerCore::Do(Rest rest, Change change) {
         std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(delivery));
       }
     }
+    // Other peers, after what is this one's.
+    if (tells_names) parts_.owner->TellNames();
     const Locked lock(*this);
     if (works) {
       working_on_streams_ = false;
@@ -63,6 +68,8 @@ void PeerCore::Do(Rest rest, Change change) {
       rest = std::move(more);
     } else {
       delivering_ = false;
+      // What came meanwhile waits for the next visit, behind other peers, or for the thread of the peer's next event.
+      if (change == Change::kTick) change = Change::kCall;
       rest = TakeRest(change);
     }
   }
