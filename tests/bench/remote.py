@@ -129,14 +129,16 @@ def caf_command(program):
 def parse_run(line, workload):
     """The Run that a program's output line says. results.WrongRun when it is not one, or counted wrongly."""
     run = results.parse_run(line, ResultsWorkload(workload.name, workload.operations, False))
-    measured = [part.partition("=")[::2] for part in line.split() if part.startswith("figure_")]
-    if measured:
-        return Run({f"{workload.name}_{name.removeprefix('figure_')}": float(value) for name, value in measured})
-    if not workload.name.startswith("ask"):
-        return Run({workload.name: run.value})
-    if run.latency is None:
-        raise results.WrongRun(f"it measured no latency: {line.strip()!r}")
-    return Run({workload.name + "_p50": run.latency[0], workload.name + "_p99": run.latency[1]})
+    figures = {workload.name: run.value} if workload.name.startswith(("round_trip", "one_way")) else {}
+    if workload.name.startswith("ask"):
+        if run.latency is None:
+            raise results.WrongRun(f"it measured no latency: {line.strip()!r}")
+        figures = {workload.name + "_p50": run.latency[0], workload.name + "_p99": run.latency[1]}
+    for part in line.split():
+        name, _, value = part.partition("=")
+        if name.startswith("figure_"):
+            figures[f"{workload.name}_{name.removeprefix('figure_')}"] = float(value)
+    return Run(figures)
 
 
 ResultsWorkload = collections.namedtuple("ResultsWorkload", "name operations by_bytes")

@@ -52,7 +52,10 @@ class RunTest(unittest.TestCase):
         with self.assertRaisesRegex(results.WrongRun, "no latency"):
             remote.parse_run(line(ask), ask)
 
-    def test_figures_become_rows_instead_of_the_rate(self):
+    def test_figures_have_rows_beside_the_rate_of_messages_and_instead_of_other_rates(self):
+        peers_4 = self.workloads["round_trip_peers_4"]
+        run = remote.parse_run(line(peers_4, 2, " figure_cpu_us=20.5"), peers_4)
+        self.assertEqual(run.figures, {"round_trip_peers_4": 150_000, "round_trip_peers_4_cpu_us": 20.5})
         idle = self.workloads["idle_peers_64"]
         run = remote.parse_run(line(idle, rest=" figure_cpu_percent=0.5 figure_peer_cpu_percent=0.1"), idle)
         self.assertEqual(run.figures, {"idle_peers_64_cpu_percent": 0.5, "idle_peers_64_peer_cpu_percent": 0.1})

@@ -223,12 +223,12 @@ RemoteMeasurement MeasureGrpcCallback(const RemoteRun& run) {
     UNDERSTUDY_CHECK(channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(10)),
                      "no server");
   }
-  const int64_t began = NowNanos();
+  const RemoteStopwatch stopwatch;
   for (int pair = 0; pair < run.pairs; ++pair) {
     reactors.push_back(std::make_unique<ClientReactor>(channels[pair % channels.size()], run, &done));
   }
   done.Wait();
-  const RemoteMeasurement measured{.count = run.operations, .seconds = static_cast<double>(NowNanos() - began) / 1e9};
+  const RemoteMeasurement measured = stopwatch.Measured(run.operations);
   for (const auto& reactor : reactors) reactor->AwaitOver();
   return measured;
 }

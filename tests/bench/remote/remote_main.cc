@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -51,6 +52,14 @@ double CpuSeconds(pid_t pid) {
 void RemotePause(absl::Duration pause) {
   absl::Notification never;
   (void)never.WaitForNotificationWithTimeout(pause);
+}
+
+RemoteStopwatch::RemoteStopwatch() : began_(NowNanos()), cpu_began_(CpuSeconds(getpid())) {}
+
+RemoteMeasurement RemoteStopwatch::Measured(int64_t count) const {
+  return {.count = count,
+          .seconds = static_cast<double>(NowNanos() - began_) / 1e9,
+          .cpu_seconds = CpuSeconds(getpid()) - cpu_began_};
 }
 
 std::string ServerName(int64_t index) { return absl::StrCat("server-", index); }
@@ -155,6 +164,9 @@ void Print(const NamedWorkload& workload, RemoteMeasurement& measured) {
     std::cout << absl::StrFormat(" median_us=%.3f p99_us=%.3f",
                                  absl::ToDoubleMicroseconds(latencies[latencies.size() / 2]),
                                  absl::ToDoubleMicroseconds(latencies[latencies.size() * 99 / 100]));
+  }
+  if (absl::StrContains(workload.name, "_peers_") && measured.cpu_seconds > 0) {
+    measured.figures.emplace_back("cpu_us", measured.cpu_seconds / static_cast<double>(measured.count) * 1e6);
   }
   for (const auto& [name, value] : measured.figures) std::cout << absl::StrFormat(" figure_%s=%.6f", name, value);
   std::cout << std::endl;

@@ -52,6 +52,7 @@ struct RemoteRun {
 struct RemoteMeasurement {
   int64_t count = 0;  // operations whose effect was seen
   double seconds = 0;
+  double cpu_seconds = 0;                 // that the client used meanwhile; of round trips and one-way messages
   std::vector<absl::Duration> latencies;  // of each ask
   // What a workload measures other than its rate: each becomes a row of the table.
   std::vector<std::pair<std::string, double>> figures;
@@ -95,6 +96,18 @@ void RemotePause(absl::Duration pause);
 
 // The monotonic clock.
 int64_t NowNanos();
+
+// Measures from its construction on.
+class RemoteStopwatch {
+ public:
+  RemoteStopwatch();
+  // `count` operations were done since.
+  RemoteMeasurement Measured(int64_t count) const;
+
+ private:
+  const int64_t began_;
+  const double cpu_began_;
+};
 
 }  // namespace understudy::bench
 

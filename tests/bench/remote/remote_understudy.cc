@@ -272,10 +272,10 @@ RemoteMeasurement RoundTrips(ActorSystem& system, const RemoteRun& run) {
   ready.Wait();
   Number rounds;
   rounds.set_value(run.operations / run.pairs);
-  const int64_t began = NowNanos();
+  const RemoteStopwatch stopwatch;
   for (const Ref<PingPlayer>& player : players) player[&PingPlayer::begin].Tell(rounds);
   done.Wait();
-  return {.count = run.operations, .seconds = static_cast<double>(NowNanos() - began) / 1e9};
+  return stopwatch.Measured(run.operations);
 }
 
 RemoteMeasurement Asks(ActorSystem& system, const RemoteRun& run) {
@@ -290,20 +290,19 @@ RemoteMeasurement Asks(ActorSystem& system, const RemoteRun& run) {
 
 RemoteMeasurement OneWay(ActorSystem& system, const RemoteRun& run) {
   const std::vector<Ref<Counter>> counters = Counters(system, run);
-  const int64_t began = NowNanos();
+  const RemoteStopwatch stopwatch;
   for (int i = 0; i < run.pairs; ++i) {
     system.Spawn<Sender>(counters[i % counters.size()], run.operations / run.pairs);
   }
   Number expected;
   expected.set_value(run.operations / static_cast<int64_t>(counters.size()));
-  RemoteMeasurement measured;
+  int64_t count = 0;
   for (const Ref<Counter>& counter : counters) {
     const absl::StatusOr<Number> seen = system.Ask(counter[&Counter::expect], expected, absl::Minutes(2));
     UNDERSTUDY_CHECK(seen.ok(), seen.status().ToString());
-    measured.count += seen->value();
+    count += seen->value();
   }
-  measured.seconds = static_cast<double>(NowNanos() - began) / 1e9;
-  return measured;
+  return stopwatch.Measured(count);
 }
 
 // The shares of a core that this node takes, and a peer in the mean, while nothing is sent.
