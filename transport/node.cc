@@ -229,7 +229,7 @@ NodeCoreOptions Node::Parts::CoreOptions(Grants grants) {
   core.registry = &system_.registry();
   core.dialer = dialer_.get();
   core.run_at = ticker_.ToFunction();
-  core.beat_at = heart_.ToFunction();
+  core.beat_at = heart_.ToFunctionOnGrid(options_.times.heartbeat_interval / 10);
   core.seed = system_.NewSeed();
   core.new_key = NewSessionKey;
   core.may_claim = [this](const StreamIdentity& identity, absl::string_view node) { return MayClaim(identity, node); };

@@ -24,8 +24,9 @@
 namespace understudy {
 
 struct SessionTimes {
-  // A heartbeat is written when nothing else was for about this long (give or
-  // take a fifth, so that nodes do not beat in step).
+  // A heartbeat is written when nothing else was for about this long (four fifths
+  // of it to six fifths, so that nodes do not beat in step, and up to a tenth more,
+  // so that a node writes to several of its peers in one wake-up).
   absl::Duration heartbeat_interval = absl::Seconds(1);
   // Only silence for so long makes a session suspect.
   absl::Duration silence_timeout = absl::Seconds(4);

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -17,6 +19,14 @@
 #include "understudy/transport/thread.h"
 
 namespace understudy::internal {
+namespace {
+
+// A time that is not so many steps of a grid ahead is put on a finer one.
+constexpr int64_t kStepsAheadMin = 8;
+// The finest: waking up takes about as long.
+constexpr absl::Duration kStepMin = absl::Microseconds(50);
+
+}  // namespace
 
 Ticker::Ticker() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   UNDERSTUDY_CHECK(wake_ >= 0, "eventfd: ", strerror(errno));
@@ -41,6 +51,24 @@ void Ticker::RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) {
     is_first = entry == due_.begin();
   }
   if (is_first) eventfd_write(wake_, 1);
+}
+
+std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> Ticker::ToFunctionOnGrid(
+    absl::Duration grid) {
+  UNDERSTUDY_CHECK(grid > absl::ZeroDuration(), "a grid of ", absl::FormatDuration(grid), ": expected a positive one");
+  return [this, grid, begin = Clock::Real().Now()](MonotonicTime time, absl::AnyInvocable<void()> callback) {
+    RunAt(OnGrid(time, Clock::Real().Now(), begin, grid), std::move(callback));
+  };
+}
+
+MonotonicTime Ticker::OnGrid(MonotonicTime time, MonotonicTime now, MonotonicTime begin, absl::Duration grid) {
+  if (time.is_infinite()) return time;
+  const absl::Duration ahead = time - now;
+  while (grid * kStepsAheadMin > ahead) {
+    if (grid < kStepMin) return time;
+    grid /= 2;
+  }
+  return begin + absl::Ceil(time - begin, grid);
 }
 
 void Ticker::Run() {

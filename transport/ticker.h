@@ -16,6 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 
 namespace understudy::internal {
@@ -34,6 +35,12 @@ class Ticker {
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunction() {
     return [this](MonotonicTime time, absl::AnyInvocable<void()> callback) { RunAt(time, std::move(callback)); };
   }
+  // The same, with each time put off to the next on a grid that begins now, so that callbacks that are due one soon
+  // after another run in one wake-up of the thread, and the tickers of several processes do not run in step.
+  std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunctionOnGrid(absl::Duration grid);
+  // The first time at or after `time` that is a multiple of `grid` after `begin`. A time that is less than eight steps
+  // of the grid after `now` is put on a finer one, so none is put off by more than an eighth of how far it is ahead.
+  static MonotonicTime OnGrid(MonotonicTime time, MonotonicTime now, MonotonicTime begin, absl::Duration grid);
 
  private:
   void Run();

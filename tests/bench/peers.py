@@ -10,6 +10,7 @@ from workloads import WORKLOADS
 PACKAGES = {"erlang": ["erlang-base"], "caf": ["libcaf-dev", "g++"]}
 CAF_COMPILE = ["g++", "-std=c++17", "-O3", "-DNDEBUG"]
 CAF_LINK = ["-lcaf_core", "-pthread"]
+CAF_REMOTE_LINK = ["-lcaf_io"] + CAF_LINK
 # More than any workload spawns; the default is a quarter of a million.
 ERLANG_PROCESSES_MAX = 2_000_000
 
@@ -93,6 +94,18 @@ def build_caf(source, cache):
         return [os.path.join(folder, "caf_" + workload), workload, str(operations), str(threads)]
 
     return run
+
+
+def build_caf_remote(source, cache):
+    """Builds the program of the workloads between processes, remote.cc; returns its path."""
+    sources = [os.path.join(source, name) for name in ("caf_bench.h", "remote.cc")]
+    folder = os.path.join(cache, "caf-remote-" + _key("caf", CAF_COMPILE + CAF_REMOTE_LINK, sources))
+    program = os.path.join(folder, "caf_remote")
+    if not os.path.exists(program):
+        os.makedirs(folder, exist_ok=True)
+        _run(CAF_COMPILE + [sources[1], "-o", "linking"] + CAF_REMOTE_LINK, folder)
+        os.rename(os.path.join(folder, "linking"), program)
+    return program
 
 
 def versions():

@@ -3,20 +3,28 @@
 #ifndef UNDERSTUDY_TESTS_BENCH_REMOTE_REMOTE_GRPC_H_
 #define UNDERSTUDY_TESTS_BENCH_REMOTE_REMOTE_GRPC_H_
 
+#include <grpc/grpc_security_constants.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <grpcpp/support/slice.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <ios>
+#include <iterator>
 #include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "understudy/tests/bench/remote/remote_run.h"
 
 namespace understudy::bench {
 
@@ -41,11 +49,36 @@ inline int64_t RemoteExpected(const grpc::ByteBuffer& begin) {
   return expected;
 }
 
-inline std::shared_ptr<grpc::Channel> RemoteChannel(const std::string& address) {
+inline std::string RemoteFile(const std::string& folder, absl::string_view name) {
+  std::ifstream file(absl::StrCat(folder, "/", name), std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+// A channel to that server of the run; with certificates, of mutual TLS.
+inline std::shared_ptr<grpc::Channel> RemoteChannel(const RemoteRun& run, size_t server) {
+  const std::string& address = run.servers[server].address;
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const std::string target = absl::StartsWith(address, "unix:") ? address : absl::StrCat("ipv4:", address);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  if (run.certificates.empty()) {
+    return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  }
+  arguments.SetSslTargetNameOverride(ServerName(static_cast<int64_t>(server)));
+  const grpc::SslCredentialsOptions options = {
+      .pem_root_certs = RemoteFile(run.certificates, "ca.pem"),
+      .pem_private_key = RemoteFile(run.certificates, absl::StrCat(kClientName, ".key")),
+      .pem_cert_chain = RemoteFile(run.certificates, absl::StrCat(kClientName, ".pem"))};
+  return grpc::CreateCustomChannel(target, grpc::SslCredentials(options), arguments);
+}
+
+inline std::shared_ptr<grpc::ServerCredentials> RemoteServerCredentials(const RemoteServe& serve) {
+  if (serve.certificates.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = RemoteFile(serve.certificates, "ca.pem");
+  options.pem_key_cert_pairs.push_back(
+      {.private_key = RemoteFile(serve.certificates, absl::StrCat(serve.node, ".key")),
+       .cert_chain = RemoteFile(serve.certificates, absl::StrCat(serve.node, ".pem"))});
+  return grpc::SslServerCredentials(options);
 }
 
 // What a server does with each message that comes.

@@ -1,13 +1,13 @@
 // Raw gRPC, callback API: a bidirectional stream for each pair.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/client_callback.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -185,11 +185,11 @@ class AskReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
 
 RemoteMeasurement Asks(const RemoteRun& run) {
   RemoteMeasurement measured;
-  AskReactor reactor(RemoteChannel(run.address));
+  AskReactor reactor(RemoteChannel(run, 0));
   const int64_t began = NowNanos();
   for (int64_t i = 0; i < run.operations; ++i) {
     measured.latencies.push_back(reactor.Ask());
-    RemoteAskPause();
+    RemotePause(kRemoteAskPause);
   }
   measured.count = run.operations;
   measured.seconds = static_cast<double>(NowNanos() - began) / 1e9;
@@ -199,15 +199,15 @@ RemoteMeasurement Asks(const RemoteRun& run) {
 
 }  // namespace
 
-void ServeGrpcCallback(const std::string& address, const RemoteReady& ready, const RemoteEnded& ended) {
+void ServeGrpcCallback(const RemoteServe& serve, const RemoteReady& ready, const RemoteEnded& ended) {
   Service service;
   int port = 0;
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(&service);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(serve.address, RemoteServerCredentials(serve), &port);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   UNDERSTUDY_CHECK(server != nullptr, "the server does not start");
-  ready(absl::StartsWith(address, "unix:") ? address : absl::StrCat("127.0.0.1:", port));
+  ready(absl::StartsWith(serve.address, "unix:") ? serve.address : absl::StrCat("127.0.0.1:", port));
   ended();
   server->Shutdown(std::chrono::system_clock::now());
 }
@@ -216,14 +216,19 @@ RemoteMeasurement MeasureGrpcCallback(const RemoteRun& run) {
   if (run.kind == RemoteRun::Kind::kAsk) return Asks(run);
   absl::BlockingCounter done(run.pairs);
   std::vector<std::unique_ptr<ClientReactor>> reactors;
-  const std::shared_ptr<grpc::Channel> channel = RemoteChannel(run.address);
-  UNDERSTUDY_CHECK(channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(10)), "no server");
-  const int64_t began = NowNanos();
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (size_t server = 0; server < run.servers.size(); ++server) channels.push_back(RemoteChannel(run, server));
+  for (const auto& channel : channels) (void)channel->GetState(/*try_to_connect=*/true);
+  for (const auto& channel : channels) {
+    UNDERSTUDY_CHECK(channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(10)),
+                     "no server");
+  }
+  const RemoteStopwatch stopwatch;
   for (int pair = 0; pair < run.pairs; ++pair) {
-    reactors.push_back(std::make_unique<ClientReactor>(channel, run, &done));
+    reactors.push_back(std::make_unique<ClientReactor>(channels[pair % channels.size()], run, &done));
   }
   done.Wait();
-  const RemoteMeasurement measured{.count = run.operations, .seconds = static_cast<double>(NowNanos() - began) / 1e9};
+  const RemoteMeasurement measured = stopwatch.Measured(run.operations);
   for (const auto& reactor : reactors) reactor->AwaitOver();
   return measured;
 }

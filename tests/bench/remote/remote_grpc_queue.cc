@@ -2,7 +2,6 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
@@ -108,7 +107,7 @@ class ClientCall {
       if (!ok) return;
       if (run_.kind == RemoteRun::Kind::kAsk) {
         latencies.push_back(absl::Nanoseconds(NowNanos() - began_));
-        RemoteAskPause();
+        RemotePause(kRemoteAskPause);
       }
       if (!one_way_ && sent_ < messages_) {
         call_->Read(&read_, &was_read_);
@@ -152,12 +151,12 @@ class ClientCall {
 
 }  // namespace
 
-void ServeGrpcQueue(const std::string& address, const RemoteReady& ready, const RemoteEnded& ended) {
+void ServeGrpcQueue(const RemoteServe& serve, const RemoteReady& ready, const RemoteEnded& ended) {
   int port = 0;
   auto* const service = new grpc::AsyncGenericService;  // the process ends with them, all at once
   grpc::ServerBuilder builder;
   builder.RegisterAsyncGenericService(service);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(serve.address, RemoteServerCredentials(serve), &port);
   grpc::ServerCompletionQueue* const queue = builder.AddCompletionQueue().release();
   UNDERSTUDY_CHECK(builder.BuildAndStart().release() != nullptr, "the server does not start");
   new ServerCall(*service, *queue);
@@ -165,14 +164,14 @@ void ServeGrpcQueue(const std::string& address, const RemoteReady& ready, const 
     while (Step(*queue)) {
     }
   }).detach();
-  ready(absl::StartsWith(address, "unix:") ? address : absl::StrCat("127.0.0.1:", port));
+  ready(absl::StartsWith(serve.address, "unix:") ? serve.address : absl::StrCat("127.0.0.1:", port));
   ended();
   _exit(0);
 }
 
 RemoteMeasurement MeasureGrpcQueue(const RemoteRun& run) {
   auto* const queue = new grpc::CompletionQueue;
-  const std::shared_ptr<grpc::Channel> channel = RemoteChannel(run.address);
+  const std::shared_ptr<grpc::Channel> channel = RemoteChannel(run, 0);
   const int64_t began = NowNanos();
   std::vector<ClientCall*> calls;
   for (int pair = 0; pair < run.pairs; ++pair) calls.push_back(new ClientCall(channel, *queue, run));

@@ -1,4 +1,7 @@
-// Understudy between two nodes: the server has an echo actor for each pair and a counter.
+// Understudy between nodes: each server has an echo actor for each pair and a counter.
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
@@ -18,6 +22,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/tests/bench/remote/remote_run.h"
+#include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
 
 namespace understudy::bench {
@@ -29,6 +34,8 @@ using Number = google::protobuf::Int64Value;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 // A sender whose channel is full tries again after so long: about the time of a round trip.
 constexpr absl::Duration kFullPause = absl::Microseconds(200);
+// After connecting to all peers, what is sent about names has been acknowledged by then.
+constexpr absl::Duration kSettle = absl::Seconds(1);
 
 Bytes Payload() {
   Bytes bytes;
@@ -36,9 +43,9 @@ Bytes Payload() {
   return bytes;
 }
 
-std::string PlayerName(int64_t pair) { return absl::StrCat("client/player-", pair); }
-std::string EchoName(int64_t pair) { return absl::StrCat("server/echo-", pair); }
-constexpr char kCounterName[] = "server/counter";
+std::string PlayerName(int64_t pair) { return absl::StrCat(kClientName, "/player-", pair); }
+std::string EchoName(absl::string_view server, int64_t pair) { return absl::StrCat(server, "/echo-", pair); }
+std::string CounterName(absl::string_view server) { return absl::StrCat(server, "/counter"); }
 
 class Player : public Actor {
  public:
@@ -52,12 +59,12 @@ class Echo final : public Actor {
   Mailbox<"ping", Bytes> ping{this};
   Mailbox<"ask", Call<Bytes, Bytes>> ask{this};
 
-  explicit Echo(int64_t pair) : pair_(pair) {}
+  Echo(std::string server, int64_t pair) : server_(std::move(server)), pair_(pair) {}
   Next Start() override { return Begin(); }
 
  private:
   Task<Next> Begin() {
-    auto published = context().Publish(EchoName(pair_));
+    auto published = context().Publish(EchoName(server_, pair_));
     const absl::Status status = co_await published;
     if (!status.ok()) co_return status;
     co_return echoing_;
@@ -72,6 +79,7 @@ class Echo final : public Actor {
   void Ping(const Bytes& bytes) { player_[&Player::pong].Tell(bytes); }
   Bytes Ask(const Bytes& bytes) { return bytes; }
 
+  const std::string server_;
   const int64_t pair_;
   Ref<Player> player_;
   Behavior echoing_{"echoing", On(meet, &Echo::Meet), On(ping, &Echo::Ping), On(ask, &Echo::Ask)};
@@ -83,11 +91,12 @@ class Counter final : public Actor {
   Mailbox<"expect", Call<Number, Number>> expect{this};
   Mailbox<"item", Bytes> item{this, {.capacity_messages = 100'000}};
 
+  explicit Counter(std::string server) : server_(std::move(server)) {}
   Next Start() override { return Begin(); }
 
  private:
   Task<Next> Begin() {
-    auto published = context().Publish(kCounterName);
+    auto published = context().Publish(CounterName(server_));
     const absl::Status status = co_await published;
     if (!status.ok()) co_return status;
     co_return counting_;
@@ -111,6 +120,7 @@ class Counter final : public Actor {
     expected_ = -1;
   }
 
+  const std::string server_;
   int64_t seen_ = 0;
   int64_t expected_ = -1;
   absl::optional<Replier<Number>> waiting_;
@@ -121,8 +131,8 @@ class PingPlayer final : public Player {
  public:
   Mailbox<"begin", Number> begin{this};
 
-  PingPlayer(int64_t pair, absl::BlockingCounter* ready, absl::BlockingCounter* done)
-      : pair_(pair), ready_(ready), done_(done) {}
+  PingPlayer(std::string server, int64_t pair, absl::BlockingCounter* ready, absl::BlockingCounter* done)
+      : server_(std::move(server)), pair_(pair), ready_(ready), done_(done) {}
   Next Start() override { return Begin(); }
 
  private:
@@ -130,7 +140,7 @@ class PingPlayer final : public Player {
     auto published = context().Publish(PlayerName(pair_));
     const absl::Status status = co_await published;
     UNDERSTUDY_CHECK(status.ok(), status.ToString());
-    auto found = context().Lookup<Ref<Echo>>(EchoName(pair_), kPatience);
+    auto found = context().Lookup<Ref<Echo>>(EchoName(server_, pair_), kPatience);
     const absl::StatusOr<Ref<Echo>> echo = co_await found;
     UNDERSTUDY_CHECK(echo.ok(), echo.status().ToString());
     echo_ = *echo;
@@ -152,6 +162,7 @@ class PingPlayer final : public Player {
     }
   }
 
+  const std::string server_;
   const int64_t pair_;
   absl::BlockingCounter* const ready_;
   absl::BlockingCounter* const done_;
@@ -170,7 +181,7 @@ class Asker final : public Actor {
 
  private:
   Task<> Run() {
-    auto found = context().Lookup<Ref<Echo>>(EchoName(0), kPatience);
+    auto found = context().Lookup<Ref<Echo>>(EchoName(ServerName(0), 0), kPatience);
     const absl::StatusOr<Ref<Echo>> echo = co_await found;
     UNDERSTUDY_CHECK(echo.ok(), echo.status().ToString());
     for (int64_t i = 0; i < asks_; ++i) {
@@ -218,37 +229,53 @@ class Sender final : public Actor {
   const Bytes payload_ = Payload();
 };
 
-// Finds the counter, for the plain thread.
+// Finds the counter of a server, for the plain thread.
 class Finder final : public Actor {
  public:
-  Finder(Ref<Counter>* counter, absl::Notification* done) : counter_(counter), done_(done) {}
+  Finder(std::string server, Ref<Counter>* counter, absl::BlockingCounter* done)
+      : server_(std::move(server)), counter_(counter), done_(done) {}
   Next Start() override { return Run(); }
 
  private:
   Task<> Run() {
-    auto found = context().Lookup<Ref<Counter>>(kCounterName, kPatience);
+    auto found = context().Lookup<Ref<Counter>>(CounterName(server_), kPatience);
     const absl::StatusOr<Ref<Counter>> counter = co_await found;
     UNDERSTUDY_CHECK(counter.ok(), counter.status().ToString());
     *counter_ = *counter;
-    done_->Notify();
+    done_->DecrementCount();
   }
 
+  const std::string server_;
   Ref<Counter>* const counter_;
-  absl::Notification* const done_;
+  absl::BlockingCounter* const done_;
 };
+
+// The counters of all servers; so this node is connected to each.
+std::vector<Ref<Counter>> Counters(ActorSystem& system, const RemoteRun& run) {
+  std::vector<Ref<Counter>> counters(run.servers.size());
+  absl::BlockingCounter found(static_cast<int>(counters.size()));
+  for (size_t i = 0; i < counters.size(); ++i) {
+    system.Spawn<Finder>(ServerName(static_cast<int64_t>(i)), &counters[i], &found);
+  }
+  found.Wait();
+  return counters;
+}
 
 RemoteMeasurement RoundTrips(ActorSystem& system, const RemoteRun& run) {
   absl::BlockingCounter ready(run.pairs);
   absl::BlockingCounter done(run.pairs);
   std::vector<Ref<PingPlayer>> players;
-  for (int pair = 0; pair < run.pairs; ++pair) players.push_back(system.Spawn<PingPlayer>(pair, &ready, &done));
+  for (int pair = 0; pair < run.pairs; ++pair) {
+    const std::string server = ServerName(pair % static_cast<int64_t>(run.servers.size()));
+    players.push_back(system.Spawn<PingPlayer>(server, pair, &ready, &done));
+  }
   ready.Wait();
   Number rounds;
   rounds.set_value(run.operations / run.pairs);
-  const int64_t began = NowNanos();
+  const RemoteStopwatch stopwatch;
   for (const Ref<PingPlayer>& player : players) player[&PingPlayer::begin].Tell(rounds);
   done.Wait();
-  return {.count = run.operations, .seconds = static_cast<double>(NowNanos() - began) / 1e9};
+  return stopwatch.Measured(run.operations);
 }
 
 RemoteMeasurement Asks(ActorSystem& system, const RemoteRun& run) {
@@ -262,35 +289,69 @@ RemoteMeasurement Asks(ActorSystem& system, const RemoteRun& run) {
 }
 
 RemoteMeasurement OneWay(ActorSystem& system, const RemoteRun& run) {
-  Ref<Counter> counter;
-  absl::Notification found;
-  system.Spawn<Finder>(&counter, &found);
-  found.WaitForNotification();
-  const int64_t began = NowNanos();
-  for (int i = 0; i < run.pairs; ++i) system.Spawn<Sender>(counter, run.operations / run.pairs);
+  const std::vector<Ref<Counter>> counters = Counters(system, run);
+  const RemoteStopwatch stopwatch;
+  for (int i = 0; i < run.pairs; ++i) {
+    system.Spawn<Sender>(counters[i % counters.size()], run.operations / run.pairs);
+  }
   Number expected;
-  expected.set_value(run.operations);
-  const absl::StatusOr<Number> seen = system.Ask(counter[&Counter::expect], expected, absl::Minutes(2));
-  UNDERSTUDY_CHECK(seen.ok(), seen.status().ToString());
-  return {.count = seen->value(), .seconds = static_cast<double>(NowNanos() - began) / 1e9};
+  expected.set_value(run.operations / static_cast<int64_t>(counters.size()));
+  int64_t count = 0;
+  for (const Ref<Counter>& counter : counters) {
+    const absl::StatusOr<Number> seen = system.Ask(counter[&Counter::expect], expected, absl::Minutes(2));
+    UNDERSTUDY_CHECK(seen.ok(), seen.status().ToString());
+    count += seen->value();
+  }
+  return stopwatch.Measured(count);
+}
+
+// The shares of a core that this node takes, and a peer in the mean, while nothing is sent.
+RemoteMeasurement Idle(ActorSystem& system, const RemoteRun& run) {
+  const std::vector<Ref<Counter>> counters = Counters(system, run);
+  RemotePause(kSettle);
+  const auto peers_seconds = [&run] {
+    double seconds = 0;
+    for (const RemoteServer& server : run.servers) seconds += CpuSeconds(server.pid);
+    return seconds / static_cast<double>(run.servers.size());
+  };
+  const double own_before = CpuSeconds(getpid());
+  const double peers_before = peers_seconds();
+  const int64_t began = NowNanos();
+  RemotePause(absl::Milliseconds(run.operations));
+  const double seconds = static_cast<double>(NowNanos() - began) / 1e9;
+  return {.count = run.operations,
+          .seconds = seconds,
+          .figures = {{"cpu_percent", 100 * (CpuSeconds(getpid()) - own_before) / seconds},
+                      {"peer_cpu_percent", 100 * (peers_seconds() - peers_before) / seconds}}};
+}
+
+Credentials NodeCredentials(const std::string& certificates, absl::string_view node) {
+  if (certificates.empty()) return Credentials::Insecure();
+  return Credentials::Tls({.certificate_file = absl::StrCat(certificates, "/", node, ".pem"),
+                           .key_file = absl::StrCat(certificates, "/", node, ".key"),
+                           .ca_file = absl::StrCat(certificates, "/ca.pem")});
 }
 
 }  // namespace
 
-void ServeUnderstudy(const std::string& address, const RemoteReady& ready, const RemoteEnded& ended) {
-  ActorSystem system({.name = "server"});
-  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, {.listen = address});
+void ServeUnderstudy(const RemoteServe& serve, const RemoteReady& ready, const RemoteEnded& ended) {
+  ActorSystem system({.name = serve.node});
+  const absl::StatusOr<std::unique_ptr<Node>> node =
+      Node::Start(system, {.listen = serve.address, .credentials = NodeCredentials(serve.certificates, serve.node)});
   UNDERSTUDY_CHECK(node.ok(), node.status().ToString());
-  for (int pair = 0; pair < kRemotePairsMax; ++pair) system.Spawn<Echo>(pair);
-  system.Spawn<Counter>();
+  for (int pair = 0; pair < kRemotePairsMax; ++pair) system.Spawn<Echo>(serve.node, pair);
+  system.Spawn<Counter>(serve.node);
   ready((*node)->address());
   ended();
 }
 
 RemoteMeasurement MeasureUnderstudy(const RemoteRun& run) {
-  ActorSystem system({.name = "client"});
-  const absl::StatusOr<std::unique_ptr<Node>> node =
-      Node::Start(system, {.listen = "", .peers = {{"server", run.address}}});
+  ActorSystem system({.name = kClientName});
+  NodeOptions options = {.listen = "", .credentials = NodeCredentials(run.certificates, kClientName)};
+  for (size_t i = 0; i < run.servers.size(); ++i) {
+    options.peers[ServerName(static_cast<int64_t>(i))] = run.servers[i].address;
+  }
+  const absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, std::move(options));
   UNDERSTUDY_CHECK(node.ok(), node.status().ToString());
   switch (run.kind) {
     case RemoteRun::Kind::kRoundTrip:
@@ -299,7 +360,14 @@ RemoteMeasurement MeasureUnderstudy(const RemoteRun& run) {
       return Asks(system, run);
     case RemoteRun::Kind::kOneWay:
       return OneWay(system, run);
+    case RemoteRun::Kind::kIdle:
+      return Idle(system, run);
+    case RemoteRun::Kind::kHandshake:
+    case RemoteRun::Kind::kSilent:
+    case RemoteRun::Kind::kHello:
+      break;
   }
+  UNDERSTUDY_CHECK(false, "MeasureConnections does this");
   return {};
 }
 
