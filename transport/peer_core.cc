@@ -44,7 +44,8 @@ void PeerCore::Occupy(SessionConfig config, uint64_t tenancy, std::shared_ptr<co
 }
 
 bool PeerCore::IsIdle() const {
-  return peer_.has_value() && !peer_->is_kept && !peer_->session.is_live() && peer_->streams.empty();
+  return peer_.has_value() && !peer_->is_kept && !peer_->session.is_live() && !peer_->session.has_offers() &&
+         peer_->streams.empty();
 }
 
 absl::optional<SessionLedger> PeerCore::Vacate() {

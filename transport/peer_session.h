@@ -231,6 +231,8 @@ class PeerSession {
   // ---- Observers ----
 
   bool is_live() const { return live_.has_value(); }
+  // It has offered a session, which the peer may have taken without this node having heard of it.
+  bool has_offers() const { return !offers_.empty(); }
   bool is_up() const { return carrier_.has_value(); }
   absl::optional<uint64_t> carrying_stream() const {
     return carrier_.has_value() ? absl::optional<uint64_t>(carrier_->stream) : absl::nullopt;

@@ -66,6 +66,27 @@ class NodeCorePeersTest : public ClusterTest {
 
 // ---- Names ----
 
+// The dialling node's session has begun with the Welcome, and accepts messages.
+TEST_F(NodeCorePeersTest, ANodeThatOnlyDialsResumesTheSessionWhoseFirstFrameWasLost) {
+  Join();
+  for (const auto& [node, peer] : {std::pair("a", "b"), std::pair("b", "a")}) cluster().core(node).ForgetPeer(peer);
+  cluster().network().Cut("a", "b");
+  Run(absl::Seconds(30));
+  ASSERT_THAT(cluster().core("a").Peers(), IsEmpty());
+  const size_t events_of_a = cluster().peer_events("a").size();
+  ASSERT_TRUE(cluster().core("b").SetPeer("a", "a").ok());
+  for (int i = 0; i < 100'000 && cluster().core("a").Peers().empty(); ++i) Run(absl::Microseconds(10));
+  cluster().network().PartitionOneWay("b", "a");
+  Run(absl::Milliseconds(10));
+  EXPECT_EQ(cluster().peer_events("a").size(), events_of_a) << "its offer is not taken, as far as it knows";
+  EXPECT_EQ(cluster().peer_events("b").back(), "up a epoch 1");
+  cluster().network().Heal("a", "b");
+  cluster().network().Cut("a", "b");
+  Run(absl::Seconds(5));
+  EXPECT_EQ(cluster().peer_events("a").back(), "up b epoch 1");
+  EXPECT_EQ(cluster().peer_events("b").back(), "resumed a");
+}
+
 TEST_F(NodeCorePeersTest, APublishedNameIsFoundOnEveryNodeAndGoesBeforeItsOwnersDown) {
   Join({.nodes = {"a", "b", "c"}});
   const Puppeteer b = Make("b", "lot");

@@ -44,17 +44,24 @@ TEST_F(NodeIdentityTest, StreamsOfWhichNothingIsProvedShareAQuarterOfThoseThatWa
   cluster_.reset();  // before the visitors
 }
 
-TEST_F(NodeIdentityTest, NamesThatAreSaidAndNotFollowedUpKeepNobodyOut) {
+// Whether each resumes a session that never was: then it is refused, and its stream stays until that is read.
+class UnfinishedHandshakesTest : public NodeIdentityTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(UnfinishedHandshakesTest, KeepNobodyOut) {
   Join({.identity = [](absl::string_view, absl::string_view) { return StreamIdentity::Unproved(); }});
   std::vector<std::unique_ptr<Visitor>> visitors;
   std::vector<std::unique_ptr<FrameStream>> streams;
+  bool resumes = GetParam();
   const auto say_hello = [&](const std::string& name) {
     visitors.push_back(std::make_unique<Visitor>());
     streams.push_back(cluster().network().DialerFor("stranger")->Dial("a", "a", visitors.back().get()));
-    streams.back()->Write(FrameOf(HelloFrom(name, 77 + visitors.size(), "a")));
+    proto::Hello hello = HelloFrom(name, 77 + visitors.size(), "a");
+    if (resumes) hello.set_resume_epoch(9);
+    streams.back()->Write(FrameOf(hello));
     Run(absl::Milliseconds(1));
   };
   for (size_t i = 0; i < 2 * limits::kUnprovedPeersMax; ++i) say_hello(absl::StrCat("nobody-", i));
+  resumes = false;
   EXPECT_TRUE(visitors.front()->closed) << "the oldest handshake gave way";
   say_hello("honest");
   streams.back()->Write(HeartbeatFrame(1));
@@ -65,6 +72,8 @@ TEST_F(NodeIdentityTest, NamesThatAreSaidAndNotFollowedUpKeepNobodyOut) {
   EXPECT_LE(cluster().core("a").Peers().size(), limits::kUnprovedPeersMax + 1);
   cluster_.reset();  // before the visitors
 }
+
+INSTANTIATE_TEST_SUITE_P(Resuming, UnfinishedHandshakesTest, ::testing::Bool());
 
 TEST_F(NodeIdentityTest, GrantsAreThoseOfTheSessionsIdentityAndCanBeReplaced) {
   SimulatedCluster::Options options;
