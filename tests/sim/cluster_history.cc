@@ -233,7 +233,8 @@ void ClusterHistory::CheckMissing(const std::map<Route, Missing>& missing, const
   for (const auto& [nodes, count] : lost) {
     lost_ += count;
     const auto unconfirmed = counts.unconfirmed.find(nodes);
-    if (!counts.may_be_robbed && count > (unconfirmed == counts.unconfirmed.end() ? 0 : unconfirmed->second)) {
+    if (!counts.is_unconfirmed_known || counts.may_be_robbed) continue;
+    if (count > (unconfirmed == counts.unconfirmed.end() ? 0 : unconfirmed->second)) {
       Complain(absl::StrCat(count, " messages between ", nodes.first, " and ", nodes.second,
                             " are gone with sessions that ended, more than were unconfirmed"));
     }

@@ -108,6 +108,8 @@ class ClusterHistory {
     std::set<Session> live;
     // What sessions between two incarnations' nodes may have lost, by the sum of both ends: by the two nodes' names.
     std::map<std::pair<std::string, std::string>, int64_t> unconfirmed;
+    // A node that only waits for the other's dials forgets what was unconfirmed with the peer.
+    bool is_unconfirmed_known = true;
     std::map<uint64_t, int64_t> dropped;  // by policy, on that incarnation
     // What nothing proves (loopback TCP without TLS): a peer may have spoken for a node that had no session, so that
     // its pids were of nobody for a while; or even in the name of its incarnation, and was told what was meant for it.

@@ -73,6 +73,7 @@ SimulatedCluster::Options ClusterRun::OptionsOf(Random& random, ClusterRun& run)
   SimulatedCluster::Options options;
   options.seed = random.Next() >> 1;
   options.traces = SimulatedCluster::Options::Traces::kNone;
+  options.one_dials = run.one_dials_ = options.seed % 3 == 0;
   options.latency_max = absl::Milliseconds(1 + random.Below(20));
   options.times.silence_timeout = absl::Milliseconds(600 + random.Below(3000));
   options.times.heartbeat_interval = options.times.silence_timeout / 4;

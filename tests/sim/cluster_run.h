@@ -95,7 +95,8 @@ class ClusterRun {
   Random random_;
   std::vector<std::string> nodes_;
   HostilePeer::Impostor impostors_ = HostilePeer::Impostor::kNever;
-  int64_t bytes_max_ = 0;  // that a session may have waiting
+  bool one_dials_ = false;  // of two nodes
+  int64_t bytes_max_ = 0;   // that a session may have waiting
   std::map<LifeId, Trader::Settings> settings_;
   std::map<std::string, NodeIncarnation, std::less<>> incarnations_;  // of those that run
   ClusterHistory::Counts counts_;

@@ -96,6 +96,7 @@ void ClusterRun::NoteLosses(absl::string_view node, Loss loss) {
 
 void ClusterRun::CheckCounts() {
   counts_.may_be_taken_for_dead = impostors_ != HostilePeer::Impostor::kNever;
+  counts_.is_unconfirmed_known = !one_dials_;
   counts_.may_be_robbed = impostors_ == HostilePeer::Impostor::kSameIncarnation;
   for (const std::string& node : nodes_) {
     TestSystem& system = cluster_->system(node);

@@ -116,7 +116,7 @@ void SimulatedCluster::Start(absl::string_view name) {
     return core->Accept(std::move(stream), identity);
   });
   for (const std::string& peer : options_.nodes) {
-    if (!AreMeantToMeet(peer, name)) continue;
+    if (!AreMeantToMeet(peer, name) || (options_.one_dials && peer < name)) continue;
     const absl::Status set = node.core->SetPeer(peer, peer);
     UNDERSTUDY_CHECK(set.ok(), set.message());
   }

@@ -46,6 +46,8 @@ class SimulatedCluster {
     std::vector<std::string> nodes;
     // If not empty, the other nodes and this one dial each other, and no session joins two of the others.
     std::string hub;
+    // Of two nodes only the one with the smaller name dials, and the other keeps no place for it.
+    bool one_dials = false;
     SessionTimes times;
     Sequence::Bounds bounds;
     absl::Duration latency_max = absl::Milliseconds(2);
