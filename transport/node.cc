@@ -197,7 +197,7 @@ absl::Status Node::Parts::Start() {
   spawner_ = std::make_unique<internal::NodeSpawner>(
       [this](const ProcessChild& child) { return processes_->ForProcess(child); },
       [this](Pid asker) { return core_->Allows(internal::NodeNameOf(asker), Operation::kStart); });
-  const absl::Status granted = grants_.SetEntries(
+  absl::Status granted = grants_.SetEntries(
       options_.grants, [this](Grants grants) { core_ = std::make_unique<NodeCore>(CoreOptions(std::move(grants))); });
   if (!granted.ok()) return granted;
   if (absl::Status listening = Listen(); !listening.ok()) return listening;

@@ -137,20 +137,24 @@ absl::optional<Refusal> NodeCore::CheckStranger(const NodeLink& link, const prot
   if (absl::optional<Refusal> refusal = CheckHello(hello, options.node, WireVersions()); refusal.has_value()) {
     return refusal;
   }
-  if (leaving_.load(std::memory_order_relaxed))
+  if (leaving_.load(std::memory_order_relaxed)) {
     return Refusal{.reason = proto::Refuse::STOPPING, .detail = "this node is leaving"};
+  }
   if (!link.identity.MayBe(node) || (options.may_claim != nullptr && !options.may_claim(link.identity, node))) {
     return Refusal{.reason = proto::Refuse::NAME_TAKEN, .detail = WhyNotThatNode(link.identity, node)};
   }
   if (FindPeer(node) != nullptr) return absl::nullopt;
-  if (peers_.size() >= limits::kPeersMax && (evicted = EndOldestHandshake()) == nullptr) {
+  if (peers_.size() >= limits::kPeersMax) evicted = EndOldestHandshake();
+  if (peers_.size() >= limits::kPeersMax) {
     return Refusal{.reason = proto::Refuse::FULL,
                    .detail = absl::StrCat("this node has ", limits::kPeersMax, " peers, the most that it may have")};
   }
   const auto is_unproved = [](const auto& entry) { return entry.second->standing().is_unproved; };
-  if (!link.identity.is_proved() && evicted == nullptr &&
-      std::count_if(peers_.begin(), peers_.end(), is_unproved) >= static_cast<int64_t>(limits::kUnprovedPeersMax) &&
-      (evicted = EndOldestHandshake()) == nullptr) {
+  const bool is_full =
+      !link.identity.is_proved() && evicted == nullptr &&
+      std::count_if(peers_.begin(), peers_.end(), is_unproved) >= static_cast<int64_t>(limits::kUnprovedPeersMax);
+  if (is_full) evicted = EndOldestHandshake();
+  if (is_full && evicted == nullptr) {
     return Refusal{
         .reason = proto::Refuse::FULL,
         .detail = absl::StrCat("this node has ", limits::kUnprovedPeersMax,

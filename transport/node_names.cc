@@ -86,7 +86,7 @@ void NodeNames::OnSessionEnded(absl::string_view peer) {
   table_.OnSessionEnded(peer);
   const auto identity = identities_.find(peer);
   if (identity != identities_.end()) identities_.erase(identity);
-  TakeChanges(/*refused=*/nullptr);
+  TakeChanges(/*refusals=*/nullptr);
 }
 
 absl::optional<NameFeed::Part> NodeNames::TakePart(absl::string_view peer) {
