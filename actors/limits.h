@@ -137,7 +137,8 @@ inline constexpr size_t kLastWordsBytesMax = 1000;
 // says otherwise: a child that is stopped or stuck is noticed, and one on a loaded
 // machine is not killed.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
-// What may be said: four heartbeats that are as close as a session takes, and the longest silence that it takes.
+// The range of ProcessChild::silent_within: from four heartbeats that are as close as a session takes them to the
+// longest silence_timeout of a session (SessionTimes).
 inline constexpr absl::Duration kProcessChildSilenceMin = absl::Milliseconds(40);
 inline constexpr absl::Duration kProcessChildSilenceMax = absl::Minutes(10);
 // Why a node ended, in a file; Kubernetes reads so much of a termination log.

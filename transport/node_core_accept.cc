@@ -125,9 +125,10 @@ NodeCore::PeerCore* NodeCore::EndOldestHandshake() {
     }
   }
   if (oldest == nullptr) return nullptr;
-  ++streams_refused_;
   const absl::optional<SessionLedger> ledger = oldest->Evict();
-  if (ledger.has_value()) ErasePeer(*oldest, *ledger);
+  if (!ledger.has_value()) return nullptr;
+  ++streams_refused_;
+  ErasePeer(*oldest, *ledger);
   return oldest;
 }
 
@@ -172,16 +173,7 @@ NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link
   }
   const proto::Hello& hello = decoded->hello();
   PeerCore* evicted = nullptr;
-  absl::optional<Refusal> refusal = CheckStranger(*link, hello, evicted);
-  PeerCore* core = nullptr;
-  if (!refusal.has_value()) {
-    core = AddPeer(hello.from_node(), link->identity.is_proved() ? PeerOrigin::kKnown : PeerOrigin::kUnproved);
-    if (core == nullptr) {  // the one that was to give way is not gone yet
-      refusal = Refusal{.reason = proto::Refuse::FULL,
-                        .detail = absl::StrCat("this node has ", limits::kPeersMax, " peers, the most it may have")};
-    }
-  }
-  if (refusal.has_value()) {
+  if (const absl::optional<Refusal> refusal = CheckStranger(*link, hello, evicted); refusal.has_value()) {
     ++streams_refused_;
     link->is_refused = true;  // closed by the peer, or when its time for a Hello is over
     nobody_->Write(link, RefuseFrame(*refusal, WireVersions(), parts_.options.incarnation));
@@ -192,7 +184,9 @@ NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link
     return evicted;
   }
   strangers_.erase(link->number);
-  core->Bind(link, hello);
+  // CheckStranger has seen that there is a place.
+  AddPeer(hello.from_node(), link->identity.is_proved() ? PeerOrigin::kKnown : PeerOrigin::kUnproved)
+      ->Bind(link, hello);
   return evicted;
 }
 

@@ -61,12 +61,13 @@ absl::optional<SessionLedger> PeerCore::Vacate() {
 
 absl::optional<SessionLedger> PeerCore::Evict() {
   const Locked lock(*this);
-  if (!peer_.has_value()) return absl::nullopt;
+  // Since the node looked at it, the peer may have begun a session, which is not to lose its streams.
+  if (!peer_.has_value() || peer_->is_kept || peer_->session.is_live()) return absl::nullopt;
+  if (delivering_ || !deliveries_.empty()) return absl::nullopt;
   peer_->session.AbandonHandshakes(Now());
   CarryOut();
   // Those stay for a while whose last frame is to be read.
   while (!peer_->streams.empty()) CloseStreamOf(peer_->streams.begin()->first);
-  if (!IsIdle()) return absl::nullopt;
   return TakeLedgerAndGo();
 }
 

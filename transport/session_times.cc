@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/limits.h"
 #include "understudy/proto/envelope.pb.h"
 
 namespace understudy {
@@ -19,7 +20,7 @@ constexpr absl::Duration kHeartbeatMin = absl::Milliseconds(10);
 // Two heartbeats may be lost to a stall before the third counts.
 constexpr int kHeartbeatsPerSilence = 3;
 // A dead peer whose links last longer than this is better declared dead by hand.
-constexpr absl::Duration kSilenceMax = absl::Minutes(10);
+constexpr absl::Duration kSilenceMax = limits::kProcessChildSilenceMax;
 // An hour of suspicion keeps up to kSessionUnacknowledgedBytesMax for each peer.
 constexpr absl::Duration kGraceMax = absl::Hours(1);
 // Other waits: none helps beyond a minute, and none of them is free at zero.

@@ -38,6 +38,7 @@
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
+#include "understudy/tests/transport/processes/fifo.h"
 #include "understudy/transport/node.h"
 
 namespace understudy {
@@ -223,31 +224,6 @@ TEST_F(ProcessSupervisionTest, AChildWithoutLimitIsWaitedForAndNotSignalled) {
   EXPECT_EQ(stopped.reason, ExitReason::Normal());
   EXPECT_TRUE(system_.AwaitEnd(root.pid(), kDeadline).ok());
 }
-
-// A FIFO that a process holds open: end of file is the end of the process.
-class Fifo {
- public:
-  explicit Fifo(std::string path) : path_(std::move(path)) {
-    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
-    reading_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  }
-  ~Fifo() { close(reading_); }
-  const std::string& path() const { return path_; }
-  bool WaitForLine() { return WaitFor(POLLIN); }
-  bool WaitForEnd() {
-    std::array<char, 64> line;
-    EXPECT_GT(read(reading_, line.data(), line.size()), 0);
-    return WaitFor(POLLHUP);
-  }
-
- private:
-  bool WaitFor(short events) const {
-    pollfd wait = {.fd = reading_, .events = POLLIN, .revents = 0};
-    return poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(kDeadline))) == 1 && (wait.revents & events) != 0;
-  }
-  const std::string path_;
-  int reading_ = -1;
-};
 
 // How many times longer than it should a short wait with a little work takes on this machine, from the construction on.
 class Slowness {
