@@ -75,7 +75,8 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
   account.bytes_each = account.bytes_each == 0 ? bytes : account.bytes_each + (bytes - account.bytes_each) / 8;
   const bool has_grants = account.granted.messages > 0 && account.granted.bytes >= account.bytes_each;
   const bool has_allowance =
-      account.allowance.messages * 2 > terms_.first_allowance.messages && account.allowance.bytes > 0;
+      account.allowance.messages * 2 > terms_.first_allowance.messages &&
+      account.allowance.bytes * 2 > terms_.first_allowance.bytes;
   if (!has_grants && (account.window > 0 || !has_allowance)) SetUsedUp(to, account);
   return true;
 }
@@ -100,9 +101,8 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, c
   EnterLine(account);
   due_.insert(to);
   const int64_t missing = account.window - account.granted.messages - account.held.messages;
-  const bool is_low = account.granted.messages * 4 <= account.window;
-  const bool has_nothing = account.granted.messages == 0 && account.allowance.messages == 0;
-  if (has_nothing || (is_low && account.window > 0 && missing * 2 >= account.window)) is_urgent_ = true;
+  if (account.window > 0 && missing * 2 >= account.window) SetUsedUp(to, account);
+  if (account.granted.messages == 0 && account.allowance.messages == 0) is_urgent_ = true;
 }
 
 absl::Status CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {

@@ -7,9 +7,11 @@
 //
 // How a window grows. A mailbox whose credit the peer has used up (no granted
 // room left, and the allowance half used; or the peer says so) gets a window of
-// granted room, which doubles each time it is used up again, as far as there is
-// room and up to the node's fair share (RemoteRoom). What leaves the mailbox is
-// reserved anew, up to the window. While senders wait there for room nothing is
+// granted room, which doubles each time it is used up again, or half of it has left
+// the mailbox before it was reserved anew, as far as there is room and up to the
+// node's fair share (RemoteRoom). What leaves the mailbox is reserved anew, up to
+// the window: after a while, so that changes travel together, and at once when
+// the window doubles. While senders wait there for room nothing is
 // given out but by their line: no window, and no allowance back.
 //
 // The peer's senders in a mailbox's line count against the bytes that a peer may

@@ -64,6 +64,11 @@ static_assert(kWantsPerSessionMax * (3 * (kSlotOverheadBytes + kCreditChangeByte
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
+// What has come, counted as the sender counts it, is acknowledged at once when it is so much: half of the least of the
+// bounds above, so that no sender waits for an acknowledgement that waits for a frame to travel with.
+inline constexpr size_t kUnacknowledgedBytesMax = size_t{1} << 20;
+static_assert(2 * kUnacknowledgedBytesMax <= kSessionNameBytesMax && kSessionNameBytesMax < kSessionSignalBytesMax);
+
 // Memory of frames that is kept for the next ones, in all of the process: enough for a few busy sessions, 1 MiB.
 inline constexpr size_t kFrameMemoriesMax = 16;
 // The same of runs: 1 MiB.

@@ -78,8 +78,8 @@ struct NodeCoreOptions {
   // null. Called with the lock of the table of peers held.
   std::function<SessionTimes(absl::string_view peer)> times_for;
   Sequence::Bounds bounds;
-  // A credit waits so long for others to travel with it.
-  absl::Duration credit_delay = absl::Milliseconds(5);
+  // A credit waits so long for others to travel with it, unless the peer may need it sooner.
+  absl::Duration credit_delay = absl::Milliseconds(50);
   // What peers may do here.
   Grants grants;
   // Told what becomes of streams, to find out when a peer's process has ended; may

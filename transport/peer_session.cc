@@ -286,7 +286,10 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
   for (const SlotView& slot : frame.slots) {
     const absl::StatusOr<absl::optional<Sequence::Arrived>> arrived = live_->sequence.Receive(number++, slot);
     if (!arrived.ok()) return arrived.status();
-    carrier_->acknowledge_at = std::min(carrier_->acknowledge_at, now + config_.times.acknowledge_delay);
+    carrier_->unacknowledged += limits::kSlotOverheadBytes + slot.body.size();
+    const bool is_much = carrier_->unacknowledged >= limits::kUnacknowledgedBytesMax;
+    carrier_->acknowledge_at =
+        std::min(carrier_->acknowledge_at, is_much ? now : now + config_.times.acknowledge_delay);
     if (!arrived->has_value()) continue;
     const absl::Status handled = HandleEnvelope(**arrived, frame.slots.size(), now);
     if (!handled.ok() || !live_.has_value()) return handled;
@@ -391,6 +394,7 @@ void PeerSession::Pump(MonotonicTime now) {
     live_->sequence.Fill(packer, carrier.defined_out, now);
   }
   carrier.acknowledge_at = MonotonicTime::InfiniteFuture();
+  carrier.unacknowledged = 0;
   carrier.writing = true;
   actions_.push_back(WriteFrame{carrier.stream, packer.Encode()});
 }

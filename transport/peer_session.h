@@ -291,6 +291,7 @@ class PeerSession {
     MonotonicTime silent_at;  // when silence will have lasted too long
     MonotonicTime look_at;    // Tick comes then, so that a stall of this process shows
     MonotonicTime acknowledge_at = MonotonicTime::InfiniteFuture();
+    size_t unacknowledged = 0;  // bytes of what came since the last frame was written, with kSlotOverheadBytes each
     bool heartbeat_due = false;
     bool probe_due = false;
     // Since the last frame the peer was given more time because we had stalled.

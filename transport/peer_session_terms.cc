@@ -104,7 +104,7 @@ std::string PeerSession::DebugString(MonotonicTime now) const {
   if (carrier_.has_value()) {
     absl::StrAppend(&text, "; stream ", carrier_->stream, carrier_->writing ? " writing" : "", " silent ",
                     in(carrier_->silent_at), " look ", in(carrier_->look_at), " acknowledge ",
-                    in(carrier_->acknowledge_at));
+                    in(carrier_->acknowledge_at), " of ", carrier_->unacknowledged);
   }
   if (dial_.has_value()) {
     absl::StrAppend(&text, "; dial ", dial_->stream, " resumes ", dial_->resume_epoch, " until ", in(dial_->deadline));

@@ -81,7 +81,6 @@ SessionTimes SessionTimes::Wan() {
   times.grace_period = absl::Seconds(60);
   times.handshake_timeout = absl::Seconds(10);
   times.probe_timeout = absl::Seconds(3);
-  times.acknowledge_delay = absl::Milliseconds(20);
   times.backoff_min = absl::Milliseconds(100);
   times.backoff_max = absl::Seconds(10);
   times.leave_timeout = absl::Seconds(5);

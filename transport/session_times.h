@@ -38,8 +38,9 @@ struct SessionTimes {
   // How long the node of an up session has to answer when another claims its
   // name, and when this node itself did not run for a while.
   absl::Duration probe_timeout = absl::Seconds(1);
-  // An acknowledgement waits so long for a frame to travel with.
-  absl::Duration acknowledge_delay = absl::Milliseconds(5);
+  // An acknowledgement waits so long for a frame to travel with, and less when there
+  // is much to acknowledge (limits::kUnacknowledgedBytesMax).
+  absl::Duration acknowledge_delay = absl::Milliseconds(50);
   // Between dials: doubled from min to max, less up to a half by chance.
   absl::Duration backoff_min = absl::Milliseconds(20);
   absl::Duration backoff_max = absl::Seconds(2);

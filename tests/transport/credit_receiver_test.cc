@@ -98,6 +98,24 @@ TEST_F(CreditReceiverTest, AWindowDoublesWhileItIsUsedUp) {
   }
 }
 
+TEST_F(CreditReceiverTest, AWindowOfWhichHalfHasLeftTheMailboxIsReservedAnewAtOnceAndDoubles) {
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Arrive(Admission::kAllowance));
+  (void)Work(kMuch);
+  for (int64_t i = 1; i <= kTerms.first_window_messages / 2; ++i) {
+    EXPECT_FALSE(receiver_.is_urgent());
+    ASSERT_TRUE(Arrive(Admission::kReserved));
+    Leave(Admission::kReserved);
+  }
+  EXPECT_TRUE(receiver_.is_urgent());
+  (void)Work(kMuch);
+  EXPECT_EQ(receiver_.granted().messages, 2 * kTerms.first_window_messages);
+}
+
+TEST_F(CreditReceiverTest, HalfOfTheAllowancesBytesCountAsHalfOfItsMessages) {
+  ASSERT_TRUE(Arrive(Admission::kAllowance, kTerms.first_allowance.bytes / 2));
+  EXPECT_TRUE(receiver_.is_urgent());
+}
+
 TEST_F(CreditReceiverTest, AWindowThatIsNotUsedUpDoesNotGrow) {
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(Arrive(Admission::kAllowance));
   (void)Work(kMuch);
