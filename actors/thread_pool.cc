@@ -215,6 +215,7 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
           if (own == nullptr) own = worker.queue.Pop();
           return own != nullptr;
         });
+    resumed_.fetch_add(1, std::memory_order_relaxed);
     // seq_cst: pairs with AwaitNextRound. Either it sees this worker awake, or this sees it sleep.
     if (watchdog_sleeps_.load(std::memory_order_seq_cst)) WakeWatchdog();
     if (own == nullptr) continue;

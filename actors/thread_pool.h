@@ -6,7 +6,7 @@
 // nothing to do looks for a few microseconds and then sleeps.
 //
 // Nothing runnable and no timer waits behind a handler: a watchdog, which sleeps
-// while all workers do, sees a worker that has been in one section of user code
+// when all workers have for a few milliseconds, sees a worker that has been in one section of user code
 // for `take_over_after`, takes its slot and queue, and adds a worker in its
 // place, up to a bound; one too many ends when the handler has returned. Timers
 // have a thread of their own. A handler that goes on is named in the log.
@@ -167,6 +167,10 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   absl::CondVar watch_changed_;
   bool watch_ends_ ABSL_GUARDED_BY(watch_mu_) = false;
   std::atomic<bool> watchdog_sleeps_{false};
+  // How often workers have woken up, and as the watchdog has seen it. While they do so often it does not sleep, so that
+  // they need not wake it.
+  std::atomic<uint64_t> resumed_{0};
+  uint64_t seen_resumed_ ABSL_GUARDED_BY(watch_mu_) = 0;
   internal::OsThread watchdog_;
 
   absl::Mutex notify_mu_;

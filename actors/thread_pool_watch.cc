@@ -17,6 +17,8 @@ using internal::StuckWatch;
 
 // Between two looks at the workers while any of them runs.
 constexpr absl::Duration kWatchPeriod = absl::Milliseconds(2);
+// The same while none runs, and some have since the last look: one that begins need not wake the watchdog.
+constexpr absl::Duration kQuietWatchPeriod = absl::Milliseconds(5);
 
 }  // namespace
 
@@ -83,11 +85,17 @@ void ThreadPool::Watch() {
 // False at the end.
 bool ThreadPool::AwaitNextRound() {
   absl::MutexLock lock(&watch_mu_);
-  watchdog_sleeps_.store(true, std::memory_order_seq_cst);
-  // Polling's invariant 2: it goes on while nobody holds the turn.
-  while (!watch_ends_ && !IsAnyRunning() && !polling_.is_wanted()) watch_changed_.Wait(&watch_mu_);
-  watchdog_sleeps_.store(false, std::memory_order_seq_cst);
-  if (!watch_ends_) watch_changed_.WaitWithTimeout(&watch_mu_, kWatchPeriod);
+  absl::Duration period = kWatchPeriod;
+  if (const uint64_t resumed = resumed_.load(std::memory_order_relaxed); resumed != seen_resumed_) {
+    seen_resumed_ = resumed;
+    if (!IsAnyRunning()) period = kQuietWatchPeriod;
+  } else {
+    watchdog_sleeps_.store(true, std::memory_order_seq_cst);
+    // Polling's invariant 2: it goes on while nobody holds the turn.
+    while (!watch_ends_ && !IsAnyRunning() && !polling_.is_wanted()) watch_changed_.Wait(&watch_mu_);
+    watchdog_sleeps_.store(false, std::memory_order_seq_cst);
+  }
+  if (!watch_ends_) watch_changed_.WaitWithTimeout(&watch_mu_, period);
   return !watch_ends_;
 }
 
