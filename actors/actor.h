@@ -131,10 +131,20 @@ class Actor {
   static TimerClause At(absl::Time time, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAt, .at = time}, std::move(handler));
   }
-  // `delay` after the behaviour was entered.
+  // `delay` after the behaviour was entered, once: to give the present behaviour
+  // again, from a handler or by Become, enters nothing.
   template <class F>
   static TimerClause After(absl::Duration delay, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAfter, .after = delay}, std::move(handler));
+  }
+  // `period` after the behaviour was entered, and again each `period`; more than
+  // zero. What falls due while the actor is held up comes once, and the next at
+  // its own time.
+  template <class F>
+  static TimerClause Every(absl::Duration period, F handler) {
+    UNDERSTUDY_CHECK(period > absl::ZeroDuration(), "Every(", absl::FormatDuration(period),
+                     ") would come without end; a period is more than zero");
+    return MakeTimer({.kind = internal::TimerEntry::Kind::kEvery, .after = period}, std::move(handler));
   }
   // `quiet` after the last message, again and again; more than zero.
   template <class F>

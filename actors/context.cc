@@ -210,6 +210,11 @@ void Context::Unregister(absl::string_view name) {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.Unregister(name);
 }
+Sleeping Context::Sleep(absl::Duration delay) {
+  const MonotonicTime until = Now() + delay;
+  const OwnersCall call(core_);
+  return Sleeping(call.is_refused() ? internal::CancelledAsk() : core_.StartSleep(until), until);
+}
 internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration timeout) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::CancelledAsk();
@@ -218,6 +223,9 @@ internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration 
 void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.WatchName(name, std::move(handler));
+}
+uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const {
+  return core_.WireHashOf(mailbox.index());
 }
 std::vector<MailboxSignature> Context::Mailboxes() const {
   core_.CheckTurn();

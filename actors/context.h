@@ -17,7 +17,9 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/behavior.h"
+#include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/internal/handler.h"
 #include "understudy/actors/log_sink.h"
@@ -121,6 +123,30 @@ class [[nodiscard]] PendingLookup {
   internal::PendingId id_;
 };
 
+// The result of Sleep: awaits a Status.
+class [[nodiscard]] Sleeping {
+ public:
+  using UnderstudyAwaitable = void;
+  Sleeping(internal::PendingId id, MonotonicTime until) : id_(id), until_(until) {}
+
+  auto operator co_await() const {
+    struct Awaiter : internal::PendingAwaiter {
+      Awaiter(internal::PendingId id, MonotonicTime until) : internal::PendingAwaiter(id), until_(until) {}
+      absl::Status await_resume() const {
+        // Nobody answers it but time.
+        absl::Status status = internal::TakeAnswer(pending_).status;
+        return IsExpired(status) && pending_.deadline >= until_ ? absl::OkStatus() : status;
+      }
+      MonotonicTime until_;
+    };
+    return Awaiter(id_, until_);
+  }
+
+ private:
+  internal::PendingId id_;
+  MonotonicTime until_;
+};
+
 // A pid, or something that has one: a ref, a channel.
 template <class T>
 concept HasPid = requires(const T& target) {
@@ -150,6 +176,21 @@ class Context : public SpawnsActors<Context> {
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
   // Starts things elsewhere; null without a node.
   understudy::Spawner* Spawner();
+
+  // The sending end of a mailbox of this actor, to hand out where an answer is to come.
+  template <class M>
+  Channel<M> ChannelTo(const internal::TypedMailbox<M>& mailbox) const {
+    return Channel<M>(Self(), WireHashOf(mailbox));
+  }
+  // Channel::Send and Tell to this actor itself.
+  template <class M>
+  [[nodiscard]] absl::Status Send(const internal::TypedMailbox<M>& mailbox, std::type_identity_t<M> message) {
+    return ChannelTo(mailbox).Send(std::move(message));
+  }
+  template <class M>
+  void Tell(const internal::TypedMailbox<M>& mailbox, std::type_identity_t<M> message) {
+    ChannelTo(mailbox).Tell(std::move(message));
+  }
 
   // At once; the dead, unreachable or forbidden answer by an exit (NoProcess,
   // NoConnection, NotPermitted). At limits::kLinksPerActorMax the exit says
@@ -279,6 +320,15 @@ class Context : public SpawnsActors<Context> {
   absl::Status StartTimer(absl::string_view name, absl::Duration delay) {
     return StartNamedTimer(name, delay, nullptr);
   }
+  // Awaits OK after `delay`; meanwhile the actor does what it does while a handler
+  // awaits.
+  //
+  //   auto pause = context().Sleep(absl::Seconds(1));
+  //   absl::Status slept = co_await pause;
+  //
+  // Expired when the deadline of the call in hand comes first, Full at
+  // limits::kAsksPerActorMax.
+  Sleeping Sleep(absl::Duration delay);
   // After it the timer's event does not come. False when none of that name ran.
   bool CancelTimer(absl::string_view name);
 
@@ -336,6 +386,7 @@ class Context : public SpawnsActors<Context> {
   void PassOnPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier);
   absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
                                std::shared_ptr<internal::MessageHandler> handler);
+  uint32_t WireHashOf(const internal::MailboxBase& mailbox) const;
   Lease CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);
   internal::PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   void StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler);

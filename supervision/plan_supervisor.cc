@@ -190,7 +190,7 @@ void PlanSupervisor::TerminateStranger(Pid pid, Replier<ChildDone> replier) {
                           .ok()) {
     return;
   }
-  understudy::Ref<PlanSupervisor>(context().Self())[&PlanSupervisor::settle].Tell(Settle{id});
+  context().Tell(settle, Settle{id});
 }
 
 void PlanSupervisor::StrangerDown(const Down& down) {

@@ -66,7 +66,7 @@ class NodeStandIn final : public Actor {
   Next Start() override {
     context().TrapExits(&NodeStandIn::LinkedExit, &NodeStandIn::ParentExit);
     context().TrapStops(&NodeStandIn::StopRequested);
-    understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::begin_].Tell(Begin());
+    context().Tell(begin_, Begin());
     return Next::Starting(standing_);
   }
 
@@ -90,7 +90,7 @@ class NodeStandIn final : public Actor {
   void ParentExit(const ExitEvent& exit) { PassOnExit(exit.reason); }
   void StopRequested(const StopRequest& request) { PassOnExit(request.reason); }
   void PassOnExit(const ExitReason& reason) {
-    understudy::Ref<NodeStandIn>(context().Self())[&NodeStandIn::ending_].Tell(Ending{reason});
+    context().Tell(ending_, Ending{reason});
   }
   Task<> AskToStop(Ending ending);
   proto::StartHostedChild Request();

@@ -207,6 +207,10 @@ void ActorCore::DropAsks() {
   }
 }
 
+PendingId ActorCore::StartSleep(MonotonicTime until) {
+  return NewAsk(Pid(), current() == nullptr ? until : std::min(until, current()->deadline()));
+}
+
 PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout) {
   PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
   if (pending.id == 0) return pending;

@@ -85,6 +85,12 @@ Random& ActorCore::random() {
   return *random;
 }
 
+uint32_t ActorCore::WireHashOf(int mailbox) {
+  UNDERSTUDY_CHECK(stage_ != Stage::kConstructing,
+                   "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
+  return layout()[static_cast<size_t>(mailbox)].hash;
+}
+
 std::vector<MailboxSignature> ActorCore::Signatures() {
   std::vector<MailboxSignature> signatures;
   if (stage_ == Stage::kConstructing) return signatures;  // nobody sees any yet

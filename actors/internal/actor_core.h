@@ -79,6 +79,8 @@ class ActorCore final : public CellOwner {
   Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
   Random& random();
   std::vector<MailboxSignature> Signatures();
+  // CHECKs that the constructor has run.
+  uint32_t WireHashOf(int mailbox);
 
   void Become(BehaviorPtr table);
   absl::Status BecomeStacked(BehaviorPtr table);
@@ -135,6 +137,8 @@ class ActorCore final : public CellOwner {
   void EndAskLease(int mailbox, uint64_t id);
 
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
+  // Expires at `until`, or at the deadline of the call in hand if that is earlier.
+  PendingId StartSleep(MonotonicTime until);
   PendingId Publish(absl::string_view name);
   absl::Status Register(absl::string_view name);
   void Unregister(absl::string_view name);
@@ -345,7 +349,8 @@ class ActorCore final : public CellOwner {
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
   void FireTimers();
-  void AddIdleEvent(const Timer& timer);
+  // One at a time; `idle_since`: Event::idle_since.
+  void AddPeriodicEvent(const Timer& timer, MonotonicTime idle_since);
   void ArmExecutor();
   void DisarmExecutor();
   void AddBehaviorTimers(const BehaviorTable& table);

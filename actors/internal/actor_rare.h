@@ -53,14 +53,14 @@ struct Event {
 };
 
 struct Timer {
-  enum class Kind { kBehavior, kIdle, kNamed };
+  enum class Kind { kBehavior, kEvery, kIdle, kNamed };
   Kind kind = Kind::kBehavior;
-  uint64_t epoch = 0;                    // kBehavior, kIdle
+  uint64_t epoch = 0;                    // all but kNamed
   std::string name;                      // kNamed
-  absl::Duration quiet;                  // kIdle
-  MonotonicTime since;                   // kIdle: armed or fired last
+  absl::Duration period;                 // kEvery, kIdle
+  MonotonicTime since;                   // kIdle: armed or fired last; kEvery: was due last
   absl::Time at = absl::InfinitePast();  // kBehavior: not before it on the wall clock
-  size_t place = 0;                      // kBehavior, kIdle: in behavior_timers
+  size_t place = 0;                      // all but kNamed: in behavior_timers
   std::shared_ptr<MessageHandler> handler;
 };
 

@@ -55,14 +55,23 @@ void ActorCore::FireTimers() {
     switch (timer->kind) {
       case Timer::Kind::kIdle: {
         if (timer->epoch != rare().epoch) break;
-        const MonotonicTime due = std::max(rare().last_message, timer->since) + timer->quiet;
+        const MonotonicTime due = std::max(rare().last_message, timer->since) + timer->period;
         const bool is_quiet = due <= now;
         if (is_quiet) {
           timer->since = now;
-          AddIdleEvent(*timer);
+          AddPeriodicEvent(*timer, rare().last_message);
         }
         const size_t place = timer->place;
-        rare().behavior_timers[place] = AddTimer(is_quiet ? now + timer->quiet : due, *std::move(timer));
+        rare().behavior_timers[place] = AddTimer(is_quiet ? now + timer->period : due, *std::move(timer));
+        break;
+      }
+      case Timer::Kind::kEvery: {
+        if (timer->epoch != rare().epoch) break;
+        timer->since = timer->since + absl::Floor(now - timer->since, timer->period);
+        AddPeriodicEvent(*timer, MonotonicTime::InfiniteFuture());
+        const MonotonicTime next = timer->since + timer->period;
+        const size_t place = timer->place;
+        rare().behavior_timers[place] = AddTimer(next, *std::move(timer));
         break;
       }
       case Timer::Kind::kBehavior: {
@@ -103,12 +112,12 @@ bool ActorCore::RunsOn(const Event& event) {
 }
 
 // One at a time: while a handler that awaits holds the actor they do not pile up.
-void ActorCore::AddIdleEvent(const Timer& timer) {
+void ActorCore::AddPeriodicEvent(const Timer& timer, MonotonicTime idle_since) {
   const auto waits = [&](const Event& event) { return event.epoch == timer.epoch && event.handler == timer.handler; };
   if (std::any_of(rare().events.begin(), rare().events.end(), waits)) return;
   AddEvent({.kind = Event::Kind::kTimer,
             .epoch = timer.epoch,
-            .idle_since = rare().last_message,
+            .idle_since = idle_since,
             .payload = Payload::Of(TimerEvent{}),
             .handler = timer.handler});
 }
@@ -136,13 +145,16 @@ void ActorCore::AddBehaviorTimers(const BehaviorTable& table) {
         rare().behavior_timers.push_back(AddTimer(
             now + entry.after, {.kind = Timer::Kind::kBehavior, .epoch = rare().epoch, .handler = entry.handler}));
         break;
+      case TimerEntry::Kind::kEvery:
       case TimerEntry::Kind::kIdle:
-        rare().behavior_timers.push_back(AddTimer(now + entry.after, {.kind = Timer::Kind::kIdle,
-                                                                      .epoch = rare().epoch,
-                                                                      .quiet = entry.after,
-                                                                      .since = now,
-                                                                      .place = rare().behavior_timers.size(),
-                                                                      .handler = entry.handler}));
+        const bool is_idle = entry.kind == TimerEntry::Kind::kIdle;
+        rare().behavior_timers.push_back(
+            AddTimer(now + entry.after, {.kind = is_idle ? Timer::Kind::kIdle : Timer::Kind::kEvery,
+                                         .epoch = rare().epoch,
+                                         .period = entry.after,
+                                         .since = now,
+                                         .place = rare().behavior_timers.size(),
+                                         .handler = entry.handler}));
         break;
     }
   }

@@ -80,7 +80,7 @@ struct ClauseDraft {
 };
 
 struct TimerEntry {
-  enum class Kind { kAt, kAfter, kIdle };
+  enum class Kind { kAt, kAfter, kEvery, kIdle };
   Kind kind = Kind::kAfter;
   absl::Time at;
   absl::Duration after;

@@ -108,7 +108,7 @@ void Bidder::LotDown(const understudy::Down& down) {
 }
 
 void Bidder::TryNow(const std::string& lot) {
-  understudy::Ref<Bidder>(context().Self())[&Bidder::again_].Tell(Again{lot});
+  context().Tell(again_, Again{lot});
 }
 
 void Bidder::TryLater(const std::string& lot) {

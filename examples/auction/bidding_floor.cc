@@ -12,7 +12,7 @@
 namespace auction {
 
 understudy::Next BiddingFloor::Start() {
-  const understudy::Channel<TurnDone> mine = understudy::Ref<BiddingFloor>(context().Self())[&BiddingFloor::done];
+  const understudy::Channel<TurnDone> mine = context().ChannelTo(done);
   for (size_t i = 0; i < plan_->offers.size(); ++i) {
     const Offer& offer = plan_->offers[i];
     offers_of_[offer.lot()].push_back(i);

@@ -32,7 +32,7 @@ bool IsNoteworthy(const SupervisionEvent& event, ReportedStops stops) {
 understudy::Task<understudy::Next> Reporter::Subscribe() {
   const bool has_own = supervisor_.pid() != understudy::Pid();
   const understudy::SupervisorRef supervisor(has_own ? supervisor_.pid() : context().Parent());
-  const auto mine = understudy::Ref<Reporter>(context().Self())[&Reporter::event_];
+  const auto mine = context().ChannelTo(event_);
   auto asked = supervisor.subscribe().Ask({mine}, absl::Seconds(5));
   absl::StatusOr<understudy::Subscribed> subscribed = co_await asked;
   if (!subscribed.ok()) co_return subscribed.status();

@@ -29,7 +29,7 @@ absl::Status SqliteBook::Record(RecordRequest request, understudy::Replier<Recor
   pending_.push_back(std::move(request));
   repliers_.push_back(std::move(replier));
   if (pending_.size() >= kBatchRecordsMax) return Flush();
-  if (pending_.size() == 1) understudy::Ref<SqliteBook>(context().Self())[&SqliteBook::flush_].Tell(FlushNow());
+  if (pending_.size() == 1) context().Tell(flush_, FlushNow());
   return absl::OkStatus();
 }
 

@@ -53,7 +53,7 @@ class SeriesWorker final : public Actor {
 
  private:
   Behavior AskForNext(const NextTerm&) {
-    computer_[&RateComputer::compute].Tell({term_, Ref<SeriesWorker>(context().Self())[&SeriesWorker::reply]});
+    computer_[&RateComputer::compute].Tell({term_, context().ChannelTo(reply)});
     return waiting_;
   }
   Behavior TakeReply(double term) {

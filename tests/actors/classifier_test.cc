@@ -59,7 +59,7 @@ class Sorter final : public Actor {
         context().PassOn(newest, word);
         return absl::OkStatus();
       case 's':
-        Ref<Sorter>(context().Self())[&Sorter::text].Tell("sent before");
+        context().Tell(text, "sent before");
         context().PassOn(text, word);
         return absl::OkStatus();
       case '2':

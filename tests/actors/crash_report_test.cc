@@ -54,8 +54,8 @@ class Clerk final : public Actor {
   void Take(StringValue value) { kept_ = std::move(value); }
   void DoFail(const Crash&) { Fail(absl::DataLossError("torn")); }
   Task<> DoLater(Crash) {
-    const auto looking = context().Lookup<Ref<Clerk>>("nobody", absl::Seconds(1));
-    (void)co_await looking;
+    const auto pause = context().Sleep(absl::Seconds(1));
+    (void)co_await pause;
     Fail(absl::DataLossError("torn later"));
   }
 

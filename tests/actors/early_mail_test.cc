@@ -234,5 +234,38 @@ TEST_F(EarlyMailTest, WaitsInItsMailboxUntilAStartThatAwaitsIsOver) {
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b"));
 }
 
+class Countdown final : public Actor {
+ public:
+  Mailbox<"count", int> count{this};
+  explicit Countdown(int* counts, bool early = false) : counts_(counts) {
+    if (early) context().Tell(count, 3);
+  }
+  Next Start() override {
+    context().Tell(count, 3);
+    return counting_;
+  }
+
+ private:
+  void Count(int left) {
+    ++*counts_;
+    if (left > 0) *counts_ += context().Send(count, left - 1).ok() ? 0 : 100;
+  }
+  int* const counts_;
+  Behavior counting_{"counting", On(count, &Countdown::Count)};
+};
+
+TEST_F(EarlyMailTest, AnActorSendsToItselfFromStartOn) {
+  int counts = 0;
+  system().Spawn<Countdown>(&counts);
+  system().RunUntilIdle();
+  EXPECT_EQ(counts, 4);
+  EXPECT_DEATH(
+      {
+        system().Spawn<Countdown>(&counts, true);
+        system().RunUntilIdle();
+      },
+      "an actor sends to itself from Start on");
+}
+
 }  // namespace
 }  // namespace understudy

@@ -197,7 +197,7 @@ TEST_F(LedgerTest, AFenceWhileTheFrameOfAHandlerIsDestroyedCountsItsMessageOnce)
     RunTask(script, [this, is_complete](Script& self) -> Task<> {
       const HoldsOn holds(system(), absl::Seconds(1));
       if (is_complete) co_return;
-      auto asked = Ref<Script>(self.context().Self())[&Script::ask].Ask(1, absl::Hours(1));
+      auto asked = self.context().ChannelTo(self.ask).Ask(1, absl::Hours(1));
       (void)co_await asked;
     });
     system().seeded_executor().RunAt(system().Now() + absl::Milliseconds(10), [script, this] {

@@ -387,7 +387,7 @@ class Stubborn final : public Actor {
   Next Start() override {
     return Behavior("working", On(text, [] {}));
   }
-  void OnExit(const ExitReason&) override { *sent_ = Ref<Stubborn>(context().Self())[&Stubborn::text].Send("x"); }
+  void OnExit(const ExitReason&) override { *sent_ = context().Send(text, "x"); }
 
  private:
   std::shared_ptr<absl::Status> sent_;

@@ -294,7 +294,7 @@ class TurnsAndGoes final : public Actor {
       auto next =
           Receive(On(high, [this] { out_.Tell("high"); }).Rank(1).Quota(2), On(low, [this] { out_.Tell("low"); }));
       co_await next;
-      Ref<TurnsAndGoes>(context().Self())[&TurnsAndGoes::go].Tell(1);
+      context().Tell(go, 1);
       auto going = Receive(On(go, [] {}));
       co_await going;
     }
@@ -326,7 +326,7 @@ class EarlyStop final : public Actor {
     while (!stops) {
       auto next = Receive(On(many,
                              [&](int) {
-                               if (++taken == 1) Ref<EarlyStop>(context().Self())[&EarlyStop::stop].Tell(1);
+                               if (++taken == 1) context().Tell(stop, 1);
                              })
                               .Quota(1),
                           On(stop, [&](int) { stops = true; }).Rank(1).Quota(1));
@@ -355,7 +355,7 @@ class Poll final : public Actor {
  private:
   Task<> Body() {
     for (int i = 0; i < 2; ++i) {
-      Ref<Poll>(context().Self())[&Poll::own].Tell(i);
+      context().Tell(own, i);
       auto poll = Receive(On(own, [this](int n) { out_.Tell(absl::StrCat("own ", n)); }),
                           After(absl::ZeroDuration(), [this] { out_.Tell("nothing"); }),
                           After(absl::ZeroDuration(), [this] { out_.Tell("nothing, of the second"); }));

@@ -48,7 +48,7 @@ class Late final : public Actor {
 
  private:
   Task<Next> Await() {
-    auto asked = Ref<Late>(context().Self())[&Late::never].Ask(1, absl::Milliseconds(life_.never ? 60'000 : 200));
+    auto asked = context().ChannelTo(never).Ask(1, absl::Milliseconds(life_.never ? 60'000 : 200));
     (void)co_await asked;
     life_.start();
     co_return working_;

@@ -1,5 +1,6 @@
 // The timers of an actor: At, After and Idle of its behaviour, and its named
 // ones (semantics 3.3), all in virtual time.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,11 +8,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
@@ -43,9 +47,15 @@ class Ticker final : public Actor {
   void Switch(const std::string& to) {
     if (to == "quiet") Become(quiet_);
     if (to == "after") Become(after_);
+    if (to == "every") Become(every_);
     if (to == "idle") Become(idle_);
     if (to == "two idles") Become(two_idles_);
     if (to == "at") Become(at_time_);
+  }
+
+  Task<> Hold() {
+    auto held = context().Sleep(absl::Seconds(12));
+    (void)co_await held;
   }
 
   Channel<std::string> out_;
@@ -53,6 +63,8 @@ class Ticker final : public Actor {
   MonotonicTime begin_;
   Behavior quiet_{"quiet", On(become, &Ticker::Switch)};
   Behavior after_{"after", On(become, &Ticker::Switch), On(poke, [] {}), After(absl::Seconds(5), Noting("after"))};
+  Behavior every_{"every", On(become, &Ticker::Switch), On(poke, [this] { return Hold(); }),
+                  Every(absl::Seconds(5), Noting("every"))};
   Behavior idle_{"idle", On(become, &Ticker::Switch), On(poke, [] {}), Idle(absl::Seconds(5), Noting("idle"))};
   Behavior two_idles_{"two idles", On(become, &Ticker::Switch), Idle(absl::Seconds(4), Noting("short")),
                       Idle(absl::Seconds(6), Noting("long"))};
@@ -101,6 +113,24 @@ TEST_F(TickerTest, LeavingTheBehaviourStopsItsTimersAndEnteringItArmsThemAnew) {
   Switch("after");
   system().Advance(absl::Seconds(20));
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("after 18"));
+}
+
+TEST_F(TickerTest, EveryComesEachPeriodWhateverElseComes) {
+  system().Advance(absl::Seconds(2));
+  Switch("every");
+  system().Advance(absl::Seconds(16));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("every 7", "every 12", "every 17"));
+  Switch("quiet");
+  system().Advance(absl::Seconds(20));
+  out_.ExpectNothing();
+}
+
+TEST_F(TickerTest, WhatEveryMissesComesOnceAndTheNextAtItsOwnTime) {
+  Switch("every");
+  system().Advance(absl::Seconds(4));
+  ticker_[&Ticker::poke].Tell(0);  // holds it from 4 to 16
+  system().Advance(absl::Seconds(17));
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("every 16", "every 20"));
 }
 
 TEST_F(TickerTest, AtIsNeverBeforeItsTimeOnTheWallClock) {
@@ -359,6 +389,51 @@ TEST_F(TimerTest, AtTheLimitATimerIsRefused) {
   EXPECT_EQ(*Ask(filler[&Filler::fill], limits::kTimersPerActorMax), "filled");
   const absl::Status full = Ask(filler[&Filler::fill], limits::kTimersPerActorMax + 1).status();
   EXPECT_TRUE(IsFull(full)) << full;
+}
+
+// Answers when it has slept, and says when.
+class Sleeper final : public Actor {
+ public:
+  Mailbox<"sleep", Call<absl::Duration, std::string>> sleep{this};
+  Mailbox<"sleep late", Call<absl::Duration, std::string>> sleep_late{this};
+  Next Start() override { return sleeping_; }
+
+ private:
+  Task<absl::StatusOr<std::string>> Sleep(absl::Duration delay) {
+    const MonotonicTime begin = context().Now();
+    auto pause = context().Sleep(delay);
+    if (absl::Status slept = co_await pause; !slept.ok()) co_return slept;
+    co_return absl::FormatDuration(context().Now() - begin);
+  }
+  Task<absl::StatusOr<std::string>> SleepLate(absl::Duration delay) {
+    const MonotonicTime begin = context().Now();
+    auto early = context().Sleep(delay / 2);
+    auto late = context().Sleep(delay);
+    if (absl::Status slept = co_await late; !slept.ok()) co_return slept;
+    if (absl::Status slept = co_await early; !slept.ok()) co_return slept;
+    co_return absl::FormatDuration(context().Now() - begin);
+  }
+  Behavior sleeping_{"sleeping", On(sleep, &Sleeper::Sleep), On(sleep_late, &Sleeper::SleepLate)};
+};
+
+TEST_F(TimerTest, SleepAwaitsItsDelay) {
+  Ref<Sleeper> sleeper = system().Spawn<Sleeper>();
+  for (const absl::Duration delay : {absl::Seconds(3), absl::ZeroDuration(), -absl::Seconds(1)}) {
+    const absl::StatusOr<std::string> slept = Ask(sleeper[&Sleeper::sleep], delay, absl::Hours(1));
+    ASSERT_TRUE(slept.ok()) << slept.status();
+    EXPECT_EQ(*slept, absl::FormatDuration(std::max(delay, absl::ZeroDuration())));
+  }
+}
+
+TEST_F(TimerTest, SleepEndsWithTheDeadlineOfTheCallInHand) {
+  Ref<Sleeper> sleeper = system().Spawn<Sleeper>();
+  const absl::Status slept = Ask(sleeper[&Sleeper::sleep], absl::Hours(30), absl::Seconds(2)).status();
+  EXPECT_TRUE(IsExpired(slept)) << slept;
+}
+
+TEST_F(TimerTest, ASleepThatIsAwaitedAfterItsTimeIsOver) {
+  Ref<Sleeper> sleeper = system().Spawn<Sleeper>();
+  EXPECT_EQ(*Ask(sleeper[&Sleeper::sleep_late], absl::Seconds(30), absl::Hours(1)), "30s");
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class Thrower final : public Actor {
 
  private:
   void Begin() {
-    SendOrDie(wall_[&Wall<M>::back], Ref<Thrower>(context().Self())[&Thrower::ball]);
+    SendOrDie(wall_[&Wall<M>::back], context().ChannelTo(ball));
     SendOrDie(wall_[&Wall<M>::ball], M());
   }
   void Catch(const M& message) {
@@ -142,7 +142,7 @@ class Desk final : public Actor {
   void Later(const Small&, Replier<Small> replier) { SendOrDie(other_[&Desk::slip], Slip{std::move(replier)}); }
   void Keep(Slip passed) {
     kept_.emplace(std::move(passed));
-    SendOrDie(Ref<Desk>(context().Self())[&Desk::due], Small());
+    SendOrDie(context().ChannelTo(due), Small());
   }
   void Answer(const Small& message) {
     kept_->replier.Reply(message);
@@ -168,7 +168,7 @@ class Toggle final : public Actor {
   Mailbox<"tick", Small> tick{this};
   explicit Toggle(Finish* finish) : meter_(finish) {}
   Next Start() override {
-    own_tick_ = Ref<Toggle>(context().Self())[&Toggle::tick];
+    own_tick_ = context().ChannelTo(tick);
     return even_;
   }
 

@@ -199,7 +199,7 @@ class Client final : public Actor {
   Client(Ref<Echo<kBytes>> echo, Finish* finish) : echo_(echo), finish_(finish) {}
 
   Next Start() override {
-    SendOrDie(echo_[&Echo<kBytes>::back], Ref<Client>(context().Self())[&Client::returned]);
+    SendOrDie(echo_[&Echo<kBytes>::back], context().ChannelTo(returned));
     return playing_;
   }
 

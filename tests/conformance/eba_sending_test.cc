@@ -118,7 +118,7 @@ class Game final : public Actor {
   void Guess(int number) {
     if (number == secret_) {
       // An event for itself: handled after this handler.
-      Ref<Game>(context().Self())[&Game::cheer].Tell("hooray");
+      context().Tell(cheer, "hooray");
       Become(ready_);
     }
     out_.Tell(number == secret_ ? "right" : number < secret_ ? "more" : "less");
@@ -275,7 +275,7 @@ class Chain final : public Actor {
     if (left == 0) {
       out_.Tell(1);
     } else {
-      Ref<Chain>(context().Self())[&Chain::step].Tell(left - 1);
+      context().Tell(step, left - 1);
     }
   }
   Channel<int> out_;
@@ -380,7 +380,7 @@ class Sender final : public Actor {
       if (!sent.ok()) is_refused_ = true;
       EXPECT_EQ(sent.ok(), !is_refused_);
     }
-    if (next_ < kCount) Ref<Sender>(context().Self())[&Sender::go].Tell({});
+    if (next_ < kCount) context().Tell(go, {});
   }
   Channel<int> to_;
   int next_ = 0;

@@ -51,7 +51,7 @@ class Machine final : public Actor {
     if (what == "back") Become(first_);
   }
   void Note(const std::string& what) { notes_.push_back(what); }
-  void Inject(const std::string& what) { Ref<Machine>(context().Self())[&Machine::injected].Tell(what); }
+  void Inject(const std::string& what) { context().Tell(injected, what); }
   void Hold(bool holds) {
     leases_.clear();
     if (!holds) return;

@@ -297,7 +297,7 @@ class Delaying final : public Actor {
   }
   void Pass(Wait left) {
     if (left.turns-- > 0) {
-      const Channel<Wait> again = Ref<Delaying>(context().Self())[&Delaying::wait];
+      const Channel<Wait> again = context().ChannelTo(wait);
       return Do(via_, [again, left](Script&) { again.Tell(left); });
     }
     Replier<int>& replier = held_.at(left.call);

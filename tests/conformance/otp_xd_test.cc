@@ -41,7 +41,7 @@ class Caller final : public Actor {
       const auto asked = callee_[&Doubling::call].Ask(i, absl::Seconds(1));
       const absl::StatusOr<int> answer = co_await asked;
       sum_ += answer.value_or(0);
-      Ref<Caller>(context().Self())[&Caller::wanted].Tell(i);
+      context().Tell(wanted, i);
       auto next = Receive(On(wanted, [] {}).If([this, i](int n) {
         ++looks_;
         return n == i;

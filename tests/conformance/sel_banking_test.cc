@@ -45,7 +45,7 @@ class Account final : public Actor {
   Behavior Send(const Transfer& asked) {
     cents_ -= asked.cents;
     teller_ = asked.teller;
-    asked.to[&Account::deposit].Tell({asked.cents, Ref<Account>(context().Self())[&Account::received]});
+    asked.to[&Account::deposit].Tell({asked.cents, context().ChannelTo(received)});
     return waiting_;
   }
   void Take(const Deposit& given) {

@@ -50,7 +50,7 @@ class Questioner : public Actor {
         auto asked = callee_[&Puppet::ask].Ask(note, absl::Minutes(1));
         answer = co_await asked;
         if (!IsFull(answer.status())) break;
-        auto pause = context().Lookup<Ref<Puppet>>("nobody", absl::Milliseconds(1));
+        auto pause = context().Sleep(absl::Milliseconds(1));
         (void)co_await pause;
       } while (true);
       if (!answer.ok() || answer->number() != 101 + i) co_return;  // `left_` stays, and the test fails

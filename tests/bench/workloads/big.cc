@@ -51,7 +51,7 @@ class Player final : public Actor {
   Player(int64_t number, Channel<int64_t> referee) : number_(number), referee_(referee), random_(number + 1) {}
 
   Next Start() override {
-    own_pong_ = Ref<Player>(context().Self())[&Player::pong];
+    own_pong_ = context().ChannelTo(pong);
     return playing_;
   }
 

@@ -34,7 +34,7 @@ class Parent final : public Actor {
  private:
   void Fork(int64_t children) {
     children_left_ = children;
-    const Channel<int64_t> join = Ref<Parent>(context().Self())[&Parent::done];
+    const Channel<int64_t> join = context().ChannelTo(done);
     for (int64_t i = 0; i < children; ++i) {
       const Ref<Child> child = context().Spawn<Child>(SpawnOptions{.link = SpawnLink::kUnlinked}, join);
       SendOrDie(child[&Child::work], int64_t{1});

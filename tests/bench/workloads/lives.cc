@@ -52,7 +52,7 @@ class Landlord final : public Actor {
   Landlord(Then then, Finish* finish) : then_(then), finish_(finish) {}
 
   Next Start() override {
-    own_told_ = Ref<Landlord>(context().Self())[&Landlord::told];
+    own_told_ = context().ChannelTo(told);
     return letting_;
   }
 

@@ -35,7 +35,7 @@ class Pinger final : public Actor {
   Pinger(Channel<Ping> ponger, Finish* finish) : ponger_(ponger), finish_(finish) {}
 
   Next Start() override {
-    own_pong_ = Ref<Pinger>(context().Self())[&Pinger::pong];
+    own_pong_ = context().ChannelTo(pong);
     return playing_;
   }
 

@@ -24,7 +24,7 @@ class Child final : public Actor {
   explicit Child(Channel<Channel<Crash>> up) : up_(up) {}
 
   Next Start() override {
-    SendOrDie(up_, Ref<Child>(context().Self())[&Child::crash]);
+    SendOrDie(up_, context().ChannelTo(crash));
     return living_;
   }
 

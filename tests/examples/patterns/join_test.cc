@@ -35,7 +35,7 @@ class Source final : public Actor {
  private:
   void Send() {
     for (size_t i = 0; i <= source_ && sent_ < kRows; ++i) out_.Tell({source_, sent_++});
-    if (sent_ < kRows) Ref<Source>(context().Self())[&Source::begin].Tell({});
+    if (sent_ < kRows) context().Tell(begin, {});
   }
   Channel<Item> out_;
   size_t source_;

@@ -63,7 +63,7 @@ class Patient final : public Actor {
 
  private:
   Behavior AskOne(const NextTerm&) {
-    computer_.Tell({0.5, Ref<Patient>(context().Self())[&Patient::reply]});
+    computer_.Tell({0.5, context().ChannelTo(reply)});
     return waiting_;
   }
   Channel<Compute> computer_;
