@@ -50,7 +50,8 @@ struct SpawnOptions {
   // Let go, on any thread, when nothing of the actor is left: after its Down, and
   // for one that was fenced when its handler has returned and its object is gone.
   std::shared_ptr<const void> held_until_gone;
-  // Set by OnOutcome, OnDown and WithEstate.
+  // Set by OnOutcome, OnDown and WithEstate, each of which returns the changed options by value, so that the result may
+  // also be assigned to the same object: options = std::move(options).OnDown(…).
   std::shared_ptr<internal::MessageHandler> outcome_handler;
   std::shared_ptr<internal::MessageHandler> down_handler;
   std::shared_ptr<Estate> estate;
@@ -58,7 +59,7 @@ struct SpawnOptions {
   // Names the handler of the parent that gets exactly one SpawnOutcome, before
   // any Down.
   template <class F>
-  SpawnOptions&& OnOutcome(F handler) && {
+  SpawnOptions OnOutcome(F handler) && {
     outcome_handler = internal::MakeSharedHandler<SpawnOutcome>(std::move(handler));
     return std::move(*this);
   }
@@ -67,12 +68,12 @@ struct SpawnOptions {
   // it leaves (estate.h) is not lost. It cannot be taken back. Nothing for what a
   // plain thread spawns.
   template <class F>
-  SpawnOptions&& OnDown(F handler) && {
+  SpawnOptions OnDown(F handler) && {
     down_handler = internal::MakeSharedHandler<Down>(std::move(handler));
     return std::move(*this);
   }
   // What its predecessor left. The first spawn with these options takes it.
-  SpawnOptions&& WithEstate(Estate left) && {
+  SpawnOptions WithEstate(Estate left) && {
     if (!left.empty()) estate = std::make_shared<Estate>(std::move(left));
     return std::move(*this);
   }

@@ -52,7 +52,7 @@ class Failure {
   absl::Status status_;
 };
 
-// A clause for one mailbox, made by On, Refuse or Drop.
+// A clause for one mailbox, made by On, Refuse or Drop. Each setter returns the changed clause by value.
 template <class Request>
 class MailboxClause {
  public:
@@ -63,16 +63,16 @@ class MailboxClause {
   // but the actor, and runs on its turn only. Of several, as of several If, all
   // must hold.
   template <class A>
-  MailboxClause&& When(bool (A::*guard)() const) && {
+  MailboxClause When(bool (A::*guard)() const) && {
     draft_.MakeExtra().AddGuard(internal::Guard(guard));
     return std::move(*this);
   }
   template <class A>
-  MailboxClause&& When(bool (A::*guard)() const noexcept) && {
+  MailboxClause When(bool (A::*guard)() const noexcept) && {
     return std::move(*this).When(static_cast<bool (A::*)() const>(guard));
   }
   template <class F>
-  MailboxClause&& When(F guard) && {
+  MailboxClause When(F guard) && {
     static_assert(internal::IsGuardFunction<F>,
                   "a guard is a const member function that returns bool, or a captureless callable of const Self&: it "
                   "reads its actor, and changes nothing");
@@ -84,7 +84,7 @@ class MailboxClause {
   }
   // The same for one mailbox of a MailboxArray, with its place.
   template <class A>
-  MailboxClause&& WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
+  MailboxClause WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
     draft_.MakeExtra().AddGuard(internal::Guard(guard, place));
     return std::move(*this);
   }
@@ -92,23 +92,23 @@ class MailboxClause {
   // wait, in order.
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Request&>
-  MailboxClause&& If(F predicate) && {
+  MailboxClause If(F predicate) && {
     draft_.MakeExtra().template AddPredicate<Request>(std::move(predicate));
     return std::move(*this);
   }
   // Ranks take turns from the highest number; 0 unless given.
-  MailboxClause&& Rank(int rank) && {
+  MailboxClause Rank(int rank) && {
     draft_.MakeExtra().rank = rank;
     return std::move(*this);
   }
   // Messages of this rank before the next rank has its turn: 1 to 65,535, and
   // what lies outside is the nearer of these.
-  MailboxClause&& Quota(int messages) && {
+  MailboxClause Quota(int messages) && {
     draft_.MakeExtra().quota = static_cast<uint16_t>(std::clamp(messages, 1, int{UINT16_MAX}));
     return std::move(*this);
   }
   // While its handler awaits, other handlers of the actor run.
-  MailboxClause&& Interleaved() && {
+  MailboxClause Interleaved() && {
     draft_.is_interleaved = true;
     return std::move(*this);
   }
@@ -117,13 +117,13 @@ class MailboxClause {
 
  private:
   template <class R, class A>
-  MailboxClause&& WhenFunction(R (* /*guard*/)(A&)) && {
+  MailboxClause WhenFunction(R (* /*guard*/)(A&)) && {
     static_assert(std::is_const_v<A> && std::is_same_v<R, bool>,
                   "a captureless guard takes const Self& and returns bool: it reads its actor, and changes nothing");
     return std::move(*this);
   }
   template <class A>
-  MailboxClause&& WhenFunction(bool (*guard)(const A&)) && {
+  MailboxClause WhenFunction(bool (*guard)(const A&)) && {
     draft_.MakeExtra().AddGuard(internal::Guard(guard));
     return std::move(*this);
   }
@@ -150,7 +150,7 @@ class EventClause {
   // Only for events of which `predicate(const Event&)` is true; the others wait.
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Event&>
-  EventClause&& If(F predicate) && {
+  EventClause If(F predicate) && {
     entry_.predicate = [predicate = std::move(predicate)](const void* event) {
       return predicate(*static_cast<const Event*>(event));
     };

@@ -122,46 +122,46 @@ class ArrayClause {
   // One guard for all: a const member function, or a captureless callable that
   // takes `const Self&`.
   template <class A>
-  ArrayClause&& When(bool (A::*guard)() const) && {
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
+  ArrayClause When(bool (A::*guard)() const) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).When(guard); });
   }
   template <class F>
-  ArrayClause&& When(F guard) && {
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).When(guard); });
+  ArrayClause When(F guard) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).When(guard); });
   }
   template <class A>
-  ArrayClause&& When(bool (A::*guard)() const noexcept) && {
+  ArrayClause When(bool (A::*guard)() const noexcept) && {
     return std::move(*this).When(static_cast<bool (A::*)() const>(guard));
   }
   // A guard of each: a const member function that takes the mailbox's place.
   template <class A>
-  ArrayClause&& When(bool (A::*guard)(size_t place) const) && {
+  ArrayClause When(bool (A::*guard)(size_t place) const) && {
     size_t place = 0;
     return std::move(*this).Each(
-        [&](MailboxClause<Request>&& clause) { std::move(clause).WhenElement(guard, place++); });
+        [&](MailboxClause<Request>& clause) { clause = std::move(clause).WhenElement(guard, place++); });
   }
   template <class A>
-  ArrayClause&& When(bool (A::*guard)(size_t place) const noexcept) && {
+  ArrayClause When(bool (A::*guard)(size_t place) const noexcept) && {
     return std::move(*this).When(static_cast<bool (A::*)(size_t) const>(guard));
   }
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Request&>
-  ArrayClause&& If(F predicate) && {
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).If(predicate); });
+  ArrayClause If(F predicate) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).If(predicate); });
   }
-  ArrayClause&& Rank(int rank) && {
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Rank(rank); });
+  ArrayClause Rank(int rank) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Rank(rank); });
   }
   // Later mailboxes first: each has its place as its rank.
-  ArrayClause&& RankByPlace() && {
+  ArrayClause RankByPlace() && {
     int place = 0;
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Rank(place++); });
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Rank(place++); });
   }
-  ArrayClause&& Quota(int messages) && {
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Quota(messages); });
+  ArrayClause Quota(int messages) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Quota(messages); });
   }
-  ArrayClause&& Interleaved() && {
-    return std::move(*this).Each([&](MailboxClause<Request>&& clause) { std::move(clause).Interleaved(); });
+  ArrayClause Interleaved() && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Interleaved(); });
   }
 
   std::vector<internal::ClauseDraft> TakeEntry() && {
@@ -173,8 +173,8 @@ class ArrayClause {
 
  private:
   template <class Change>
-  ArrayClause&& Each(Change change) && {
-    for (MailboxClause<Request>& clause : clauses_) change(std::move(clause));
+  ArrayClause Each(Change change) && {
+    for (MailboxClause<Request>& clause : clauses_) change(clause);
     return std::move(*this);
   }
 

@@ -63,6 +63,13 @@ class Desk final : public Actor {
     if (what == "one") Become(by_element_);
     if (what == "guards") Become(guarded_);
     if (what == "away") Become(away_);
+    if (what == "assigned") {
+      auto clause = On(windows, &Desk::Plain);
+      clause = std::move(clause).When(&Desk::IsLeftOpen);
+      auto answering = On(clerks[0], [](const std::string& text) { return text; });
+      answering = std::move(answering).Rank(1).If([](const std::string& text) { return !text.empty(); });
+      Become(Behavior("assigned", std::move(clause), std::move(answering), On(mode, &Desk::Mode)));
+    }
     if (what == "lease all") leases_ = context().Close(windows);
     if (what == "lease right") leases_.push_back(context().Close(windows.at("right")));
     open_place_ = what == "guards" ? 1 : 0;
@@ -114,6 +121,13 @@ TEST_F(DeskTest, OneClauseHandlesEachMailboxAndMayTakeItsPlaceOrItsLabel) {
   Both();
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("left a", "right b"));
   EXPECT_EQ(*Ask(desk_.At(&Desk::clerks, "1"), std::string("c")), "1 c");
+}
+
+TEST_F(DeskTest, AClauseMayBeAssignedWhatItsSetterReturns) {
+  Mode("assigned");
+  Both();
+  EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "b"));
+  EXPECT_EQ(*Ask(desk_.At(&Desk::clerks, 0), std::string("c")), "c");
 }
 
 TEST_F(DeskTest, ACoroutineMayTakeItsPlaceByReference) {

@@ -253,6 +253,17 @@ TEST(StartOrderTest, TheOutcomeComesOnceAndBeforeTheDownWithEverySeed) {
   });
 }
 
+TEST(SpawnOptionsTest, SettersMayBeAssignedToTheOptionsThatTheyWereCalledOn) {
+  SpawnOptions options{.registered_as = "a name that is longer than a short string", .label = "label"};
+  options = std::move(options).OnOutcome([](const SpawnOutcome&) {});
+  options = std::move(options).OnDown([](const Down&) {});
+  options = std::move(options).WithEstate(Estate());
+  EXPECT_EQ(options.registered_as, "a name that is longer than a short string");
+  EXPECT_EQ(options.label, "label");
+  EXPECT_NE(options.outcome_handler, nullptr);
+  EXPECT_NE(options.down_handler, nullptr);
+}
+
 // Copies its argument at each start.
 TEST_F(StartTest, ASpecStartsANewActorEachTime) {
   const ActorSpec<Ref<Starter>> spec = MakeActorSpec<Starter>(std::string("behave"), oracle_.channel());
