@@ -1,15 +1,19 @@
 #include "understudy/actors/exit_reason.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -25,27 +29,45 @@ struct ExitReason::Rest {
 
 namespace {
 
-// Of one text of one reason; its chain has a bound of its own. A reason has at
-// most three such parts.
-constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax / 4;
+// A reason's fields on the wire without its texts.
+constexpr size_t kFixedBytes = 16;
+// The texts and payloads of one reason share this room, so that a reason alone is within the bound of a chain.
+constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax - kFixedBytes;
 
-std::string Clip(absl::string_view text) { return std::string(text.substr(0, kTextBytesMax)); }
-
-// What fits of the payloads; they share the room of one text.
-absl::Status Clip(const absl::Status& status) {
-  size_t all_bytes = 0;
-  status.ForEachPayload(
-      [&](absl::string_view url, const absl::Cord& payload) { all_bytes += url.size() + payload.size(); });
-  if (all_bytes <= kTextBytesMax && status.message().size() <= kTextBytesMax) return status;
-  absl::Status clipped(status.code(), Clip(status.message()));
-  size_t payload_bytes = 0;
+// `status` within `bytes_max`. Its text has at least half of that; payloads are kept whole, the smallest first, or not
+// at all, and the text then says so.
+absl::Status Cut(const absl::Status& status, size_t bytes_max) {
+  size_t all_bytes = status.message().size();
+  std::vector<std::pair<std::string, absl::Cord>> payloads;
   status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-    const size_t bytes = url.size() + payload.size();
-    if (bytes > kTextBytesMax - payload_bytes) return;
-    payload_bytes += bytes;
-    clipped.SetPayload(url, payload);
+    all_bytes += url.size() + payload.size();
+    payloads.emplace_back(std::string(url), payload);
   });
-  return clipped;
+  if (all_bytes <= bytes_max) return status;
+  const auto bytes_of = [](const auto& payload) { return payload.first.size() + payload.second.size(); };
+  std::sort(payloads.begin(), payloads.end(), [&](const auto& a, const auto& b) {
+    return std::make_pair(bytes_of(a), absl::string_view(a.first)) <
+           std::make_pair(bytes_of(b), absl::string_view(b.first));
+  });
+  constexpr size_t kMarkBytesMax = 64;
+  const size_t payload_room = bytes_max - std::min(status.message().size(), bytes_max / 2) - kMarkBytesMax;
+  size_t payload_bytes = 0;
+  size_t cut_bytes = 0;
+  for (auto& payload : payloads) {
+    if (cut_bytes > 0 || payload_bytes + bytes_of(payload) > payload_room) {
+      cut_bytes += bytes_of(payload);
+      payload.first.clear();
+    } else {
+      payload_bytes += bytes_of(payload);
+    }
+  }
+  const std::string mark = cut_bytes == 0 ? "" : absl::StrCat(" (payloads cut: they had ", cut_bytes, " bytes)");
+  absl::Status cut(status.code(),
+                   absl::StrCat(CutText(status.message(), bytes_max - payload_bytes - mark.size()), mark));
+  for (const auto& payload : payloads) {
+    if (!payload.first.empty()) cut.SetPayload(payload.first, payload.second);
+  }
+  return cut;
 }
 
 // ": first line | second line"; nothing of nothing.
@@ -58,7 +80,7 @@ std::string InOneLine(absl::string_view note) {
 ExitReason::ExitReason(Kind kind, absl::string_view detail) : kind_(kind) {
   if (detail.empty()) return;
   auto rest = std::make_shared<Rest>();
-  rest->detail = Clip(detail);
+  rest->detail = CutText(detail, kTextBytesMax);
   rest_ = std::move(rest);
 }
 
@@ -115,11 +137,14 @@ ExitReason ExitReason::FromParts(const Parts& parts) {
     return reason;
   }
   auto rest = std::make_shared<Rest>();
+  // Of the kinds only a peer's may have both a status and another text.
+  size_t room = kTextBytesMax;
   if (!parts.status.ok()) {
-    rest->status = Clip(parts.status);
+    rest->status = Cut(parts.status, parts.exception_type.empty() && parts.detail.empty() ? room : room / 2);
+    room /= 2;
   }
-  rest->exception_type = Clip(parts.exception_type);
-  rest->detail = Clip(parts.detail);
+  rest->exception_type = CutText(parts.exception_type, room / 2);
+  rest->detail = CutText(parts.detail, room - rest->exception_type.size());
   rest->causes_cut = parts.causes_cut;
   reason.rest_ = std::move(rest);
   return reason;
@@ -160,7 +185,6 @@ int ExitReason::depth() const {
 }
 
 size_t ExitReason::bytes() const {
-  constexpr size_t kFixedBytes = 16;
   size_t bytes = 0;
   for (const ExitReason* r = this; r != nullptr; r = r->cause()) {
     bytes += kFixedBytes;

@@ -8,7 +8,8 @@
 //
 // A chain is at most limits::kExitCausesMax reasons and
 // limits::kExitReasonBytesMax bytes; beyond that the oldest causes are cut and
-// causes_cut() says so. Copies share their chain. Any thread.
+// causes_cut() says so. A text that is too long by itself is cut too, and ends
+// with "… (cut: it had 1048576 bytes)". Copies share their chain. Any thread.
 #ifndef UNDERSTUDY_ACTORS_EXIT_REASON_H_
 #define UNDERSTUDY_ACTORS_EXIT_REASON_H_
 
@@ -117,7 +118,7 @@ class ExitReason {
   friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
 
   // Puts a reason together from parts read off a wire; text longer than the
-  // bounds is cut. Prefer the named constructors.
+  // bounds is cut, and says so. Prefer the named constructors.
   struct Parts {
     Kind kind = Kind::kNormal;
     absl::Status status;

@@ -12,6 +12,7 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -230,7 +231,7 @@ std::string EncodeNames(const proto::NameChanges& changes) {
 
 std::string EncodeLeave(absl::string_view why) {
   proto::Envelope envelope;
-  envelope.mutable_leave()->set_why(std::string(why.substr(0, limits::kNameBytesMax)));
+  envelope.mutable_leave()->set_why(CutText(why, limits::kNameBytesMax));
   return envelope.SerializeAsString();
 }
 
@@ -289,7 +290,7 @@ proto::Status ToShortProto(const absl::Status& status, size_t bytes_max) {
   constexpr size_t kKindBytesMax = 64;  // of an ErrorKind, a code and the field of the text
   proto::Status whole = ToProto(status);
   if (whole.ByteSizeLong() <= bytes_max) return whole;
-  const absl::string_view text = status.message().substr(0, bytes_max - kKindBytesMax);
+  const std::string text = CutText(status.message(), bytes_max - kKindBytesMax);
   const absl::optional<ErrorKind> kind = ErrorKindOf(status);
   return ToProto(kind.has_value() ? MakeError(*kind, text) : absl::Status(status.code(), text));
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -118,6 +119,40 @@ TEST(ExitReasonTest, OneReasonAloneIsBoundedToo) {
   EXPECT_LE(ExitReason::Failed(status).bytes(), limits::kExitReasonBytesMax);
   EXPECT_LE(ExitReason::Exception(std::string(1 << 20, 'x'), std::string(1 << 20, 'y')).bytes(),
             limits::kExitReasonBytesMax);
+}
+
+TEST(ExitReasonTest, ATextOfNearlySixtyFourKibibytesIsKeptWhole) {
+  // semantics 5.10
+  const std::string text(limits::kExitReasonBytesMax - 100, 'x');
+  EXPECT_EQ(ExitReason::Failed(absl::InternalError(text)).status().message(), text);
+  EXPECT_EQ(ExitReason::Exception("E", text).detail(), text);
+  EXPECT_EQ(ExitReason::NoConnection(text).detail(), text);
+  EXPECT_EQ(ExitReason::OsExit(1, text).detail(), text);
+}
+
+TEST(ExitReasonTest, ATextThatIsCutSaysSoAndHowLongItWas) {
+  const std::string text(1 << 20, 'x');
+  for (const ExitReason& reason :
+       {ExitReason::Failed(absl::InternalError(text)), ExitReason::Exception("E", text),
+        ExitReason::Exception(text, text), ExitReason::NoConnection(text), ExitReason::OsExit(1, text)}) {
+    EXPECT_LE(reason.bytes(), limits::kExitReasonBytesMax);
+    EXPECT_GT(reason.bytes(), limits::kExitReasonBytesMax - 100);
+    EXPECT_TRUE(absl::StrContains(reason.ToString(), "xxx… (cut: it had 1048576 bytes)"));
+    // What travels is not cut again.
+    EXPECT_EQ(reason, ExitReason::FromParts({reason.kind(), reason.status(), std::string(reason.exception_type()),
+                                             std::string(reason.detail()), reason.os_value()}));
+  }
+}
+
+TEST(ExitReasonTest, PayloadsThatDoNotFitAreMentionedInTheText) {
+  absl::Status status = absl::InternalError("short");
+  status.SetPayload("small", absl::Cord("payload"));
+  EXPECT_EQ(ExitReason::Failed(status).status(), status);
+  status.SetPayload("large", absl::Cord(std::string(1 << 20, 'y')));
+  const ExitReason reason = ExitReason::Failed(status);
+  EXPECT_EQ(reason.status().message(), "short (payloads cut: they had 1048581 bytes)");
+  EXPECT_EQ(reason.status().GetPayload("small"), absl::Cord("payload")) << reason.status();
+  EXPECT_FALSE(reason.status().GetPayload("large").has_value());
 }
 
 TEST(ExitReasonTest, CopiesShareTheirChainAndKeepIt) {
