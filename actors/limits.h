@@ -23,6 +23,8 @@ inline constexpr size_t kMailboxNamesMeantMax = 65536;
 // A mailbox's bound when its declaration gives none: enough for a burst, and
 // small enough that a stuck receiver is noticed before memory is.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;
+// Counts of messages are 32 bits wide, and compared by their difference; a mailbox may hold twice its capacity.
+inline constexpr int64_t kMailboxCapacityMessagesMax = int64_t{1} << 29;
 // Different sets of mailboxes, which are kept for ever, each in 3 KiB and more:
 // far more than a program has actor classes.
 inline constexpr size_t kMailboxLayoutsMax = 65536;

@@ -24,13 +24,14 @@ enum class OnRestart { kDiscard, kKeep };
 // Whether a CrashReport may show what its messages say.
 enum class ReportContents { kNo, kYes };
 
+// Out of range an option fails the actor's start with InvalidArgument, which names class, mailbox, value and range.
 struct MailboxOptions {
-  // At most 2^29.
+  // 1 to limits::kMailboxCapacityMessagesMax.
   int64_t capacity_messages = limits::kMailboxCapacityMessages;
-  // By MessageBytes(message), else by its wire size or sizeof.
+  // By MessageBytes(message), else by its wire size or sizeof; at least 1.
   size_t capacity_bytes = SIZE_MAX;
   Overflow overflow = Overflow::kRefuse;
-  // A message that has waited so long, or longer, is not handled: it expires.
+  // A message that has waited so long, or longer, is not handled: it expires. Positive.
   absl::Duration time_to_live = absl::InfiniteDuration();
   OnRestart on_restart = OnRestart::kDiscard;
   ReportContents report_contents = ReportContents::kNo;

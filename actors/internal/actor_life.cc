@@ -1,5 +1,6 @@
 // How an actor begins.
 #include <memory>
+#include <typeinfo>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -30,29 +31,31 @@ class Construction final : public MailboxHost {
     UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
                      " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
     UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
-    const MailboxLayout* const longer = lacks_.empty() ? layout_->With(declaration) : nullptr;
-    if (longer != nullptr) {
-      layout_ = longer;
-    } else if (lacks_.empty()) {
-      lacks_ = declaration.wire_name;
-    }
+    if (status_.ok()) status_ = Extend(declaration);
     return count_++;
   }
   ActorCore& core() override { return core_; }
   const MailboxLayout& layout() const { return *layout_; }
-  // Not OK when there was no room for its mailboxes.
-  absl::Status status() const {
-    if (lacks_.empty()) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no room for mailbox ", lacks_, ": this process has ", limits::kMailboxLayoutsMax,
-        " different sets of mailboxes, the most it may; do not take labels and options from data without a bound"));
-  }
+  // Not OK when a mailbox has invalid options, or there was no room for it: that of the first one.
+  const absl::Status& status() const { return status_; }
 
  private:
+  absl::Status Extend(const MailboxDeclaration& declaration) {
+    if (absl::Status valid = declaration.Validate(); !valid.ok()) return valid;
+    const MailboxLayout* const longer = layout_->With(declaration);
+    if (longer == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no room for mailbox ", declaration.wire_name, ": this process has ", limits::kMailboxLayoutsMax,
+          " different sets of mailboxes, the most it may; do not take labels and options from data without a bound"));
+    }
+    layout_ = longer;
+    return absl::OkStatus();
+  }
+
   ActorCore& core_;
   const MailboxLayout* layout_ = &MailboxLayout::Empty();
   int count_ = 0;
-  absl::string_view lacks_;  // the first mailbox for which there was no room
+  absl::Status status_;
 };
 
 }  // namespace
@@ -92,8 +95,11 @@ bool ActorCore::Construct() {
     return false;
   }
   stage_ = Stage::kStarting;
-  if (absl::Status made_all = construction.status(); !made_all.ok()) {
-    SetExit(ExitReason::Failed(std::move(made_all)), ExitCause::kOwn);
+  if (const absl::Status& declared = construction.status(); !declared.ok()) {
+    const Actor& object = *actor_;
+    SetExit(ExitReason::Failed(absl::Status(
+                declared.code(), absl::StrCat(DemangledName(typeid(object).name()), ": ", declared.message()))),
+            ExitCause::kOwn);
   }
   cell().SetLayout(construction.layout());
   FindMailboxes(ThisTurn());

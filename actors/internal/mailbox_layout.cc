@@ -8,6 +8,9 @@
 #include <tuple>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
@@ -44,10 +47,33 @@ uint32_t PublishingMask(uint32_t room) {
 
 }  // namespace
 
+absl::Status MailboxDeclaration::Validate() const {
+  const auto invalid = [&](absl::string_view option, absl::string_view range, const auto& got) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mailbox ", wire_name, ": ", option, " must be ", range, ", got ", got));
+  };
+  if (options.capacity_messages < 1 || options.capacity_messages > limits::kMailboxCapacityMessagesMax) {
+    return invalid("capacity_messages", absl::StrCat("1 to ", limits::kMailboxCapacityMessagesMax),
+                   options.capacity_messages);
+  }
+  if (options.capacity_bytes == 0) return invalid("capacity_bytes", "at least 1", options.capacity_bytes);
+  if (options.time_to_live <= absl::ZeroDuration()) {
+    return invalid("time_to_live", "positive", absl::FormatDuration(options.time_to_live));
+  }
+  absl::Status valid;
+  const auto check = [&](absl::string_view option, auto value, auto last) {
+    if (value >= decltype(value){} && value <= last) return;
+    valid = invalid(option, absl::StrCat("0 to ", static_cast<int>(last)), static_cast<int>(value));
+  };
+  check("overflow", options.overflow, Overflow::kFailActor);
+  check("on_restart", options.on_restart, OnRestart::kKeep);
+  check("report_contents", options.report_contents, ReportContents::kYes);
+  return valid;
+}
+
 uint32_t MailboxDeclaration::room() const {
-  constexpr int64_t kMost = int64_t{1} << 29;  // counts are 32 bits wide, and compared by their difference
-  const int64_t factor = options.overflow == Overflow::kDropOldest ? 2 : 1;
-  return static_cast<uint32_t>(std::clamp<int64_t>(options.capacity_messages, 0, kMost) * factor);
+  const uint32_t factor = options.overflow == Overflow::kDropOldest ? 2 : 1;
+  return static_cast<uint32_t>(options.capacity_messages) * factor;
 }
 
 uint64_t MailboxDeclaration::room_bytes() const {

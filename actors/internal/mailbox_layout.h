@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/base/optimization.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/limits.h"
@@ -38,6 +39,8 @@ struct MailboxDeclaration {
   }
   bool has_bytes() const { return options.capacity_bytes != SIZE_MAX; }
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
+  // InvalidArgument for options out of range; names the mailbox, the option, its value and the range.
+  absl::Status Validate() const;
   // Messages that fit: where the oldest are dropped, twice the capacity.
   uint32_t room() const;
   uint64_t room_bytes() const;

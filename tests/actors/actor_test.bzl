@@ -21,6 +21,7 @@ _ONE_THREAD = [
     "handler_test",
     "letting_go_test",
     "mailbox_array_test",
+    "mailbox_options_test",
     "mailbox_sets_test",
     "mailbox_test",
     "name_test",

@@ -62,7 +62,7 @@ TEST_F(MailboxSetsTest, OneTooManyFailsItsActorAndSaysSo) {
   ASSERT_EQ(ends.size(), 1U);
   const ExitReason end = ends[0];
   EXPECT_EQ(end.kind(), ExitReason::Kind::kFailed);
-  EXPECT_THAT(end.ToString(), HasSubstr("RESOURCE_EXHAUSTED: no room for mailbox in["));
+  EXPECT_THAT(end.ToString(), HasSubstr("Joining: no room for mailbox in["));
   EXPECT_THAT(end.ToString(), HasSubstr("this process has 65536 different sets of mailboxes"));
   // Those that are known go on.
   const Ref<Joining> known = system().Spawn<Joining>(Labels(0));
