@@ -238,7 +238,7 @@ struct Handover {
 
   void Give(T given) {
     absl::MutexLock lock(&mu);
-    value = std::move(given);
+    value.emplace(std::move(given));  // not by assignment: a reply need only be movable
   }
   void Close() {
     absl::MutexLock lock(&mu);

@@ -55,7 +55,7 @@ class ExitReason {
   static ExitReason Shutdown();
   // Requires !status.ok(); an OK status becomes Internal with a note.
   static ExitReason Failed(absl::Status status);
-  // `type` is the exception's type, `what` its text.
+  // `type` is the exception's type, `what` its text: that of a std::exception, an absl::Status or a string.
   static ExitReason Exception(absl::string_view type, absl::string_view what);
   static ExitReason Killed();
   // Killed while its handler ran on; the handler is fenced off.

@@ -139,6 +139,25 @@ TEST(ActorTest, ExceptionIsTheExitReason) {
   EXPECT_TRUE(IsExpired(end.status())) << end.status();
 }
 
+// Moves, but cannot be assigned.
+struct Sealed {
+  const int value;
+};
+
+class Sealer final : public Actor {
+ public:
+  Mailbox<"seal", Call<int, Sealed>> seal{this};
+  Next Start() override { return sealing_; }
+
+ private:
+  Behavior sealing_{"sealing", On(seal, [](int n) { return Sealed{n}; })};
+};
+
+TEST(ActorTest, AReplyNeedNotBeAssignable) {
+  TestSystem system;
+  EXPECT_EQ(system.Ask(system.Spawn<Sealer>()[&Sealer::seal], 7, absl::Seconds(1))->value, 7);
+}
+
 TEST(ActorTest, LedgerBalances) {
   TestSystem system;
   {

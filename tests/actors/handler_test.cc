@@ -336,6 +336,9 @@ class Ender final : public Actor {
 #if defined(__cpp_exceptions)
     if (how == "throw") throw std::logic_error("oops");
     if (how == "throw an int") throw 5;
+    if (how == "throw a status") throw absl::InternalError("x");
+    if (how == "throw a string") throw std::string("text");
+    if (how == "throw a literal") throw "literal";
 #endif
     return 0;
   }
@@ -364,6 +367,17 @@ TEST_F(HandlerTest, AnExceptionIsTheExitReason) {
             ExitReason::Exception("std::logic_error", "oops"));
   Ref<Ender> other = system().Spawn<Ender>(out.channel());
   EXPECT_EQ(*ExitReasonOf(Ask(other[&Ender::end], Text("throw an int")).status()), ExitReason::Exception("int", ""));
+}
+
+TEST_F(HandlerTest, AnExceptionThatIsAStatusOrAStringKeepsItsText) {
+  Probe<Text> out(system());
+  const auto thrown = [&](const char* how) {
+    Ref<Ender> ender = system().Spawn<Ender>(out.channel());
+    return std::string(ExitReasonOf(Ask(ender[&Ender::end], Text(how)).status())->detail());
+  };
+  EXPECT_EQ(thrown("throw a status"), "INTERNAL: x");
+  EXPECT_EQ(thrown("throw a string"), "text");
+  EXPECT_EQ(thrown("throw a literal"), "literal");
 }
 #endif
 
