@@ -51,6 +51,7 @@ ThreadPool::ThreadPool(ThreadPoolOptions options)
                                    : limits::kSurplusThreadsMax + limits::kSurplusThreadsPerCpuMax * threads_)),
       log_(options.log == nullptr ? LogSink::Stderr() : *options.log),
       workers_(static_cast<size_t>(workers_max_)),
+      shortage_(options.name_after),
       own_threads_(*this),
       timers_(clock()) {
   internal::StdAtomics::PrepareBarriers();

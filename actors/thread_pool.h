@@ -37,6 +37,7 @@
 #include "understudy/actors/internal/parking.h"
 #include "understudy/actors/internal/polling.h"
 #include "understudy/actors/internal/shared_queue.h"
+#include "understudy/actors/internal/stuck_watch.h"
 #include "understudy/actors/internal/timer_thread.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -55,7 +56,8 @@ struct ThreadPoolOptions {
   // A handler that runs so long loses its worker's slot and queue.
   absl::Duration take_over_after = limits::kTakeOverAfter;
   // One that runs so long is named in `log`, and again each time it has run
-  // twice as long.
+  // twice as long. All that hold workers are named at once when no more workers may be added, and again
+  // when that has lasted so long, and each time it has lasted twice as long.
   absl::Duration name_after = limits::kNameHandlerAfter;
   LogSink* log = nullptr;  // null: standard error
 
@@ -133,6 +135,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   void Inspect(internal::PoolWorker& worker, MonotonicTime now);
   bool TakeOver(internal::PoolWorker& worker);
   void Name(internal::PoolWorker& worker);
+  void LogShortage();
   bool Returned(internal::PoolWorker& worker);
 
   // Constant after construction.
@@ -154,7 +157,8 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   alignas(64) std::atomic<uint64_t> rounds_{0};
   // When a busy worker polled last, in nanoseconds of the clock. Only spreads the polls.
   std::atomic<int64_t> polled_at_{0};
-  uint64_t seen_polling_turns_ = 0;  // the watchdog's
+  uint64_t seen_polling_turns_ = 0;   // the watchdog's
+  internal::ShortageWatch shortage_;  // the watchdog's
 
   mutable absl::Mutex workers_mu_;
   int alive_ ABSL_GUARDED_BY(workers_mu_) = 0;

@@ -1,7 +1,10 @@
 // The watchdog: workers that are stuck in a handler, and how many workers there are.
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -76,9 +79,14 @@ void ThreadPool::Watch() {
     const int records = records_.load(std::memory_order_acquire);
     for (int i = 0; i < records; ++i) Inspect(*workers_[static_cast<size_t>(i)], now);
     PollIfNobodyDoes();
-    absl::MutexLock lock(&workers_mu_);
-    while (alive_ - stuck_ < threads_ && AddWorker()) {
+    bool is_short = false;
+    {
+      absl::MutexLock lock(&workers_mu_);
+      while (alive_ - stuck_ < threads_ && AddWorker()) {
+      }
+      is_short = alive_ - stuck_ < threads_ && !is_stopping_.load(std::memory_order_relaxed);
     }
+    if (shortage_.Observe(is_short, now)) LogShortage();
   }
 }
 
@@ -174,6 +182,39 @@ void ThreadPool::Name(PoolWorker& worker) {
   log_.Write(LogSeverity::kWarning,
              absl::StrCat("a handler has been running for ", absl::FormatDuration(worker.watch.running()), ": ", who,
                           "; it holds a thread: let it await, or give its actor a thread of its own"));
+}
+
+// The handlers that have run longest come first, so that those left out are the less interesting ones.
+void ThreadPool::LogShortage() {
+  struct Holder {
+    absl::Duration running;
+    std::string who;
+  };
+  std::vector<Holder> holders;
+  const int records = records_.load(std::memory_order_acquire);
+  for (int i = 0; i < records; ++i) {
+    PoolWorker& worker = *workers_[static_cast<size_t>(i)];
+    if (worker.spot.is_parked() || !worker.TrySeize()) continue;
+    if (worker.slot.is_taken_over() && worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers()) {
+      holders.push_back({worker.watch.running(), worker.current.load(std::memory_order_relaxed)->Describe()});
+    }
+    worker.EndSeizure();
+  }
+  std::sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) { return a.running > b.running; });
+  constexpr size_t kNamedMax = 10;
+  std::string line;
+  {
+    absl::MutexLock lock(&workers_mu_);
+    line =
+        absl::StrCat("handlers that do not return hold ", stuck_, " of ", alive_, " workers, and no more can be added",
+                     alive_ == workers_max_ ? " (ThreadPoolOptions::surplus_threads_max)"
+                                            : " (the operating system refuses threads)");
+  }
+  for (size_t i = 0; i < holders.size() && i < kNamedMax; ++i) {
+    absl::StrAppend(&line, i == 0 ? ": " : ", ", holders[i].who, " for ", absl::FormatDuration(holders[i].running));
+  }
+  if (holders.size() > kNamedMax) absl::StrAppend(&line, ", and ", holders.size() - kNamedMax, " more");
+  log_.Write(LogSeverity::kError, absl::StrCat(line, "; let them await, or give their actors threads of their own"));
 }
 
 ThreadPoolStats ThreadPool::stats() const {

@@ -10,6 +10,7 @@
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_STUCK_WATCH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_STUCK_WATCH_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -60,6 +61,30 @@ class StuckWatch {
   MonotonicTime since_;
   MonotonicTime now_;
   absl::Duration next_name_;
+};
+
+// Finds that a pool has had fewer workers than it wants because its bound is reached: to be reported at once, and again
+// each time that this has lasted twice as long, from `again_after` on. A shortage that comes and goes is reported at
+// most once in `again_after`. Owner only.
+class ShortageWatch {
+ public:
+  explicit ShortageWatch(absl::Duration again_after) : again_after_(again_after) {}
+
+  // True if the shortage is to be reported now.
+  bool Observe(bool is_short, MonotonicTime now) {
+    const bool began = is_short && !was_short_;
+    was_short_ = is_short;
+    if (began) since_ = now;
+    if (!is_short || now < next_report_) return false;
+    next_report_ = now + std::max(again_after_, now - since_);
+    return true;
+  }
+
+ private:
+  const absl::Duration again_after_;
+  bool was_short_ = false;
+  MonotonicTime since_;
+  MonotonicTime next_report_;
 };
 
 }  // namespace understudy::internal

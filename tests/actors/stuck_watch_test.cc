@@ -57,5 +57,23 @@ TEST_F(StuckWatchTest, AWorkerThatSleptBeginsAnew) {
   EXPECT_EQ(ObserveAt(55, 7), Verdict::kTakeOver);
 }
 
+TEST(ShortageWatchTest, IsReportedAtOnceAndEachTimeItHasLastedTwiceAsLong) {
+  ShortageWatch watch(absl::Seconds(1));
+  std::vector<int64_t> reported;
+  for (int64_t time = 0; time <= 9000; ++time) {
+    if (watch.Observe(time >= 10, MonotonicTime() + absl::Milliseconds(time))) reported.push_back(time);
+  }
+  EXPECT_EQ(reported, (std::vector<int64_t>{10, 1010, 2010, 4010, 8010}));
+}
+
+TEST(ShortageWatchTest, OneThatComesAndGoesIsReportedAtMostOnceInThatTime) {
+  ShortageWatch watch(absl::Seconds(1));
+  std::vector<int64_t> reported;
+  for (int64_t time = 0; time < 3000; ++time) {
+    if (watch.Observe(time % 2 == 0, MonotonicTime() + absl::Milliseconds(time))) reported.push_back(time);
+  }
+  EXPECT_EQ(reported, (std::vector<int64_t>{0, 1000, 2000}));
+}
+
 }  // namespace
 }  // namespace understudy::internal

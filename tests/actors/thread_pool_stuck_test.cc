@@ -345,6 +345,19 @@ TEST(StuckWorkerTest, AHandlerThatGoesOnIsNamedInTheLog) {
   blocked.done.WaitForNotification();
 }
 
+TEST(StuckWorkerTest, AtTheBoundOfThreadsTheLogNamesTheHandlersThatHoldThem) {
+  NotingSink sink;
+  ThreadPool pool({.threads = 1, .surplus_threads_max = 1, .name_after = absl::Milliseconds(100), .log = &sink});
+  Blocked blocked[3];
+  for (Blocked& one : blocked) pool.Schedule(&one);
+  sink.twice.WaitForNotification();
+  EXPECT_THAT(sink.lines()[0], HasSubstr("handlers that do not return hold 2 of 2 workers, and no more can be added"));
+  EXPECT_THAT(sink.lines()[0],
+              testing::ContainsRegex("the blocked one for .*, the blocked one for .*; let them await"));
+  for (Blocked& one : blocked) one.go_on.Notify();
+  for (Blocked& one : blocked) one.done.WaitForNotification();
+}
+
 TEST(StuckWorkerTest, ThePoolsEndWaitsForItWhileItIsNamedInTheLog) {
   NotingSink sink;
   Blocked blocked;
