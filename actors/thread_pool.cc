@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/cgroup.h"
 #include "understudy/actors/internal/pool_worker.h"
 #include "understudy/actors/internal/worker.h"
 
@@ -23,11 +24,13 @@ namespace {
 
 using internal::PoolWorker;
 
+// As many as the process's affinity and the quota of its control group allow.
 int AvailableCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  const int cpus = std::max(1, CPU_COUNT(&set));
+  return std::min(cpus, internal::CpuQuota().value_or(cpus));
 }
 
 // How often a worker looks everywhere before it sleeps: a few microseconds, about what waking it costs.

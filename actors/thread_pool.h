@@ -49,7 +49,7 @@ class PoolWorker;
 }  // namespace internal
 
 struct ThreadPoolOptions {
-  // 0: one for each CPU that this process may use.
+  // 0: one for each CPU that this process may use, by its affinity and the quota of its control group.
   int threads = 0;
   // Threads in place of stuck ones at most. Negative: 64 and four for each thread.
   int surplus_threads_max = -1;

@@ -2,14 +2,13 @@
 
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/internal/cgroup.h"
 
 namespace understudy::internal {
 namespace {
@@ -25,27 +24,14 @@ absl::optional<int64_t> ReadCount(const std::string& path) {
   return absl::nullopt;
 }
 
-// In a container the group's path may be the host's, and the mount its root.
-absl::optional<int64_t> ReadCount(const std::string& mount, absl::string_view group, absl::string_view file) {
-  if (absl::optional<int64_t> count = ReadCount(absl::StrCat(mount, group, "/", file)); count.has_value()) return count;
-  return ReadCount(absl::StrCat(mount, "/", file));
-}
-
 }  // namespace
 
 absl::optional<int64_t> OomKills(const std::string& membership, const std::string& root) {
-  std::ifstream groups(membership);
-  for (std::string line; std::getline(groups, line);) {
-    // "0::/group" of version 2, "4:memory:/group" of version 1.
-    const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
-    if (parts.size() != 3) continue;
-    absl::optional<int64_t> count;
-    if (parts[0] == "0" && parts[1].empty()) count = ReadCount(root, parts[2], "memory.events");
-    const std::vector<std::string> controllers = absl::StrSplit(parts[1], ',');
-    for (const std::string& controller : controllers) {
-      if (controller == "memory") count = ReadCount(absl::StrCat(root, "/memory"), parts[2], "memory.oom_control");
+  for (const Cgroup& group : CgroupsOf("memory", membership, root)) {
+    const char* const file = group.is_version_2 ? "memory.events" : "memory.oom_control";
+    for (const std::string& folder : {group.folders.front(), group.folders.back()}) {
+      if (absl::optional<int64_t> count = ReadCount(absl::StrCat(folder, "/", file)); count.has_value()) return count;
     }
-    if (count.has_value()) return count;
   }
   return absl::nullopt;
 }
