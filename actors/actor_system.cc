@@ -89,6 +89,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
   core_.set_registry(registry_.get());
   if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   core_.set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));
+  core_.set_actors_max(std::clamp<int64_t>(options_.actors_max, 1, limits::kActorsPerSystemMax));
   core_.set_reports_crashes(options_.crash_reports == CrashReports::kYes);
   internal::AddSystem(&core_);
 }
@@ -101,7 +102,8 @@ ActorSystem::~ActorSystem() {
 }
 
 Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
-  const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make));
+  const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make),
+                                             /*wish=*/{}, core_.RefusalOfSpawn());
   absl::MutexLock lock(&mu_);
   // Under the lock: either Shutdown finds the new root, or this sees that it has been.
   if (core_.is_stopping.load(std::memory_order_relaxed)) {

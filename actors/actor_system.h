@@ -40,6 +40,7 @@
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/ledger.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox_watch.h"
 #include "understudy/actors/pid.h"
@@ -77,6 +78,10 @@ struct ActorSystemOptions {
   // cost nothing more; with others a few hundred nanoseconds each.
   int last_messages = 0;
   CrashReports crash_reports = CrashReports::kYes;
+  // Actors that may live at once, so that actors which spawn without end fill no memory. A spawn beyond that gives a
+  // pid whose start has failed with ResourceExhausted: its outcome, monitors and asks say so. At most
+  // limits::kActorsPerSystemMax.
+  int64_t actors_max = limits::kActorsDefaultMax;
 };
 
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {

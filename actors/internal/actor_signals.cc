@@ -230,7 +230,7 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   ParentsWish wish{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
   if (wish.tells_outcome || wish.tells_down) wish.id = links().NewId();
   const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
-  absl::optional<ExitReason> has_failed;
+  absl::optional<ExitReason> has_failed = system().RefusalOfSpawn();
   if (is_refused) has_failed = TooManyLinks();
   // It would outlive the actor that spawned it, and nobody would tell it to end.
   const bool is_left_over = link == SpawnLink::kUnlinked || is_ending_ || has_exit();

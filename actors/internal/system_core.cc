@@ -97,6 +97,11 @@ SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, AddressKey
 
 SystemCore::~SystemCore() { NodeTable::Retire(this); }
 
+ExitReason SystemCore::TooManyActors() const {
+  return ExitReason::Failed(
+      absl::ResourceExhaustedError(absl::StrCat("the system has ", actors_max_, " actors, its actors_max")));
+}
+
 Pid SystemCore::NewPid(const ActorCell& cell) {
   return Pid(node_, cell.index(), last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }

@@ -19,9 +19,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/ledger_book.h"
@@ -31,6 +33,7 @@
 #include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/ledger.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -147,6 +150,14 @@ class SystemCore {
     is_observed_ = is_observed_ || count > 0;
   }
   int last_messages() const { return last_messages_; }
+  void set_actors_max(int64_t count) { actors_max_ = count; }
+  // Why the start of an actor that is spawned now fails: there are as many as there may be. Threads that spawn at the
+  // same time may exceed that by one each.
+  absl::optional<ExitReason> RefusalOfSpawn() const {
+    // relaxed: the count is compared alone.
+    if (ABSL_PREDICT_TRUE(live_actors.load(std::memory_order_relaxed) < actors_max_)) return absl::nullopt;
+    return TooManyActors();
+  }
   void set_reports_crashes(bool reports) { reports_crashes_ = reports; }
   bool reports_crashes() const { return reports_crashes_; }
   // Handlers are traced, or their messages kept.
@@ -170,6 +181,7 @@ class SystemCore {
   void AnswerForDead(const Signal& signal);
 
  private:
+  UNDERSTUDY_SLOW_PATH ExitReason TooManyActors() const;
   const std::string name_;
   const NodeIncarnation incarnation_;
   Executor& executor_;
@@ -187,6 +199,7 @@ class SystemCore {
   int last_messages_ = 0;
   bool is_observed_ = false;
   bool reports_crashes_ = true;
+  int64_t actors_max_ = limits::kActorsDefaultMax;
   Registry* registry_ = nullptr;  // constant after construction of the system
   LedgerBook ledgers_;
   std::atomic<int64_t> fenced_{0};
