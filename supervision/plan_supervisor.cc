@@ -25,7 +25,6 @@
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/replier.h"
-#include "understudy/actors/spawner.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
 #include "understudy/supervision/exclusive_lives.h"
@@ -361,11 +360,6 @@ void PlanSupervisor::StartLife(const Action& action) {
   const auto elsewhere = action.child->placement.has_value() ? std::make_shared<RemoteLife>() : nullptr;
   Hold hold = HoldOf(action);
   absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere, std::move(hold.below));
-  if (!make.ok()) {
-    tokens_.erase(action.life);
-    plan_->Failed(action.life, ExitReason::Failed(make.status()), context().Now());
-    return;
-  }
   if (auto left = left_elsewhere_.extract(action.child->id); !left.empty() && elsewhere != nullptr) {
     elsewhere->left = std::move(left.mapped());
   }
@@ -374,7 +368,8 @@ void PlanSupervisor::StartLife(const Action& action) {
   if (auto left = estates_.extract(action.child->id); !left.empty()) {
     options = std::move(options).WithEstate(std::move(left.mapped()));
   }
-  const Pid spawned = context().SpawnMade(std::move(options), *std::move(make));
+  const Pid spawned =
+      context().SpawnMade(std::move(options), make.ok() ? *std::move(make) : FailedStart(make.status()));
   plan_->Spawned(action.life, spawned);
   if (elsewhere == nullptr) return;
   elsewhere_[action.life] = {.stand_in = spawned, .life = elsewhere};
@@ -393,57 +388,6 @@ PlanSupervisor::LifeId PlanSupervisor::LifeOf(Pid actor) const {
 
 void PlanSupervisor::ForgetStandIn(LifeId life) {
   if (const auto found = elsewhere_.extract(life); !found.empty()) stand_ins_.erase(found.mapped().stand_in);
-}
-
-absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
-                                                  const std::shared_ptr<RemoteLife>& elsewhere,
-                                                  std::shared_ptr<const void> held) {
-  const ChildSpec& child = *spec;
-  if (child.placement.has_value()) {
-    if (held == nullptr) return MakerElsewhere(child, context().Spawner(), elsewhere);
-    return absl::FailedPreconditionError(absl::StrCat(
-        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when the node is ",
-        "lost nobody knows whether its handler runs on"));
-  }
-  if (child.kind == ChildKind::kProcess) return MakerOfProcess(child, std::move(held));
-  if (child.subtree == nullptr && child.start == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
-  }
-  FromAbove above{lives_, child.id, std::move(held)};
-  if (child.subtree == nullptr) {
-    return MakeActor([spec, above = std::move(above)] {
-      const FromAbove::Scope scope(above);  // its factory may make a supervisor
-      return spec->start->make()();
-    });
-  }
-  SupervisorSpec subtree = *child.subtree;
-  if (!subtree.on_event) subtree.on_event = spec_->on_event;
-  ChildStart::MakeActor make =
-      child.start != nullptr ? child.start->MakerOf(std::move(subtree)) : MakeSupervisor(std::move(subtree)).make;
-  return MakeActor([spec, make = std::move(make), above = std::move(above)] {
-    const FromAbove::Scope scope(above);
-    return make();
-  });
-}
-
-absl::StatusOr<MakeActor> PlanSupervisor::MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held) {
-  understudy::Spawner* spawner = context().Spawner();
-  if (spawner == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("child '", child.id, "' is a process, and this system cannot start one: it has no node"));
-  }
-  ProcessChild process{.binary = child.process->binary,
-                       .arguments = child.process->arguments,
-                       .environment = child.process->environment,
-                       .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
-                       .limits = child.process->limits,
-                       .silent_within = child.process->silent_within,
-                       .held_until_gone = std::move(held)};
-  // SIGTERM in the middle of the time it has; SIGKILL by us at its end. Neither without a limit.
-  const ChildShutdown shutdown = ShutdownOf(child);
-  if (shutdown.kind != ChildShutdown::Kind::kBrutalKill) process.stop_within = shutdown.LongestStop() / 2;
-  return spawner->ForProcess(process);
 }
 
 SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {

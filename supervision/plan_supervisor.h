@@ -143,9 +143,13 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
+  // supervisor_makers.cc
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                     const std::shared_ptr<RemoteLife>& elsewhere, std::shared_ptr<const void> held);
   absl::StatusOr<MakeActor> MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held);
+  // An actor whose start fails with `status`, in place of a child that cannot be made: so each attempt takes a turn,
+  // and requests are handled between two attempts.
+  static MakeActor FailedStart(absl::Status status);
   // The actor here that is the child, or stands in for it, and back.
   Pid ActorOf(LifeId life) const;
   LifeId LifeOf(Pid actor) const;

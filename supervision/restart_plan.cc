@@ -374,12 +374,16 @@ void RestartPlan::GiveUp(Child& child, const RestartDecision& decision, const Ex
   if (was_significant) CheckAutoShutdown();
 }
 
-// Makes the plan, or turns the running one back: stop the group of `child`,
-// then start it.
+// Makes a plan that stops the group of `child` and then starts it. If a plan is running, it is turned back: it stops
+// the group and ends, and the start waits behind the requests and exits that have arrived before. Otherwise a child
+// that fails again and again would keep them waiting until the supervisor gives up.
 void RestartPlan::RestartGroup(const Child& child) {
   if (!plan_.has_value()) {
     plan_.emplace();
     plan_->kind = start_done_ ? PlanKind::kGroup : PlanKind::kFirstStart;
+  } else if (child.state == State::kDue) {
+    plan_->ends_when_stopped = true;
+    AwaitTurn(child);
   }
   plan_->phase = Phase::kStop;
   plan_->first = flags_.strategy == RestartStrategy::kOneForAll ? 0 : child.key;

@@ -19,7 +19,9 @@
 //
 // An exit inside the running plan changes it: a child that is to be stopped
 // anyway is merely down; one that the plan has already started is restarted by
-// the rules of the strategy, which may turn the plan back. Terminating or
+// the rules of the strategy, which may turn the plan back: it then stops the
+// group, and the start waits in its turn behind the requests and exits that came
+// before. So does the next attempt of a start that failed. Terminating or
 // deleting the child that is being started cancels its start, and with
 // one_for_all and rest_for_one the plan: what it has not started stays down.
 //
@@ -251,7 +253,8 @@ class RestartPlan {
     Key cursor = 0;
     bool in_hand = false;
     bool cancelled = false;
-    ExitReason reason;  // of kStopAll
+    bool ends_when_stopped = false;  // the start is a plan of its own, which waits for its turn
+    ExitReason reason;               // of kStopAll
   };
 
   // What waits for the end of a plan.
@@ -293,6 +296,7 @@ class RestartPlan {
   void RestartOrGiveUp(Child& child, const ExitReason& reason);
   void GiveUp(Child& child, const RestartDecision& decision, const ExitReason& reason);
   void RestartGroup(const Child& child);
+  void AwaitTurn(const Child& child);
   bool MayPark(const Child& child, const ExitReason& reason) const;
   void Park(Child& child, const ExitReason& reason);
   bool IsNameTaken(const Child& child) const;

@@ -31,6 +31,10 @@ absl::Status NotGoneError(absl::string_view id) {
       absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
 }
 
+absl::Status AlreadyExistsError(absl::string_view id) {
+  return absl::AlreadyExistsError(absl::StrCat("there is a child '", id, "' already"));
+}
+
 }  // namespace
 
 absl::Status OnlyMembersError() {
@@ -124,6 +128,10 @@ bool RestartPlan::AnswerWhileStarting(const Waiting& request) {
   }
   if (child->state != State::kStarting) return false;
   switch (request.kind) {
+    case Waiting::Kind::kStart:
+      if (child->is_new) return false;  // if it cannot start, its id becomes free
+      Reply(request.request, AlreadyExistsError(request.id));
+      return true;
     case Waiting::Kind::kRestart:
       Reply(request.request,
             absl::FailedPreconditionError(absl::StrCat("child '", request.id, "' is being started already")));
@@ -142,7 +150,7 @@ bool RestartPlan::AnswerWhileStarting(const Waiting& request) {
 
 void RestartPlan::DoStart(const Waiting& request) {
   if (const Child* child = FindId(request.id); child != nullptr) {
-    Reply(request.request, absl::AlreadyExistsError(absl::StrCat("there is a child '", request.id, "' already")));
+    Reply(request.request, AlreadyExistsError(request.id));
     return;
   }
   if (const absl::Status status = ValidateSpec(*request.spec, flags_); !status.ok()) {

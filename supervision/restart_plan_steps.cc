@@ -24,6 +24,7 @@ void RestartPlan::Advance() {
 
 bool RestartPlan::StepPlan() {
   if (plan_->phase == Phase::kStop && !StepStop()) return false;
+  if (plan_->ends_when_stopped) return true;
   if (plan_->kind != PlanKind::kStopAll) return StepStart();
   actions_.push_back({.kind = Action::Kind::kFinish, .reason = plan_->reason});
   finished_ = true;

@@ -57,10 +57,15 @@ void RestartPlan::WaitIsOver(Child& child) {
   SetState(child, is_stopping() ? State::kStopped : State::kDue);
   if (is_stopping()) return;
   if (is_serial()) {
-    waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
+    AwaitTurn(child);
   } else {
     StartOrHold(child);
   }
+}
+
+// The group of `child`, which is due, is restarted after the requests and exits that wait already.
+void RestartPlan::AwaitTurn(const Child& child) {
+  waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
 }
 
 // A child that was to be started by a plan that was cancelled, or that a sibling's

@@ -21,6 +21,7 @@
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/spawner.h"
+#include "understudy/actors/task.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/child_spec.h"
@@ -215,7 +216,7 @@ class FakeSpawner final : public Spawner {
  public:
   explicit FakeSpawner(std::shared_ptr<Journal> journal) : journal_(std::move(journal)) {}
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) override {
-    if (child.binary == "missing") return absl::NotFoundError("no binary 'missing'");
+    if (is_missing || child.binary == "missing") return absl::NotFoundError("no binary 'missing'");
     asked.push_back(child);
     return [journal = journal_, name = child.node_name] { return std::make_unique<Worker>(name, journal); };
   }
@@ -224,6 +225,7 @@ class FakeSpawner final : public Spawner {
   }
   bool Grants(Pid) override { return false; }
   std::vector<ProcessChild> asked;
+  bool is_missing = false;
 
  private:
   const std::shared_ptr<Journal> journal_;
@@ -302,6 +304,38 @@ TEST_F(BuildersTest, NoGivenIdIsTheNodeNameOfOneThatIsMadeUp) {
   workers->child = A().Spec("job");
   const SupervisorRef root = system_.Spawn(MakeSupervisor(SupervisorSpec{.pool = workers}));
   EXPECT_TRUE(system_.Ask(root.start_member(), StartMember{"job-1"}, kSoon).ok()) << "without nodes there is no clash";
+}
+
+// Asks its supervisor something at the first failed start that it hears of.
+class Inquirer final : public Actor {
+ public:
+  Inquirer(SupervisorRef supervisor, std::vector<absl::Status>* answers) : supervisor_(supervisor), answers_(answers) {}
+  Mailbox<"event", SupervisionEvent> event{this, {.capacity_messages = 1000}};
+  Next Start() override { return listening_; }
+
+ private:
+  Task<> Hear(SupervisionEvent told) {
+    if (told.kind != SupervisionEvent::Kind::kStartFailed || !answers_->empty()) co_return;
+    auto asked = supervisor_.count_children().Ask(CountChildren(), kSoon);
+    answers_->push_back((co_await asked).status());
+  }
+  const SupervisorRef supervisor_;
+  std::vector<absl::Status>* const answers_;
+  Behavior listening_{"listening", On(event, &Inquirer::Hear)};
+};
+
+TEST_F(BuildersTest, ASupervisorAnswersBetweenStartsThatFailAtOnce) {
+  FakeSpawner spawner(journal_);
+  system_.InstallSpawner(&spawner);
+  const SupervisorRef root = system_.Spawn(OneForOne().Intensity(200, kSoon).Child("p", PermanentProcess("b")));
+  std::vector<absl::Status> answers;
+  const Ref<Inquirer> inquirer = system_.Spawn<Inquirer>(root, &answers);
+  system_.RunUntilIdle();
+  ASSERT_TRUE(system_.Ask(root.subscribe(), Subscribe{inquirer[&Inquirer::event]}, kSoon).ok());
+  spawner.is_missing = true;
+  Ref<Worker>(ChildrenOf(root).children[0].pid)[&Worker::end].Tell(End{ExitReason::OsSignal(11)});
+  system_.RunUntilIdle();
+  EXPECT_THAT(answers, ElementsAre(absl::OkStatus()));
 }
 
 TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {

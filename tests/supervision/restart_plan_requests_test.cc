@@ -204,6 +204,63 @@ TEST(RestartPlanRequests, AStartChildThatIsTerminatedAnswersBoth) {
   EXPECT_TRUE(plan.StatusOf(2).ok());
 }
 
+// OTP answers between two attempts of a restart, because the next attempt is a message to itself.
+TEST(RestartPlanRequests, RequestsAreAnsweredBetweenTwoAttemptsOfARestart) {
+  for (const RestartStrategy strategy : kStrategies) {
+    SupervisorSpec spec = Patient(Spec(strategy, {"a", "b", "c", "d"}));
+    spec.intensity = 100;
+    PlanDriver plan(spec);
+    plan.StartAll();
+    plan.Terminate("d");
+    plan.slow_start = {"b"};
+    plan.Exit("b");
+    const auto start = plan.StartChild({.id = "e", .shutdown = ChildShutdown::Infinity()});
+    const auto restart = plan.Restart("d");
+    const auto terminate = plan.Terminate("c");
+    const auto remove = plan.Delete("c");
+    plan.Failed("b");
+    for (const auto request : {start, restart, terminate, remove}) {
+      EXPECT_TRUE(plan.IsAnswered(request) && plan.StatusOf(request).ok()) << strategy << " " << request;
+    }
+    EXPECT_TRUE(plan.IsUp("b"));
+    plan.slow_start.clear();
+    plan.Started("b");
+    EXPECT_EQ(plan.States(), "a running, b running, d running, e running");
+  }
+}
+
+TEST(RestartPlanRequests, RequestsAreAnsweredWhenAnExitTurnsAnOrderedPlanBack) {
+  SupervisorSpec spec = Patient(Spec(kOneForAll, {"a", "b"}));
+  spec.intensity = 100;
+  PlanDriver plan(spec);
+  plan.StartAll();
+  plan.slow_start = {"b"};
+  plan.Exit("b");
+  plan.Delete("c");
+  plan.Log();
+  plan.Exit("a");
+  EXPECT_EQ(plan.Log(), "stop b, reply 1 NOT_FOUND, start a, start b");
+}
+
+// A child that is started again keeps its id whatever comes of that; a new one that cannot start is forgotten.
+TEST(RestartPlanRequests, AStartChildOfAnIdThatIsBeingStartedAgainIsAnsweredAtOnce) {
+  for (const RestartStrategy strategy : kStrategies) {
+    PlanDriver plan(Patient(Spec(strategy, {"a"})));
+    plan.StartAll();
+    plan.slow_start = {"a", "b"};
+    plan.Exit("a");
+    plan.StartChild({.id = "a"});
+    EXPECT_TRUE(plan.IsAnswered(1) && absl::IsAlreadyExists(plan.StatusOf(1))) << strategy;
+    plan.Started("a");
+    plan.StartChild({.id = "b"});
+    const auto second = plan.StartChild({.id = "b"});
+    EXPECT_FALSE(plan.IsAnswered(second)) << strategy;
+    plan.slow_start.clear();
+    plan.Failed("b");
+    EXPECT_TRUE(plan.StatusOf(second).ok()) << strategy;
+  }
+}
+
 TEST(RestartPlanRequests, RequestsAreRefusedOnceTheEndHasBegunWaitingOnesToo) {
   PlanDriver plan(Patient(Spec(kRestForOne, {"a", "b"})));
   plan.slow_stop = {"b"};
