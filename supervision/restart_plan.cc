@@ -36,6 +36,32 @@ bool NeedsRestart(RestartType type, const ExitReason& reason) {
   return type == RestartType::kPermanent || (type == RestartType::kTransient && reason.is_abnormal());
 }
 
+// The code of the first reason in the chain that has one, so that who asked for a start can tell a bad argument from a
+// node that is away. Exceptions and the ends of processes have none.
+absl::StatusCode CodeOfFailedStart(const ExitReason& reason) {
+  for (const ExitReason* why = &reason; why != nullptr; why = why->cause()) {
+    switch (why->kind()) {
+      case ExitReason::Kind::kFailed:
+        return why->status().code();
+      case ExitReason::Kind::kNoProcess:
+        return absl::StatusCode::kNotFound;
+      case ExitReason::Kind::kNoConnection:
+        return absl::StatusCode::kUnavailable;
+      case ExitReason::Kind::kNotPermitted:
+        return absl::StatusCode::kPermissionDenied;
+      case ExitReason::Kind::kNameConflict:
+        return absl::StatusCode::kAlreadyExists;
+      case ExitReason::Kind::kOverflow:
+        return absl::StatusCode::kResourceExhausted;
+      case ExitReason::Kind::kStartTimeout:
+        return absl::StatusCode::kDeadlineExceeded;
+      default:
+        break;
+    }
+  }
+  return absl::StatusCode::kFailedPrecondition;
+}
+
 }  // namespace
 
 RestartPlan::RestartPlan(const SupervisorSpec& spec, Random random)
@@ -266,12 +292,12 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
   const std::string what = absl::StrCat("child '", child.spec->id, "' could not start");
   if (child.start_request != 0) {
     Reply(std::exchange(child.start_request, 0),
-          absl::FailedPreconditionError(absl::StrCat(what, ": ", reason.ToString())));
+          absl::Status(CodeOfFailedStart(reason), absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
   } else if (is_stopping()) {
     return;  // nobody is started again
   } else if (!start_done_ && !child.has_started && !MayPark(child, reason)) {
-    BeginStopAll(ExitReason::Failed(absl::FailedPreconditionError(what)).CausedBy(reason));
+    BeginStopAll(ExitReason::Failed(absl::Status(CodeOfFailedStart(reason), what)).CausedBy(reason));
   } else {
     RestartOrGiveUp(child, reason);
   }

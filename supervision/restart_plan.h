@@ -169,8 +169,9 @@ class RestartPlan {
 
   // Inputs: requests. Each gets one kReply, at once or later:
   // StartChild: OK and the pid (null when it declined to start); AlreadyExists;
-  //   InvalidArgument for a bad spec; FailedPrecondition with the reason when
-  //   it could not start, and the spec is then forgotten.
+  //   InvalidArgument for a bad spec. When the child could not start: the reason,
+  //   with the code of its cause (FailedPrecondition for an exception or the end
+  //   of a process); the spec is then forgotten.
   // TerminateChild: OK when it is down. It stays down until it is started by
   //   RestartChild or with its siblings; a temporary child is forgotten.
   // RestartChild: as StartChild, for a child that is stopped; else

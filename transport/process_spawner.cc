@@ -447,10 +447,12 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
                                                    "' is out of its range: ", silence.message()));
   }
   const absl::StatusOr<std::string> binary = FindBinary(child.binary);
-  if (!binary.ok()) return absl::FailedPreconditionError(binary.status().message());
+  if (!binary.ok()) return binary.status();
   if (access(binary->c_str(), X_OK) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot start '", *binary, "' for node '", child.node_name, "': it is no executable file"));
+    const int error = errno;
+    return absl::Status(absl::ErrnoToStatusCode(error),
+                        absl::StrCat("cannot start '", *binary, "' for node '", child.node_name,
+                                     "': it is no executable file: ", strerror(error)));
   }
   return [host = host_, child, directory = directory_, sockets = sockets_]() -> std::unique_ptr<Actor> {
     return std::make_unique<ProcessStandIn>(host, child, directory, sockets);

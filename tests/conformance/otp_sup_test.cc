@@ -75,8 +75,7 @@ TEST_P(SupTest, ARestartByHandThatFailsSaysSoAndTheSpecStays) {
     s.PartOf("a")->start = FailsFromTheSecondOn;
     const SupervisorRef root = s.Launch(OneForOne().Child("a", s.Perm("a")));
     EXPECT_EQ(s.Terminate(root, "a"), "OK");
-    EXPECT_EQ(s.Restart(root, "a"),
-              "FAILED_PRECONDITION: child 'a' could not start: Failed(UNAVAILABLE: the file is locked)");
+    EXPECT_EQ(s.Restart(root, "a"), "UNAVAILABLE: child 'a' could not start: Failed(UNAVAILABLE: the file is locked)");
     EXPECT_EQ(s.States(root), "a stopped");
   });
 }

@@ -168,7 +168,7 @@ TEST_P(PoolTest, AStartThatFailsSaysWhyAndOneThatDeclinesGivesNobody) {
   Job bad = JobOf("bad");
   bad.manner->start_fails = absl::UnavailableError("the file is locked");
   const auto failed = system_.Ask(pool.start(), bad, kSoon);
-  EXPECT_TRUE(absl::IsFailedPrecondition(failed.status())) << failed.status();
+  EXPECT_TRUE(absl::IsUnavailable(failed.status())) << failed.status();
   EXPECT_THAT(failed.status().message(), HasSubstr("the file is locked"));
   Job shy = JobOf("shy");
   shy.manner->start_declines = true;

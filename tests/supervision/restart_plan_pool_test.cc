@@ -91,7 +91,7 @@ TEST(PoolPlan, AStartThatDeclinesOrFailsLeavesNothing) {
     plan.StartAll();
     EXPECT_TRUE(plan.StatusOf(plan.StartMember("a")).ok());
     const auto failed = plan.StartMember("b");
-    EXPECT_TRUE(absl::IsFailedPrecondition(plan.StatusOf(failed)));
+    EXPECT_TRUE(absl::IsNotFound(plan.StatusOf(failed)));
     EXPECT_THAT(plan.StatusOf(failed).message(), HasSubstr("no file for b"));
     EXPECT_EQ(plan.plan().CountChildren().specs, 0);
     plan.Log();

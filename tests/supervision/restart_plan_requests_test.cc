@@ -1,5 +1,6 @@
 // Requests, queries and backoff: where the plan is more than OTP's.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -71,9 +72,37 @@ TEST(RestartPlanRequests, AStartChildThatFailsIsForgottenAndSaysWhy) {
   plan.StartAll();
   plan.fail_start = {"b"};
   plan.StartChild({.id = "b"});
-  EXPECT_EQ(plan.StatusOf(1).ToString(),
-            "FAILED_PRECONDITION: child 'b' could not start: Failed(NOT_FOUND: no file for b)");
+  EXPECT_EQ(plan.StatusOf(1).ToString(), "NOT_FOUND: child 'b' could not start: Failed(NOT_FOUND: no file for b)");
   EXPECT_EQ(plan.States(), "a running");
+}
+
+TEST(RestartPlanRequests, AStartThatFailedIsToldWithTheCodeOfItsCause) {
+  using absl::StatusCode;
+  const std::pair<ExitReason, StatusCode> causes[] = {
+      {ExitReason::Failed(absl::UnavailableError("the file is locked")), StatusCode::kUnavailable},
+      {ExitReason::NoConnection("the node is lost"), StatusCode::kUnavailable},
+      {ExitReason::NotPermitted("no grant"), StatusCode::kPermissionDenied},
+      {ExitReason::StartTimeout(), StatusCode::kDeadlineExceeded},
+      {ExitReason::NameConflict("book"), StatusCode::kAlreadyExists},
+      {ExitReason::Overflow("offers"), StatusCode::kResourceExhausted},
+      {ExitReason::Exception("std::logic_error", "oops"), StatusCode::kFailedPrecondition},
+      {ExitReason::OsExit(3), StatusCode::kFailedPrecondition},
+      {ExitReason::RestartsExhausted("x").CausedBy(ExitReason::NoConnection()), StatusCode::kUnavailable},
+  };
+  for (const auto& [cause, code] : causes) {
+    PlanDriver plan(Spec(kOneForOne, {}));
+    plan.StartAll();
+    plan.slow_start = {"a"};
+    const auto request = plan.StartChild({.id = "a"});
+    plan.Failed("a", cause);
+    EXPECT_EQ(plan.StatusOf(request).code(), code) << cause;
+
+    PlanDriver first(Spec(kOneForOne, {"a"}));  // its parent is told likewise
+    first.slow_start = {"a"};
+    first.StartAll();
+    first.Failed("a", cause);
+    EXPECT_EQ(first.finish_reason().status().code(), code) << cause;
+  }
 }
 
 // OTP SUP-11
@@ -83,7 +112,7 @@ TEST(RestartPlanRequests, ARestartChildThatFailsStaysStopped) {
   plan.Terminate("a");
   plan.fail_start = {"a"};
   plan.Restart("a");
-  EXPECT_EQ(plan.StatusOf(2).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.StatusOf(2).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(plan.States(), "a stopped");
 }
 

@@ -55,7 +55,7 @@ TEST(RestartPlan, AFailedFirstStartStopsWhatWasStartedAndSaysWhichChildAndWhy) {
     plan.StartAll();
     EXPECT_EQ(plan.Log(), "start a, start b, start c, stop b, stop a, finish Failed");
     EXPECT_EQ(plan.finish_reason().ToString(),
-              "Failed(FAILED_PRECONDITION: child 'c' could not start); because of Failed(NOT_FOUND: no file for c)");
+              "Failed(NOT_FOUND: child 'c' could not start); because of Failed(NOT_FOUND: no file for c)");
   }
 }
 
@@ -373,7 +373,7 @@ TEST(RestartPlan, ADownBeforeTheOutcomeIsAFailedStart) {
   plan.StartAll();
   plan.Exit("a", ExitReason::NoConnection("the stream broke"));
   EXPECT_EQ(plan.finish_reason().ToString(),
-            "Failed(FAILED_PRECONDITION: child 'a' could not start); because of NoConnection(the stream broke)");
+            "Failed(UNAVAILABLE: child 'a' could not start); because of NoConnection(the stream broke)");
 }
 
 // ---- Significant children.

@@ -131,7 +131,7 @@ TEST_P(SupervisorTest, AChildThatCannotStartStopsWhatWasStartedAndFailsItWithThe
   ManOf("c")->start_fails = absl::UnavailableError("the file is locked");
   Spawn(OneForOne().Child("a", Perm("a")).Child("b", Perm("b")).Child("c", Perm("c")));
   EXPECT_EQ(EndOfRoot().ToString(),
-            "Failed(FAILED_PRECONDITION: child 'c' could not start); because of Failed(UNAVAILABLE: the file is "
+            "Failed(UNAVAILABLE: child 'c' could not start); because of Failed(UNAVAILABLE: the file is "
             "locked)");
   EXPECT_EQ(journal_->Take(), "start a, start b, start c, end c Failed, end b Shutdown, end a Shutdown");
   EXPECT_EQ(system_.live_actors(), 0);
@@ -230,7 +230,7 @@ TEST_P(SupervisorTest, ATreeEscalatesAndTheCauseChainNamesWhatWasWrong) {
   CrashChild(bank, "ledger");
   EXPECT_EQ(EndOfRoot().ToString(),
             "RestartsExhausted(child 'bank' needed 2 restarts within 1s; 1 is allowed); "
-            "because of Failed(FAILED_PRECONDITION: child 'ledger' could not start); "
+            "because of Failed(UNAVAILABLE: child 'ledger' could not start); "
             "because of Failed(UNAVAILABLE: the file is locked)");
   EXPECT_EQ(system_.live_actors(), 0);
 }
@@ -356,7 +356,7 @@ TEST_P(SupervisorTest, OfOneForAllAParkedChildKeepsItsSiblingsDownUntilItsNameIs
 TEST_P(SupervisorTest, AStartThatTakesTooLongFails) {
   ManOf("a")->start_hangs = true;
   Spawn(OneForOne().Child("a", Perm("a").StartWithin(absl::Seconds(2))));
-  EXPECT_EQ(EndOfRoot().ToString(), "Failed(FAILED_PRECONDITION: child 'a' could not start); because of StartTimeout");
+  EXPECT_EQ(EndOfRoot().ToString(), "Failed(DEADLINE_EXCEEDED: child 'a' could not start); because of StartTimeout");
 }
 
 TEST_P(SupervisorTest, AnswersWhileAChildStarts) {
@@ -416,7 +416,7 @@ TEST_P(SupervisorTest, ChildrenAreAddedTerminatedRestartedAndDeletedByRequest) {
   EXPECT_EQ(StatesOf(root), "a running, b stopped");
   ManOf("b")->start_fails = absl::NotFoundError("no table");
   EXPECT_EQ(system_.Ask(root.restart_child(), RestartChild{"b"}, kSoon).status().ToString(),
-            "FAILED_PRECONDITION: child 'b' could not start: Failed(NOT_FOUND: no table)");
+            "NOT_FOUND: child 'b' could not start: Failed(NOT_FOUND: no table)");
   ManOf("b")->start_fails = absl::OkStatus();
   const absl::StatusOr<ChildStarted> restarted = system_.Ask(root.restart_child(), RestartChild{"b"}, kSoon);
   ASSERT_TRUE(restarted.ok()) << restarted.status();

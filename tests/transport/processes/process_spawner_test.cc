@@ -416,7 +416,7 @@ TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
   internal::ProcessSpawner spawner({.node = "launcher"});
   ProcessChild child = TestNode("house-1", {});
   child.binary = "/no/such/binary";
-  EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("/no/such/binary"));
   EXPECT_EQ(spawner.ForProcess(TestNode("House 1", {})).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(spawner.ForProcess(TestNode("launcher", {})).status().code(), absl::StatusCode::kInvalidArgument);
