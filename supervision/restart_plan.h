@@ -168,10 +168,10 @@ class RestartPlan {
   void Gone(LifeId life, MonotonicTime now);
 
   // Inputs: requests. Each gets one kReply, at once or later:
-  // StartChild: OK and the pid (null when it declined to start); AlreadyExists;
-  //   InvalidArgument for a bad spec. When the child could not start: the reason,
-  //   with the code of its cause (FailedPrecondition for an exception or the end
-  //   of a process); the spec is then forgotten.
+  // StartChild: OK and the pid (null when it declined to start); AlreadyExists,
+  //   see existing_child.h; InvalidArgument for a bad spec. When the child could
+  //   not start: the reason, with the code of its cause (FailedPrecondition for an
+  //   exception or the end of a process); the spec is then forgotten.
   // TerminateChild: OK when it is down. It stays down until it is started by
   //   RestartChild or with its siblings; a temporary child is forgotten.
   // RestartChild: as StartChild, for a child that is stopped; else
@@ -272,6 +272,7 @@ class RestartPlan {
   };
 
   // Children and their lives.
+  static ChildInfo InfoOf(const Child& child);
   Child* FindLife(LifeId life) const;
   Child* FindId(absl::string_view id);
   const Child* FindId(absl::string_view id) const;

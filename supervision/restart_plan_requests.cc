@@ -17,6 +17,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/existing_child.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/restart_plan.h"
@@ -29,10 +30,6 @@ namespace {
 absl::Status NotGoneError(absl::string_view id) {
   return absl::FailedPreconditionError(
       absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
-}
-
-absl::Status AlreadyExistsError(absl::string_view id) {
-  return absl::AlreadyExistsError(absl::StrCat("there is a child '", id, "' already"));
 }
 
 }  // namespace
@@ -130,7 +127,7 @@ bool RestartPlan::AnswerWhileStarting(const Waiting& request) {
   switch (request.kind) {
     case Waiting::Kind::kStart:
       if (child->is_new) return false;  // if it cannot start, its id becomes free
-      Reply(request.request, AlreadyExistsError(request.id));
+      Reply(request.request, ExistingChildError(InfoOf(*child)));
       return true;
     case Waiting::Kind::kRestart:
       Reply(request.request,
@@ -150,7 +147,7 @@ bool RestartPlan::AnswerWhileStarting(const Waiting& request) {
 
 void RestartPlan::DoStart(const Waiting& request) {
   if (const Child* child = FindId(request.id); child != nullptr) {
-    Reply(request.request, AlreadyExistsError(request.id));
+    Reply(request.request, ExistingChildError(InfoOf(*child)));
     return;
   }
   if (const absl::Status status = ValidateSpec(*request.spec, flags_); !status.ok()) {
@@ -233,41 +230,44 @@ const RestartPlan::Child* RestartPlan::FindId(absl::string_view id) const {
   return found == ids_.end() ? nullptr : &children_.at(found->second);
 }
 
+ChildInfo RestartPlan::InfoOf(const Child& child) {
+  ChildInfo info{.id = child.spec->id,
+                 .pid = child.pid,
+                 .kind = child.spec->kind,
+                 .restart = child.spec->restart,
+                 .restarts = child.restarts,
+                 .place = child.key};
+  switch (child.state) {
+    case State::kStopped:
+      info.state = ChildState::kStopped;
+      break;
+    case State::kStarting:
+      info.state = ChildState::kStarting;
+      break;
+    case State::kRunning:
+      info.state = ChildState::kRunning;
+      break;
+    case State::kStopping:
+      info.state = ChildState::kStopping;
+      break;
+    case State::kDue:
+    case State::kBackoff:
+    case State::kHeld:
+    case State::kDown:
+      info.state = ChildState::kRestarting;
+      break;
+    case State::kParked:
+      info.state = ChildState::kParked;
+      break;
+  }
+  return info;
+}
+
 std::vector<ChildInfo> RestartPlan::WhichChildren(uint64_t after, size_t at_most) const {
   std::vector<ChildInfo> result;
   result.reserve(std::min(children_.size(), at_most));
   for (auto next = children_.upper_bound(after); next != children_.end() && result.size() < at_most; ++next) {
-    const Child& child = next->second;
-    ChildInfo info{.id = child.spec->id,
-                   .pid = child.pid,
-                   .kind = child.spec->kind,
-                   .restart = child.spec->restart,
-                   .restarts = child.restarts,
-                   .place = child.key};
-    switch (child.state) {
-      case State::kStopped:
-        info.state = ChildState::kStopped;
-        break;
-      case State::kStarting:
-        info.state = ChildState::kStarting;
-        break;
-      case State::kRunning:
-        info.state = ChildState::kRunning;
-        break;
-      case State::kStopping:
-        info.state = ChildState::kStopping;
-        break;
-      case State::kDue:
-      case State::kBackoff:
-      case State::kHeld:
-      case State::kDown:
-        info.state = ChildState::kRestarting;
-        break;
-      case State::kParked:
-        info.state = ChildState::kParked;
-        break;
-    }
-    result.push_back(std::move(info));
+    result.push_back(InfoOf(next->second));
   }
   return result;
 }

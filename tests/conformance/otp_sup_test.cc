@@ -151,7 +151,9 @@ TEST_P(SupTest, BrutalKillAsksNobodyAndTheSiblingEndsInOrder) {
 TEST_P(SupTest, EachBadFieldOfAChildIsRefusedWithAnErrorOfItsOwn) {
   Play([](SupScene& s) {
     const SupervisorRef root = s.Launch(OneForOne().Child("a", s.Perm("a")));
-    EXPECT_EQ(s.Add(root, s.Perm("a").Spec("a")), "ALREADY_EXISTS: there is a child 'a' already");
+    EXPECT_THAT(
+        s.Add(root, s.Perm("a").Spec("a")),
+        HasSubstr("ALREADY_EXISTS: there is a child 'a' already, which is running as " + s.PidOf("a").ToString()));
     EXPECT_THAT(s.Add(root, s.Perm("a").Significant().Spec("b")), HasSubstr("significant: a permanent child"));
     EXPECT_THAT(s.Add(root, s.Trans("a").Significant().Spec("b")), HasSubstr("significant: has no effect"));
     EXPECT_THAT(s.Add(root, s.Perm("a").ShutdownWithin(absl::ZeroDuration()).Spec("b")), HasSubstr("shutdown: "));

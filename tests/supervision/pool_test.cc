@@ -28,6 +28,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/existing_child.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
@@ -180,8 +181,9 @@ TEST_P(PoolTest, AStartThatFailsSaysWhyAndOneThatDeclinesGivesNobody) {
 
 TEST_P(PoolTest, IdsAreUniqueAndAnEmptyOrNumberedOneIsRefused) {
   const Workers::Ref pool = SpawnPool({});
-  ASSERT_TRUE(Begin(pool, "a").ok());
-  EXPECT_TRUE(absl::IsAlreadyExists(Begin(pool, "a").status()));
+  const auto first = Begin(pool, "a");
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(ExistingChild(Begin(pool, "a").status()), first->pid());
   EXPECT_TRUE(absl::IsInvalidArgument(Begin(pool, "").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Begin(pool, "child#1").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Begin(pool, std::string(300, 'x')).status()));

@@ -21,6 +21,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/existing_child.h"
 #include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/actors/script.h"
@@ -408,8 +409,8 @@ TEST_P(SupervisorTest, ChildrenAreAddedTerminatedRestartedAndDeletedByRequest) {
   const absl::StatusOr<ChildStarted> added = system_.Ask(root.start_child(), StartChild{Perm("b").Spec("b")}, kSoon);
   ASSERT_TRUE(added.ok()) << added.status();
   EXPECT_EQ(added->pid, PidOf(root, "b"));
-  EXPECT_EQ(system_.Ask(root.start_child(), StartChild{Perm("b").Spec("b")}, kSoon).status().ToString(),
-            "ALREADY_EXISTS: there is a child 'b' already");
+  EXPECT_EQ(ExistingChild(system_.Ask(root.start_child(), StartChild{Perm("b").Spec("b")}, kSoon).status()),
+            PidOf(root, "b"));
   EXPECT_EQ(system_.Ask(root.delete_child(), DeleteChild{"b"}, kSoon).status().ToString(),
             "FAILED_PRECONDITION: child 'b' is running; terminate it first");
   EXPECT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"b"}, kSoon).ok());
