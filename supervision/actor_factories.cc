@@ -16,6 +16,7 @@
 namespace understudy {
 
 ActorFactories& ActorFactories::Add(std::string name, MakeActor make) {
+  UNDERSTUDY_CHECK(make != nullptr, "the factory ", name, " has no function");
   return AddEntry(std::move(name),
                   {.argument_type = "", .bind = [make = std::move(make)](const std::string&) { return make; }});
 }

@@ -65,7 +65,9 @@ ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const Spa
   if (options.shutdown_within != SpawnOptions().shutdown_within) {
     spec.shutdown = ChildShutdown::Within(options.shutdown_within);
   }
-  spec.start = std::make_shared<const ChildStart>(std::move(make), options.label, options.thread);
+  if (make != nullptr) {  // the validation says that nothing makes it
+    spec.start = std::make_shared<const ChildStart>(std::move(make), options.label, options.thread);
+  }
   return ChildBuilder(std::move(spec));
 }
 
@@ -73,7 +75,7 @@ ChildBuilder SupervisorOf(RestartType restart, SupervisorSpec tree) {
   ChildSpec spec;
   spec.kind = ChildKind::kSupervisor;
   spec.restart = restart;
-  spec.subtree = std::make_shared<const SupervisorSpec>(std::move(tree));
+  spec.subtree = Subtree(std::move(tree));
   return ChildBuilder(std::move(spec));
 }
 
@@ -97,7 +99,7 @@ ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& opt
   ChildSpec spec;
   spec.kind = ChildKind::kSupervisor;
   spec.restart = restart;
-  spec.subtree = std::make_shared<const SupervisorSpec>(PoolTree(options));
+  spec.subtree = Subtree(PoolTree(options));
   spec.start = std::make_shared<const ChildStart>(std::move(make));
   return ChildBuilder(std::move(spec));
 }

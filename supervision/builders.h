@@ -209,6 +209,9 @@ ChildBuilder SourceChild(RestartType restart, const S& source) {
     const ActorSpec<typename S::RefType> spec = source;
     return WorkerOf(restart, spec.make, spec.options);
   } else {
+    if constexpr (requires { source == nullptr; }) {
+      if (source == nullptr) return WorkerOf(restart, nullptr, SpawnOptions());
+    }
     return WorkerOf(restart, [source]() -> std::unique_ptr<Actor> { return source(); }, SpawnOptions());
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,29 @@ void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
   }
 }
 
+// Destroys the tree. The subtrees that end with it are destroyed after it, by the loop of the first call, and not
+// within.
+void Destroy(const SupervisorSpec* tree) {
+  thread_local std::vector<const SupervisorSpec*>* later = nullptr;
+  if (later != nullptr) {
+    later->push_back(tree);
+    return;
+  }
+  std::vector<const SupervisorSpec*> trees = {tree};
+  later = &trees;
+  while (!trees.empty()) {
+    const SupervisorSpec* const next = trees.back();
+    trees.pop_back();
+    delete next;
+  }
+  later = nullptr;
+}
+
 }  // namespace
+
+std::shared_ptr<const SupervisorSpec> Subtree(SupervisorSpec tree) {
+  return std::shared_ptr<const SupervisorSpec>(new SupervisorSpec(std::move(tree)), &Destroy);
+}
 
 ChildShutdown ChildShutdown::Within(absl::Duration timeout) {
   if (timeout == absl::InfiniteDuration()) return Infinity();

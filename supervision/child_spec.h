@@ -176,7 +176,7 @@ struct ChildSpec {
   // A name of this node, and one of the cluster; empty for none.
   std::string registered_as;
   std::string published_as;
-  // Of a supervisor: its own tree, where known.
+  // Of a supervisor: its own tree, where known; see Subtree.
   std::shared_ptr<const SupervisorSpec> subtree;
   // Of a process.
   absl::optional<ProcessSpec> process;
@@ -217,6 +217,9 @@ struct SupervisorSpec {
   // Set for a pool, which is one_for_one and has no `children`.
   std::shared_ptr<const PoolSpec> pool;
 };
+
+// What ChildSpec::subtree shares. Its end needs no more stack for a deep tree than for a flat one.
+std::shared_ptr<const SupervisorSpec> Subtree(SupervisorSpec tree);
 
 // `child.shutdown`, or the default of its kind.
 ChildShutdown ShutdownOf(const ChildSpec& child);

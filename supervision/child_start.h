@@ -9,6 +9,7 @@
 
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/check.h"
 #include "understudy/supervision/child_spec.h"
 
 namespace understudy {
@@ -17,13 +18,18 @@ class ChildStart {
  public:
   using MakeActor = std::function<std::unique_ptr<Actor>()>;
 
-  // `make` is called in each new child's turn. `label` is for people.
+  // `make` is called in each new child's turn; it must not be null. `label` is for people.
   ChildStart(MakeActor make, std::string label, SpawnThread thread = SpawnThread::kShared)
-      : make_(std::move(make)), label_(std::move(label)), thread_(thread) {}
+      : make_(std::move(make)), label_(std::move(label)), thread_(thread) {
+    UNDERSTUDY_CHECK(make_ != nullptr, "a ChildStart without a function starts nothing: leave ChildSpec::start null");
+  }
 
   // For a supervisor of a class of its own: makes one of that tree.
   ChildStart(std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_supervisor, std::string label)
-      : make_supervisor_(std::move(make_supervisor)), label_(std::move(label)) {}
+      : make_supervisor_(std::move(make_supervisor)), label_(std::move(label)) {
+    UNDERSTUDY_CHECK(make_supervisor_ != nullptr,
+                     "a ChildStart without a function starts nothing: leave ChildSpec::start null");
+  }
 
   const MakeActor& make() const { return make_; }
   // make(), or the one for a supervisor, with its tree.

@@ -248,6 +248,17 @@ void RestartPlan::BeginStart(Child& child) {
   lives_[child.life] = &child;
   child.started.reset();
   actions_.push_back({.kind = Action::Kind::kStart, .life = child.life, .child = child.spec});
+  ForgetArguments(child);
+}
+
+// A temporary child is started once, so what its arguments hold is let go. The start of a pool's template is kept by
+// the pool itself.
+void RestartPlan::ForgetArguments(Child& child) {
+  if (child.spec->restart != RestartType::kTemporary || child.spec->start == nullptr) return;
+  if (is_pool() && child.spec->start == flags_.pool->child.start) return;
+  auto rest = std::make_shared<ChildSpec>(*child.spec);
+  rest->start = nullptr;
+  child.spec = std::move(rest);
 }
 
 void RestartPlan::BeginStop(Child& child) {

@@ -284,6 +284,7 @@ class RestartPlan {
   bool MustWait(const Child& child) const { return child.spec->exclusive && HasPredecessor(child.spec->id); }
   void EndLife(Child& child, const ExitReason& reason);
   void BeginStart(Child& child);
+  void ForgetArguments(Child& child);
   void BeginStop(Child& child);
   void HandleStarted(Child& child);
   void HandleIgnored(Child& child);

@@ -80,6 +80,9 @@ class Finder {
   void Add(Place at, absl::string_view field, std::string what) {
     errors_.push_back({std::move(at.text), std::string(field), std::move(what), std::move(at.path)});
   }
+  // Values up to `last` have a name; a number that was cast may have none.
+  template <class E>
+  void FindInEnum(absl::string_view field, absl::string_view type, E value, E last);
   void FindInFlags(const SupervisorSpec& spec);
   void FindInShutdown(const ChildSpec& child);
   void FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent);
@@ -114,7 +117,16 @@ Finder::Place Finder::Here() const {
   return here;
 }
 
+template <class E>
+void Finder::FindInEnum(absl::string_view field, absl::string_view type, E value, E last) {
+  const int number = static_cast<int>(value);
+  if (number >= 0 && number <= static_cast<int>(last)) return;
+  Add(field, absl::StrCat(number, " is not ", type, ": expected 0 to ", static_cast<int>(last)));
+}
+
 void Finder::FindInFlags(const SupervisorSpec& spec) {
+  FindInEnum("strategy", "a RestartStrategy", spec.strategy, RestartStrategy::kRestForOne);
+  FindInEnum("auto_shutdown", "an AutoShutdown", spec.auto_shutdown, AutoShutdown::kAllSignificant);
   if (spec.intensity < 0) {
     Add("intensity", absl::StrCat(spec.intensity, " is negative; 0 or more restarts may be allowed"));
   }
@@ -160,6 +172,8 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   } else if (const std::string problem = NameProblem(child.id); !problem.empty()) {
     Add("id", problem);
   }
+  FindInEnum("kind", "a ChildKind", child.kind, ChildKind::kProcess);
+  FindInEnum("restart", "a RestartType", child.restart, RestartType::kTemporary);
   FindInShutdown(child);
   if (child.significant && child.restart == RestartType::kPermanent) {
     Add("significant", "a permanent child is always restarted, so its end can have no significance");
@@ -195,6 +209,7 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
 
 void Finder::FindInShutdown(const ChildSpec& child) {
   const ChildShutdown shutdown = ShutdownOf(child);
+  FindInEnum("shutdown", "a ChildShutdown::Kind", shutdown.kind, ChildShutdown::Kind::kInfinity);
   if (shutdown.kind == ChildShutdown::Kind::kWithin && !IsPositiveAndFinite(shutdown.timeout)) {
     Add("shutdown", absl::StrCat(Text(shutdown.timeout),
                                  " is no time to stop in; it must be above 0 and finite, or BrutalKill or Infinity"));

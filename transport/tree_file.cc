@@ -201,7 +201,7 @@ void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
       return Actor(in.actor(), child);
     case proto::SupervisedChild::kSupervisor:
       child.kind = ChildKind::kSupervisor;
-      child.subtree = std::make_shared<const SupervisorSpec>(Supervisor(in.supervisor()));
+      child.subtree = Subtree(Supervisor(in.supervisor()));
       return;
     case proto::SupervisedChild::kProcess: {
       child.kind = ChildKind::kProcess;
@@ -244,7 +244,7 @@ void Reader::Pool(const proto::ChildPool& in, ChildSpec& child) {
     tree.pool = std::move(pool);
   }
   child.kind = ChildKind::kSupervisor;
-  child.subtree = std::make_shared<const SupervisorSpec>(std::move(tree));
+  child.subtree = Subtree(std::move(tree));
   child.factory.emplace().name = in.factory();
   if (in.factory().empty()) return;  // the validation says so
   absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.PoolStartOf(*child.factory);

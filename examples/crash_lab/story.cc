@@ -23,7 +23,7 @@ SupervisorSpec Story::ToldBy(SupervisorSpec spec, const std::string& name) {
   spec.on_event = [this, name](const SupervisionEvent& event) { Tell(name, event); };
   for (understudy::ChildSpec& child : spec.children) {
     if (child.subtree != nullptr) {
-      child.subtree = std::make_shared<const SupervisorSpec>(ToldBy(*child.subtree, child.id));
+      child.subtree = Subtree(ToldBy(*child.subtree, child.id));
     }
   }
   return spec;

@@ -289,6 +289,18 @@ TEST(SpecErrors, AWorkerHasNoChildren) {
               ElementsAre("child 'a': subtree: a worker has no children of its own"));
 }
 
+TEST(SpecErrors, AnEnumOutOfItsRangeIsRefused) {
+  EXPECT_THAT(ErrorsOf({.strategy = static_cast<RestartStrategy>(3), .auto_shutdown = static_cast<AutoShutdown>(-1)}),
+              ElementsAre("strategy: 3 is not a RestartStrategy: expected 0 to 2",
+                          "auto_shutdown: -1 is not an AutoShutdown: expected 0 to 2"));
+  const ChildShutdown shutdown = {.kind = static_cast<ChildShutdown::Kind>(3)};
+  EXPECT_THAT(ErrorsOf(With(
+                  {.kind = static_cast<ChildKind>(3), .restart = static_cast<RestartType>(100), .shutdown = shutdown})),
+              ElementsAre("child 'a': kind: 3 is not a ChildKind: expected 0 to 2",
+                          "child 'a': restart: 100 is not a RestartType: expected 0 to 2",
+                          "child 'a': shutdown: 3 is not a ChildShutdown::Kind: expected 0 to 2"));
+}
+
 TEST(SpecErrors, ATreeTooDeepIsRefused) {
   auto tree = std::make_shared<SupervisorSpec>();
   for (int i = 0; i < 150; ++i) {

@@ -19,7 +19,7 @@ inline ChildSpec Startable(ChildSpec child) {
   if (child.kind == ChildKind::kWorker && !child.factory.has_value() && !child.placement.has_value()) {
     child.factory.emplace().name = "worker";
   }
-  if (child.subtree != nullptr) child.subtree = std::make_shared<const SupervisorSpec>(Startable(*child.subtree));
+  if (child.subtree != nullptr) child.subtree = Subtree(Startable(*child.subtree));
   return child;
 }
 
