@@ -133,10 +133,12 @@ inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
 // From a process child's start to the parent's answer to its node; a loaded
 // machine may take long to start a process.
 inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
-// Of what a process child wrote to its standard error, these are kept for its
-// exit reason.
-inline constexpr size_t kLastWordsLinesMax = 10;
-inline constexpr size_t kLastWordsBytesMax = 1000;
+// What a process child wrote to its standard error in so long before its end is
+// quoted in its exit reason, up to these bounds: the time that a report of a crash
+// takes on a loaded machine.
+inline constexpr absl::Duration kStderrTailWithin = absl::Seconds(2);
+inline constexpr size_t kStderrTailLinesMax = 10;
+inline constexpr size_t kStderrTailBytesMax = 1000;
 // Silence between a parent and its process child, unless ProcessChild::silent_within
 // says otherwise: a child that is stopped or stuck is noticed, and one on a loaded
 // machine is not killed.

@@ -33,9 +33,10 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/last_words.h"
 #include "understudy/actors/internal/oom_kills.h"
+#include "understudy/actors/internal/stderr_tail.h"
 #include "understudy/actors/process_limits.h"
 
 namespace understudy {
@@ -224,18 +225,26 @@ struct OsProcess::Watched {
     // At most so much at a time: there are other processes.
     for (int i = 0; i < kReadsMax && (got = read(standard_error, text.data(), text.size())) > 0; ++i) {
       const absl::string_view written(text.data(), static_cast<size_t>(got));
-      last_words.Add(written);
+      stderr_tail.Add(written, Clock::Real().Now());
       PassOn(written);
     }
   }
 
-  // Once it has ended.
-  std::string Note(bool may_be_oom) const {
-    const absl::optional<int64_t> now = may_be_oom ? internal::OomKills() : absl::nullopt;
-    std::string note = last_words.Text();
-    if (!now.has_value() || !oom_kills_before.has_value() || *now <= *oom_kills_before) return note;
-    return absl::StrCat("out of memory: its control group has had ", *now - *oom_kills_before,
-                        " such kills since it started", note.empty() ? "" : "\n", note);
+  // Once it has ended at `end`. A process that a SIGKILL ended has written nothing about it, unless it was short of
+  // memory before.
+  std::string Note(bool is_sigkill, bool is_ours, MonotonicTime end) const {
+    const absl::optional<int64_t> now = is_sigkill && !is_ours ? internal::OomKills() : absl::nullopt;
+    const bool is_oom = now.has_value() && oom_kills_before.has_value() && *now > *oom_kills_before;
+    if (is_sigkill && !is_oom) return "";
+    std::string note;
+    if (is_oom) {
+      note = absl::StrCat("out of memory: its control group has had ", *now - *oom_kills_before,
+                          " such kills since it started");
+    }
+    if (const std::string tail = stderr_tail.Text(end); !tail.empty()) {
+      absl::StrAppend(&note, note.empty() ? "" : "\n", "stderr: ", tail);
+    }
+    return note;
   }
 
   static constexpr int kReadsMax = 64;
@@ -244,8 +253,8 @@ struct OsProcess::Watched {
   const int pidfd;
   const int standard_error;  // our end of it
   const absl::optional<int64_t> oom_kills_before = internal::OomKills();
-  internal::LastWords last_words;  // watcher only
-  OnEnd on_end;                    // watcher only
+  internal::StderrTail stderr_tail;  // watcher only
+  OnEnd on_end;                      // watcher only
 
   absl::Mutex mu;
   bool ended ABSL_GUARDED_BY(mu) = false;
@@ -345,8 +354,9 @@ class OsProcess::Watcher {
         close(descriptor);
       }
     }
-    const bool may_be_oom = !was_killed && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
-    std::move(watched.on_end)(ExitReasonOfWaitStatus(wait_status, watched.Note(may_be_oom)));
+    const bool is_sigkill = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+    const std::string note = watched.Note(is_sigkill, was_killed, Clock::Real().Now());
+    std::move(watched.on_end)(ExitReasonOfWaitStatus(wait_status, note));
     watched.on_end = nullptr;  // what it captured goes now, not with the handle
   }
 

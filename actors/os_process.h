@@ -7,8 +7,8 @@
 // descriptor of ours but those the spec lists. The group ends with its first
 // process: what that leaves behind in the group is killed.
 //
-// What it writes to its standard error goes to ours, and its last lines into
-// its exit reason. A line is lost when ours takes no more just then: we do not
+// What it writes to its standard error goes to ours, and the last lines that it
+// wrote just before its end into its exit reason. A line is lost when ours takes no more just then: we do not
 // wait for it. From its end on, who still holds that standard error cannot
 // write to it.
 //
@@ -76,8 +76,9 @@ class OsProcess {
   // InvalidArgument (too many arguments, a NUL inside one), ResourceExhausted
   // (processes, descriptors), FailedPrecondition (a limit that cannot be set).
   //
-  // The reason's note has the last lines that it wrote to its standard error.
-  // Before them it says when the kernel has killed it for want of memory, where
+  // The reason's note has, after "stderr: ", the last lines that it wrote to its
+  // standard error within limits::kStderrTailWithin of its end; of a SIGKILL, which
+  // it cannot have written about, none. Before them it says when the kernel has killed it for want of memory, where
   // the control group tells: a SIGKILL that is not ours, while the group's count
   // of such kills grew.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<OsProcess>> Start(const OsProcessSpec& spec, OnEnd on_end);

@@ -18,9 +18,10 @@
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/last_words.h"
 #include "understudy/actors/internal/oom_kills.h"
+#include "understudy/actors/internal/stderr_tail.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/os_process.h"
 #include "understudy/actors/process_limits.h"
@@ -45,12 +46,17 @@ ExitReason EndOf(const std::string& script, const ProcessLimits& limits = {}) {
   return end;
 }
 
-TEST(ProcessEnd, TheLastLinesOfItsStandardErrorAreInItsReason) {
+TEST(ProcessEnd, TheLastLinesOfItsStandardErrorAreInItsReasonAndMarked) {
   const ExitReason code = EndOf("echo first >&2; echo second >&2; exit 3");
-  EXPECT_EQ(code, ExitReason::OsExit(3, "first\nsecond"));
-  EXPECT_EQ(code.ToString(), "OsExit(3: first | second)");
-  EXPECT_EQ(EndOf("echo bang >&2; kill -SEGV $$").ToString(), "OsSignal(11 SIGSEGV: bang)");
+  EXPECT_EQ(code, ExitReason::OsExit(3, "stderr: first\nsecond"));
+  EXPECT_EQ(code.ToString(), "OsExit(3: stderr: first | second)");
+  EXPECT_EQ(EndOf("echo bang >&2; kill -SEGV $$").ToString(), "OsSignal(11 SIGSEGV: stderr: bang)");
   EXPECT_EQ(EndOf("kill -ABRT $$").ToString(), "OsSignal(6 SIGABRT)");
+}
+
+// A process that is killed from outside says nothing at its end, so what it said before is about something else.
+TEST(ProcessEnd, OfAKillNoStandardErrorIsQuoted) {
+  EXPECT_EQ(EndOf("echo an actor crashed >&2; kill -KILL $$").ToString(), "OsSignal(9 SIGKILL)");
 }
 
 TEST(ProcessEnd, WhatItSaidOfANormalEndIsNotKept) { EXPECT_EQ(EndOf("echo all is well >&2"), ExitReason::Normal()); }
@@ -58,29 +64,41 @@ TEST(ProcessEnd, WhatItSaidOfANormalEndIsNotKept) { EXPECT_EQ(EndOf("echo all is
 TEST(ProcessEnd, OfAFloodTheEndIsKept) {
   const ExitReason end = EndOf("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done >&2; exit 1");
   EXPECT_THAT(std::string(end.detail()), HasSubstr("line 19998\nline 19999"));
-  EXPECT_LE(end.detail().size(), limits::kLastWordsBytesMax);
+  EXPECT_LE(end.detail().size(), limits::kStderrTailBytesMax + sizeof("stderr: "));
 }
 
 TEST(ProcessEnd, WhoHoldsItsStandardErrorDoesNotHoldUpItsEnd) {
-  EXPECT_EQ(EndOf("echo gone >&2; setsid sleep 60 & exit 4"), ExitReason::OsExit(4, "gone"));
+  EXPECT_EQ(EndOf("echo gone >&2; setsid sleep 60 & exit 4"), ExitReason::OsExit(4, "stderr: gone"));
 }
 
 TEST(ProcessEnd, OneThatClosesItsStandardErrorIsWatchedOn) {
   EXPECT_EQ(EndOf("echo closing >&2; exec 2>&-; i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; exit 5"),
-            ExitReason::OsExit(5, "closing"));
+            ExitReason::OsExit(5, "stderr: closing"));
 }
 
-TEST(LastWords, AreLinesWithinBoundsAndPrintable) {
-  internal::LastWords words;
-  EXPECT_EQ(words.Text(), "");
-  words.Add("a b\n\n  \nc\x01\xff");
-  EXPECT_EQ(words.Text(), "a b\nc??");
-  for (int i = 0; i < 100; ++i) words.Add(absl::StrCat("\nline ", i));
+TEST(StderrTail, IsLinesWithinBoundsAndPrintable) {
+  internal::StderrTail tail;
+  const MonotonicTime now = MonotonicTime::FromNanos(1000);
+  EXPECT_EQ(tail.Text(now), "");
+  tail.Add("a b\n\n  \nc\x01\xff", now);
+  EXPECT_EQ(tail.Text(now), "a b\nc??");
+  for (int i = 0; i < 100; ++i) tail.Add(absl::StrCat("\nline ", i), now);
   std::string expected = "line 90";
   for (int i = 91; i < 100; ++i) absl::StrAppend(&expected, "\nline ", i);
-  EXPECT_EQ(words.Text(), expected);
-  words.Add(std::string(5000, 'x'));
-  EXPECT_EQ(words.Text(), std::string(limits::kLastWordsBytesMax, 'x'));
+  EXPECT_EQ(tail.Text(now), expected);
+  tail.Add(std::string(5000, 'x'), now);
+  EXPECT_EQ(tail.Text(now), std::string(limits::kStderrTailBytesMax, 'x'));
+}
+
+TEST(StderrTail, WhatWasWrittenLongBeforeTheEndIsLeftOut) {
+  internal::StderrTail tail;
+  const MonotonicTime start = MonotonicTime::FromNanos(1000);
+  tail.Add("node house-1: up\n", start);
+  const MonotonicTime end = start + limits::kStderrTailWithin;
+  EXPECT_EQ(tail.Text(end), "node house-1: up");
+  EXPECT_EQ(tail.Text(end + absl::Nanoseconds(1)), "");
+  tail.Add("the disk is full\n", end);
+  EXPECT_EQ(tail.Text(end + absl::Nanoseconds(1)), "the disk is full");
 }
 
 // A file of these lines.

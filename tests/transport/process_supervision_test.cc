@@ -177,7 +177,7 @@ TEST_F(ProcessSupervisionTest, TheReasonHasTheSignalsNameAndTheLastLinesOfStanda
   events_->Await(SupervisionEvent::Kind::kStarted, 1);
   std::ofstream(folder_ + "/go") << "go\n";
   const std::string told = events_->Await(SupervisionEvent::Kind::kExited, 1).reason.ToString();
-  EXPECT_THAT(told, StartsWith("OsSignal(11 SIGSEGV: "));
+  EXPECT_THAT(told, StartsWith("OsSignal(11 SIGSEGV: stderr: "));
   EXPECT_THAT(told, EndsWith("about to crash | for the 1st time)"));  // after what its node has logged
 }
 
