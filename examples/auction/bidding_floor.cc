@@ -12,6 +12,7 @@
 namespace auction {
 
 understudy::Next BiddingFloor::Start() {
+  context().TrapExits(&BiddingFloor::Exited);
   const understudy::Channel<TurnDone> mine = context().ChannelTo(done);
   for (size_t i = 0; i < plan_->offers.size(); ++i) {
     const Offer& offer = plan_->offers[i];
@@ -83,16 +84,23 @@ void BiddingFloor::AnswerFinished(const WhenFinished&, understudy::Replier<Floor
 void BiddingFloor::AnswerWaiting() {
   const auto acknowledged = static_cast<int64_t>(report_.acknowledged.size());
   for (auto it = reached_waiting_.begin(); it != reached_waiting_.end();) {
-    if (acknowledged < it->first && open_ > 0) {
+    if (acknowledged < it->first && !IsOver()) {
       ++it;
       continue;
     }
     it->second.Reply(Reached{acknowledged});
     it = reached_waiting_.erase(it);
   }
-  if (open_ > 0) return;
+  if (!IsOver()) return;
   for (understudy::Replier<FloorReport>& replier : finished_waiting_) replier.Reply(report_);
   finished_waiting_.clear();
+}
+
+void BiddingFloor::Exited(const understudy::ExitEvent& exit) {
+  if (!exit.reason.is_abnormal()) return;
+  report_.problems.push_back(absl::StrCat("the bidding ended early: ", exit.reason.ToString()));
+  ended_early_ = true;
+  AnswerWaiting();
 }
 
 }  // namespace auction

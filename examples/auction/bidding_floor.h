@@ -4,7 +4,8 @@
 //
 // It counts what was acknowledged. `reached` is answered once that many offers
 // were, `finished` once every offer is done with; both at once when it is so
-// already.
+// already. An abnormal exit, of a Bidder or from who sees that the service has
+// ended for good, ends the bidding: both are answered with what was done.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_BIDDING_FLOOR_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_BIDDING_FLOOR_H_
 
@@ -21,6 +22,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/behavior.h"
+#include "understudy/actors/events.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/ref.h"
@@ -67,6 +69,8 @@ class BiddingFloor final : public understudy::Actor {
   // Hands out what is due, and sets the timer for what comes next.
   void HandOutDue();
   void AnswerWaiting();
+  void Exited(const understudy::ExitEvent& exit);
+  bool IsOver() const { return open_ == 0 || ended_early_; }
 
   const std::shared_ptr<const RunPlan> plan_;
   const Pace pace_;
@@ -74,6 +78,7 @@ class BiddingFloor final : public understudy::Actor {
   std::map<std::string, std::deque<size_t>> offers_of_;  // by lot: what is still to be handed out
   std::set<std::pair<absl::Time, size_t>> due_;
   size_t open_ = 0;  // offers not done with
+  bool ended_early_ = false;
   FloorReport report_;
   std::vector<std::pair<int64_t, understudy::Replier<Reached>>> reached_waiting_;
   std::vector<understudy::Replier<FloorReport>> finished_waiting_;

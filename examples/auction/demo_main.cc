@@ -97,7 +97,11 @@ bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time 
             << " were repeated and recognised; watchers heard of " << floor.prices_seen << " prices\n"
             << "\nChecks\n"
             << FormatChecks(checks) << "  " << input.problems.size() << " faults in the input\n";
-  bool all_hold = true;
+  if (outcome.tree_gave_up.has_value()) {
+    std::cout << "\nThe tree gave up, and the run ended there\n" << FormatCauses(*outcome.tree_gave_up);
+  }
+  if (!outcome.failure.ok()) std::cout << "\nThe run failed: " << outcome.failure.message() << "\n";
+  bool all_hold = outcome.failure.ok() && !outcome.tree_gave_up.has_value();
   for (const Check& check : checks) all_hold = all_hold && check.holds;
   std::cout << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n") << std::flush;
   return all_hold;
@@ -145,16 +149,14 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
                   .ledger_path = folder.File("ledger.db"),
                   .progress = [](absl::string_view line) { std::cout << line << '\n'
                                                                      << std::flush; }};
-  absl::StatusOr<DemoOutcome> outcome = DemoRun(system, std::move(setup)).Run();
-  running.Set(static_cast<understudy::Node*>(nullptr));
-  if (!outcome.ok()) {
-    std::cout << "\nFAILED: " << outcome.status() << '\n' << std::flush;
-    return kExitFailed;
-  }
-  const bool all_hold = PrintOutcome(input, *outcome, start);
+  DemoRun run(system, std::move(setup));
+  DemoOutcome outcome = run.Run();
+  running.Set(static_cast<understudy::Node*>(nullptr));  // an interrupt, which removes the folder, is waited for
+  outcome.failure.Update(run.ReadLedger(outcome));
+  const bool all_hold = PrintOutcome(input, outcome, start);
   const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
   if (!results_path.empty()) {
-    const auto results = LedgerResults(input.lots, outcome->evidence.ledger_closings);
+    const auto results = LedgerResults(input.lots, outcome.evidence.ledger_closings);
     absl::Status written = WriteFile(results_path, ResultsCsv(results));
     if (!written.ok()) return Refuse(written);
   }

@@ -1,5 +1,8 @@
 #include "understudy/examples/auction/demo_run.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -8,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -26,6 +31,8 @@
 #include "understudy/examples/auction/ledger_store.h"
 #include "understudy/examples/auction/node_reporters.h"
 #include "understudy/examples/auction/roll_call.h"
+#include "understudy/examples/auction/root_watch.h"
+#include "understudy/examples/auction/run_checks.h"
 
 namespace auction {
 namespace {
@@ -39,6 +46,8 @@ constexpr absl::Duration kStartPatience = absl::Seconds(60);
 constexpr absl::Duration kRunPatience = absl::Minutes(3);
 constexpr absl::Duration kStopPatience = absl::Seconds(30);
 constexpr absl::Duration kProcessStopsWithin = absl::Seconds(5);
+// Only a process that ends by itself just then makes another attempt necessary.
+constexpr int kKillAttempts = 10;
 constexpr int kRestarts = 5;
 constexpr absl::Duration kPeriod = absl::Seconds(30);
 constexpr char kLauncher[] = "launcher";
@@ -72,34 +81,55 @@ understudy::SupervisorBuilder LauncherTree(const DemoSetup& setup) {
   return tree;
 }
 
-absl::StatusOr<DemoOutcome> DemoRun::Run() {
-  const Ref<ChronicleKeeper> chronicle(
+DemoOutcome DemoRun::Run() {
+  chronicle_ = Ref<ChronicleKeeper>(
       system_.Spawn<ChronicleKeeper>(understudy::SpawnOptions{.published_as = std::string(kChronicle)}).pid());
-  root_ = system_.Spawn(LauncherTree(setup_));
+  watch_ = system_.Spawn<RootWatch>(LauncherTree(setup_));
+  DemoOutcome outcome;
+  const absl::StatusOr<understudy::SupervisorRef> root =
+      system_.Ask(watch_[&RootWatch::root], WhichRoot(), kStartPatience);
+  if (!root.ok()) {
+    outcome.failure = WaitingFor("the launcher's tree", root.status());
+    return outcome;
+  }
+  root_ = *root;
   const Ref<Reporter> reporter = system_.Spawn<Reporter>(kLauncher, ReportedStops::kAll, root_);
 
-  DemoOutcome outcome;
   outcome.evidence.lots = setup_.lots;
   outcome.evidence.plan = setup_.plan;
-  absl::Status status = Bid(outcome);
-  if (!status.ok()) return status;
-  status = StopAll(outcome);
-  if (!status.ok()) return status;
+  outcome.failure.Update(Bid(outcome));
+  absl::StatusOr<TreeEnd> ended = HowTheTreeEnded();
+  outcome.failure.Update(ended.status());
+  if (ended.ok()) outcome.tree_gave_up = *ended;
+  if (!outcome.tree_gave_up.has_value()) outcome.failure.Update(StopAll(outcome));
 
   auto flushed = system_.Ask(reporter[&Reporter::flush], FlushReports(), kStopPatience);
-  if (!flushed.ok()) return WaitingFor("the launcher's reporter", flushed.status());
-  auto read = system_.Ask(chronicle[&ChronicleKeeper::read], ReadChronicle(), kStopPatience);
-  if (!read.ok()) return WaitingFor("the chronicle", read.status());
-  outcome.evidence.chronicle = *std::move(read);
+  if (!flushed.ok()) outcome.failure.Update(WaitingFor("the launcher's reporter", flushed.status()));
+  absl::StatusOr<Chronicled> chronicle = Chronicle();
+  outcome.failure.Update(chronicle.status());
+  if (chronicle.ok()) outcome.evidence.chronicle = *std::move(chronicle);
   outcome.evidence.nodes = LastEnds(NodeNames(), outcome.evidence.chronicle);
-  status = ReadLedger(outcome);
-  if (!status.ok()) return status;
   return outcome;
 }
 
-absl::StatusOr<std::vector<NodeReport>> DemoRun::CallRoll() {
-  const Ref<RollCall> call = system_.Spawn<RollCall>(NodeNames(), kStartPatience);
-  auto roll = system_.Ask(call[&RollCall::result], WhenCalled(), kStartPatience * (kHouses + 2));
+void DemoRun::EndWithTree(understudy::Pid actor) { watch_[&RootWatch::waits_for_tree].Tell({actor}); }
+
+absl::StatusOr<TreeEnd> DemoRun::HowTheTreeEnded() {
+  auto ended = system_.Ask(watch_[&RootWatch::end], HowTreeEnded(), kStopPatience);
+  if (!ended.ok()) return WaitingFor("the watch of the tree", ended.status());
+  return ended;
+}
+
+absl::StatusOr<Chronicled> DemoRun::Chronicle() {
+  auto read = system_.Ask(chronicle_[&ChronicleKeeper::read], ReadChronicle(), kStopPatience);
+  if (!read.ok()) return WaitingFor("the chronicle", read.status());
+  return read;
+}
+
+absl::StatusOr<std::vector<NodeReport>> DemoRun::CallRoll(const std::vector<std::string>& names) {
+  const Ref<RollCall> call = system_.Spawn<RollCall>(names, kStartPatience);
+  EndWithTree(call.pid());
+  auto roll = system_.Ask(call[&RollCall::result], WhenCalled(), kStartPatience * static_cast<int>(names.size() + 1));
   if (!roll.ok()) return WaitingFor("the nodes", roll.status());
   if (!roll->problems.empty()) {
     return absl::UnavailableError(absl::StrCat("no answer of ", absl::StrJoin(roll->problems, ", ")));
@@ -107,18 +137,44 @@ absl::StatusOr<std::vector<NodeReport>> DemoRun::CallRoll() {
   return roll->reports;
 }
 
-absl::Status DemoRun::KillHouse(const std::vector<NodeReport>& nodes) {
+// Whether somebody else has killed the house in this run; it has been seen to end so.
+absl::StatusOr<bool> DemoRun::WasKilled(const std::string& house) {
+  absl::StatusOr<Chronicled> chronicle = Chronicle();
+  if (!chronicle.ok()) return chronicle.status();
+  return std::any_of(chronicle->begin(), chronicle->end(), [&](const Happening& happening) {
+    return happening.who() == house && absl::StartsWith(happening.why(), Evidence().kill_shows_as);
+  });
+}
+
+// Kills the process that the house has now, unless somebody has killed one of its processes already. A process that
+// answers after its number was opened is the one that the descriptor means, so no other process gets the signal.
+absl::Status DemoRun::KillHouse() {
   const std::string house = HouseName(setup_.plan.killed_house);
-  for (const NodeReport& node : nodes) {
-    if (node.node() != house) continue;
-    if (kill(static_cast<pid_t>(node.os_pid()), SIGKILL) == 0) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot kill ", house, ", process ", node.os_pid()));
+  for (int attempt = 0; attempt < kKillAttempts; ++attempt) {
+    const absl::StatusOr<bool> was_killed = WasKilled(house);
+    if (!was_killed.ok()) return was_killed.status();
+    if (*was_killed) return absl::OkStatus();
+    const absl::StatusOr<std::vector<NodeReport>> before = CallRoll({house});
+    if (!before.ok()) return before.status();
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, before->front().os_pid(), 0));
+    if (process < 0) continue;  // it has just ended
+    const auto closer = absl::MakeCleanup([process] { close(process); });
+    const absl::StatusOr<std::vector<NodeReport>> after = CallRoll({house});
+    if (!after.ok()) return after.status();
+    if (after->front().os_pid() != before->front().os_pid()) continue;
+    if (syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0) == 0) return absl::OkStatus();
+    if (errno != ESRCH) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot kill ", house, ", process ", after->front().os_pid()));
+    }
   }
-  return absl::NotFoundError(absl::StrCat("no node ", house));
+  return absl::UnavailableError(
+      absl::StrCat(house, " ended ", kKillAttempts, " times just before it was to be killed"));
 }
 
 absl::Status DemoRun::Bid(DemoOutcome& outcome) {
-  absl::StatusOr<std::vector<NodeReport>> nodes = CallRoll();
+  const auto started = system_.Ask(watch_[&RootWatch::started], WhenTreeStarted(), kStartPatience * (kHouses + 2));
+  if (!started.ok()) return WaitingFor("the processes to start", started.status());
+  absl::StatusOr<std::vector<NodeReport>> nodes = CallRoll(NodeNames());
   if (!nodes.ok()) return nodes.status();
   for (const NodeReport& node : *nodes) {
     setup_.progress(absl::StrCat(node.node(), " is up, process ", node.os_pid()));
@@ -126,6 +182,7 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   setup_.progress("bidding begins");
   const auto plan = std::make_shared<const RunPlan>(setup_.plan);
   const Ref<BiddingFloor> floor = system_.Spawn<BiddingFloor>(plan, setup_.pace);
+  EndWithTree(floor.pid());
 
   absl::Time last_event = setup_.pace.opens;
   for (const Lot& lot : setup_.lots) last_event = std::max(last_event, setup_.pace.WallTime(lot.closes));
@@ -137,14 +194,18 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   if (plan->killed_house != 0) {
     auto reached = system_.Ask(floor[&BiddingFloor::reached], WhenReached{plan->kill_after_offers}, patience);
     if (!reached.ok()) return WaitingFor("the offer after which a house is killed", reached.status());
-    absl::Status killed = KillHouse(*nodes);
-    if (!killed.ok()) return killed;
-    setup_.progress(
-        absl::StrCat(reached->acknowledged, " offers are acknowledged: ", HouseName(plan->killed_house), " is killed"));
+    outcome.failure = KillHouse();  // the bidders go on, or say what they have if the tree has ended
+    if (outcome.failure.ok()) {
+      setup_.progress(absl::StrCat(reached->acknowledged, " offers are acknowledged: ", HouseName(plan->killed_house),
+                                   " is killed"));
+    }
   }
   auto finished = system_.Ask(floor[&BiddingFloor::finished], WhenFinished(), patience);
   if (!finished.ok()) return WaitingFor("the bidders", finished.status());
   outcome.evidence.floor = *std::move(finished);
+  const absl::StatusOr<TreeEnd> ended = HowTheTreeEnded();
+  if (!ended.ok()) return ended.status();
+  if (ended->has_value()) return absl::OkStatus();
   system_.RequestStop(floor.pid());  // the lots are stopped later: no bidder is to grieve for them
   setup_.progress("the bidders are done; waiting for the last lot to close");
 
@@ -152,11 +213,12 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   lots.reserve(setup_.lots.size());
   for (const Lot& lot : setup_.lots) lots.push_back(lot.id);
   const Ref<ClosingRound> round = system_.Spawn<ClosingRound>(lots, last_event + kRunPatience);
+  EndWithTree(round.pid());
   auto closed = system_.Ask(round[&ClosingRound::result], WhenClosed(), patience + kRunPatience);
   if (!closed.ok()) return WaitingFor("the lots to close", closed.status());
   outcome.evidence.closed = *std::move(closed);
 
-  nodes = CallRoll();
+  nodes = CallRoll(NodeNames());
   if (!nodes.ok()) return nodes.status();
   outcome.message_ledgers = *std::move(nodes);
   return absl::OkStatus();

@@ -2,7 +2,8 @@
 //
 // It starts the launcher's supervision tree, lets the bidders bid, kills and
 // crashes what the plan says, waits for the lots to close, stops everything in
-// order, and gives the evidence of what happened.
+// order, and gives the evidence of what happened. It watches its tree: when that
+// gives up, the run is over, and the outcome says why.
 //
 // Requires: a system that a Node has adopted. Threads: a plain one; Run blocks.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_DEMO_RUN_H_
@@ -18,9 +19,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
 #include "understudy/examples/auction/auction.pb.h"
+#include "understudy/examples/auction/chronicle.h"
 #include "understudy/examples/auction/input_files.h"
 #include "understudy/examples/auction/pace.h"
+#include "understudy/examples/auction/root_watch.h"
 #include "understudy/examples/auction/run_checks.h"
 #include "understudy/examples/auction/run_plan.h"
 #include "understudy/supervision/builders.h"
@@ -41,6 +46,10 @@ struct DemoSetup {
 struct DemoOutcome {
   Evidence evidence;
   std::vector<NodeReport> message_ledgers;
+  // Why the run did not come to its end: how the tree ended, or else what could not be waited for. OK and nothing when
+  // it did.
+  absl::Status failure;
+  TreeEnd tree_gave_up;
 };
 
 // The launcher's tree: the ledger and the houses, each a process.
@@ -50,19 +59,26 @@ class DemoRun {
  public:
   DemoRun(understudy::ActorSystem& system, DemoSetup setup) : system_(system), setup_(std::move(setup)) {}
 
-  // Error: the run could not go to its end; says what it was waiting for.
-  absl::StatusOr<DemoOutcome> Run();
+  DemoOutcome Run();
+  // After Run: adds what the ledger's file holds.
+  absl::Status ReadLedger(DemoOutcome& outcome);
 
  private:
-  absl::StatusOr<std::vector<NodeReport>> CallRoll();
-  absl::Status KillHouse(const std::vector<NodeReport>& nodes);
+  // Ends `actor` when the tree ends: it would wait for processes that nobody starts any more.
+  void EndWithTree(understudy::Pid actor);
+  absl::StatusOr<TreeEnd> HowTheTreeEnded();
+  absl::StatusOr<Chronicled> Chronicle();
+  absl::StatusOr<std::vector<NodeReport>> CallRoll(const std::vector<std::string>& names);
+  absl::StatusOr<bool> WasKilled(const std::string& house);
+  absl::Status KillHouse();
   absl::Status Bid(DemoOutcome& outcome);
   absl::Status StopAll(DemoOutcome& outcome);
-  absl::Status ReadLedger(DemoOutcome& outcome);
 
   understudy::ActorSystem& system_;
   const DemoSetup setup_;
   understudy::SupervisorRef root_;
+  understudy::Ref<RootWatch> watch_;
+  understudy::Ref<ChronicleKeeper> chronicle_;
 };
 
 }  // namespace auction

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/examples/auction/amount.h"
 
 namespace auction {
@@ -38,6 +39,15 @@ std::string FormatMessageLedgers(const std::vector<NodeReport>& reports) {
                           absl::StrCat(report.passed_on()), absl::StrCat(report.waiting()),
                           Imbalance(report) == 0 ? "balances" : absl::StrCat("off by ", Imbalance(report)));
   }
+  return text;
+}
+
+std::string FormatCauses(const understudy::ExitReason& reason) {
+  std::string text;
+  for (const understudy::ExitReason* why = &reason; why != nullptr; why = why->cause()) {
+    absl::StrAppend(&text, "  ", why == &reason ? "" : "because of ", why->ToStringWithoutCauses(), "\n");
+  }
+  if (reason.causes_cut()) absl::StrAppend(&text, "  (older causes are cut off)\n");
   return text;
 }
 

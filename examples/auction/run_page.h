@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "understudy/actors/exit_reason.h"
 #include "understudy/examples/auction/auction.pb.h"
 #include "understudy/examples/auction/input_files.h"
 #include "understudy/examples/auction/oracle.h"
@@ -25,6 +26,9 @@ std::string FormatMessageLedgers(const std::vector<NodeReport>& reports);
 // What was accepted and is neither waiting nor has a fate: 0 unless a turn ran
 // while it was counted.
 int64_t Imbalance(const NodeReport& report);
+
+// The reason and its causes, a line each, as of a tree that gave up.
+std::string FormatCauses(const understudy::ExitReason& reason);
 
 // "  ok      every winner …" and "  FAILED  …".
 std::string FormatChecks(const std::vector<Check>& checks);

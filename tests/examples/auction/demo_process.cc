@@ -124,6 +124,15 @@ int DemoProcess::AwaitEnd(absl::Duration patience) {
   return wait_status_;
 }
 
+pid_t DemoProcess::ProcessOf(const std::string& binary, const std::string& argument) const {
+  for (const pid_t pid : Processes()) {
+    std::ifstream in(absl::StrCat("/proc/", pid, "/cmdline"), std::ios::binary);
+    const std::string line((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    if (absl::StrContains(line, binary) && absl::StrContains(line, argument)) return pid;
+  }
+  return -1;
+}
+
 void DemoProcess::Signal(int number) { kill(pid_, number); }
 
 std::vector<pid_t> DemoProcess::Processes() const {

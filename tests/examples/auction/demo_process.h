@@ -33,6 +33,8 @@ class DemoProcess {
   bool AwaitNoneLeft(absl::Duration patience);
   // The processes with the token, itself included.
   std::vector<pid_t> Processes() const;
+  // One of them that runs `binary` with an argument that has `argument` in it; -1 if there is none.
+  pid_t ProcessOf(const std::string& binary, const std::string& argument = "") const;
 
   // What it has printed so far, errors included.
   const std::string& output() const { return output_; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,6 +25,8 @@ constexpr absl::Duration kPatience = absl::Minutes(4);
 // Ctrl-C and the end of the launcher leave nothing behind after two seconds, on an idle machine. The test waits for as
 // long as a machine with a load of 20 may need.
 constexpr absl::Duration kLeftoversGone = absl::Minutes(1);
+// Two seconds likewise, and before them what the processes take to stop.
+constexpr absl::Duration kGivenUpWithin = absl::Seconds(40);
 
 class DemoTest : public ::testing::Test {
  protected:
@@ -83,6 +86,47 @@ lot { id: "clock" title: "A clock" reserve_price: "ten" minimum_increment: "1" c
   EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("lots"), ":3: reserve_price: amount 'ten'")));
   EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("bids"), ":3: unknown lot 'clock'")));
   EXPECT_THAT(demo.output(), HasSubstr("2 faults"));
+}
+
+// The ledger is killed as often as it comes, until the launcher's tree gives up.
+TEST_F(DemoTest, WhenTheTreeGivesUpTheRunEndsAndItsPageSaysWhy) {
+  DemoProcess demo({"--speed=30"}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  int status = -1;
+  pid_t killed = -1;
+  const absl::Time deadline = absl::Now() + kPatience;
+  absl::Time last_kill;
+  while (status < 0 && absl::Now() < deadline) {
+    const pid_t ledger = demo.ProcessOf("ledger_node");
+    if (ledger > 0 && ledger != killed && kill(ledger, SIGKILL) == 0) {
+      killed = ledger;
+      last_kill = absl::Now();
+    }
+    status = demo.AwaitEnd(absl::Milliseconds(20));
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status << "\n" << demo.output();
+  RecordProperty("milliseconds_from_the_last_kill", absl::ToInt64Milliseconds(absl::Now() - last_kill));
+  EXPECT_LT(absl::Now() - last_kill, kGivenUpWithin);
+  EXPECT_THAT(demo.output(), HasSubstr("RestartsExhausted(child 'ledger' needed 6 restarts"));
+  EXPECT_THAT(demo.output(), HasSubstr("  because of OsSignal(9 SIGKILL)"));
+  EXPECT_THAT(demo.output(), HasSubstr("What was supervised\n"));
+  EXPECT_THAT(demo.output(), HasSubstr("FAILED  every offer was acknowledged: the bidding ended early"));
+  EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone));
+  EXPECT_EQ(FoldersLeft(), 0);
+}
+
+TEST_F(DemoTest, AHouseThatIsKilledByHandCountsAsTheOneThatIsToBeKilled) {
+  DemoProcess demo({"--speed=1000", "--kills=house", "--seed=1"}, folder_.path());
+  ASSERT_TRUE(demo.AwaitOutput(" is to be killed", kPatience)) << demo.output();
+  const size_t place = demo.output().find(" is to be killed");
+  const std::string house = demo.output().substr(place - 7, 7);
+  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+  const pid_t process = demo.ProcessOf("house_node", std::string(1, '\0') + house.substr(6) + '\0');
+  ASSERT_GT(process, 0) << house;
+  ASSERT_EQ(kill(process, SIGKILL), 0);
+  const int status = demo.AwaitEnd(kPatience);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << "\n" << demo.output();
+  EXPECT_THAT(demo.output(), HasSubstr("All holds."));
 }
 
 TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
