@@ -45,7 +45,9 @@ ABSL_FLAG(std::string, speed, "300",
           "about a second.");
 ABSL_FLAG(std::string, kills, "all",
           "Which failures the run must have: 'house' (SIGKILL of one), 'lot' (an exception in one), 'all', 'none'.");
-ABSL_FLAG(std::string, results, "", "Also writes the results to this file, as CSV: lot, winner, amount.");
+ABSL_FLAG(
+    std::string, results, "",
+    "Also writes the results to this file, as CSV: lot, winner, amount, if all holds; else the file stays as it is.");
 
 namespace auction {
 namespace {
@@ -155,9 +157,9 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
   outcome.failure.Update(run.ReadLedger(outcome));
   const bool all_hold = PrintOutcome(input, outcome, start);
   const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
-  if (!results_path.empty()) {
+  if (all_hold && !results_path.empty()) {
     const auto results = LedgerResults(input.lots, outcome.evidence.ledger_closings);
-    absl::Status written = WriteFile(results_path, ResultsCsv(results));
+    absl::Status written = ReplaceFile(results_path, ResultsCsv(results));
     if (!written.ok()) return Refuse(written);
   }
   return all_hold ? 0 : kExitFailed;
@@ -179,7 +181,7 @@ int Main() {
   if (!pace.ok()) return Refuse(pace.status());
   const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
   if (!results_path.empty()) {
-    absl::Status writable = WriteFile(results_path, "");  // rather now than at the end
+    absl::Status writable = CanReplaceFile(results_path);  // rather now than at the end
     if (!writable.ok()) return Refuse(writable);
   }
   absl::StatusOr<TempFolder> folder = TempFolder::Make("auction");

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -16,14 +17,29 @@
 namespace auction {
 namespace {
 
+// Readable after a SIGPIPE. Lives as long as the process: its handler stays.
+int pipe_fd = -1;
+
+void PipeBroken(int) {
+  const int error = errno;
+  const uint64_t one = 1;
+  (void)!write(pipe_fd, &one, sizeof(one));
+  errno = error;
+}
+
 void AwaitSignal(int signal_fd, int stop_fd, const std::function<void(int)>& handler) {
   while (true) {
     pollfd watched[] = {{.fd = signal_fd, .events = POLLIN, .revents = 0},
-                        {.fd = stop_fd, .events = POLLIN, .revents = 0}};
-    if (poll(watched, 2, -1) < 0) continue;  // EINTR
+                        {.fd = stop_fd, .events = POLLIN, .revents = 0},
+                        {.fd = pipe_fd, .events = POLLIN, .revents = 0}};
+    if (poll(watched, 3, -1) < 0) continue;  // EINTR
     signalfd_siginfo info;
     if (watched[0].revents != 0 && read(signal_fd, &info, sizeof(info)) == sizeof(info)) {
       handler(static_cast<int>(info.ssi_signo));
+      return;
+    }
+    if (watched[2].revents != 0) {
+      handler(SIGPIPE);
       return;
     }
     if (watched[1].revents != 0) return;
@@ -35,11 +51,12 @@ void AwaitSignal(int signal_fd, int stop_fd, const std::function<void(int)>& han
 Interrupt::Interrupt(std::function<void(int signal)> handler) : stop_fd_(eventfd(0, EFD_CLOEXEC)) {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&signals, signal);
   UNDERSTUDY_CHECK(pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0, "cannot block signals");
   const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
-  UNDERSTUDY_CHECK(stop_fd_ >= 0 && signal_fd >= 0, "no descriptors for signals");
+  pipe_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  UNDERSTUDY_CHECK(stop_fd_ >= 0 && signal_fd >= 0 && pipe_fd >= 0, "no descriptors for signals");
+  UNDERSTUDY_CHECK(signal(SIGPIPE, &PipeBroken) != SIG_ERR, "cannot handle SIGPIPE");
   thread_ = std::thread([signal_fd, stop = stop_fd_, handler = std::move(handler)] {
     AwaitSignal(signal_fd, stop, handler);
     close(signal_fd);

@@ -1,10 +1,10 @@
-// Interrupt: runs a function when the user (or the system) ends the process
-// with SIGINT or SIGTERM, on a thread where anything may be called.
+// Interrupt: runs a function when the user (or the system) ends the process with SIGINT, SIGTERM, SIGHUP or SIGQUIT, or
+// when who reads its output has gone (SIGPIPE), on a thread where anything may be called.
 //
 //   Interrupt interrupt([&](int signal) { …; _exit(128 + signal); });
 //
-// Construct it before any other thread: it blocks both signals for all of them.
-// Destroying it waits for a function that runs; after it signals stay blocked.
+// Construct it before any other thread: it blocks the signals for all of them, but SIGPIPE, which is sent to the thread
+// that writes and so has a handler. Destroying it waits for a function that runs; after it signals stay blocked.
 // At most one in a process.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_INTERRUPT_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_INTERRUPT_H_

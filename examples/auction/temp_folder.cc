@@ -1,6 +1,9 @@
 #include "understudy/examples/auction/temp_folder.h"
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -34,6 +37,48 @@ absl::Status TempFolder::Remove() {
   if (error) return absl::InternalError(absl::StrCat("cannot remove ", path_, ": ", error.message()));
   path_.clear();
   return absl::OkStatus();
+}
+
+namespace {
+
+// Where the file is, behind links, and whether it is written as it is.
+struct Target {
+  std::string path;
+  bool is_special = false;
+};
+
+Target TargetOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {path};
+  if (!std::filesystem::is_regular_file(path, error)) return {path, true};
+  const std::string behind = std::filesystem::canonical(path, error).string();
+  return {error ? path : behind};
+}
+
+std::string BesideOf(const std::string& path) { return absl::StrCat(path, ".", getpid(), ".new"); }
+
+}  // namespace
+
+absl::Status ReplaceFile(const std::string& path, absl::string_view text) {
+  const Target target = TargetOf(path);
+  if (target.is_special) return WriteFile(target.path, text);
+  const std::string beside = BesideOf(target.path);
+  absl::Status status = WriteFile(beside, text);
+  if (status.ok() && rename(beside.c_str(), target.path.c_str()) != 0) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot replace ", path));
+  }
+  if (!status.ok()) unlink(beside.c_str());
+  return status;
+}
+
+absl::Status CanReplaceFile(const std::string& path) {
+  const Target target = TargetOf(path);
+  if (std::filesystem::is_directory(path)) return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
+  if (target.is_special) return absl::OkStatus();
+  const std::string beside = BesideOf(target.path);
+  absl::Status status = WriteFile(beside, "");
+  unlink(beside.c_str());
+  return status;
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view text) {

@@ -38,6 +38,13 @@ class TempFolder {
 // Writes a file whole. Error: the operating system's, with the path.
 absl::Status WriteFile(const std::string& path, absl::string_view text);
 
+// The same, so that the file is at any time what it was or what it is to be: `text` is written to a temporary file
+// beside it, which is renamed. What is no regular file, such as /dev/stdout, is written as it is.
+absl::Status ReplaceFile(const std::string& path, absl::string_view text);
+
+// OK if ReplaceFile would be, as far as can be told now. Changes no file.
+absl::Status CanReplaceFile(const std::string& path);
+
 }  // namespace auction
 
 #endif  // UNDERSTUDY_EXAMPLES_AUCTION_TEMP_FOLDER_H_

@@ -90,7 +90,8 @@ lot { id: "clock" title: "A clock" reserve_price: "ten" minimum_increment: "1" c
 
 // The ledger is killed as often as it comes, until the launcher's tree gives up.
 TEST_F(DemoTest, WhenTheTreeGivesUpTheRunEndsAndItsPageSaysWhy) {
-  DemoProcess demo({"--speed=30"}, folder_.path());
+  ASSERT_TRUE(WriteFile(ResultsPath(), "of an earlier run\n").ok());
+  DemoProcess demo({"--speed=30", absl::StrCat("--results=", ResultsPath())}, folder_.path());
   ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
   int status = -1;
   pid_t killed = -1;
@@ -111,6 +112,7 @@ TEST_F(DemoTest, WhenTheTreeGivesUpTheRunEndsAndItsPageSaysWhy) {
   EXPECT_THAT(demo.output(), HasSubstr("  because of OsSignal(9 SIGKILL)"));
   EXPECT_THAT(demo.output(), HasSubstr("What was supervised\n"));
   EXPECT_THAT(demo.output(), HasSubstr("FAILED  every offer was acknowledged: the bidding ended early"));
+  EXPECT_EQ(*ReadFile(ResultsPath()), "of an earlier run\n");
   EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone));
   EXPECT_EQ(FoldersLeft(), 0);
 }
@@ -148,15 +150,17 @@ TEST_F(DemoTest, HelpSaysWhatTheFlagsMean) {
   }
 }
 
-TEST_F(DemoTest, CtrlCLeavesNothingBehind) {
-  DemoProcess demo({"--speed=30"}, folder_.path());
-  ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
-  EXPECT_EQ(demo.Processes().size(), 4u);
-  demo.Signal(SIGINT);
-  EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone)) << demo.output();
-  const int status = demo.AwaitEnd(kLeftoversGone);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status << "\n" << demo.output();
-  EXPECT_EQ(FoldersLeft(), 0);
+TEST_F(DemoTest, ASignalThatEndsItLeavesNothingBehind) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+    DemoProcess demo({"--speed=30"}, folder_.path());
+    ASSERT_TRUE(demo.AwaitOutput("bidding begins", kPatience)) << demo.output();
+    EXPECT_EQ(demo.Processes().size(), 4u);
+    demo.Signal(signal);
+    EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone)) << demo.output();
+    const int status = demo.AwaitEnd(kLeftoversGone);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + signal) << status << "\n" << demo.output();
+    EXPECT_EQ(FoldersLeft(), 0) << signal;
+  }
 }
 
 TEST_F(DemoTest, TheDeathOfTheLauncherLeavesNoProcessBehind) {

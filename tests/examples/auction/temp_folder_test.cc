@@ -30,5 +30,23 @@ TEST(TempFolderTest, AFileThatCannotBeWrittenIsAnErrorWithItsPath) {
   EXPECT_THAT(std::string(WriteFile("/nonexistent/a", "text").message()), ::testing::HasSubstr("/nonexistent/a"));
 }
 
+TEST(ReplaceFileTest, AFileIsReplacedWholeOrKept) {
+  const TempFolder folder = *TempFolder::Make("auction-test");
+  ASSERT_TRUE(CanReplaceFile(folder.File("a")).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  ASSERT_TRUE(ReplaceFile(folder.File("a"), "first").ok());
+  std::filesystem::create_symlink(folder.File("a"), folder.File("link"));
+  ASSERT_TRUE(CanReplaceFile(folder.File("link")).ok());
+  EXPECT_EQ(*ReadFile(folder.File("a")), "first");
+  ASSERT_TRUE(ReplaceFile(folder.File("link"), "second").ok());
+  EXPECT_EQ(*ReadFile(folder.File("a")), "second");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.File("link")));
+  EXPECT_TRUE(ReplaceFile("/dev/null", "third").ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_FALSE(CanReplaceFile("/nonexistent/a").ok());
+  EXPECT_FALSE(ReplaceFile("/nonexistent/a", "").ok());
+  EXPECT_FALSE(CanReplaceFile(folder.path()).ok());
+}
+
 }  // namespace
 }  // namespace auction
