@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "understudy/examples/auction/amount.h"
 #include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/input_text.h"
 
 namespace auction {
 namespace {
@@ -35,7 +36,8 @@ absl::StatusOr<std::vector<std::string>> SplitFields(absl::string_view line) {
       ++at;
       while (true) {
         const size_t quote = line.find('"', at);
-        if (quote == absl::string_view::npos) return absl::InvalidArgumentError("a quoted field does not end");
+        if (quote == absl::string_view::npos)
+          return absl::InvalidArgumentError("a quoted field does not end on its line: it may have no line break");
         absl::StrAppend(&field, line.substr(at, quote - at));
         at = quote + 1;
         if (at >= line.size() || line[at] != '"') break;
@@ -64,18 +66,12 @@ absl::StatusOr<Bid> ToBid(absl::string_view line, const std::set<std::string>& l
     return absl::InvalidArgumentError(
         absl::StrCat("has ", fields->size(), " fields; should be time,bidder,lot,amount"));
   }
-  const std::string& time = (*fields)[0];
-  Bid bid{.bidder = (*fields)[1], .lot = (*fields)[2]};
-  std::string why;
-  if (!absl::ParseTime(absl::RFC3339_full, time, &bid.time, &why)) {
+  const absl::StatusOr<absl::Time> time = ParseInputTime((*fields)[0]);
+  if (!time.ok()) return time.status();
+  Bid bid{.time = *time, .bidder = (*fields)[1], .lot = (*fields)[2]};
+  if (bid.bidder.empty() || bid.bidder.size() > kNameBytesMax || !IsPlainText(bid.bidder)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("time '", time, "' is not a time such as 2024-05-04T14:10:00Z: ", why));
-  }
-  bid.time = absl::FromUnixMillis(absl::ToUnixMillis(bid.time));
-  if (bid.bidder.empty() || bid.bidder.size() > kNameBytesMax ||
-      std::any_of(bid.bidder.begin(), bid.bidder.end(), [](char c) { return absl::ascii_iscntrl(c); })) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("bidder is not 1 to ", kNameBytesMax, " bytes without control characters"));
+        absl::StrCat("bidder is not 1 to ", kNameBytesMax, " bytes of UTF-8 without control characters"));
   }
   if (lots.count(bid.lot) == 0) return absl::InvalidArgumentError(absl::StrCat("unknown lot '", bid.lot, "'"));
   absl::StatusOr<int64_t> cents = ParseAmount((*fields)[3]);
@@ -92,7 +88,7 @@ std::vector<Bid> ParseBids(absl::string_view file, absl::string_view text, const
   for (const Lot& lot : lots) ids.insert(lot.id);
   std::vector<Bid> bids;
   int number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(WithoutByteOrderMark(text), '\n')) {
     ++number;
     absl::ConsumeSuffix(&line, "\r");
     if (absl::StripAsciiWhitespace(line).empty()) continue;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -16,12 +17,14 @@
 #include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/check.h"
 #include "understudy/examples/auction/chronicle.h"
 #include "understudy/examples/auction/demo_run.h"
 #include "understudy/examples/auction/interrupt.h"
@@ -64,12 +67,33 @@ int Refuse(const absl::Status& status) {
   return kExitRefused;
 }
 
+// absl::ParseCommandLine ends the process with status 1 for a wrong flag, and for --help.
+bool has_help = false;
+bool is_parsing = false;
+
+std::vector<char*> ParseFlags(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view word = argv[i];
+    has_help = has_help || absl::StartsWith(word, "--help") || absl::StartsWith(word, "-help");
+  }
+  UNDERSTUDY_CHECK(std::atexit([] {
+                     if (!is_parsing) return;
+                     std::cout << std::flush;
+                     std::cerr << std::flush;
+                     _exit(has_help ? 0 : kExitRefused);
+                   }) == 0,
+                   "atexit");
+  is_parsing = true;
+  std::vector<char*> words = absl::ParseCommandLine(argc, argv);
+  is_parsing = false;
+  return words;
+}
+
 std::string PathOf(const std::string& flag, absl::string_view shipped) {
   return flag.empty() ? ShippedPath(shipped) : UserPath(flag);
 }
 
 void PrintInput(const RunInput& input, const RunPlan& plan) {
-  for (const InputProblem& problem : input.problems) std::cout << problem.ToString() << "\n";
   std::set<std::string> bidders;
   for (const Bid& bid : input.bids) bidders.insert(bid.bidder);
   std::cout << input.lots.size() << " lots, " << input.bids.size() << " bids of " << bidders.size() << " bidders; "
@@ -172,6 +196,7 @@ int Main() {
   absl::StatusOr<RunInput> input = LoadInput(PathOf(absl::GetFlag(FLAGS_lots), "examples/auction/data/lots.textproto"),
                                              PathOf(absl::GetFlag(FLAGS_bids), "examples/auction/data/bids.csv"));
   if (!input.ok()) return Refuse(input.status());
+  for (const InputProblem& problem : input->problems) std::cout << problem.ToString() << "\n";
   absl::StatusOr<Kills> kills = ParseKills(absl::GetFlag(FLAGS_kills));
   if (!kills.ok()) return Refuse(kills.status());
   absl::StatusOr<RunPlan> plan = MakeRunPlan(input->lots, input->bids, absl::GetFlag(FLAGS_seed), *kills);
@@ -201,6 +226,10 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Runs an auction service over three processes, kills one of them and crashes one actor on the way, and checks "
       "that nothing was lost.\n\n  demo [--seed=N] [--speed=N|max] [--kills=all|house|lot|none] [--results=FILE]");
-  absl::ParseCommandLine(argc, argv);
+  const std::vector<char*> words = auction::ParseFlags(argc, argv);
+  if (words.size() > 1) {
+    return auction::Refuse(
+        absl::InvalidArgumentError(absl::StrCat("unexpected word '", words[1], "': expected flags only; see --help")));
+  }
   return auction::Main();
 }

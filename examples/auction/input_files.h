@@ -52,7 +52,7 @@ struct InputProblem {
   std::string file;
   int line = 0;
   std::string reason;
-  // "bids.csv:17: unknown lot 'lot-99'"
+  // "bids.csv:17: unknown lot 'lot-99'", with '?' for what is not plain text.
   std::string ToString() const;
 };
 

@@ -20,6 +20,7 @@
 #include "understudy/examples/auction/amount.h"
 #include "understudy/examples/auction/input.pb.h"
 #include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/input_text.h"
 
 namespace auction {
 namespace {
@@ -93,6 +94,7 @@ absl::StatusOr<Lot> ToLot(const LotEntry& entry) {
         absl::StrCat("id: '", entry.id(), "' is not 1 to ", kNameBytesMax, " letters, digits, '-', '_' or '.'"));
   }
   if (entry.title().empty()) return absl::InvalidArgumentError(absl::StrCat("lot '", entry.id(), "' has no title"));
+  if (!IsPlainText(entry.title())) return absl::InvalidArgumentError("title is not UTF-8 without control characters");
   Lot lot{.id = entry.id(), .title = entry.title()};
   absl::StatusOr<int64_t> reserve = AmountOf("reserve_price", entry.reserve_price());
   if (!reserve.ok()) return reserve.status();
@@ -100,12 +102,9 @@ absl::StatusOr<Lot> ToLot(const LotEntry& entry) {
   absl::StatusOr<int64_t> increment = AmountOf("minimum_increment", entry.minimum_increment());
   if (!increment.ok()) return increment.status();
   lot.increment_cents = *increment;
-  std::string why;
-  if (!absl::ParseTime(absl::RFC3339_full, entry.closing_time(), &lot.closes, &why)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("closing_time: '", entry.closing_time(), "' is not a time such as 2024-05-04T14:10:00Z: ", why));
-  }
-  lot.closes = absl::FromUnixMillis(absl::ToUnixMillis(lot.closes));
+  const absl::StatusOr<absl::Time> closes = ParseInputTime(entry.closing_time());
+  if (!closes.ok()) return absl::InvalidArgumentError(absl::StrCat("closing_time: ", closes.status().message()));
+  lot.closes = *closes;
   return lot;
 }
 
@@ -134,7 +133,7 @@ absl::StatusOr<std::vector<Lot>> ParseBlock(const Block& block, int& line) {
 std::vector<Lot> ParseLots(absl::string_view file, absl::string_view text, std::vector<InputProblem>& problems) {
   std::vector<Lot> lots;
   std::set<std::string> ids;
-  for (const Block& block : SplitIntoBlocks(text)) {
+  for (const Block& block : SplitIntoBlocks(WithoutByteOrderMark(text))) {
     int line = 0;
     absl::StatusOr<std::vector<Lot>> parsed = ParseBlock(block, line);
     if (!parsed.ok()) {

@@ -132,8 +132,14 @@ TEST_F(DemoTest, AHouseThatIsKilledByHandCountsAsTheOneThatIsToBeKilled) {
 }
 
 TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
-  const std::vector<std::vector<std::string>> cases = {
-      {"--speed=0"}, {"--kills=some"}, {"--lots=/nonexistent"}, {"--bids=/nonexistent"}, {"--results=/nonexistent/r"}};
+  const std::vector<std::vector<std::string>> cases = {{"--speed=0"},
+                                                       {"--kills=some"},
+                                                       {"--seed=x"},
+                                                       {"--no_such_flag"},
+                                                       {"stray"},
+                                                       {"--lots=/nonexistent"},
+                                                       {"--bids=/nonexistent"},
+                                                       {"--results=/nonexistent/r"}};
   for (const auto& arguments : cases) {
     DemoProcess demo(arguments, folder_.path());
     const int status = demo.AwaitEnd(kPatience);
@@ -142,9 +148,19 @@ TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
   }
 }
 
+TEST_F(DemoTest, WhenThePlanIsRefusedTheFaultsAreToldToo) {
+  ASSERT_TRUE(WriteFile(folder_.File("bids"), "2024-05-04T14:00:00Z,\xff,lot-01,12\nnoon,anna,lot-01,12\n").ok());
+  DemoProcess demo({absl::StrCat("--bids=", folder_.File("bids"))}, folder_.path());
+  const int status = demo.AwaitEnd(kPatience);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
+  EXPECT_THAT(demo.output(), HasSubstr("bids:1: bidder is not 1 to 64 bytes of UTF-8"));
+  EXPECT_THAT(demo.output(), HasSubstr("bids:2: time 'noon'"));
+  EXPECT_THAT(demo.output(), HasSubstr("no lot has a bid"));
+}
+
 TEST_F(DemoTest, HelpSaysWhatTheFlagsMean) {
   DemoProcess demo({"--help"}, folder_.path());
-  demo.AwaitEnd(kPatience);
+  EXPECT_EQ(demo.AwaitEnd(kPatience), 0);
   for (const char* flag : {"--lots", "--bids", "--seed", "--speed", "--kills", "--results"}) {
     EXPECT_THAT(demo.output(), HasSubstr(flag));
   }

@@ -83,7 +83,11 @@ TEST(LotsTest, ABadLotIsReportedWithItsLineAndTheOthersAreRead) {
   };
   const Case cases[] = {
       {LotText("x", "free"), 8, "reserve_price: amount 'free'"},
-      {LotText("x", "1", "noon"), 8, "closing_time: 'noon'"},
+      {LotText("x", "1", "noon"), 8, "closing_time: time 'noon'"},
+      {LotText("x", "1", "infinite-future"), 8,
+       "closing_time: time 'infinite-future' is not in the years 1970 to 9999"},
+      {"lot {\n  id: \"x\"\n  title: \"\\033[2J\"\n}\n", 8, "title is not UTF-8 without control characters"},
+      {"lot {\n  id: \"x\"\n  title: \"\\377\"\n}\n", 8, "title is not UTF-8 without control characters"},
       {LotText("no good"), 8, "id: 'no good'"},
       {LotText(""), 8, "id: ''"},
       {LotText("a"), 8, "lot 'a' was there before"},
@@ -117,6 +121,22 @@ TEST(LotsTest, AnEmptyFileHasNoLotsAndNoProblems) {
   EXPECT_THAT(problems, IsEmpty());
 }
 
+TEST(InputFilesTest, AByteOrderMarkIsNotAFault) {
+  std::vector<InputProblem> problems;
+  EXPECT_THAT(ParseLots("lots", "\xef\xbb\xbf" + LotText("a"), problems), SizeIs(1));
+  EXPECT_THAT(ParseBids("bids.csv",
+                        "\xef\xbb\xbftime,bidder,lot,amount\n"
+                        "2024-05-04T14:00:00Z,J\xc3\xb6rg,a,7\n",
+                        TwoLots(), problems),
+              SizeIs(1));
+  EXPECT_THAT(problems, IsEmpty());
+}
+
+TEST(InputFilesTest, AFaultIsPrintedWithoutWhatATerminalWouldObey) {
+  EXPECT_EQ((InputProblem{"bids\x1b.csv", 3, "unknown lot '\x1b[2J\xff\xc2\x9bJ\xc3\xb6rg'"}.ToString()),
+            "bids?.csv:3: unknown lot '?[2J???J\xc3\xb6rg'");
+}
+
 TEST(BidsTest, GoodLinesAreReadInFileOrder) {
   std::vector<InputProblem> problems;
   std::vector<Bid> bids = ParseBids("bids.csv",
@@ -142,6 +162,11 @@ TEST(BidsTest, EachKindOfBadLineIsReportedAndTheRestIsRead) {
   EXPECT_EQ(ProblemOfLine("2024-05-04T14:00:00Z,anna,z,1"), "bids.csv:3: unknown lot 'z'");
   EXPECT_THAT(ProblemOfLine("noon,anna,a,1"), HasSubstr("time 'noon' is not a time"));
   EXPECT_THAT(ProblemOfLine("2024-13-04T14:00:00Z,anna,a,1"), HasSubstr("is not a time"));
+  EXPECT_THAT(ProblemOfLine("infinite-future,anna,a,1"), HasSubstr("is not in the years 1970 to 9999"));
+  EXPECT_THAT(ProblemOfLine("infinite-past,anna,a,1"), HasSubstr("is not in the years 1970 to 9999"));
+  EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,\xff\xfe,a,1"), HasSubstr("bidder is not 1 to 64 bytes of UTF-8"));
+  EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,\xc0\xaf,a,1"), HasSubstr("bidder is not"));
+  EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,\xed\xa0\x80,a,1"), HasSubstr("bidder is not"));
   EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,,a,1"), HasSubstr("bidder is not 1 to 64 bytes"));
   EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,an\tna,a,1"), HasSubstr("control characters"));
   EXPECT_THAT(ProblemOfLine(absl::StrCat("2024-05-04T14:00:00Z,", std::string(65, 'x'), ",a,1")), HasSubstr("bidder"));
@@ -151,7 +176,8 @@ TEST(BidsTest, EachKindOfBadLineIsReportedAndTheRestIsRead) {
   EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,anna,a"), HasSubstr("has 3 fields"));
   EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,anna,a,1,cash"), HasSubstr("has 5 fields"));
   EXPECT_THAT(ProblemOfLine("time,bidder,lot,amount"), HasSubstr("is not a time"));
-  EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,\"anna,a,1"), HasSubstr("quoted field does not end"));
+  EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,\"anna,a,1"),
+              HasSubstr("a quoted field does not end on its line: it may have no line break"));
   EXPECT_THAT(ProblemOfLine("2024-05-04T14:00:00Z,\"an\"na,a,1"), HasSubstr("text follows a quoted field"));
   EXPECT_THAT(ProblemOfLine(std::string(5000, ',')), HasSubstr("has 5000 bytes"));
   EXPECT_THAT(ProblemOfLine(absl::string_view("\0\xff\xfe,\0,,", 7)), HasSubstr("is not a time"));
