@@ -1,6 +1,7 @@
 // crash_lab: a tree that its user breaks. See README.md.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/log_sink.h"
@@ -21,8 +23,8 @@
 #include "understudy/transport/tree_factories.h"
 #include "understudy/transport/tree_file.h"
 
-ABSL_FLAG(std::string, tree, "examples/crash_lab/lab_tree.textproto",
-          "The tree to start; proto/supervision_tree.proto.");
+ABSL_FLAG(std::string, tree, "",
+          "The tree to start; proto/supervision_tree.proto. Default: the shipped lab_tree.textproto.");
 ABSL_FLAG(std::string, script, "", "A file of commands, one a line. Default: standard input.");
 ABSL_FLAG(bool, log, false, "Also write the library's log, crash reports with it, to standard error.");
 
@@ -49,6 +51,17 @@ void Print(Story& story) {
   for (const std::string& line : story.Take()) std::cout << "  " << line << "\n";
 }
 
+// `bazel run` starts programs elsewhere, and says where the user is: relative paths are taken from there.
+std::string UserPath(const std::string& path) {
+  const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  return folder == nullptr || path.empty() || path[0] == '/' ? path : absl::StrCat(folder, "/", path);
+}
+
+std::string TreePath() {
+  const std::string tree = absl::GetFlag(FLAGS_tree);
+  return tree.empty() ? "examples/crash_lab/lab_tree.textproto" : UserPath(tree);
+}
+
 int Run(const understudy::SupervisorSpec& tree, std::istream& in, bool is_echoed) {
   Story story;
   understudy::LogSink& log = absl::GetFlag(FLAGS_log) ? understudy::LogSink::Stderr() : understudy::LogSink::Null();
@@ -73,13 +86,13 @@ int Run(const understudy::SupervisorSpec& tree, std::istream& in, bool is_echoed
 
 int Main() {
   const absl::StatusOr<understudy::SupervisorSpec> tree =
-      understudy::ReadTreeFile(absl::GetFlag(FLAGS_tree), understudy::TreeFactories());
+      understudy::ReadTreeFile(TreePath(), understudy::TreeFactories());
   if (!tree.ok()) {
     std::cerr << "crash_lab: " << tree.status().message() << "\n";
     return kExitRefused;
   }
   std::cout << DescribeTree(*tree) << "\n";
-  const std::string script = absl::GetFlag(FLAGS_script);
+  const std::string script = UserPath(absl::GetFlag(FLAGS_script));
   if (script.empty()) {
     const bool is_terminal = isatty(STDIN_FILENO) != 0;
     if (is_terminal) std::cout << Lab::Help();

@@ -38,6 +38,19 @@ if [ "$status" != 2 ] || ! grep -q "bad.textproto:1: intensity: -1 is negative" 
   failed=1
 fi
 
+# `bazel run` says where its user is: relative paths are taken from there.
+printf 'quit\n' >"$TEST_TMPDIR/quit.txt"
+cp examples/crash_lab/lab_tree.textproto "$TEST_TMPDIR/tree.textproto"
+for flags in --script=quit.txt "--script=quit.txt --tree=tree.textproto"; do
+  BUILD_WORKING_DIRECTORY=$TEST_TMPDIR "$lab" $flags >"$out" 2>&1
+  status=$?
+  if [ "$status" != 0 ]; then
+    echo "$flags in the user's folder: it ended with $status and printed"
+    cat "$out"
+    failed=1
+  fi
+done
+
 # A script that cannot be read is refused.
 for script in "$TEST_TMPDIR" "$TEST_TMPDIR/none"; do
   "$lab" --script="$script" >"$out" 2>&1
