@@ -224,9 +224,7 @@ void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::M
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.WatchName(name, std::move(handler));
 }
-uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const {
-  return core_.WireHashOf(mailbox.index());
-}
+uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const { return core_.WireHashOf(mailbox.index()); }
 std::vector<MailboxSignature> Context::Mailboxes() const {
   core_.CheckTurn();
   return core_.Signatures();

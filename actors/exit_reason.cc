@@ -33,6 +33,8 @@ namespace {
 constexpr size_t kFixedBytes = 16;
 // The texts and payloads of one reason share this room, so that a reason alone is within the bound of a chain.
 constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax - kFixedBytes;
+// A cause that does not fit into its chain is cut to what room is left; less than this would tell nothing.
+constexpr size_t kCauseBytesMin = 1024;
 
 // `status` within `bytes_max`. Its text has at least half of that; payloads are kept whole, the smallest first, or not
 // at all, and the text then says so.
@@ -129,7 +131,9 @@ ExitReason ExitReason::OsSignal(int number, absl::string_view note) {
   return FromParts({.kind = Kind::kOsSignal, .detail = std::string(note), .os_value = number});
 }
 
-ExitReason ExitReason::FromParts(const Parts& parts) {
+ExitReason ExitReason::FromParts(const Parts& parts) { return FromPartsWithin(parts, kTextBytesMax); }
+
+ExitReason ExitReason::FromPartsWithin(const Parts& parts, size_t text_bytes_max) {
   ExitReason reason(parts.kind, "");
   reason.os_value_ = parts.os_value;
   reason.handler_running_ = parts.handler_running;
@@ -138,7 +142,7 @@ ExitReason ExitReason::FromParts(const Parts& parts) {
   }
   auto rest = std::make_shared<Rest>();
   // Of the kinds only a peer's may have both a status and another text.
-  size_t room = kTextBytesMax;
+  size_t room = text_bytes_max;
   if (!parts.status.ok()) {
     rest->status = Cut(parts.status, parts.exception_type.empty() && parts.detail.empty() ? room : room / 2);
     room /= 2;
@@ -214,20 +218,21 @@ ExitReason ExitReason::WithCause(const ExitReason& cause, int depth_left, size_t
     rest->crash = rest_->crash;
   }
   result.rest_ = rest;
-  const size_t own = result.bytes();
-  ExitReason last = cause;  // `cause` alone: what the bounds are tried on
-  if (cause.rest_ != nullptr && cause.rest_->cause != nullptr) {
-    last = FromParts({cause.kind(), cause.status(), std::string(cause.exception_type()), std::string(cause.detail()),
-                      cause.os_value(), cause.handler_running(), cause.rest_->causes_cut})
-               .WithCrash(cause.rest_->crash);
+  const size_t room = bytes_left - std::min(bytes_left, result.bytes());
+  // `cause` alone, cut to the room that there is.
+  ExitReason last = cause;
+  if (cause.rest_ != nullptr && (cause.rest_->cause != nullptr || cause.bytes() > room)) {
+    last =
+        FromPartsWithin({cause.kind(), cause.status(), std::string(cause.exception_type()), std::string(cause.detail()),
+                         cause.os_value(), cause.handler_running(), cause.rest_->causes_cut},
+                        std::max(room, kCauseBytesMin) - kFixedBytes)
+            .WithCrash(cause.rest_->crash);
   }
-  if (depth_left <= 1 || own + last.bytes() > bytes_left) {
+  if (depth_left <= 1 || last.bytes() > room) {
     rest->causes_cut = true;
     return result;
   }
-  if (cause.cause() != nullptr) {
-    last = last.WithCause(*cause.cause(), depth_left - 1, bytes_left - own);
-  }
+  if (cause.cause() != nullptr) last = last.WithCause(*cause.cause(), depth_left - 1, room);
   rest->cause = std::make_shared<const ExitReason>(std::move(last));
   return result;
 }

@@ -8,8 +8,8 @@
 //
 // A chain is at most limits::kExitCausesMax reasons and
 // limits::kExitReasonBytesMax bytes; beyond that the oldest causes are cut and
-// causes_cut() says so. A text that is too long by itself is cut too, and ends
-// with "… (cut: it had 1048576 bytes)". Copies share their chain. Any thread.
+// causes_cut() says so. A text that is too long for that is cut too, and ends with
+// "… (cut: it had 1048576 bytes)". Copies share their chain. Any thread.
 #ifndef UNDERSTUDY_ACTORS_EXIT_REASON_H_
 #define UNDERSTUDY_ACTORS_EXIT_REASON_H_
 
@@ -133,6 +133,7 @@ class ExitReason {
  private:
   struct Rest;  // what most reasons do not have
   ExitReason(Kind kind, absl::string_view detail);
+  static ExitReason FromPartsWithin(const Parts& parts, size_t text_bytes_max);
   ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;
 
   Kind kind_ = Kind::kNormal;

@@ -5,8 +5,8 @@
 // and what a full queue gives away is in a queue that all share. A worker with
 // nothing to do looks for a few microseconds and then sleeps.
 //
-// Nothing runnable and no timer waits behind a handler: a watchdog, which sleeps
-// when all workers have for a few milliseconds, sees a worker that has been in one section of user code
+// Nothing runnable and no timer waits behind a handler: a watchdog, which goes to
+// sleep when no worker has run for a few milliseconds, sees a worker that has been in one section of user code
 // for `take_over_after`, takes its slot and queue, and adds a worker in its
 // place, up to a bound; one too many ends when the handler has returned. Timers
 // have a thread of their own. A handler that goes on is named in the log.

@@ -102,6 +102,7 @@ bool ThreadPool::AwaitNextRound() {
     // Polling's invariant 2: it goes on while nobody holds the turn.
     while (!watch_ends_ && !IsAnyRunning() && !polling_.is_wanted()) watch_changed_.Wait(&watch_mu_);
     watchdog_sleeps_.store(false, std::memory_order_seq_cst);
+    seen_resumed_ = resumed_.load(std::memory_order_relaxed);
   }
   if (!watch_ends_) watch_changed_.WaitWithTimeout(&watch_mu_, period);
   return !watch_ends_;

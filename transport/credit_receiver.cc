@@ -74,9 +74,8 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
   account.used = now;
   account.bytes_each = account.bytes_each == 0 ? bytes : account.bytes_each + (bytes - account.bytes_each) / 8;
   const bool has_grants = account.granted.messages > 0 && account.granted.bytes >= account.bytes_each;
-  const bool has_allowance =
-      account.allowance.messages * 2 > terms_.first_allowance.messages &&
-      account.allowance.bytes * 2 > terms_.first_allowance.bytes;
+  const bool has_allowance = account.allowance.messages * 2 > terms_.first_allowance.messages &&
+                             account.allowance.bytes * 2 > terms_.first_allowance.bytes;
   if (!has_grants && (account.window > 0 || !has_allowance)) SetUsedUp(to, account);
   return true;
 }

@@ -89,9 +89,7 @@ class NodeStandIn final : public Actor {
   }
   void ParentExit(const ExitEvent& exit) { PassOnExit(exit.reason); }
   void StopRequested(const StopRequest& request) { PassOnExit(request.reason); }
-  void PassOnExit(const ExitReason& reason) {
-    context().Tell(ending_, Ending{reason});
-  }
+  void PassOnExit(const ExitReason& reason) { context().Tell(ending_, Ending{reason}); }
   Task<> AskToStop(Ending ending);
   proto::StartHostedChild Request();
   // The number that the host has given to what the child left; 0 for nothing.

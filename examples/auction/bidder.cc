@@ -107,9 +107,7 @@ void Bidder::LotDown(const understudy::Down& down) {
   }
 }
 
-void Bidder::TryNow(const std::string& lot) {
-  context().Tell(again_, Again{lot});
-}
+void Bidder::TryNow(const std::string& lot) { context().Tell(again_, Again{lot}); }
 
 void Bidder::TryLater(const std::string& lot) {
   const auto pause = kPause * (0.5 + context().Random().Fraction());

@@ -113,6 +113,16 @@ TEST(ExitReasonTest, AChainHasAtMostSixtyFourKibibytes) {
   EXPECT_EQ(chain.status().message()[0], 'l');  // the newest is there
 }
 
+TEST(ExitReasonTest, ACauseThatDoesNotFitWholeIsCutToWhatFits) {
+  const ExitReason large = ExitReason::Failed(absl::DataLossError(std::string(100000, 'x')));
+  const ExitReason chain =
+      ExitReason::Shutdown().CausedBy(ExitReason::Failed(absl::InternalError(std::string(1000, 'y'))).CausedBy(large));
+  EXPECT_EQ(chain.depth(), 3);
+  EXPECT_FALSE(chain.causes_cut());
+  EXPECT_LE(chain.bytes(), limits::kExitReasonBytesMax);
+  EXPECT_THAT(chain.ToString(), AllOf(HasSubstr("DATA_LOSS: xxx"), HasSubstr("bytes)")));
+}
+
 TEST(ExitReasonTest, OneReasonAloneIsBoundedToo) {
   absl::Status status = absl::InternalError(std::string(1 << 20, 'x'));
   for (int i = 0; i < 20; ++i) status.SetPayload(absl::StrCat("url/", i), absl::Cord(std::string(10000, 'y')));

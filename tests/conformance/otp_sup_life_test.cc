@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/conformance/sup_scene.h"
@@ -207,7 +208,7 @@ void ExpectReports(KeptLog& log, ActorSystem& system) {
   EXPECT_THAT(lines[3], AllOf(HasSubstr("stops its children: RestartsExhausted("), HasSubstr("DATA_LOSS: xxx")));
   for (const std::string& line : lines) {
     EXPECT_THAT(line, Not(HasSubstr("\n")));
-    EXPECT_LE(line.size(), 20000u);
+    EXPECT_LE(line.size(), limits::kExitReasonBytesMax + 1000);
   }
 }
 
