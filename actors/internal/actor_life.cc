@@ -31,7 +31,12 @@ class Construction final : public MailboxHost {
     UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
                      " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
     UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
-    if (status_.ok()) status_ = Extend(declaration);
+    const MailboxLayout* const known = status_.ok() ? layout_->FindLonger(declaration) : nullptr;
+    if (known != nullptr) {
+      layout_ = known;  // so its options are valid
+    } else if (status_.ok()) {
+      status_ = Extend(declaration);
+    }
     return count_++;
   }
   ActorCore& core() override { return core_; }

@@ -87,19 +87,19 @@ const MailboxLayout& MailboxLayout::Empty() {
   return *empty;
 }
 
+const MailboxLayout* MailboxLayout::FindLonger(const MailboxDeclaration& added) const {
+  // acquire: pairs with the release in With, for what the layout holds.
+  for (const MailboxLayout* longer = longer_.load(std::memory_order_acquire); longer != nullptr;
+       longer = longer->sibling_) {
+    if (AreEqual(*longer->declarations_.back(), added)) return longer;
+  }
+  return nullptr;
+}
+
 const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const {
-  const auto find = [&]() -> const MailboxLayout* {
-    // acquire: pairs with the release below, for what the layout holds.
-    for (const MailboxLayout* longer = longer_.load(std::memory_order_acquire); longer != nullptr;
-         longer = longer->sibling_) {
-      if (AreEqual(*longer->declarations_.back(), added)) return longer;
-    }
-    return nullptr;
-  };
-  if (const MailboxLayout* found = find(); found != nullptr) return found;
   Growing& growing = GetGrowing();
   absl::MutexLock lock(&growing.mu);
-  if (const MailboxLayout* found = find(); found != nullptr) return found;
+  if (const MailboxLayout* found = FindLonger(added); found != nullptr) return found;
   if (growing.count == limits::kMailboxLayoutsMax) return nullptr;
   ++growing.count;
   auto* made = new MailboxLayout;
@@ -128,7 +128,7 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
       .place = static_cast<uint8_t>(size_)};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
-  // release: pairs with the acquire above.
+  // release: pairs with the acquire in FindLonger.
   longer_.store(made, std::memory_order_release);
   return made;
 }

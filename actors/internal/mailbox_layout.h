@@ -50,7 +50,9 @@ class MailboxLayout {
  public:
   // That of an actor without mailboxes.
   static const MailboxLayout& Empty();
-  // This one and `added`; null beyond limits::kMailboxLayoutsMax.
+  // This one and `added`, if there is one already; else null.
+  const MailboxLayout* FindLonger(const MailboxDeclaration& added) const;
+  // This one and `added`, whose options are valid; null beyond limits::kMailboxLayoutsMax.
   const MailboxLayout* With(const MailboxDeclaration& added) const;
 
   size_t size() const { return size_; }
