@@ -133,7 +133,7 @@ class [[nodiscard]] Sleeping {
     struct Awaiter : internal::PendingAwaiter {
       Awaiter(internal::PendingId id, MonotonicTime until) : internal::PendingAwaiter(id), until_(until) {}
       absl::Status await_resume() const {
-        // Nobody answers it but time.
+        // No actor answers a sleep: at its end its entry expires.
         absl::Status status = internal::TakeAnswer(pending_).status;
         return IsExpired(status) && pending_.deadline >= until_ ? absl::OkStatus() : status;
       }

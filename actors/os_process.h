@@ -8,8 +8,8 @@
 // process: what that leaves behind in the group is killed.
 //
 // What it writes to its standard error goes to ours, and the last lines that it
-// wrote just before its end into its exit reason. A line is lost when ours takes no more just then: we do not
-// wait for it. From its end on, who still holds that standard error cannot
+// wrote just before its end into its exit reason. A line is lost when ours takes
+// no more just then: we do not wait for it. From its end on, who still holds that standard error cannot
 // write to it.
 //
 // Requires: SIGCHLD is not ignored, and nobody else waits for our children
@@ -78,9 +78,9 @@ class OsProcess {
   //
   // The reason's note has, after "stderr: ", the last lines that it wrote to its
   // standard error within limits::kStderrTailWithin of its end; of a SIGKILL, which
-  // it cannot have written about, none. Before them it says when the kernel has killed it for want of memory, where
-  // the control group tells: a SIGKILL that is not ours, while the group's count
-  // of such kills grew.
+  // it cannot have written about, none. Before them it says when the kernel has
+  // killed it for want of memory, where the control group tells: a SIGKILL that is
+  // not ours, while the group's count of such kills grew.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<OsProcess>> Start(const OsProcessSpec& spec, OnEnd on_end);
 
   ~OsProcess();

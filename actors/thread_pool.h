@@ -6,10 +6,11 @@
 // nothing to do looks for a few microseconds and then sleeps.
 //
 // Nothing runnable and no timer waits behind a handler: a watchdog, which goes to
-// sleep when no worker has run for a few milliseconds, sees a worker that has been in one section of user code
-// for `take_over_after`, takes its slot and queue, and adds a worker in its
-// place, up to a bound; one too many ends when the handler has returned. Timers
-// have a thread of their own. A handler that goes on is named in the log.
+// sleep when no worker has run for a few milliseconds, sees a worker that has been
+// in one section of user code for `take_over_after`, takes its slot and queue, and
+// adds a worker in its place, up to a bound; one too many ends when the handler has
+// returned. Timers have a thread of their own. A handler that goes on is named in
+// the log.
 //
 // If the process has an EventSource, its workers poll it (event_source.h).
 //
@@ -56,8 +57,9 @@ struct ThreadPoolOptions {
   // A handler that runs so long loses its worker's slot and queue.
   absl::Duration take_over_after = limits::kTakeOverAfter;
   // One that runs so long is named in `log`, and again each time it has run
-  // twice as long. All that hold workers are named at once when no more workers may be added, and again
-  // when that has lasted so long, and each time it has lasted twice as long.
+  // twice as long. All that hold workers are named at once when no more workers
+  // may be added, and again when that has lasted so long, and each time it has
+  // lasted twice as long.
   absl::Duration name_after = limits::kNameHandlerAfter;
   LogSink* log = nullptr;  // null: standard error
 

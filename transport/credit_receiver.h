@@ -11,8 +11,10 @@
 // the mailbox before it was reserved anew, as far as there is room and up to the
 // node's fair share (RemoteRoom). What leaves the mailbox is reserved anew, up to
 // the window: after a while, so that changes travel together, and at once when
-// the window doubles. While senders wait there for room nothing is
-// given out but by their line: no window, and no allowance back.
+// the window doubles. A mailbox that had no room for a larger window is looked at
+// again after a while only, as long as the peer has any credit. While senders wait
+// there for room nothing is given out but by their line: no window, and no
+// allowance back.
 //
 // The peer's senders in a mailbox's line count against the bytes that a peer may
 // have in one mailbox as if their messages were there. At that bound the next ones

@@ -64,8 +64,10 @@ static_assert(kWantsPerSessionMax * (3 * (kSlotOverheadBytes + kCreditChangeByte
 // Names: the parts that the peer has not taken (name_limits.h), 8 of 160 KiB at most, and acknowledgements of its own.
 inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
-// What has come, counted as the sender counts it, is acknowledged at once when it is so much: half of the least of the
-// bounds above, so that no sender waits for an acknowledgement that waits for a frame to travel with.
+// What has come, counted as the sender counts it, is acknowledged at once when it is so much; an acknowledgement of
+// less waits up to SessionTimes::acknowledge_delay for a frame to travel with. At most half of each kind's bound, so
+// that a sender of small envelopes has the other half meanwhile. A message or reply that needs nearly all of its bound
+// may find no room until then.
 inline constexpr size_t kUnacknowledgedBytesMax = size_t{1} << 20;
 static_assert(2 * kUnacknowledgedBytesMax <= kSessionNameBytesMax && kSessionNameBytesMax < kSessionSignalBytesMax);
 

@@ -349,7 +349,7 @@ class ActorCore final : public CellOwner {
   // actor_timers.cc.
   uint64_t AddTimer(MonotonicTime time, Timer timer);
   void FireTimers();
-  // One at a time; `idle_since`: Event::idle_since.
+  // Adds the event of an Every or an Idle, unless one waits already. `idle_since` is Event::idle_since.
   void AddPeriodicEvent(const Timer& timer, MonotonicTime idle_since);
   void ArmExecutor();
   void DisarmExecutor();
