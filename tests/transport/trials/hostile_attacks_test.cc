@@ -43,7 +43,7 @@ namespace {
 class Guest {
  public:
   Guest(const std::string& address, absl::string_view name, uint64_t incarnation) : stream_(address) {
-    nodes_ = {.local_node = 1, .local = {incarnation}, .peer_node = 2, .peer = {}};
+    nodes_ = {.local_node = kGuest, .local = {incarnation}, .peer_node = kLedger, .peer = {}};
     EXPECT_TRUE(stream_.Write(FrameOf(HelloFrom(name, incarnation, "ledger"))));
     const absl::StatusOr<proto::Frame> welcome = DecodeFrame(stream_.Read());
     is_welcome_ = welcome.ok() && welcome->has_welcome();
@@ -56,9 +56,9 @@ class Guest {
   bool is_welcome() const { return is_welcome_; }
   const NodePair& nodes() const { return nodes_; }
   // An actor of the guest, which need not be.
-  Pid Own(uint64_t serial) const { return Pid(1, 1, serial); }
+  Pid Own(uint64_t serial) const { return Pid(kGuest, 1, serial); }
   // Actors of ledger that nobody gave an address of.
-  Pid Invented(uint64_t serial) const { return Pid(2, 77, serial); }
+  Pid Invented(uint64_t serial) const { return Pid(kLedger, 77, serial); }
   // Reads what ledger says until `is_it` is true of an envelope. False when the stream is over before.
   bool ReadUntil(const std::function<bool(const proto::Envelope&)>& is_it) {
     while (true) {
@@ -95,7 +95,7 @@ class Guest {
     Pid tally;
     EXPECT_TRUE(ReadUntilChange([&](const proto::NameChange& change) {
       if (change.claim().name() != "ledger/tally") return false;
-      tally = Pid(2, change.claim().cell(), change.claim().serial());
+      tally = Pid(kLedger, change.claim().cell(), change.claim().serial());
       return true;
     }));
     return tally;
@@ -125,16 +125,21 @@ class Guest {
     }
     return SendSlots(slots);
   }
-  // A tell or an ask; the first to a mailbox defines it.
+  // A tell or an ask to a mailbox of Tally's service. Defines the mailbox the first time, and is to one mailbox only.
   bool SendMessage(Pid to, absl::string_view mailbox, absl::string_view payload, Admission admission,
                    uint64_t ask = 0) {
-    const uint32_t hash = internal::MailboxNames::Intern(mailbox);
+    const std::string name = absl::StrCat(TallyActor::kService, "/", mailbox);
+    const uint32_t hash = internal::MailboxNames::Intern(name);
     const absl::StatusOr<std::string> envelope = EncodeMessage(nodes_, Own(1), to, hash, ask, payload, admission);
-    const MailboxDefinition definition{.hash = hash, .name = mailbox};
+    const MailboxDefinition definition{.hash = hash, .name = name};
     return SendSlots({{.body = *envelope}}, std::exchange(is_defined_, true) ? nullptr : &definition);
   }
 
  private:
+  // Places that no node of this process has: addresses go as they came, under no key.
+  static constexpr uint16_t kGuest = 60'001;
+  static constexpr uint16_t kLedger = 60'002;
+
   bool SendSlots(const std::vector<SlotView>& slots, const MailboxDefinition* definition = nullptr) {
     FramePacker packer(epoch_, 0);
     for (const SlotView& slot : slots) EXPECT_TRUE(packer.Add(next_++, slot, definition));
@@ -198,8 +203,10 @@ void DefineSetsOfMailboxesOfAMebibyte(Guest& guest) {
 
 void FillAClosedMailbox(Guest& guest, Admission admission) {
   const Pid tally = guest.Tally();
+  TallyActor::Bytes payload;
+  payload.set_value(std::string(50'000, 'x'));
   for (int i = 0; i < 1000; ++i) {
-    if (!guest.SendMessage(tally, "Shut", std::string(50'000, 'x'), admission)) return;
+    if (!guest.SendMessage(tally, "Shut", payload.SerializeAsString(), admission)) return;
   }
 }
 void FillAClosedMailboxByAllowance(Guest& guest) { FillAClosedMailbox(guest, Admission::kAllowance); }
