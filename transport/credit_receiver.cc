@@ -22,6 +22,10 @@ namespace {
 // network of 10 Gbit/s carries in 13 ms.
 constexpr int64_t kWindowBytesMax = int64_t{16} << 20;
 
+bool CoversOne(const RoomAmount& credit, const RoomAmount& one) {
+  return credit.messages >= one.messages && credit.bytes >= one.bytes;
+}
+
 // OK unless a message can have so many bytes.
 absl::Status CheckWanted(int64_t bytes) {
   if (bytes <= static_cast<int64_t>(limits::kMessageBytesMax)) return absl::OkStatus();
@@ -96,12 +100,24 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, c
     left.bytes = held.bytes / held.messages * left.messages;
   }
   held -= left;
-  if (is_beside) account.owed += left;
+  account.left_messages += left.messages;
+  if (is_beside) {
+    account.owed += left;
+    owed_ += left;
+  }
   EnterLine(account);
   due_.insert(to);
   const int64_t missing = account.window - account.granted.messages - account.held.messages;
-  if (account.window > 0 && missing * 2 >= account.window) SetUsedUp(to, account);
-  if (account.granted.messages == 0 && account.allowance.messages == 0) is_urgent_ = true;
+  if (account.window > 0 && missing * 2 >= account.window) account.is_used_up = true;
+  // Used up without a window: the mailbox has had no room for one.
+  const int64_t waiting = account.held.messages + account.held_beside.messages;
+  const bool half_has_left =
+      account.window > 0 ? missing * 2 >= account.window : account.is_used_up && account.left_messages >= waiting;
+  const RoomAmount one{.messages = 1, .bytes = account.bytes_each};
+  const bool has_nothing = !CoversOne(account.granted, one) && !CoversOne(account.allowance, one);
+  const bool owes_much =
+      owed_.messages * 4 >= kSessionAllowanceMax.messages || owed_.bytes * 4 >= kSessionAllowanceMax.bytes;
+  if (half_has_left || has_nothing || owes_much) is_urgent_ = true;
 }
 
 absl::Status CreditReceiver::OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now) {
@@ -232,6 +248,7 @@ std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
       continue;
     }
     account.is_reserving = true;
+    account.left_messages = 0;
     if (account.is_used_up) {
       account.window = std::clamp(account.window * 2, terms_.first_window_messages, kWindowMessagesMax);
     }
@@ -275,6 +292,7 @@ absl::optional<CreditChange> CreditReceiver::OnReserved(const MailboxAddress& to
     withheld_.erase(to);
     grant.granted = reserved.amount;
     grant.allowance = std::exchange(account.owed, {});
+    owed_ -= grant.allowance;
     account.granted += grant.granted;
     const RoomAmount before = account.allowance;
     account.allowance += grant.allowance;
@@ -331,6 +349,7 @@ std::string CreditReceiver::ToString() const {
     add(", owed ", account.owed);
     add(", granted ", account.granted);
     add(", held ", account.held);
+    absl::StrAppend(&text, ", left ", account.left_messages);
     add(", wanted ", account.wanted);
     add(", in line ", account.in_line);
     if (!account.before_line.empty()) absl::StrAppend(&text, ", before it ", account.before_line.size());

@@ -10,11 +10,11 @@
 // granted room, which doubles each time it is used up again, or half of it has left
 // the mailbox before it was reserved anew, as far as there is room and up to the
 // node's fair share (RemoteRoom). What leaves the mailbox is reserved anew, up to
-// the window: after a while, so that changes travel together, and at once when
-// the window doubles. A mailbox that had no room for a larger window is looked at
-// again after a while only, as long as the peer has any credit. While senders wait
-// there for room nothing is given out but by their line: no window, and no
-// allowance back.
+// the window: after a while, so that changes travel together, and at once when half
+// of it has left, when half of what filled the mailbox has left, when the peer has
+// no credit for a message of the usual size, and when much of the session's
+// allowances is to be told. While senders wait there for room nothing is given out
+// but by their line: no window, and no allowance back.
 //
 // The peer's senders in a mailbox's line count against the bytes that a peer may
 // have in one mailbox as if their messages were there. At that bound the next ones
@@ -129,6 +129,7 @@ class CreditReceiver {
     int64_t window = 0;                        // messages that granted and held together are to be
     int64_t bytes_each = 0;                    // of late, on average
     RoomAmount wanted;                         // a message that found no credit
+    int64_t left_messages = 0;                 // the mailbox, since TakeDue
     RoomAmount in_line;                        // what the peer's senders in the line wait for
     std::map<uint64_t, uint64_t> before_line;  // those that wait here: place to number
     bool is_used_up = false;
@@ -158,6 +159,7 @@ class CreditReceiver {
   std::set<MailboxAddress> granted_;   // with granted room that is not used
   std::set<MailboxAddress> withheld_;  // whose allowance waits for the end of a line
   AllowancesInUse in_use_{terms_};
+  RoomAmount owed_;  // of all accounts
   bool is_urgent_ = false;
 };
 

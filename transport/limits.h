@@ -66,10 +66,11 @@ inline constexpr size_t kSessionNameBytesMax = size_t{2} << 20;
 
 // What has come, counted as the sender counts it, is acknowledged at once when it is so much; an acknowledgement of
 // less waits up to SessionTimes::acknowledge_delay for a frame to travel with. At most half of each kind's bound, so
-// that a sender of small envelopes has the other half meanwhile. A message or reply that needs nearly all of its bound
-// may find no room until then.
+// that a sender of small envelopes has the other half meanwhile. One message or reply may exceed its bound when no more
+// than this is unacknowledged: else one that needs nearly all of it would be refused until then.
 inline constexpr size_t kUnacknowledgedBytesMax = size_t{1} << 20;
 static_assert(2 * kUnacknowledgedBytesMax <= kSessionNameBytesMax && kSessionNameBytesMax < kSessionSignalBytesMax);
+static_assert(kSessionNameBytesMax < kSessionMessageBytesMax);
 
 // Memory of frames that is kept for the next ones, in all of the process: enough for a few busy sessions, 1 MiB.
 inline constexpr size_t kFrameMemoriesMax = 16;

@@ -68,8 +68,10 @@ size_t Sequence::BytesMax(Room room) const {
 absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
   const size_t bytes = envelope.bytes.size() + limits::kSlotOverheadBytes;
   size_t& used = used_[static_cast<size_t>(envelope.room)];
-  const bool may_exceed = envelope.room == Room::kMessages || envelope.room == Room::kReplies;
-  if (used + bytes > BytesMax(envelope.room) && !(may_exceed && used == 0)) {
+  // One near the largest would not fit beside what is not acknowledged yet, because that waits for a frame.
+  const size_t little = std::min(limits::kUnacknowledgedBytesMax, BytesMax(envelope.room) / 8);
+  const bool may_exceed = (envelope.room == Room::kMessages || envelope.room == Room::kReplies) && used <= little;
+  if (used + bytes > BytesMax(envelope.room) && !may_exceed) {
     return MakeError(ErrorKind::kFull,
                      absl::StrCat("the session keeps ", used, " unacknowledged bytes of that kind, and ", bytes,
                                   " more would exceed ", BytesMax(envelope.room)));

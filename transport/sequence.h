@@ -73,8 +73,9 @@ class Sequence {
 
   // ---- Sending ----
 
-  // Full when the envelope's kind has no room. A message or a reply always has
-  // room when no other of its kind waits. Leaves the memory of `envelope.bytes` to
+  // Full when the envelope's kind has no room. A message or a reply of any size has
+  // room while at most limits::kUnacknowledgedBytesMax of its kind, and an eighth of
+  // the kind's bound, are not acknowledged. Leaves the memory of `envelope.bytes` to
   // the caller where it can.
   absl::Status Append(OutboundEnvelope&& envelope);
   // The session's last envelope: it is written when nothing else waits. It needs

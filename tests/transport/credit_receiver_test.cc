@@ -111,6 +111,39 @@ TEST_F(CreditReceiverTest, AWindowOfWhichHalfHasLeftTheMailboxIsReservedAnewAtOn
   EXPECT_EQ(receiver_.granted().messages, 2 * kTerms.first_window_messages);
 }
 
+TEST_F(CreditReceiverTest, WhenHalfOfWhatFilledAMailboxHasLeftRoomIsReservedAtOnce) {
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Arrive(Admission::kAllowance));
+  EXPECT_FALSE(Work({}).has_value()) << "it is full";
+  EXPECT_FALSE(receiver_.is_urgent());
+  Leave(Admission::kAllowance);
+  EXPECT_TRUE(receiver_.is_urgent());
+  EXPECT_EQ(Work({.messages = 1, .bytes = 10})->granted.messages, 1);
+  ASSERT_TRUE(Arrive(Admission::kReserved));
+  EXPECT_FALSE(Work({}).has_value()) << "it is full again";
+  Leave(Admission::kReserved);
+  EXPECT_TRUE(receiver_.is_urgent());
+}
+
+TEST_F(CreditReceiverTest, APeerWhoseCreditHasNoBytesForAMessageIsToldAtOnceOfMore) {
+  ASSERT_TRUE(Arrive(Admission::kAllowance, kTerms.first_allowance.bytes - 10));
+  (void)Work({});
+  ASSERT_TRUE(Arrive(Admission::kAllowance, 10));
+  (void)Work({});
+  Leave(Admission::kAllowance, 10);
+  EXPECT_TRUE(receiver_.is_urgent());
+}
+
+TEST_F(CreditReceiverTest, AllowancesOfManyMailboxesAreToldAtOnceWhenTheyAreMuch) {
+  const int64_t mailboxes = kSessionAllowanceMax.messages / 4;
+  for (int64_t i = 0; i < mailboxes; ++i) {
+    EXPECT_FALSE(receiver_.is_urgent()) << i;
+    const MailboxAddress to{Pid(1, 1, 1), static_cast<uint32_t>(i)};
+    ASSERT_TRUE(receiver_.OnArrived(to, 10, Admission::kAllowance, now_));
+    receiver_.OnReleased(to, Admission::kAllowance, {.messages = 1, .bytes = 10});
+  }
+  EXPECT_TRUE(receiver_.is_urgent());
+}
+
 TEST_F(CreditReceiverTest, HalfOfTheAllowancesBytesCountAsHalfOfItsMessages) {
   ASSERT_TRUE(Arrive(Admission::kAllowance, kTerms.first_allowance.bytes / 2));
   EXPECT_TRUE(receiver_.is_urgent());

@@ -412,6 +412,16 @@ TEST(SequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit
   }
 }
 
+TEST(SequenceTest, AMessageAndAReplyNearTheLargestAreAcceptedBehindALittleThatIsNotAcknowledged) {
+  Sequence sequence({});
+  for (const Room room : {Room::kMessages, Room::kReplies}) {
+    const std::string little(limits::kUnacknowledgedBytesMax - limits::kSlotOverheadBytes, 'l');
+    EXPECT_TRUE(sequence.Append({.bytes = little, .room = room}).ok());
+    EXPECT_TRUE(sequence.Append({.bytes = std::string(limits::kMessageBytesMax, 'x'), .room = room}).ok());
+    EXPECT_TRUE(IsFull(sequence.Append({.bytes = "one more", .room = room})));
+  }
+}
+
 TEST(SequenceTest, AMessageAndAReplyLargerThanTheirBoundsAreAcceptedWhenNoneWaits) {
   Sequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000});
   EXPECT_TRUE(sequence.Append({.bytes = std::string(5000, 'm')}).ok());
