@@ -25,6 +25,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -102,6 +103,11 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // while the system shuts down, see Shutdown; Cancelled after that.
   template <class Q, class R>
   absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout);
+
+  // Blocks this plain thread until the name is there, at most `timeout` (then NoName), and gives a ref bound to its
+  // owner. Errors as Context::Lookup; Cancelled when the system ends first. Not in an actor's turn (as Ask).
+  template <class R>
+  absl::StatusOr<R> Lookup(absl::string_view name, absl::Duration timeout);
 
   // As in Context, from a plain thread. An exit from here is a parent's to an
   // actor without a parent.
@@ -305,6 +311,27 @@ class ThreadAsker final : public Actor {
   MonotonicTime deadline_;
 };
 
+// Looks a name up for a plain thread.
+template <class R>
+class ThreadLooker final : public Actor {
+ public:
+  using Result = HandoverEnd<absl::StatusOr<R>>;
+  ThreadLooker(std::string name, MonotonicTime deadline, Result result)
+      : result_(std::move(result)), name_(std::move(name)), deadline_(deadline) {}
+  Next Start() override { return Look(); }
+
+ private:
+  Task<> Look() {
+    const auto looking = context().template Lookup<R>(name_, deadline_ - context().Now());
+    absl::StatusOr<R> found = co_await looking;
+    result_.Give(std::move(found));
+  }
+
+  Result result_;
+  std::string name_;
+  MonotonicTime deadline_;
+};
+
 }  // namespace internal
 
 template <class Q, class R>
@@ -321,6 +348,22 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
   });
   return result->Await(executor(), deadline, MakeError(ErrorKind::kExpired, "no answer within the deadline"),
                        MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer"));
+}
+
+template <class R>
+absl::StatusOr<R> ActorSystem::Lookup(absl::string_view name, absl::Duration timeout) {
+  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
+                   "ActorSystem::Lookup blocks its thread; in an actor's turn use the context's Lookup");
+  using Looker = internal::ThreadLooker<R>;
+  auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
+  const MonotonicTime deadline = clock().Now() + timeout;
+  SpawnWaiter([name = std::string(name), deadline,
+               end = typename Looker::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
+    return std::make_unique<Looker>(std::move(name), deadline, std::move(end));
+  });
+  return result->Await(executor(), deadline,
+                       MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)),
+                       MakeError(ErrorKind::kCancelled, "the system stopped before the name was there"));
 }
 
 }  // namespace understudy

@@ -1,6 +1,7 @@
 // Names: register, publish, look up, watch, resolve at each use (semantics 8).
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -318,6 +319,47 @@ TEST(NamedDeathTest, APlainThreadOfSeveralSystemsMustSayWhich) {
   TestSystem one;
   TestSystem other;
   EXPECT_DEATH((void)Named<BookRef>("book").Resolve(), "give Named its system");
+}
+
+TEST_F(NameTest, APlainThreadWaitsForAName) {
+  const absl::StatusOr<BookRef> none = system().Lookup<BookRef>("book", absl::Seconds(1));
+  EXPECT_TRUE(IsNoName(none.status())) << none.status();
+  EXPECT_EQ(system().Lookup<BookRef>("", absl::Seconds(1)).status().code(), absl::StatusCode::kInvalidArgument);
+
+  RunTask(script_, [this](Script& self) -> Task<> {
+    auto pause = self.context().Sleep(absl::Seconds(1));
+    (void)co_await pause;
+    system().Spawn<Book>(SpawnOptions{.registered_as = "book"});
+  });
+  const absl::StatusOr<BookRef> later = system().Lookup<BookRef>("book", absl::Seconds(5));
+  ASSERT_TRUE(later.ok()) << later.status();
+  EXPECT_EQ(later->pid(), system().WhereIs("book"));
+  const absl::StatusOr<BookRef> at_once = system().Lookup<BookRef>("book", absl::ZeroDuration());
+  ASSERT_TRUE(at_once.ok()) << at_once.status();
+  EXPECT_EQ(*at_once, *later);
+  const absl::StatusOr<LackingRef> lacking = system().Lookup<LackingRef>("book", absl::Seconds(1));
+  EXPECT_EQ(lacking.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(ThreadLookupTest, ShutdownCancelsIt) {
+  ActorSystem system;
+  absl::Status status;
+  std::thread looking([&] { status = system.Lookup<BookRef>("book", absl::InfiniteDuration()).status(); });
+  while (system.live_actors() == 0) std::this_thread::yield();
+  EXPECT_TRUE(system.Shutdown(absl::Seconds(10)));
+  looking.join();
+  EXPECT_TRUE(understudy::IsCancelled(status)) << status;
+}
+
+TEST(ThreadLookupDeathTest, AnActorsTurnMayNotBlockInIt) {
+  EXPECT_DEATH(
+      {
+        TestSystem system;
+        Ref<Script> script = system.Spawn<Script>();
+        Do(script, [&system](Script&) { (void)system.Lookup<BookRef>("book", absl::Seconds(1)); });
+        system.RunUntilIdle();
+      },
+      "ActorSystem::Lookup blocks its thread");
 }
 
 }  // namespace
