@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-STATES = ("done", "later", "not applicable", "missing")
+STATES = ("done", "partial", "later", "not applicable", "missing")
 README = "tests/conformance/README.md"
 ROWS = "tests/conformance/rows.txt"
 
@@ -30,6 +30,7 @@ when sanitized.
 Where a row and the semantics of this library differ, the semantics win, and the row's state says how.
 
 - *done*: the tests show it. What is said after it is where we differ from the row, or what the tests leave out.
+- *partial*: the tests show less than the row asks for; what is missing is said.
 - *later*: it waits for what is named (*nodes*: actors of several processes; *introspection*: lists and tables of a
   running system); tests that are named with it show the local part.
 - *not applicable*: there is nothing of the kind here, and why.
@@ -180,8 +181,8 @@ def all_citations(files):
 
 def state_of(row, tests, notes):
     state, note = notes.get(row, ("done" if tests else "missing", ""))
-    if state == "done" and not tests:
-        raise Malformed(f"{row} is said to be done, but no test cites it")
+    if state in ("done", "partial") and not tests:
+        raise Malformed(f"{row} is said to be {state}, but no test cites it")
     if state in ("missing", "not applicable") and tests:
         raise Malformed(f"{row} is said to be {state}, but {tests[0]} cites it")
     if state == "later":

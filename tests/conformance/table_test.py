@@ -41,7 +41,7 @@ class TableTest(unittest.TestCase):
         self.assertIn("| OTP PRC-12 | `a/some_test: IsTold` | done |", text)
         self.assertIn("| SEL 2 | `a/some_test: IsTold` | done |", text)
         self.assertIn("| OTP PRC-03 |  | missing |", text)
-        self.assertIn("5 rows: 2 done, 0 later, 0 not applicable, 3 missing.", text)
+        self.assertIn("5 rows: 2 done, 0 partial, 0 later, 0 not applicable, 3 missing.", text)
 
     def test_several_tests_may_cite_a_row_and_each_row_stands_once(self):
         text = made(ROWS, x="// SEL 1\n// More of it.\n#if X\nTEST_F(A, One) {}\n// SEL 1\nTEST(A, Two) {}\n")
