@@ -133,16 +133,11 @@ void ActorSystem::RequestStop(Pid target, ExitReason reason) {
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
-  auto result = std::make_shared<internal::Handover<absl::StatusOr<ExitReason>>>();
-  const MonotonicTime deadline = clock().Now() + timeout;
-  SpawnWaiter([target, deadline, end = EndWatcher::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
-    return std::make_unique<EndWatcher>(target, deadline, std::move(end));
-  });
-  absl::StatusOr<ExitReason> reason =
-      result->Await(executor(), deadline,
-                    MakeError(ErrorKind::kExpired,
-                              absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout))),
-                    MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"));
+  absl::StatusOr<ExitReason> reason = AwaitByActor<EndWatcher>(
+      target, timeout,
+      MakeError(ErrorKind::kExpired,
+                absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout))),
+      MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"));
   // Perhaps it has, and nobody was there to tell in time.
   const internal::ActorCell* const cell = core_.CellOf(target);
   if (IsExpired(reason.status()) && cell != nullptr && !cell->IsAlive(target.life())) return ExitReason::NoProcess();

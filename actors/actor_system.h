@@ -210,6 +210,11 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  private:
   absl::optional<Pid> FindPid(absl::string_view name);
   void PruneRoots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Blocks this plain thread for what a Waiter leaves in its handover; it is made of `first`, the deadline and its end
+  // of that. `late` when nothing came in time, `closed` when nothing will come.
+  template <class Waiter, class First>
+  typename Waiter::Result::Value AwaitByActor(First first, absl::Duration timeout, absl::Status late,
+                                              absl::Status closed);
   // Spawns an actor that waits for something in place of a plain thread.
   void SpawnWaiter(internal::MakeActor make);
   void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
@@ -273,6 +278,7 @@ struct Handover {
 template <class T>
 class HandoverEnd {
  public:
+  using Value = T;
   HandoverEnd(std::shared_ptr<Handover<T>> handover, Executor& executor)
       : handover_(std::move(handover)), executor_(executor) {}
   HandoverEnd(HandoverEnd&&) = default;
@@ -289,81 +295,65 @@ class HandoverEnd {
   Executor& executor_;
 };
 
-// Asks for a plain thread.
-template <class Q, class R>
-class ThreadAsker final : public Actor {
+// Awaits for a plain thread what `begin` starts in this actor's turn: it is given the context and the time that is
+// left.
+template <class T, class Begin>
+class ThreadWaiter final : public Actor {
  public:
-  using Result = HandoverEnd<absl::StatusOr<R>>;
-  ThreadAsker(Channel<Call<Q, R>> channel, Q request, MonotonicTime deadline, Result result)
-      : result_(std::move(result)), channel_(channel), request_(std::move(request)), deadline_(deadline) {}
-  Next Start() override { return Ask(); }
+  using Result = HandoverEnd<T>;
+  ThreadWaiter(Begin begin, MonotonicTime deadline, Result result)
+      : result_(std::move(result)), begin_(std::move(begin)), deadline_(deadline) {}
+  Next Start() override { return Wait(); }
 
  private:
-  Task<> Ask() {
-    const auto asked = channel_.Ask(std::move(request_), deadline_ - context().Now());
-    absl::StatusOr<R> answer = co_await asked;
-    result_.Give(std::move(answer));
+  Task<> Wait() {
+    const auto pending = begin_(context(), deadline_ - context().Now());
+    T got = co_await pending;
+    result_.Give(std::move(got));
   }
 
   Result result_;
-  Channel<Call<Q, R>> channel_;
-  Q request_;
-  MonotonicTime deadline_;
-};
-
-// Looks a name up for a plain thread.
-template <class R>
-class ThreadLooker final : public Actor {
- public:
-  using Result = HandoverEnd<absl::StatusOr<R>>;
-  ThreadLooker(std::string name, MonotonicTime deadline, Result result)
-      : result_(std::move(result)), name_(std::move(name)), deadline_(deadline) {}
-  Next Start() override { return Look(); }
-
- private:
-  Task<> Look() {
-    const auto looking = context().template Lookup<R>(name_, deadline_ - context().Now());
-    absl::StatusOr<R> found = co_await looking;
-    result_.Give(std::move(found));
-  }
-
-  Result result_;
-  std::string name_;
+  Begin begin_;
   MonotonicTime deadline_;
 };
 
 }  // namespace internal
+
+template <class Waiter, class First>
+typename Waiter::Result::Value ActorSystem::AwaitByActor(First first, absl::Duration timeout, absl::Status late,
+                                                         absl::Status closed) {
+  auto result = std::make_shared<internal::Handover<typename Waiter::Result::Value>>();
+  const MonotonicTime deadline = clock().Now() + timeout;
+  SpawnWaiter([first = std::move(first), deadline,
+               end = typename Waiter::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
+    return std::make_unique<Waiter>(std::move(first), deadline, std::move(end));
+  });
+  return result->Await(executor(), deadline, std::move(late), std::move(closed));
+}
 
 template <class Q, class R>
 absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request,
                                    absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Ask blocks its thread; in an actor's turn use the channel's Ask");
-  using Asker = internal::ThreadAsker<Q, R>;
-  auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
-  const MonotonicTime deadline = clock().Now() + timeout;
-  SpawnWaiter([channel, request = std::move(request), deadline,
-               end = typename Asker::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
-    return std::make_unique<Asker>(channel, std::move(request), deadline, std::move(end));
-  });
-  return result->Await(executor(), deadline, MakeError(ErrorKind::kExpired, "no answer within the deadline"),
-                       MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer"));
+  auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
+    return channel.Ask(std::move(request), left);
+  };
+  return AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(ask)>>(
+      std::move(ask), timeout, MakeError(ErrorKind::kExpired, "no answer within the deadline"),
+      MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer"));
 }
 
 template <class R>
 absl::StatusOr<R> ActorSystem::Lookup(absl::string_view name, absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::Lookup blocks its thread; in an actor's turn use the context's Lookup");
-  using Looker = internal::ThreadLooker<R>;
-  auto result = std::make_shared<internal::Handover<absl::StatusOr<R>>>();
-  const MonotonicTime deadline = clock().Now() + timeout;
-  SpawnWaiter([name = std::string(name), deadline,
-               end = typename Looker::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
-    return std::make_unique<Looker>(std::move(name), deadline, std::move(end));
-  });
-  return result->Await(executor(), deadline,
-                       MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)),
-                       MakeError(ErrorKind::kCancelled, "the system stopped before the name was there"));
+  auto look_up = [name = std::string(name)](Context& context, absl::Duration left) {
+    return context.Lookup<R>(name, left);
+  };
+  return AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(look_up)>>(
+      std::move(look_up), timeout, MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)),
+      MakeError(ErrorKind::kCancelled, "the system stopped before the name was there"));
 }
 
 }  // namespace understudy

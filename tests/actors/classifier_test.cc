@@ -117,10 +117,13 @@ class ClassifierTest : public ActorTest {
 
   // Asks, and does not wait for the answer.
   void AskApart(const char* what) {
-    using Asker = internal::ThreadAsker<std::string, std::string>;
-    system().Spawn<Asker>(
-        sorter_[&Sorter::query], std::string(what), system().Now() + absl::Seconds(50),
-        Asker::Result(std::make_shared<internal::Handover<absl::StatusOr<std::string>>>(), system().executor()));
+    using Answer = absl::StatusOr<std::string>;
+    auto ask = [channel = sorter_[&Sorter::query], what](Context&, absl::Duration left) {
+      return channel.Ask(std::string(what), left);
+    };
+    using Asker = internal::ThreadWaiter<Answer, decltype(ask)>;
+    system().Spawn<Asker>(std::move(ask), system().Now() + absl::Seconds(50),
+                          Asker::Result(std::make_shared<internal::Handover<Answer>>(), system().executor()));
     system().RunUntilIdle();
   }
 
