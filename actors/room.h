@@ -23,6 +23,8 @@ struct RoomAmount {
   int64_t bytes = 0;
 
   bool is_zero() const { return messages == 0 && bytes == 0; }
+  // There is room for one message of so many bytes.
+  bool CoversMessage(int64_t message_bytes) const { return messages >= 1 && bytes >= message_bytes; }
   RoomAmount& operator+=(const RoomAmount& other) {
     messages += other.messages;
     bytes += other.bytes;

@@ -22,10 +22,6 @@ namespace {
 // network of 10 Gbit/s carries in 13 ms.
 constexpr int64_t kWindowBytesMax = int64_t{16} << 20;
 
-bool CoversOne(const RoomAmount& credit, const RoomAmount& one) {
-  return credit.messages >= one.messages && credit.bytes >= one.bytes;
-}
-
 // OK unless a message can have so many bytes.
 absl::Status CheckWanted(int64_t bytes) {
   if (bytes <= static_cast<int64_t>(limits::kMessageBytesMax)) return absl::OkStatus();
@@ -64,7 +60,7 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
   Account& account = FindOrOpen(to);
   const RoomAmount used{.messages = 1, .bytes = bytes};
   if (admission == Admission::kReserved) {
-    if (account.granted.messages < 1 || account.granted.bytes < bytes) return false;
+    if (!account.granted.CoversMessage(bytes)) return false;
     account.granted -= used;
     account.held += used;
     NoteGranted(to, account);
@@ -77,7 +73,7 @@ bool CreditReceiver::OnArrived(const MailboxAddress& to, int64_t bytes, Admissio
   }
   account.used = now;
   account.bytes_each = account.bytes_each == 0 ? bytes : account.bytes_each + (bytes - account.bytes_each) / 8;
-  const bool has_grants = account.granted.messages > 0 && account.granted.bytes >= account.bytes_each;
+  const bool has_grants = account.granted.CoversMessage(account.bytes_each);
   const bool has_allowance = account.allowance.messages * 2 > terms_.first_allowance.messages &&
                              account.allowance.bytes * 2 > terms_.first_allowance.bytes;
   if (!has_grants && (account.window > 0 || !has_allowance)) SetUsedUp(to, account);
@@ -107,14 +103,16 @@ void CreditReceiver::OnReleased(const MailboxAddress& to, Admission admission, c
   }
   EnterLine(account);
   due_.insert(to);
-  const int64_t missing = account.window - account.granted.messages - account.held.messages;
-  if (account.window > 0 && missing * 2 >= account.window) account.is_used_up = true;
-  // Used up without a window: the mailbox has had no room for one.
-  const int64_t waiting = account.held.messages + account.held_beside.messages;
-  const bool half_has_left =
-      account.window > 0 ? missing * 2 >= account.window : account.is_used_up && account.left_messages >= waiting;
-  const RoomAmount one{.messages = 1, .bytes = account.bytes_each};
-  const bool has_nothing = !CoversOne(account.granted, one) && !CoversOne(account.allowance, one);
+  bool half_has_left = false;
+  if (account.window > 0) {
+    const int64_t missing = account.window - account.granted.messages - account.held.messages;
+    half_has_left = missing * 2 >= account.window;
+    account.is_used_up = account.is_used_up || half_has_left;
+  } else if (account.is_used_up) {  // the mailbox has had no room for a window
+    half_has_left = account.left_messages >= account.held.messages + account.held_beside.messages;
+  }
+  const bool has_nothing =
+      !account.granted.CoversMessage(account.bytes_each) && !account.allowance.CoversMessage(account.bytes_each);
   const bool owes_much =
       owed_.messages * 4 >= kSessionAllowanceMax.messages || owed_.bytes * 4 >= kSessionAllowanceMax.bytes;
   if (half_has_left || has_nothing || owes_much) is_urgent_ = true;

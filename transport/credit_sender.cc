@@ -21,7 +21,7 @@ absl::optional<Admission> CreditSender::Find(const MailboxAddress& to, int64_t b
   const auto found = accounts_.find(to);
   const Account unused{.allowance = terms_.first_allowance};
   const Account& account = found == accounts_.end() ? unused : found->second;
-  if (account.granted.messages > 0 && account.granted.bytes >= bytes) return Admission::kReserved;
+  if (account.granted.CoversMessage(bytes)) return Admission::kReserved;
   if (in_use_.Covers(account.allowance, bytes)) return Admission::kAllowance;
   return absl::nullopt;
 }

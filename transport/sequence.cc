@@ -65,13 +65,15 @@ size_t Sequence::BytesMax(Room room) const {
   return 0;
 }
 
+bool Sequence::MayExceed(Room room) const {
+  if (room != Room::kMessages && room != Room::kReplies) return false;
+  return used_[static_cast<size_t>(room)] <= std::min(limits::kUnacknowledgedBytesMax, BytesMax(room) / 8);
+}
+
 absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
   const size_t bytes = envelope.bytes.size() + limits::kSlotOverheadBytes;
   size_t& used = used_[static_cast<size_t>(envelope.room)];
-  // One near the largest would not fit beside what is not acknowledged yet, because that waits for a frame.
-  const size_t little = std::min(limits::kUnacknowledgedBytesMax, BytesMax(envelope.room) / 8);
-  const bool may_exceed = (envelope.room == Room::kMessages || envelope.room == Room::kReplies) && used <= little;
-  if (used + bytes > BytesMax(envelope.room) && !may_exceed) {
+  if (used + bytes > BytesMax(envelope.room) && !MayExceed(envelope.room)) {
     return MakeError(ErrorKind::kFull,
                      absl::StrCat("the session keeps ", used, " unacknowledged bytes of that kind, and ", bytes,
                                   " more would exceed ", BytesMax(envelope.room)));

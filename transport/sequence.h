@@ -141,6 +141,9 @@ class Sequence {
   };
 
   size_t BytesMax(Room room) const;
+  // Whether the next envelope of that kind may exceed the kind's bound. A message or reply may while little of its kind
+  // is unacknowledged: that acknowledgement may wait for a frame, and a large envelope would be refused until then.
+  bool MayExceed(Room room) const;
   void Number(OutboundEnvelope&& envelope);
   void Number(SendQueues::Piece piece);
   // An envelope of the node itself that is larger than a slot.

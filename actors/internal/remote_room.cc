@@ -138,7 +138,7 @@ bool RemoteRoom::Use(const ActorCell& cell, uint64_t life, size_t place, NodePla
   if (entry == shard.entries.end()) return false;
   RoomAmount& held = OfNode(entry->second, node);
   const RoomAmount used{.messages = 1, .bytes = bytes};
-  if (held.messages < 1 || held.bytes < bytes) return false;
+  if (!held.CoversMessage(bytes)) return false;
   held -= used;
   entry->second.reserved -= used;
   entry->second.is_asked_back = false;
