@@ -61,8 +61,9 @@ class TableTest(unittest.TestCase):
 
     def test_notes_give_the_state(self):
         rows = ROWS + ("SEL 1 later: nodes\nSEL 2 not applicable: none here\nSEL 3 missing: not built\n"
-                       "OTP PRC-3 done: ours differs\n")
-        text = made(rows, x="// OTP PRC-03, SEL 1\nTEST(A, B) {}\n")
+                       "OTP PRC-3 done: ours differs\nOTP PRC-12 partial: no bound\n")
+        text = made(rows, x="// OTP PRC-03, OTP PRC-12, SEL 1\nTEST(A, B) {}\n")
+        self.assertIn("| OTP PRC-12 | `a/x: B` | partial. no bound |", text)
         self.assertIn("| SEL 1 | `a/x: B` | later: nodes |", text)
         self.assertIn("| SEL 2 |  | not applicable. none here |", text)
         self.assertIn("| SEL 3 |  | missing. not built |", text)
@@ -81,6 +82,7 @@ class TableTest(unittest.TestCase):
             (ROWS + "SEL 1 missing: no\n", done),  # it has a test
             (ROWS + "SEL 1 not applicable: no\n", done),
             (ROWS + "SEL 2 done: yes\n", done),  # it has none
+            (ROWS + "SEL 2 partial: no bound\n", done),
             (ROWS + "SEL 1 later\n", done),  # waits for what?
             (ROWS + "SEL 1 soon: x\n", done),
             (ROWS + "SEL 9 later: x\n", done),

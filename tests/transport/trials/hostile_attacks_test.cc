@@ -125,7 +125,7 @@ class Guest {
     }
     return SendSlots(slots);
   }
-  // A tell or an ask to a mailbox of Tally's service. Defines the mailbox the first time, and is to one mailbox only.
+  // A tell or an ask to a mailbox of Tally's service, the same one each time: only the first defines it.
   bool SendMessage(Pid to, absl::string_view mailbox, absl::string_view payload, Admission admission,
                    uint64_t ask = 0) {
     const std::string name = absl::StrCat(TallyActor::kService, "/", mailbox);
@@ -203,10 +203,11 @@ void DefineSetsOfMailboxesOfAMebibyte(Guest& guest) {
 
 void FillAClosedMailbox(Guest& guest, Admission admission) {
   const Pid tally = guest.Tally();
-  TallyActor::Bytes payload;
-  payload.set_value(std::string(50'000, 'x'));
+  TallyActor::Bytes message;
+  message.set_value(std::string(50'000, 'x'));
+  const std::string payload = message.SerializeAsString();
   for (int i = 0; i < 1000; ++i) {
-    if (!guest.SendMessage(tally, "Shut", payload.SerializeAsString(), admission)) return;
+    if (!guest.SendMessage(tally, "Shut", payload, admission)) return;
   }
 }
 void FillAClosedMailboxByAllowance(Guest& guest) { FillAClosedMailbox(guest, Admission::kAllowance); }
