@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,7 +65,9 @@ AnswerRequest With(Replier<ChildDone> replier) {
   };
 }
 
-LogSeverity SeverityOf(const SupervisionEvent& event) {
+// A pool's children come and go with its work, so what is usual of them is for debugging.
+LogSeverity SeverityOf(const SupervisionEvent& event, bool is_of_pool) {
+  const LogSeverity usual = is_of_pool && !event.child.empty() ? LogSeverity::kDebug : LogSeverity::kInfo;
   switch (event.kind) {
     case SupervisionEvent::Kind::kGaveUp:
       return LogSeverity::kError;
@@ -72,9 +75,9 @@ LogSeverity SeverityOf(const SupervisionEvent& event) {
       return LogSeverity::kWarning;
     case SupervisionEvent::Kind::kExited:
     case SupervisionEvent::Kind::kStopped:
-      return event.reason.is_abnormal() ? LogSeverity::kWarning : LogSeverity::kInfo;
+      return event.reason.is_abnormal() ? LogSeverity::kWarning : usual;
     default:
-      return LogSeverity::kInfo;
+      return usual;
   }
 }
 
@@ -427,14 +430,15 @@ void PlanSupervisor::Answer(Action& action) {
 
 bool PlanSupervisor::HasListeners() {
   const LogSink& log = context().Log();
-  return spec_->on_event != nullptr || log.Wants(LogSeverity::kInfo) || log.Wants(LogSeverity::kWarning) ||
-         log.Wants(LogSeverity::kError);
+  if (spec_->on_event != nullptr) return true;
+  constexpr LogSeverity kAll[] = {LogSeverity::kDebug, LogSeverity::kInfo, LogSeverity::kWarning, LogSeverity::kError};
+  return std::any_of(std::begin(kAll), std::end(kAll), [&](LogSeverity severity) { return log.Wants(severity); });
 }
 
 void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
   LogSink& log = context().Log();
-  if (const LogSeverity severity = SeverityOf(event); log.Wants(severity)) {
+  if (const LogSeverity severity = SeverityOf(event, spec_->pool != nullptr && !is_front()); log.Wants(severity)) {
     log.Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
   }
   if (spec_->on_event) spec_->on_event(event);

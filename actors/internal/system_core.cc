@@ -33,6 +33,14 @@ Systems& GetSystems() {
   return *systems;
 }
 
+// What LogSink::Stderr() names in its lines.
+std::string OriginOfLogLine() {
+  if (ThisTurn().cell != nullptr) return ThisTurn().self.ToString();
+  Systems& systems = GetSystems();
+  absl::MutexLock lock(&systems.mu);
+  return systems.all.size() == 1 ? systems.all.front()->name() : std::string();
+}
+
 // Fences that life after `delay` if its handler has not returned by then, or what it destroys at its end.
 // `has_started`: of a start that is overdue; null where the actor was killed.
 void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
@@ -64,6 +72,7 @@ void AddSystem(SystemCore* system) {
   Systems& systems = GetSystems();
   absl::MutexLock lock(&systems.mu);
   systems.all.push_back(system);
+  SetLogOrigin(&OriginOfLogLine);
 }
 
 void RemoveSystem(SystemCore* system) {

@@ -1,4 +1,4 @@
-// KeptLog: a LogSink that keeps its lines, for a test to read.
+// KeptLog: a LogSink that keeps its lines, or those that are at least as severe as `least`, for a test to read.
 //
 //   KeptLog log;
 //   ActorSystem system({.log = &log});
@@ -21,10 +21,14 @@ namespace understudy {
 
 class KeptLog final : public LogSink {
  public:
-  void Write(LogSeverity /*severity*/, absl::string_view line) override {
+  explicit KeptLog(LogSeverity least = LogSeverity::kDebug) : least_(least) {}
+
+  void Write(LogSeverity severity, absl::string_view line) override {
+    if (!Wants(severity)) return;
     absl::MutexLock lock(&mu_);
     lines_.emplace_back(line);
   }
+  bool Wants(LogSeverity severity) const override { return severity >= least_; }
   // Those written so far, oldest first.
   std::vector<std::string> lines() {
     absl::MutexLock lock(&mu_);
@@ -32,6 +36,7 @@ class KeptLog final : public LogSink {
   }
 
  private:
+  const LogSeverity least_;
   absl::Mutex mu_;
   std::vector<std::string> lines_ ABSL_GUARDED_BY(mu_);
 };

@@ -21,11 +21,15 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/existing_child.h"
@@ -142,6 +146,26 @@ class PoolTest : public testing::TestWithParam<Shape> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PoolTest, testing::ValuesIn(Shapes()));
+
+TEST(PoolLog, WhatIsUsualOfAPoolsChildrenIsForDebugging) {
+  for (const LogSeverity least : {LogSeverity::kDebug, LogSeverity::kInfo}) {
+    KeptLog log(least);
+    SeededExecutor executor(1);
+    ActorSystem system({.name = "house", .executor = &executor, .seed = 1, .log = &log});
+    const SupervisorRef root = system.Spawn(OneForOne().Child("pool", Permanent<Workers>(PoolOptions())));
+    executor.RunUntilIdle();
+    const Workers::Ref pool(system.Ask(root.which_children(), {}, kSoon)->children[0].pid);
+    auto journal = std::make_shared<Journal>();
+    ASSERT_TRUE(system.Ask(pool.start_as(), {"a", Job{"a", journal}}, kSoon).ok());
+    ASSERT_TRUE(system.Ask(pool.terminate_child(), TerminateChild{"a"}, kSoon).ok());
+    const auto b = system.Ask(pool.start_as(), {"b", Job{"b", journal}}, kSoon);
+    ASSERT_TRUE(b.ok()) << b.status();
+    EXPECT_EQ(log.lines().size(), least == LogSeverity::kDebug ? 4 : 1) << testing::PrintToString(log.lines());
+    (*b)[&JobWorker::crash].Tell(Crash());
+    executor.RunUntilIdle();
+    EXPECT_THAT(log.lines(), testing::Contains(HasSubstr("child 'b' <house")));
+  }
+}
 
 // OTP SUP-31
 TEST_P(PoolTest, ChildrenAreStartedWithArgumentsAndEachHasARefAndAnId) {
