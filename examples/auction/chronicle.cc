@@ -13,11 +13,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/examples/auction/wrap_text.h"
 
 namespace auction {
 namespace {
 
 constexpr int64_t kSameMomentMicros = 1'000'000;
+constexpr size_t kIndent = 23;  // below what happened
 
 // What belongs on one line.
 struct Line {
@@ -39,7 +41,7 @@ std::string Format(const Line& line, absl::Time start) {
   if (line.count > static_cast<int>(line.who.size())) absl::StrAppend(&who, ", ", line.count, " times");
   std::string text = absl::StrFormat("%8.3f s  %-10s %-14s %s", seconds, line.first.node(), line.first.what(), who);
   if (!line.first.why().empty()) absl::StrAppend(&text, ": ", line.first.why());
-  return text;
+  return WrapText(text, kIndent);
 }
 
 }  // namespace

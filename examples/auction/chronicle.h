@@ -43,8 +43,8 @@ class ChronicleKeeper final : public ChronicleActor {
 Happening MakeHappening(absl::Time time, absl::string_view node, absl::string_view what, absl::string_view who,
                         absl::string_view why);
 
-// One line for each, times from `start`; what happened more than once with the
-// same `what` and `why` within a second is one line that counts whom.
+// A text for each, times from `start`, broken into lines that fit a terminal; what happened more than once with the
+// same `what` and `why` within a second is one text that counts whom.
 std::vector<std::string> FormatTimeline(const Chronicled& happenings, absl::Time start);
 
 }  // namespace auction

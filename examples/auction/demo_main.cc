@@ -2,8 +2,10 @@
 // it also plays the bidders. See README.md.
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -28,14 +30,17 @@
 #include "understudy/examples/auction/chronicle.h"
 #include "understudy/examples/auction/demo_run.h"
 #include "understudy/examples/auction/interrupt.h"
+#include "understudy/examples/auction/kept_folder.h"
 #include "understudy/examples/auction/oracle.h"
 #include "understudy/examples/auction/pace.h"
 #include "understudy/examples/auction/quiet_log.h"
 #include "understudy/examples/auction/run_checks.h"
 #include "understudy/examples/auction/run_input.h"
 #include "understudy/examples/auction/run_page.h"
+#include "understudy/examples/auction/run_picture.h"
 #include "understudy/examples/auction/run_plan.h"
 #include "understudy/examples/auction/temp_folder.h"
+#include "understudy/examples/auction/terminal.h"
 #include "understudy/transport/node.h"
 
 ABSL_FLAG(std::string, lots, "", "The lots: a textproto (see input.proto). Default: the shipped data/lots.textproto.");
@@ -52,9 +57,17 @@ ABSL_FLAG(
     std::string, results, "",
     "Also writes the results to this file, as CSV: lot, winner, amount, if all holds; else the file stays as it is.");
 
+ABSL_FLAG(
+    std::string, keep, "",
+    "The folder for the picture and the log of the run, which is made. Default: auction-last-run-UID in $TMPDIR.");
+
 namespace auction {
 namespace {
 
+constexpr absl::Duration kStatusPeriod = absl::Seconds(1);
+constexpr absl::Duration kStatusPeriodOfFile = absl::Seconds(10);
+constexpr char kPicture[] = "timeline.svg";
+constexpr char kLog[] = "log.txt";
 constexpr int kExitFailed = 1;
 constexpr int kExitRefused = 2;
 // Of the two seconds after which nothing may be left.
@@ -97,14 +110,16 @@ void PrintInput(const RunInput& input, const RunPlan& plan) {
   std::set<std::string> bidders;
   for (const Bid& bid : input.bids) bidders.insert(bid.bidder);
   std::cout << input.lots.size() << " lots, " << input.bids.size() << " bids of " << bidders.size() << " bidders; "
-            << input.problems.size() << " faults in the input, reported above and left out\n"
-            << "seed " << absl::GetFlag(FLAGS_seed) << ", speed " << absl::GetFlag(FLAGS_speed);
+            << input.problems.size() << " faults in the input, left out" << (input.problems.empty() ? "\n" : ":\n")
+            << FormatProblems(input.problems) << "seed " << absl::GetFlag(FLAGS_seed) << ", speed "
+            << absl::GetFlag(FLAGS_speed);
   if (plan.killed_house != 0) {
-    std::cout << "; " << HouseName(plan.killed_house) << " is to be killed after " << plan.kill_after_offers
+    std::cout << "\n"
+              << HouseName(plan.killed_house) << " is to be killed after " << plan.kill_after_offers
               << " acknowledged offers";
   }
   if (!plan.crashed_lot.empty()) {
-    std::cout << "; " << plan.crashed_lot << " is to crash at its offer number " << plan.crash_at_offer;
+    std::cout << "\n" << plan.crashed_lot << " is to crash at its offer number " << plan.crash_at_offer;
   }
   std::cout << '\n' << std::flush;
 }
@@ -120,16 +135,16 @@ bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time 
   std::cout << "\nMessages\n"
             << FormatMessageLedgers(outcome.message_ledgers) << "  " << floor.acknowledged.size()
             << " offers acknowledged in " << floor.tries << " tries; " << floor.repeated
-            << " were repeated and recognised; watchers heard of " << floor.prices_seen << " prices\n"
+            << " were repeated and recognised\n  watchers heard of " << floor.prices_seen << " prices\n"
             << "\nChecks\n"
-            << FormatChecks(checks) << "  " << input.problems.size() << " faults in the input\n";
+            << FormatChecks(checks);
   if (outcome.tree_gave_up.has_value()) {
     std::cout << "\nThe tree gave up, and the run ended there\n" << FormatCauses(*outcome.tree_gave_up);
   }
   if (!outcome.failure.ok()) std::cout << "\nThe run failed: " << outcome.failure.message() << "\n";
   bool all_hold = outcome.failure.ok() && !outcome.tree_gave_up.has_value();
   for (const Check& check : checks) all_hold = all_hold && check.holds;
-  std::cout << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n") << std::flush;
+  std::cout << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n");
   return all_hold;
 }
 
@@ -159,8 +174,33 @@ class Running {
   TempFolder* folder_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 
-int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& folder, Running& running) {
+// A lane for the ledger, and for each house with its lots below it.
+std::vector<Lane> LanesOf(const std::vector<Lot>& lots) {
+  std::vector<Lane> lanes = {{"ledger", ""}};
+  for (int number = 1; number <= kHouses; ++number) {
+    lanes.push_back({HouseName(number), ""});
+    for (size_t i = 0; i < lots.size(); ++i) {
+      if (HouseOfLot(i) == number) lanes.push_back({lots[i].id, HouseName(number)});
+    }
+  }
+  return lanes;
+}
+
+void Keep(const std::string& kept, const RunInput& input, const DemoOutcome& outcome, absl::Time start) {
+  const std::string picture = absl::StrCat(kept, "/", kPicture);
+  const absl::Status drawn =
+      ReplaceFile(picture, DrawRun(LanesOf(input.lots), outcome.evidence.chronicle, start, absl::Now()));
+  std::cout << "\n"
+            << (drawn.ok() ? absl::StrCat("Picture: file://", picture) : std::string(drawn.message()))
+            << "\nLog: " << kept << "/" << kLog << '\n'
+            << std::flush;
+}
+
+int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& folder, const std::string& kept,
+                Running& running) {
   const absl::Time start = absl::Now();
+  absl::StatusOr<StandardErrorToFile> log = StandardErrorToFile::To(absl::StrCat(kept, "/", kLog));
+  if (!log.ok()) return Refuse(log.status());
   absl::Status copied = WriteFile(folder.File("lots.textproto"), input.lots_text);
   if (!copied.ok()) return Refuse(copied);
   understudy::ActorSystem system({.name = "launcher", .seed = absl::GetFlag(FLAGS_seed), .log = &QuietLog()});
@@ -168,18 +208,22 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
   if (!node.ok()) return Refuse(node.status());
   running.Set(node->get());
 
+  Terminal terminal;
   DemoSetup setup{.lots = input.lots,
                   .plan = std::move(plan),
                   .pace = pace,
                   .lots_path = folder.File("lots.textproto"),
                   .ledger_path = folder.File("ledger.db"),
-                  .progress = [](absl::string_view line) { std::cout << line << '\n'
-                                                                     << std::flush; }};
+                  .progress = [&terminal](absl::string_view line) { terminal.Line(line); },
+                  .status = [&terminal](absl::string_view line) { terminal.Status(line); },
+                  .status_period = terminal.is_one() ? kStatusPeriod : kStatusPeriodOfFile};
   DemoRun run(system, std::move(setup));
   DemoOutcome outcome = run.Run();
   running.Set(static_cast<understudy::Node*>(nullptr));  // an interrupt, which removes the folder, is waited for
   outcome.failure.Update(run.ReadLedger(outcome));
+  terminal.Clear();
   const bool all_hold = PrintOutcome(input, outcome, start);
+  Keep(kept, input, outcome, start);
   const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
   if (all_hold && !results_path.empty()) {
     const auto results = LedgerResults(input.lots, outcome.evidence.ledger_closings);
@@ -196,11 +240,13 @@ int Main() {
   absl::StatusOr<RunInput> input = LoadInput(PathOf(absl::GetFlag(FLAGS_lots), "examples/auction/data/lots.textproto"),
                                              PathOf(absl::GetFlag(FLAGS_bids), "examples/auction/data/bids.csv"));
   if (!input.ok()) return Refuse(input.status());
-  for (const InputProblem& problem : input->problems) std::cout << problem.ToString() << "\n";
   absl::StatusOr<Kills> kills = ParseKills(absl::GetFlag(FLAGS_kills));
   if (!kills.ok()) return Refuse(kills.status());
   absl::StatusOr<RunPlan> plan = MakeRunPlan(input->lots, input->bids, absl::GetFlag(FLAGS_seed), *kills);
-  if (!plan.ok()) return Refuse(plan.status());
+  if (!plan.ok()) {
+    std::cout << FormatProblems(input->problems) << std::flush;
+    return Refuse(plan.status());
+  }
   absl::StatusOr<Pace> pace =
       MakePace(absl::GetFlag(FLAGS_speed), absl::Now() + kBeforeOpening, input->lots, input->bids);
   if (!pace.ok()) return Refuse(pace.status());
@@ -209,12 +255,15 @@ int Main() {
     absl::Status writable = CanReplaceFile(results_path);  // rather now than at the end
     if (!writable.ok()) return Refuse(writable);
   }
+  const std::string keep = absl::GetFlag(FLAGS_keep);
+  const std::string kept = std::filesystem::absolute(keep.empty() ? DefaultKeptFolder() : UserPath(keep)).string();
+  if (absl::Status made = MakeKeptFolder(kept); !made.ok()) return Refuse(made);
   absl::StatusOr<TempFolder> folder = TempFolder::Make("auction");
   if (!folder.ok()) return Refuse(folder.status());
   running.Set(&*folder);
 
   PrintInput(*input, *plan);
-  const int status = RunInFolder(*input, *std::move(plan), *pace, *folder, running);
+  const int status = RunInFolder(*input, *std::move(plan), *pace, *folder, kept, running);
   running.Set(static_cast<TempFolder*>(nullptr));
   return status;
 }
@@ -225,7 +274,8 @@ int Main() {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Runs an auction service over three processes, kills one of them and crashes one actor on the way, and checks "
-      "that nothing was lost.\n\n  demo [--seed=N] [--speed=N|max] [--kills=all|house|lot|none] [--results=FILE]");
+      "that nothing was lost.\n\n  demo [--seed=N] [--speed=N|max] [--kills=all|house|lot|none] [--results=FILE] "
+      "[--keep=FOLDER]");
   const std::vector<char*> words = auction::ParseFlags(argc, argv);
   if (words.size() > 1) {
     return auction::Refuse(

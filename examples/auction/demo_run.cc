@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,6 +31,7 @@
 #include "understudy/examples/auction/house_tree.h"
 #include "understudy/examples/auction/ledger_store.h"
 #include "understudy/examples/auction/node_reporters.h"
+#include "understudy/examples/auction/progress_watch.h"
 #include "understudy/examples/auction/roll_call.h"
 #include "understudy/examples/auction/root_watch.h"
 #include "understudy/examples/auction/run_checks.h"
@@ -191,6 +193,12 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
     last_event = std::max(last_event, setup_.pace.WallTime(absl::FromUnixMillis(offer.time_ms())));
   }
   const absl::Duration patience = last_event - absl::Now() + kRunPatience;
+  system_.Spawn<ProgressWatch>(
+      root_, floor,
+      ProgressWatch::Options{.offers = static_cast<int64_t>(plan->offers.size()),
+                             .ends = setup_.pace.bidders_wait ? last_event : absl::InfiniteFuture(),
+                             .period = setup_.status_period,
+                             .tell = setup_.status});
   if (plan->killed_house != 0) {
     auto reached = system_.Ask(floor[&BiddingFloor::reached], WhenReached{plan->kill_after_offers}, patience);
     if (!reached.ok()) return WaitingFor("the offer after which a house is killed", reached.status());

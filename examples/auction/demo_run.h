@@ -41,6 +41,9 @@ struct DemoSetup {
   std::string ledger_path;
   // Told what the run has come to, a line each.
   std::function<void(absl::string_view)> progress;
+  // Told once a `status_period` how far the bidding is. Runs in a turn of an actor.
+  std::function<void(absl::string_view)> status;
+  absl::Duration status_period = absl::Seconds(1);
 };
 
 struct DemoOutcome {

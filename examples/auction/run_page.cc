@@ -1,7 +1,10 @@
 #include "understudy/examples/auction/run_page.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,8 @@
 #include "absl/strings/str_format.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/examples/auction/amount.h"
+#include "understudy/examples/auction/input_text.h"
+#include "understudy/examples/auction/wrap_text.h"
 
 namespace auction {
 
@@ -27,17 +32,43 @@ int64_t Imbalance(const NodeReport& report) {
          report.cancelled() - report.dropped() - report.dead_letters() - report.passed_on() - report.waiting();
 }
 
+std::string FormatProblems(const std::vector<InputProblem>& problems) {
+  std::string text;
+  std::string file;
+  for (const InputProblem& problem : problems) {
+    if (problem.file != file) absl::StrAppend(&text, "  ", Printable(file = problem.file), "\n");
+    absl::StrAppend(&text, WrapText(absl::StrFormat("  %6d: %s", problem.line, Printable(problem.reason)), 10), "\n");
+  }
+  return text;
+}
+
 std::string FormatMessageLedgers(const std::vector<NodeReport>& reports) {
-  constexpr char kRow[] = "  %-10s %9s %9s %9s %7s %8s %10s %8s %12s %10s %8s  %s\n";
-  std::string text = absl::StrFormat(kRow, "node", "accepted", "handled", "rejected", "failed", "expired", "cancelled",
-                                     "dropped", "dead letters", "passed on", "waiting", "");
+  struct Column {
+    const char* name;
+    std::function<int64_t(const NodeReport&)> count;
+  };
+  const Column all[] = {{"accepted", &NodeReport::accepted},   {"handled", &NodeReport::handled},
+                        {"rejected", &NodeReport::rejected},   {"failed", &NodeReport::failed},
+                        {"expired", &NodeReport::expired},     {"cancelled", &NodeReport::cancelled},
+                        {"dropped", &NodeReport::dropped},     {"dead letters", &NodeReport::dead_letters},
+                        {"passed on", &NodeReport::passed_on}, {"waiting", &NodeReport::waiting}};
+  std::vector<const Column*> used;
+  for (const Column& column : all) {
+    const bool is_used = std::any_of(reports.begin(), reports.end(),
+                                     [&](const NodeReport& report) { return column.count(report) != 0; });
+    if (is_used) used.push_back(&column);
+  }
+  std::string text = absl::StrFormat("  %-10s", "node");
+  for (const Column* column : used) absl::StrAppendFormat(&text, " %9s", column->name);
+  text += "\n";
   for (const NodeReport& report : reports) {
-    absl::StrAppendFormat(&text, kRow, report.node(), absl::StrCat(report.accepted()), absl::StrCat(report.handled()),
-                          absl::StrCat(report.rejected()), absl::StrCat(report.failed()),
-                          absl::StrCat(report.expired()), absl::StrCat(report.cancelled()),
-                          absl::StrCat(report.dropped()), absl::StrCat(report.dead_letters()),
-                          absl::StrCat(report.passed_on()), absl::StrCat(report.waiting()),
-                          Imbalance(report) == 0 ? "balances" : absl::StrCat("off by ", Imbalance(report)));
+    absl::StrAppendFormat(&text, "  %-10s", report.node());
+    for (const Column* column : used) {
+      absl::StrAppendFormat(&text, " %*d", std::max<int>(9, static_cast<int>(std::strlen(column->name))),
+                            column->count(report));
+    }
+    absl::StrAppend(&text, "  ", Imbalance(report) == 0 ? "balances" : absl::StrCat("off by ", Imbalance(report)),
+                    "\n");
   }
   return text;
 }
@@ -45,7 +76,9 @@ std::string FormatMessageLedgers(const std::vector<NodeReport>& reports) {
 std::string FormatCauses(const understudy::ExitReason& reason) {
   std::string text;
   for (const understudy::ExitReason* why = &reason; why != nullptr; why = why->cause()) {
-    absl::StrAppend(&text, "  ", why == &reason ? "" : "because of ", why->ToStringWithoutCauses(), "\n");
+    absl::StrAppend(&text,
+                    WrapText(absl::StrCat("  ", why == &reason ? "" : "because of ", why->ToStringWithoutCauses()), 4),
+                    "\n");
   }
   if (reason.causes_cut()) absl::StrAppend(&text, "  (older causes are cut off)\n");
   return text;
@@ -54,7 +87,8 @@ std::string FormatCauses(const understudy::ExitReason& reason) {
 std::string FormatChecks(const std::vector<Check>& checks) {
   std::string text;
   for (const Check& check : checks) {
-    absl::StrAppendFormat(&text, "  %-7s %s: %s\n", check.holds ? "ok" : "FAILED", check.what, check.detail);
+    const std::string line = absl::StrFormat("  %-7s %s: %s", check.holds ? "ok" : "FAILED", check.what, check.detail);
+    absl::StrAppend(&text, WrapText(line, 10), "\n");
   }
   return text;
 }

@@ -19,7 +19,10 @@ namespace auction {
 // "lot-01   Brass sextant   vera   1,250.00", a line for each lot.
 std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotResult>& results);
 
-// A line for each node: what its mailboxes accepted, and what became of it.
+// The faults of each file, below its path.
+std::string FormatProblems(const std::vector<InputProblem>& problems);
+
+// A line for each node: what its mailboxes accepted, and what became of it: a column for each fate that a message had.
 // What is in hand when a node reports is still waiting: its request at least.
 std::string FormatMessageLedgers(const std::vector<NodeReport>& reports);
 

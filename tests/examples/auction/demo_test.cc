@@ -1,5 +1,6 @@
 // The demo as a user runs it: processes, sockets, signals.
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -20,6 +21,7 @@ namespace auction {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr absl::Duration kPatience = absl::Minutes(4);
 // Ctrl-C and the end of the launcher leave nothing behind after two seconds, on an idle machine. The test waits for as
@@ -37,10 +39,16 @@ class DemoTest : public ::testing::Test {
     return ResultsCsv(
         ExpectedResults(lots, ParseBids("", *ReadFile("examples/auction/data/bids.csv"), lots, problems)));
   }
-  // The folders that a run has left in its TMPDIR.
+  std::string Kept(const std::string& file) const {
+    return absl::StrCat(folder_.path(), "/auction-last-run-", getuid(), "/", file);
+  }
+  // The folders that a run has left in its TMPDIR, but for that which it leaves to its user.
   int FoldersLeft() const {
     int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) count += entry.is_directory() ? 1 : 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      const bool is_kept = entry.path().filename().string().find("auction-last-run-") == 0;
+      count += entry.is_directory() && !is_kept ? 1 : 0;
+    }
     return count;
   }
 
@@ -55,6 +63,11 @@ TEST_F(DemoTest, WithFailuresTheResultsAreTheOracles) {
   EXPECT_THAT(demo.output(), HasSubstr("OsSignal(9 SIGKILL"));
   EXPECT_THAT(demo.output(), HasSubstr("InjectedCrash"));
   EXPECT_THAT(demo.output(), HasSubstr("found again"));
+  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat("Picture: file://", Kept("timeline.svg"))));
+  EXPECT_THAT(*ReadFile(Kept("timeline.svg")), HasSubstr("house-2 exited: OsSignal(9 SIGKILL)</title>"));
+  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat("Log: ", Kept("log.txt"))));
+  EXPECT_THAT(*ReadFile(Kept("log.txt")), HasSubstr("child 'house-2'"));
+  EXPECT_THAT(demo.output(), Not(HasSubstr("] supervisor"))) << "the log is in its file";
   EXPECT_TRUE(demo.AwaitNoneLeft(kLeftoversGone));
   EXPECT_EQ(FoldersLeft(), 0);
 }
@@ -83,8 +96,8 @@ lot { id: "clock" title: "A clock" reserve_price: "ten" minimum_increment: "1" c
   const int status = demo.AwaitEnd(kPatience);
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << "\n" << demo.output();
   EXPECT_EQ(*ReadFile(ResultsPath()), "lot,winner,amount\nlamp,bo,13.00\n");
-  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("lots"), ":3: reserve_price: amount 'ten'")));
-  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("bids"), ":3: unknown lot 'clock'")));
+  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("lots"), "\n       3: reserve_price: amount 'ten'")));
+  EXPECT_THAT(demo.output(), HasSubstr(absl::StrCat(folder_.File("bids"), "\n       3: unknown lot 'clock'")));
   EXPECT_THAT(demo.output(), HasSubstr("2 faults"));
 }
 
@@ -139,7 +152,9 @@ TEST_F(DemoTest, WhatCannotRunIsRefusedWithStatusTwo) {
                                                        {"stray"},
                                                        {"--lots=/nonexistent"},
                                                        {"--bids=/nonexistent"},
-                                                       {"--results=/nonexistent/r"}};
+                                                       {"--results=/nonexistent/r"},
+                                                       {"--keep=/dev/null"},
+                                                       {"--keep=/nonexistent/kept"}};
   for (const auto& arguments : cases) {
     DemoProcess demo(arguments, folder_.path());
     const int status = demo.AwaitEnd(kPatience);
@@ -153,8 +168,8 @@ TEST_F(DemoTest, WhenThePlanIsRefusedTheFaultsAreToldToo) {
   DemoProcess demo({absl::StrCat("--bids=", folder_.File("bids"))}, folder_.path());
   const int status = demo.AwaitEnd(kPatience);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
-  EXPECT_THAT(demo.output(), HasSubstr("bids:1: bidder is not 1 to 64 bytes of UTF-8"));
-  EXPECT_THAT(demo.output(), HasSubstr("bids:2: time 'noon'"));
+  EXPECT_THAT(demo.output(), HasSubstr("bids\n       1: bidder is not 1 to 64 bytes of UTF-8"));
+  EXPECT_THAT(demo.output(), HasSubstr("       2: time 'noon'"));
   EXPECT_THAT(demo.output(), HasSubstr("no lot has a bid"));
 }
 

@@ -6,10 +6,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/examples/auction/auction.pb.h"
 #include "understudy/examples/auction/chronicle.h"
+#include "understudy/examples/auction/input_files.h"
+#include "understudy/examples/auction/progress_watch.h"
+#include "understudy/examples/auction/run_page.h"
+#include "understudy/examples/auction/run_picture.h"
+#include "understudy/supervision/restart_plan.h"
 
 namespace auction {
 namespace {
@@ -144,8 +152,60 @@ TEST(TimelineTest, WhatManySawAtOnceIsOneLine) {
       absl::FromUnixSeconds(1));
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_THAT(lines[0], HasSubstr("0.500 s  node       exited         house-1: why"));
-  EXPECT_THAT(lines[1], HasSubstr("1.000 s  node       down           auction/b and 1 more, 3 times: NoConnection"));
+  EXPECT_THAT(lines[1], HasSubstr("1.000 s  node       down           auction/b and 1 more, 3 times:"));
   EXPECT_THAT(lines[2], HasSubstr("8.000 s"));
+}
+
+TEST(TimelineTest, FitsTheTerminal) {
+  const std::vector<std::string> lines =
+      FormatTimeline({At(1'500'000, "down", "auction/a",
+                         "NoConnection(the session with node house-2 ended: grace period over, the stream closed)")},
+                     absl::FromUnixSeconds(1));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0],
+            "   0.500 s  node       down           auction/a: NoConnection(the session with\n"
+            "                       node house-2 ended: grace period over, the stream closed)");
+}
+
+TEST(PictureTest, ALaneIsFilledWhileItIsUpAndSoAreTheLotsOfItsHost) {
+  const std::string svg =
+      DrawRun({{"house-1", ""}, {"lot-01", "house-1"}, {"lot-02", "house-1"}},
+              {At(3'000'000, "exited", "house-1", "OsSignal(9 SIGKILL) <&>"), At(6'000'000, "started", "house-1", ""),
+               At(7'000'000, "found again", "auction/lot-02", ""), At(7'000'001, "found again", "auction/lot-02", ""),
+               At(8'000'000, "exited", "nobody's", "")},
+              absl::FromUnixSeconds(1), absl::FromUnixSeconds(11));
+  const auto count = [&](absl::string_view text) {
+    return static_cast<int>(std::vector<std::string>(absl::StrSplit(svg, text)).size()) - 1;
+  };
+  EXPECT_EQ(count("class=\"process\" x=\"110.0\""), 1);
+  EXPECT_EQ(count("class=\"process\" x=\"545.0\""), 1);
+  EXPECT_EQ(count("width=\"174.0\" height=\"8\""), 3) << "from 0 to 2 of 10 s";
+  EXPECT_EQ(count("class=\"lot\""), 4);
+  EXPECT_THAT(svg, HasSubstr("2.000 s: house-1 exited: OsSignal(9 SIGKILL) &lt;&amp;&gt;"));
+  EXPECT_THAT(svg, HasSubstr("5.000 s: house-1 started"));
+  EXPECT_EQ(count("6.000 s: lot-02 found again"), 1) << "what many do at once is one mark";
+  EXPECT_EQ(count("nobody"), 0);
+}
+
+TEST(ProblemsTest, EachFileIsNamedOnce) {
+  EXPECT_EQ(FormatProblems({{"lots", 3, "no title"}, {"lots", 12345, "\x1b[2J"}, {"bids", 1, "short"}}),
+            "  lots\n       3: no title\n   12345: ?[2J\n  bids\n       1: short\n");
+}
+
+TEST(ProgressTest, SaysWhatIsDoneHowFastAndWhoIsUp) {
+  using understudy::ChildInfo;
+  using understudy::ChildState;
+  RunProgress progress{.acknowledged = 1234, .offers = 2300, .per_second = 310.4, .left = absl::Seconds(3.2)};
+  progress.processes = {ChildInfo{.id = "ledger", .state = ChildState::kRunning},
+                        ChildInfo{.id = "house-1", .state = ChildState::kRunning, .restarts = 2},
+                        ChildInfo{.id = "house-2", .state = ChildState::kStopped, .restarts = 1}};
+  EXPECT_EQ(FormatProgress(progress),
+            "1234 of 2300 offers, 310/s, 4 s left; down: house-2; restarts: house-1 2, house-2 1");
+  progress.left = absl::InfiniteDuration();
+  progress.processes.clear();
+  EXPECT_EQ(FormatProgress(progress), "1234 of 2300 offers, 310/s, 4 s left; all up");
+  progress.per_second = 0;
+  EXPECT_EQ(FormatProgress(progress), "1234 of 2300 offers, 0/s; all up");
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+// ProgressWatch: tells once a period how far a run is: the offers that are done, how fast, and who is up.
+//
+// An actor in the process style. It ends with the bidding floor.
+#ifndef UNDERSTUDY_EXAMPLES_AUCTION_PROGRESS_WATCH_H_
+#define UNDERSTUDY_EXAMPLES_AUCTION_PROGRESS_WATCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/task.h"
+#include "understudy/examples/auction/bidding_floor.h"
+#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/supervisor.h"
+
+namespace auction {
+
+struct RunProgress {
+  int64_t acknowledged = 0;
+  int64_t offers = 0;
+  double per_second = 0;  // since the progress before
+  absl::Duration left;    // until the last event of the input; infinite where that depends on the rate
+  std::vector<understudy::ChildInfo> processes;
+};
+
+// "1234 of 2300 offers, 310/s, 4 s left; down: house-2; restarts: house-2 1", in one line.
+std::string FormatProgress(const RunProgress& progress);
+
+class ProgressWatch final : public understudy::Actor {
+ public:
+  struct Options {
+    int64_t offers = 0;
+    absl::Time ends = absl::InfiniteFuture();
+    absl::Duration period = absl::Seconds(1);
+    std::function<void(absl::string_view)> tell;
+  };
+  ProgressWatch(understudy::SupervisorRef root, understudy::Ref<BiddingFloor> floor, Options options)
+      : root_(root), floor_(floor), options_(std::move(options)) {}
+
+ private:
+  understudy::Next Start() override { return Watch(); }
+  understudy::Task<> Watch();
+
+  const understudy::SupervisorRef root_;
+  const understudy::Ref<BiddingFloor> floor_;
+  const Options options_;
+};
+
+}  // namespace auction
+
+#endif  // UNDERSTUDY_EXAMPLES_AUCTION_PROGRESS_WATCH_H_
