@@ -47,9 +47,6 @@ struct SpawnOptions {
   absl::Duration shutdown_within = absl::Seconds(5);
   // For people: in introspection and log lines.
   std::string label;
-  // Let go, on any thread, when nothing of the actor is left: after its Down, and
-  // for one that was fenced when its handler has returned and its object is gone.
-  std::shared_ptr<const void> held_until_gone;
   // Set by OnOutcome, OnDown and WithEstate, each of which returns the changed options by value, so that the result may
   // also be assigned to the same object: options = std::move(options).OnDown(…).
   std::shared_ptr<internal::MessageHandler> outcome_handler;

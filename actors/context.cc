@@ -105,6 +105,20 @@ MonitorHandle Context::MonitorPid(Pid pid, std::shared_ptr<internal::MessageHand
   if (call.is_refused()) return MonitorHandle();
   return MonitorHandle(core_.self(), core_.Monitor(pid, std::move(handler)));
 }
+MonitorHandle Context::MonitorPidUntilGone(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
+  const OwnersCall call(core_);
+  if (call.is_refused()) return MonitorHandle();
+  return MonitorHandle(core_.self(), core_.MonitorUntilGone(pid, std::move(handler)));
+}
+bool Context::IsGone(Pid actor) const {
+  core_.CheckTurn();
+  return core_.system().IsGone(actor);
+}
+// Also of one that was fenced: its handler may begin something still.
+LifeHold Context::HoldLife() {
+  core_.CheckTurn();
+  return core_.system().HoldLife(core_.self());
+}
 void Context::ExitPid(Pid pid, ExitReason reason) {
   const OwnersCall call(core_);
   if (call.is_refused()) return;

@@ -66,6 +66,9 @@ class MonitorHandle {
   uint64_t id_ = 0;
 };
 
+// See Context::HoldLife.
+using LifeHold = std::shared_ptr<const void>;
+
 // Keeps a mailbox closed while it lives; one that is bound to an ask ends with
 // that at the latest. Move-only, owner only.
 class Lease {
@@ -219,6 +222,19 @@ class Context : public SpawnsActors<Context> {
   [[nodiscard]] MonitorHandle Monitor(const T& target) {
     return MonitorPid(PidOf(target), nullptr);
   }
+  // The same, but the Down comes when nothing of the actor is left, so that its object is never there beside whatever
+  // is started then. Where that differs from its end: an actor that was killed while its handler ran is gone when the
+  // handler has returned, and the object and its coroutine frames are destroyed; one of whose life LifeHolds are kept
+  // (HoldLife), when the last is let go. An actor of another node is taken to be gone when it ends, or with its node.
+  template <class T, class F>
+  [[nodiscard]] MonitorHandle MonitorUntilGone(const T& target, F handler) {
+    return MonitorPidUntilGone(PidOf(target), internal::MakeSharedHandler<Down>(std::move(handler)));
+  }
+  // Whether that is so now; what its destructors wrote is then seen. False for an actor of another node.
+  bool IsGone(Pid actor) const;
+  // While the result or a copy is kept, on any thread, this actor is not gone, though it has ended: something it began
+  // goes on, such as a process that it stands for. It may outlive the system.
+  [[nodiscard]] LifeHold HoldLife();
 
   // An exit signal: ends an actor that does not trap, at once; Normal ends
   // only oneself.
@@ -376,6 +392,7 @@ class Context : public SpawnsActors<Context> {
   void LinkPid(Pid pid);
   void UnlinkPid(Pid pid);
   MonitorHandle MonitorPid(Pid pid, std::shared_ptr<internal::MessageHandler> handler);
+  MonitorHandle MonitorPidUntilGone(Pid pid, std::shared_ptr<internal::MessageHandler> handler);
   void ExitPid(Pid pid, ExitReason reason);
   void KillPid(Pid pid);
   void RequestStopPid(Pid pid, ExitReason reason);

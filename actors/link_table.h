@@ -44,6 +44,9 @@ class LinkTable {
 
   // For a monitor; no other of this actor has it.
   uint64_t NewId() { return ++last_id_; }
+  // The same, for a monitor whose Down is to come when its target is gone.
+  uint64_t NewIdUntilGone() { return ++last_id_ | kUntilGone; }
+  static bool IsUntilGone(uint64_t id) { return (id & kUntilGone) != 0; }
   // This actor begins to monitor `target`; `id` is that of the Monitor signal.
   void Monitor(uint64_t id, Pid target) { monitored_.emplace(id, target); }
   // Ends it. The target to send Demonitor to, or a null pid when it has fired
@@ -51,6 +54,7 @@ class LinkTable {
   Pid Demonitor(uint64_t id);
   // A Down came. True when the monitor was there (it is not any more).
   bool OnDown(uint64_t id);
+  bool IsMonitoring(uint64_t id) const { return monitored_.contains(id); }
   // What this actor monitors: (id, target).
   const std::map<uint64_t, Pid>& monitored() const { return monitored_; }
 
@@ -64,6 +68,8 @@ class LinkTable {
   size_t monitor_count() const { return monitored_.size(); }
 
  private:
+  static constexpr uint64_t kUntilGone = uint64_t{1} << 63;
+
   std::map<Pid, uint64_t> links_;  // 0 when linked, else the unlink under way
   std::map<uint64_t, Pid> monitored_;
   std::set<std::pair<Pid, uint64_t>> watchers_;

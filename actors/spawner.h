@@ -5,7 +5,9 @@
 // started when the thing it stands for has started, ends with the reason that
 // the thing ended with (a process's wait status), ends it when it is told to
 // stop, and SIGKILLs it when it is killed itself. So links, monitors, Started
-// and shutdown timeouts work as for every other actor.
+// and shutdown timeouts work as for every other actor. The stand-in of a process
+// is gone (Context::MonitorUntilGone) when the process has ended: after a SIGKILL
+// that is later than the stand-in's end.
 //
 // A Node installs its spawners in its ActorSystem; context().Spawner() gives
 // them to actors.
@@ -47,9 +49,6 @@ struct ProcessChild {
   // stopped. ForProcess refuses what SessionTimes::Validate does not take as a
   // silence_timeout; the heartbeat is at most a quarter of it.
   absl::Duration silent_within = limits::kProcessChildSilence;
-  // Let go, on any thread, when the process has ended: after its SIGKILL that is
-  // later than the stand-in's end.
-  std::shared_ptr<const void> held_until_gone;
 };
 
 // An actor on another node, made there by a factory that the node has registered

@@ -54,8 +54,8 @@ namespace internal {
 
 ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options) {
   UNDERSTUDY_CHECK(
-      options.link == SpawnLink::kLinked && options.held_until_gone == nullptr && options.outcome_handler == nullptr &&
-          options.down_handler == nullptr && options.estate == nullptr,
+      options.link == SpawnLink::kLinked && options.outcome_handler == nullptr && options.down_handler == nullptr &&
+          options.estate == nullptr,
       "an ActorSpec that is a child has no link, handlers or estate of its own: these are its supervisor's");
   ChildSpec spec;
   spec.restart = restart;

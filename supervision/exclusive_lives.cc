@@ -1,35 +1,36 @@
 #include "understudy/supervision/exclusive_lives.h"
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 
 namespace understudy::internal {
-namespace {
 
-thread_local const FromAbove* present = nullptr;
-
-}  // namespace
-
-void ExclusiveLives::SetLast(const std::string& child, Token token) {
+void ExclusiveLives::Add(const std::string& child, Pid life, Why why, IsGone is_gone) {
   const absl::MutexLock lock(&mu_);
-  entries_[child].last = std::move(token);
   forgotten_.erase(child);
+  Entry& entry = entries_[child];
+  std::erase_if(entry.lives, is_gone);  // earlier ones that nobody waited for
+  entry.lives.insert(life);
+  entry.is_exclusive = why == Why::kIsExclusive;
 }
 
-std::vector<std::pair<std::string, ExclusiveLives::Token>> ExclusiveLives::NotGone() {
+Pid ExclusiveLives::FirstNotGone(const std::string& child, IsGone is_gone) {
   const absl::MutexLock lock(&mu_);
-  std::vector<std::pair<std::string, Token>> result;
-  for (auto next = entries_.begin(); next != entries_.end();) {
-    if (!next->second.last.expired()) result.emplace_back(next->first, next->second.last);
-    next = IsOver(next->second) ? entries_.erase(next) : std::next(next);
+  const auto found = entries_.find(child);
+  return found == entries_.end() ? Pid() : FirstOf(found->second, is_gone);
+}
+
+std::vector<std::string> ExclusiveLives::NotGone(IsGone is_gone) {
+  const absl::MutexLock lock(&mu_);
+  std::vector<std::string> children;
+  for (auto next = entries_.begin(); next != entries_.end(); next = NextAfterLook(next, is_gone)) {
+    if (next->second.is_exclusive && !FirstOf(next->second, is_gone).is_null()) children.push_back(next->first);
   }
-  return result;
+  return children;
 }
 
 std::shared_ptr<ExclusiveLives> ExclusiveLives::Below(const std::string& child) {
@@ -40,37 +41,36 @@ std::shared_ptr<ExclusiveLives> ExclusiveLives::Below(const std::string& child) 
   return below;
 }
 
-void ExclusiveLives::Forget(const std::string& child) {
+void ExclusiveLives::Forget(const std::string& child, IsGone is_gone) {
   const absl::MutexLock lock(&mu_);
-  const auto found = entries_.find(child);
-  if (found != entries_.end()) {
-    found->second.last.reset();
-    forgotten_.insert(child);
-  }
+  if (entries_.contains(child)) forgotten_.insert(child);
   for (auto next = forgotten_.begin(); next != forgotten_.end();) {
-    const auto entry = entries_.find(*next);
-    const bool is_over = entry == entries_.end() || IsOver(entry->second);
-    if (is_over && entry != entries_.end()) entries_.erase(entry);
-    next = is_over ? forgotten_.erase(next) : std::next(next);
+    const auto entry = entries_.find(*next++);
+    (void)NextAfterLook(entry, is_gone);
   }
 }
 
-bool ExclusiveLives::IsOver(const Entry& entry) {
-  return entry.last.expired() && (entry.below == nullptr || entry.below->IsAllOver());
+// Erases the entry if it has nothing to tell to anybody. While the supervisor whose `below` that is has its object, it
+// may still start something.
+ExclusiveLives::Entries::iterator ExclusiveLives::NextAfterLook(Entries::iterator entry, IsGone is_gone) {
+  const bool is_used = entry->second.below != nullptr && entry->second.below.use_count() > 1;
+  if (is_used || !FirstOf(entry->second, is_gone).is_null()) return std::next(entry);
+  forgotten_.erase(entry->first);
+  return entries_.erase(entry);
 }
 
-bool ExclusiveLives::IsAllOver() const {
+Pid ExclusiveLives::FirstOf(Entry& entry, IsGone is_gone) {
+  std::erase_if(entry.lives, is_gone);
+  if (!entry.lives.empty()) return *entry.lives.begin();
+  return entry.below == nullptr ? Pid() : entry.below->First(is_gone);
+}
+
+Pid ExclusiveLives::First(IsGone is_gone) {
   const absl::MutexLock lock(&mu_);
-  return std::all_of(entries_.begin(), entries_.end(), [](const auto& entry) { return IsOver(entry.second); });
-}
-
-FromAbove::Scope::Scope(const FromAbove& above) : outer_(std::exchange(present, &above)) {}
-
-FromAbove::Scope::~Scope() { present = outer_; }
-
-const FromAbove& FromAbove::Present() {
-  static const auto* const none = new FromAbove;
-  return present == nullptr ? *none : *present;
+  for (auto next = entries_.begin(); next != entries_.end(); next = NextAfterLook(next, is_gone)) {
+    if (const Pid life = FirstOf(next->second, is_gone); !life.is_null()) return life;
+  }
+  return Pid();
 }
 
 }  // namespace understudy::internal

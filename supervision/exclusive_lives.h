@@ -1,11 +1,13 @@
-// ExclusiveLives: what a supervisor's next life has to know of its last one's
-// exclusive children: one of them may still be in a handler that was killed.
+// ExclusiveLives: the lives of a supervisor's children of which something may be left (Context::MonitorUntilGone), for
+// the supervisor's next life, and for an exclusive supervisor's parent: neither may start anything beside them.
 //
-// A supervisor that stands for itself has one of its own. Each supervisor below
-// has one that the supervisor above keeps for all its lives, so two trees of one
-// builder share nothing. FromAbove hands it down.
+// It outlives the supervisor's lives. A supervisor that stands for itself makes one of its own; each supervisor below
+// has one that the supervisor above keeps, so two trees of one builder share nothing.
 //
-// Threads: any. An earlier life of the supervisor may itself run on.
+// A child goes by a key: its id, where the next life of the supervisor means the same child by it.
+//
+// Threads: any. An earlier life of the supervisor may itself run on. `is_gone` is called under the lock; once it says
+// of a life that it is gone, that life is forgotten.
 #ifndef UNDERSTUDY_SUPERVISION_EXCLUSIVE_LIVES_H_
 #define UNDERSTUDY_SUPERVISION_EXCLUSIVE_LIVES_H_
 
@@ -13,69 +15,51 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/string_view.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
+#include "understudy/actors/pid.h"
 
 namespace understudy::internal {
 
 class ExclusiveLives {
  public:
-  // Held by a life until it is gone.
-  using Token = std::weak_ptr<const void>;
+  using IsGone = absl::FunctionRef<bool(Pid life)>;
+  // Which lives are recorded here: those of exclusive children, and those of all that is below an exclusive supervisor.
+  enum class Why { kIsExclusive, kIsBelowExclusive };
 
-  // Of the child with that id: its last life's.
-  void SetLast(const std::string& child, Token token);
-  // Those that are not gone yet, by the child's id.
-  std::vector<std::pair<std::string, Token>> NotGone();
+  void Add(const std::string& child, Pid life, Why why, IsGone is_gone);
+  // A life of that child, or of what is below it, which is not gone; null when there is none. When it is gone, ask
+  // again.
+  Pid FirstNotGone(const std::string& child, IsGone is_gone);
+  // The exclusive children that have one.
+  std::vector<std::string> NotGone(IsGone is_gone);
 
-  // Of the supervisor with that id: the same one until it is forgotten.
+  // Of the supervisor with that key: the same one until it is forgotten.
   std::shared_ptr<ExclusiveLives> Below(const std::string& child);
 
-  // There is no child of that id any more. What is below it and not gone is
-  // remembered until then.
-  void Forget(const std::string& child);
+  // There is no child of that key any more. What is not gone is remembered until then.
+  void Forget(const std::string& child, IsGone is_gone);
 
  private:
   struct Entry {
-    Token last;
+    bool is_exclusive = false;
+    std::set<Pid> lives;
     std::shared_ptr<ExclusiveLives> below;
   };
 
-  // Whether nothing of it, and of what is below, is left to wait for. Depth: the tree's.
-  static bool IsOver(const Entry& entry);
-  bool IsAllOver() const;
+  using Entries = std::map<std::string, Entry>;
 
-  mutable absl::Mutex mu_;
-  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  // Depth of both: the tree's.
+  static Pid FirstOf(Entry& entry, IsGone is_gone);
+  Pid First(IsGone is_gone);
+  Entries::iterator NextAfterLook(Entries::iterator entry, IsGone is_gone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  absl::Mutex mu_;
+  Entries entries_ ABSL_GUARDED_BY(mu_);
   std::set<std::string> forgotten_ ABSL_GUARDED_BY(mu_);  // those that have still an entry
-};
-
-// What a supervisor hands to the child that it makes, should that be a supervisor
-// too: to the object that is made on this thread while the scope lives.
-struct FromAbove {
-  // The maker's, null for none, and the id of what it makes, which outlives the scope.
-  std::shared_ptr<ExclusiveLives> lives;
-  absl::string_view child;
-  // Held by whoever must be gone before an exclusive supervisor's next life; null for none.
-  std::shared_ptr<const void> held;
-
-  class Scope {
-   public:
-    explicit Scope(const FromAbove& above);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    const FromAbove* outer_;
-  };
-
-  // Of this thread; empty outside of a scope.
-  static const FromAbove& Present();
 };
 
 }  // namespace understudy::internal

@@ -39,8 +39,6 @@ inline constexpr int64_t kSupervisorRequestsMax = 100000;
 // To hear from another node that an actor there, which is to be terminated and is
 // no child, has ended: several times what a round trip takes.
 inline constexpr absl::Duration kStrangerAnswersWithin = absl::Seconds(2);
-// From look to look whether a killed handler has returned, which is rare.
-inline constexpr absl::Duration kPredecessorLook = absl::Milliseconds(10);
 
 }  // namespace understudy::limits
 

@@ -81,18 +81,10 @@ LogSeverity SeverityOf(const SupervisionEvent& event, bool is_of_pool) {
   }
 }
 
-std::shared_ptr<ExclusiveLives> LivesFromAbove() {
-  const FromAbove& above = FromAbove::Present();
-  return above.lives == nullptr ? std::make_shared<ExclusiveLives>() : above.lives->Below(std::string(above.child));
-}
-
 }  // namespace
 
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
-    : spec_(std::move(spec)),
-      lives_(LivesFromAbove()),
-      held_(FromAbove::Present().held),
-      shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
+    : spec_(std::move(spec)), shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
 
 Next PlanSupervisor::Start() {
   if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
@@ -104,9 +96,11 @@ Next PlanSupervisor::Start() {
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
   plan_->set_reports(HasListeners());
   in_start_ = true;
-  AwaitInherited();
+  if (lives_ == nullptr) lives_ = std::make_shared<ExclusiveLives>();
+  InheritPredecessors();
   plan_->StartAll(context().Now());
   CarryOut();
+  LookAtPredecessors();
   in_start_ = false;
   return is_started_ ? Next(supervising) : Next::Starting(supervising);
 }
@@ -268,7 +262,7 @@ void PlanSupervisor::ChildDown(Down down) {
     plan_->Down(life, down.reason, context().Now());
   }
   CarryOut();
-  tokens_.erase(life);
+  LookAtPredecessors();
 }
 
 void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
@@ -343,7 +337,7 @@ void PlanSupervisor::CarryOut(Action& action) {
     case Action::Kind::kForget:
       estates_.erase(action.child->id);
       left_elsewhere_.erase(action.child->id);
-      if (!plan_->HasPredecessor(action.child->id)) lives_->Forget(action.child->id);
+      if (!plan_->HasPredecessor(action.child->id)) lives_->Forget(KeyOf(action.child->id), IsGone());
       break;
     case Action::Kind::kReport:
       Tell(std::move(*action.event));
@@ -361,19 +355,18 @@ void PlanSupervisor::CarryOut(Action& action) {
 
 void PlanSupervisor::StartLife(const Action& action) {
   const auto elsewhere = action.child->placement.has_value() ? std::make_shared<RemoteLife>() : nullptr;
-  Hold hold = HoldOf(action);
-  absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere, std::move(hold.below));
+  absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
   if (auto left = left_elsewhere_.extract(action.child->id); !left.empty() && elsewhere != nullptr) {
     elsewhere->left = std::move(left.mapped());
   }
   SpawnOptions options = OptionsOf(*action.child);
-  options.held_until_gone = std::move(hold.life);
   if (auto left = estates_.extract(action.child->id); !left.empty()) {
     options = std::move(options).WithEstate(std::move(left.mapped()));
   }
   const Pid spawned =
       context().SpawnMade(std::move(options), make.ok() ? *std::move(make) : FailedStart(make.status()));
   plan_->Spawned(action.life, spawned);
+  RecordLife(*action.child, spawned);
   if (elsewhere == nullptr) return;
   elsewhere_[action.life] = {.stand_in = spawned, .life = elsewhere};
   stand_ins_[spawned] = action.life;

@@ -67,6 +67,9 @@ class PlanSupervisor : public Supervisor {
   explicit PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec);
 
   Next Start() override;
+  // Before Start, by the supervisor above: the lives of this one's children, which it keeps for all lives of this one,
+  // and whether this one or a supervisor above it is exclusive.
+  void SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_below_exclusive);
 
  protected:
   Mailbox<"HandedStart", HandedStart> handed_start{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
@@ -128,16 +131,16 @@ class PlanSupervisor : public Supervisor {
   void TimerCame();
   void NameChanged(const NameChange& change);
   // supervisor_predecessors.cc
-  struct Hold {
-    std::shared_ptr<const void> life;
-    std::shared_ptr<const void> below;
-  };
-  Hold HoldOf(const Action& start);
-  void AwaitInherited();
+  std::string KeyOf(const std::string& child);
+  auto IsGone() {
+    return [this](Pid life) { return context().IsGone(life); };
+  }
+  void RecordLife(const ChildSpec& child, Pid life);
+  void InheritPredecessors();
   void NoticeWhatLingers(LifeId life);
   void AwaitGone(const Action& action);
-  void LookForPredecessors();
-  void LookLater();
+  void LookAtPredecessors();
+  void PredecessorDown(const Down& down);
 
   // Actions.
   void CarryOut();
@@ -145,8 +148,8 @@ class PlanSupervisor : public Supervisor {
   void StartLife(const Action& action);
   // supervisor_makers.cc
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
-                                    const std::shared_ptr<RemoteLife>& elsewhere, std::shared_ptr<const void> held);
-  absl::StatusOr<MakeActor> MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held);
+                                    const std::shared_ptr<RemoteLife>& elsewhere);
+  absl::StatusOr<MakeActor> MakerOfProcess(const ChildSpec& child);
   // An actor whose start fails with `status`, in place of a child that cannot be made: so each attempt takes a turn,
   // and requests are handled between two attempts.
   static MakeActor FailedStart(absl::Status status);
@@ -162,9 +165,11 @@ class PlanSupervisor : public Supervisor {
 
   // Constant after construction.
   const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; a front's own is made of it
-  const std::shared_ptr<ExclusiveLives> lives_;       // of this supervisor's children, in all its lives
-  const std::shared_ptr<const void> held_;            // by all below an exclusive supervisor; else null
   const int shard_count_;
+
+  // Constant from Start on.
+  std::shared_ptr<ExclusiveLives> lives_;
+  bool is_below_exclusive_ = false;
 
   absl::optional<RestartPlan> plan_;
   SpawnOptions options_;  // that all children have
@@ -180,18 +185,15 @@ class PlanSupervisor : public Supervisor {
   // What the last lives of children left for the next, by the child's id.
   std::map<std::string, Estate> estates_;
   std::map<std::string, std::shared_ptr<const void>> left_elsewhere_;  // on other nodes; see NodeChild::left
-  // Of exclusive children's lives, until they are down, and until they are gone.
-  struct Tokens {
-    ExclusiveLives::Token life;   // held by the actor, and by all below it
-    ExclusiveLives::Token below;  // by these alone
-  };
-  std::map<LifeId, Tokens> tokens_;
+  // A life of an exclusive child that may not be gone, or what is below it.
   struct Predecessor {
+    LifeId life = 0;
     std::string child;
-    ExclusiveLives::Token life;
+    std::string key;
+    MonitorHandle monitor;  // of something that is not gone
   };
-  std::map<LifeId, Predecessor> predecessors_;
-  bool is_looking_ = false;
+  std::vector<Predecessor> predecessors_due_;  // to be looked at before the turn's end
+  std::map<uint64_t, Predecessor> awaited_;    // by monitor
   // The plan's timers share one of the actor's: the earliest.
   std::map<std::pair<MonotonicTime, RestartPlan::TimerId>, RestartPlan::TimerId> deadlines_;
   std::map<RestartPlan::TimerId, MonotonicTime> timers_;

@@ -228,9 +228,9 @@ bool RestartPlan::IsForgottenWhenDown(const Child& child) const {
   return is_pool() || child.spec->restart == RestartType::kTemporary;
 }
 
-void RestartPlan::EndLife(Child& child, const ExitReason& reason) {
+void RestartPlan::EndLife(Child& child) {
   const bool lingers = std::exchange(lingering_, 0) == child.life;
-  if (child.spec->exclusive && (lingers || reason.handler_running())) {
+  if (child.spec->exclusive && lingers) {
     predecessors_[child.spec->id] = child.life;
     not_gone_[child.life] = child.spec->id;
     actions_.push_back({.kind = Action::Kind::kAwaitGone, .life = child.life, .child = child.spec});
@@ -285,7 +285,7 @@ void RestartPlan::HandleStarted(Child& child) {
 
 void RestartPlan::HandleIgnored(Child& child) {
   Report(SupervisionEvent::Kind::kIgnored, child, child.pid, ExitReason());
-  EndLife(child, ExitReason::Normal());
+  EndLife(child);
   Reply(std::exchange(child.start_request, 0), absl::OkStatus());
   child.is_new = false;
   SetState(child, State::kStopped);
@@ -297,7 +297,7 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
   if (!child.was_parked || !MayPark(child, reason)) {
     Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
   }
-  EndLife(child, reason);
+  EndLife(child);
   SetState(child, State::kStopped);
   StartSettled(child);
   const std::string what = absl::StrCat("child '", child.spec->id, "' could not start");
@@ -316,7 +316,7 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
 
 void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
   Report(SupervisionEvent::Kind::kExited, child, child.pid, reason);
-  EndLife(child, reason);
+  EndLife(child);
   const bool is_inside = plan_.has_value() && child.key >= plan_->first;
   if (is_inside && plan_->phase == Phase::kStop) {  // it was to be stopped anyway
     SetState(child, State::kStopped);
@@ -332,7 +332,7 @@ void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
 void RestartPlan::HandleStopped(Child& child, const ExitReason& reason) {
   CancelTimer(child);
   Report(SupervisionEvent::Kind::kStopped, child, child.pid, reason);
-  EndLife(child, reason);
+  EndLife(child);
   SetState(child, State::kStopped);
   StartSettled(child);
   child.is_new = false;

@@ -112,7 +112,7 @@ class RestartPlan {
       kReply,        // answer `request` with `status`, and `pid` where there is one
       kWatchName,    // call NameTaken(name) if `name` has an owner and whenever it gets one, NameFreed(name) when it is
                      // free again
-      kAwaitGone,    // call Gone(life) when `life`, of `child`, is gone: a killed handler of it runs on
+      kAwaitGone,    // call Gone(life) when `life`, of `child`, is gone, which Lingers was called for
       kForget,       // `child` is no child any more: nobody is to have what it left
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
@@ -159,8 +159,8 @@ class RestartPlan {
   void Ignored(LifeId life, MonotonicTime now);
   void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
-  // Just before one of these, of an exclusive child: something of that life will
-  // not be gone with it. Not needed where the reason says so.
+  // Just before one of these, of an exclusive child: something of that life is not
+  // gone with it.
   void Lingers(LifeId life) { lingering_ = life; }
   void TimerElapsed(TimerId timer, MonotonicTime now);
   void NameTaken(absl::string_view name) { taken_names_.emplace(name); }
@@ -282,7 +282,7 @@ class RestartPlan {
   void Count(const Child& child, int n);
   bool IsForgottenWhenDown(const Child& child) const;
   bool MustWait(const Child& child) const { return child.spec->exclusive && HasPredecessor(child.spec->id); }
-  void EndLife(Child& child, const ExitReason& reason);
+  void EndLife(Child& child);
   void BeginStart(Child& child);
   void ForgetArguments(Child& child);
   void BeginStop(Child& child);

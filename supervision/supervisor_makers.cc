@@ -31,38 +31,38 @@ class CannotStart final : public Actor {
 }  // namespace
 
 absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
-                                                  const std::shared_ptr<RemoteLife>& elsewhere,
-                                                  std::shared_ptr<const void> held) {
+                                                  const std::shared_ptr<RemoteLife>& elsewhere) {
   const ChildSpec& child = *spec;
+  const bool is_below_exclusive = is_below_exclusive_ || child.exclusive;
   if (child.placement.has_value()) {
-    if (held == nullptr) return MakerElsewhere(child, context().Spawner(), elsewhere);
+    if (!is_below_exclusive) return MakerElsewhere(child, context().Spawner(), elsewhere);
     return absl::FailedPreconditionError(absl::StrCat(
         "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when the node is ",
         "lost nobody knows whether its handler runs on"));
   }
-  if (child.kind == ChildKind::kProcess) return MakerOfProcess(child, std::move(held));
+  if (child.kind == ChildKind::kProcess) return MakerOfProcess(child);
   if (child.subtree == nullptr && child.start == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
   }
-  FromAbove above{lives_, child.id, std::move(held)};
+  // A factory may make a supervisor too.
+  auto hand_down = [lives = lives_, key = KeyOf(child.id), is_below_exclusive](std::unique_ptr<Actor> made) {
+    if (auto* const supervisor = dynamic_cast<PlanSupervisor*>(made.get()); supervisor != nullptr) {
+      supervisor->SetAbove(lives->Below(key), is_below_exclusive);
+    }
+    return made;
+  };
   if (child.subtree == nullptr) {
-    return MakeActor([spec, above = std::move(above)] {
-      const FromAbove::Scope scope(above);  // its factory may make a supervisor
-      return spec->start->make()();
-    });
+    return MakeActor([spec, hand_down = std::move(hand_down)] { return hand_down(spec->start->make()()); });
   }
   SupervisorSpec subtree = *child.subtree;
   if (!subtree.on_event) subtree.on_event = spec_->on_event;
   ChildStart::MakeActor make =
       child.start != nullptr ? child.start->MakerOf(std::move(subtree)) : MakeSupervisor(std::move(subtree)).make;
-  return MakeActor([spec, make = std::move(make), above = std::move(above)] {
-    const FromAbove::Scope scope(above);
-    return make();
-  });
+  return MakeActor([make = std::move(make), hand_down = std::move(hand_down)] { return hand_down(make()); });
 }
 
-absl::StatusOr<MakeActor> PlanSupervisor::MakerOfProcess(const ChildSpec& child, std::shared_ptr<const void> held) {
+absl::StatusOr<MakeActor> PlanSupervisor::MakerOfProcess(const ChildSpec& child) {
   understudy::Spawner* spawner = context().Spawner();
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
@@ -73,8 +73,7 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOfProcess(const ChildSpec& child,
                        .environment = child.process->environment,
                        .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
                        .limits = child.process->limits,
-                       .silent_within = child.process->silent_within,
-                       .held_until_gone = std::move(held)};
+                       .silent_within = child.process->silent_within};
   // SIGTERM in the middle of the time it has; SIGKILL by us at its end. Neither without a limit.
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind != ChildShutdown::Kind::kBrutalKill) process.stop_within = shutdown.LongestStop() / 2;

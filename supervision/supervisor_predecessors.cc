@@ -1,79 +1,79 @@
 // What a supervisor knows of lives of exclusive children that are not gone: of its
 // own children, and of its earlier lives'.
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_cat.h"
 #include "understudy/actors/context.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/pid.h"
+#include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/exclusive_lives.h"
-#include "understudy/supervision/limits.h"
 #include "understudy/supervision/member_ids.h"
 #include "understudy/supervision/plan_supervisor.h"
 #include "understudy/supervision/restart_plan.h"
 
 namespace understudy::internal {
-namespace {
 
-constexpr absl::string_view kLookTimerName = "supervisor: predecessors";
+void PlanSupervisor::SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_below_exclusive) {
+  lives_ = std::move(lives);
+  is_below_exclusive_ = is_below_exclusive;
+}
 
-}  // namespace
+// A made-up id means another child in the pool's next life.
+std::string PlanSupervisor::KeyOf(const std::string& child) {
+  const bool is_of_this_life = spec_->pool != nullptr && !is_front() && IsMadeUpId(child);
+  return is_of_this_life ? absl::StrCat(child, " of ", context().Self().ToString()) : child;
+}
 
-// What a new life holds: the actor has `life`, what is below it has `below`.
-PlanSupervisor::Hold PlanSupervisor::HoldOf(const Action& start) {
-  if (!start.child->exclusive) return {held_, held_};
-  const auto life = std::make_shared<const std::shared_ptr<const void>>(held_);
-  const auto below = std::make_shared<const std::shared_ptr<const void>>(life);
-  tokens_[start.life] = {life, below};
-  // A made-up id is of this life of the pool alone.
-  if (spec_->pool == nullptr || !IsMadeUpId(start.child->id)) lives_->SetLast(start.child->id, life);
-  return {life, below};
+void PlanSupervisor::RecordLife(const ChildSpec& child, Pid life) {
+  if (life.is_null() || !(child.exclusive || is_below_exclusive_)) return;
+  const auto why = child.exclusive ? ExclusiveLives::Why::kIsExclusive : ExclusiveLives::Why::kIsBelowExclusive;
+  lives_->Add(KeyOf(child.id), life, why, IsGone());
 }
 
 // Those that an earlier life of this supervisor has left.
-void PlanSupervisor::AwaitInherited() {
-  for (auto& [child, life] : lives_->NotGone()) {
-    const LifeId predecessor = plan_->AddPredecessor(child);
-    predecessors_[predecessor] = {std::move(child), std::move(life)};
+void PlanSupervisor::InheritPredecessors() {
+  for (std::string& key : lives_->NotGone(IsGone())) {
+    const LifeId life = plan_->AddPredecessor(key);
+    predecessors_due_.push_back({.life = life, .child = key, .key = std::move(key)});
   }
-  LookLater();
 }
 
-// That life is down. Its own handler's return the reason tells of.
+// That life is down.
 void PlanSupervisor::NoticeWhatLingers(LifeId life) {
-  const auto found = tokens_.find(life);
-  if (found != tokens_.end() && !found->second.below.expired()) plan_->Lingers(life);
+  const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
+  if (child->exclusive && !lives_->FirstNotGone(KeyOf(child->id), IsGone()).is_null()) plan_->Lingers(life);
 }
 
 void PlanSupervisor::AwaitGone(const Action& action) {
-  const auto tokens = tokens_.extract(action.life);
-  if (!tokens.empty()) predecessors_[action.life] = {action.child->id, tokens.mapped().life};
-  LookLater();
+  predecessors_due_.push_back({.life = action.life, .child = action.child->id, .key = KeyOf(action.child->id)});
 }
 
-// A kernel that told this would spare the looking; it is rare.
-void PlanSupervisor::LookForPredecessors() {
-  is_looking_ = false;
-  std::vector<LifeId> gone;
-  for (const auto& [life, predecessor] : predecessors_) {
-    if (predecessor.life.expired()) gone.push_back(life);
-  }
-  for (const LifeId life : gone) {
-    const std::string child = std::move(predecessors_.extract(life).mapped().child);
-    plan_->Gone(life, context().Now());
-    if (!plan_->HasChild(child)) lives_->Forget(child);
+// Monitors what is not gone of each, one life at a time: while it is not gone it may start others.
+void PlanSupervisor::LookAtPredecessors() {
+  for (Predecessor& predecessor : std::exchange(predecessors_due_, {})) {
+    const Pid life = lives_->FirstNotGone(predecessor.key, IsGone());
+    if (!life.is_null()) {
+      predecessor.monitor = context().MonitorUntilGone(life, &PlanSupervisor::PredecessorDown);
+      const uint64_t monitor = predecessor.monitor.id();
+      awaited_.emplace(monitor, std::move(predecessor));
+      continue;
+    }
+    plan_->Gone(predecessor.life, context().Now());
+    if (!plan_->HasChild(predecessor.child)) lives_->Forget(predecessor.key, IsGone());
     CarryOut();
   }
-  LookLater();
 }
 
-void PlanSupervisor::LookLater() {
-  if (predecessors_.empty() || std::exchange(is_looking_, true)) return;
-  const absl::Status armed =
-      context().StartTimer(kLookTimerName, limits::kPredecessorLook, &PlanSupervisor::LookForPredecessors);
-  if (!armed.ok()) Fail(armed);  // two timers are always within the limit
+void PlanSupervisor::PredecessorDown(const Down& down) {
+  auto awaited = awaited_.extract(down.monitor);
+  if (awaited.empty()) return;
+  predecessors_due_.push_back(std::move(awaited.mapped()));
+  LookAtPredecessors();
 }
 
 }  // namespace understudy::internal

@@ -311,8 +311,8 @@ absl::Status ProcessStandIn::StartProcess() {
                           .limits = child_.limits};
     spec.environment.emplace_back(ParentInvitation::kVariable, invitation.ToString());
     absl::StatusOr<std::unique_ptr<OsProcess>> process =
-        OsProcess::Start(spec, [address = address_, held = child_.held_until_gone](const ExitReason& reason) mutable {
-          held = nullptr;
+        OsProcess::Start(spec, [address = address_, hold = context().HoldLife()](const ExitReason& reason) mutable {
+          hold = nullptr;
           address->Send(&ProcessStandIn::ended_, ProcessEnded{reason});
         });
     status = process.status();

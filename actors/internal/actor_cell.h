@@ -166,6 +166,11 @@ class alignas(64) ActorCell {
   Pushed Post(SystemCore& system, uint64_t life, Envelope* envelope);
 
   bool IsAlive(uint64_t life) const { return life_.load(std::memory_order_acquire) == life && inbound_.IsLive(); }
+  // The opposite, for whoever is to see what the life has written.
+  bool HasEnded(uint64_t life) const {
+    // acquire: pairs with the release of Open, whose life is another one.
+    return life_.load(std::memory_order_acquire) != life || inbound_.HasEnded();
+  }
   // The life that the cell has now, or 0.
   uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
   // Its place in its arena. Constant while it is used.

@@ -24,7 +24,7 @@ bool IsPlain(const SpawnOptions& options) {
   static const SpawnOptions* const plain = new SpawnOptions;
   return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
          options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
-         options.held_until_gone == nullptr && options.thread == plain->thread;
+         options.thread == plain->thread;
 }
 
 }  // namespace

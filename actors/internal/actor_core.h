@@ -94,6 +94,7 @@ class ActorCore final : public CellOwner {
   void Link(Pid peer);
   void Unlink(Pid peer);
   uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
+  uint64_t MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler);
   void Demonitor(uint64_t id);
   void SetTraps(std::shared_ptr<MessageHandler> handler, std::shared_ptr<MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<MessageHandler> handler) { rare().stop_handler = std::move(handler); }
@@ -322,6 +323,8 @@ class ActorCore final : public CellOwner {
   bool AddSent(Event event);
   void TakeSent(Event& event);
   void OnDownSignal(Signal signal);
+  uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
+  void TellOfDemonitor(uint64_t id, Pid target);
   absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);
   void OnOutcome(SpawnReport report);

@@ -217,9 +217,7 @@ void ActorCore::BuryEnded(Signal& signal) {
 void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
     DropAsks();
-    for (const auto& [id, target] : rare_->links.monitored()) {
-      system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
-    }
+    for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(id, target);
     for (const Pid peer : rare_->links.Links()) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
@@ -279,6 +277,8 @@ void ActorCore::Fence(ExitReason reason) {
   rare_->resumable.clear();
   system->CountFenced(1);
   auto burial = std::make_unique<Burial>(*system, self(), reason);
+  // Before the cell is closed and the end is told; until FinishFenced.
+  system->lingering_lives().Hold(self());
   {
     const Remains::Scope scope_of_remains(burial->remains());
     SettleFenced(current(), reason);
@@ -319,6 +319,7 @@ void ActorCore::FinishFenced() {
   DropHandlers();
   TellReleased(ThisTurn());
   core.CountFenced(-1);
+  core.lingering_lives().Release(self());
   Free();
 }
 

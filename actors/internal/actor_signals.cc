@@ -201,6 +201,11 @@ void ActorCore::OnDemonitor(const Signal& signal) {
 }
 
 void ActorCore::OnDownSignal(Signal signal) {
+  // Of a life of which something is left it comes again.
+  if (LinkTable::IsUntilGone(signal.id) && links().IsMonitoring(signal.id) &&
+      system().lingering_lives().Defer(signal)) {
+    return;
+  }
   absl::optional<std::shared_ptr<MessageHandler>> handler = TakeDownHandler(signal.id);
   if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
@@ -276,7 +281,15 @@ void ActorCore::Unlink(Pid peer) {
 }
 
 uint64_t ActorCore::Monitor(Pid target, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = links().NewId();
+  return BeginMonitor(links().NewId(), target, std::move(handler));
+}
+
+uint64_t ActorCore::MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler) {
+  const bool is_full = links().monitor_count() >= limits::kMonitorsPerActorMax;  // which is told at once
+  return BeginMonitor(is_full ? links().NewId() : links().NewIdUntilGone(), target, std::move(handler));
+}
+
+uint64_t ActorCore::BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
   links().Monitor(id, target);
   rare().monitor_handlers.emplace(id, std::move(handler));
   if (links().monitor_count() > limits::kMonitorsPerActorMax) {
@@ -299,9 +312,12 @@ void ActorCore::Demonitor(uint64_t id) {
                      [&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == id; }),
       rare().events.end());
   rare().monitor_handlers.erase(id);
-  const auto watched = links().monitored().find(id);
-  if (watched == links().monitored().end()) return;
-  const Pid target = links().Demonitor(id);
+  if (!links().IsMonitoring(id)) return;
+  TellOfDemonitor(id, links().Demonitor(id));
+}
+
+void ActorCore::TellOfDemonitor(uint64_t id, Pid target) {
+  if (LinkTable::IsUntilGone(id)) system().lingering_lives().Forget(target, self(), id);
   system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
 }
 

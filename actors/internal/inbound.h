@@ -129,6 +129,8 @@ class Inbound {
   // Any thread; what another thread learns may be old.
   bool HasNodes() const { return NodeOf(word_.load(std::memory_order_relaxed)) != nullptr; }
   bool IsLive() const { return (word_.load(std::memory_order_relaxed) & kLive) != 0; }
+  // acquire: pairs with Close's release, for what the owner wrote before.
+  bool HasEnded() const { return (word_.load(std::memory_order_acquire) & kLive) == 0; }
   bool IsIdle() const { return (word_.load(std::memory_order_relaxed) & kIdle) != 0; }
 
   // Owner, live, not idle, after it stored its mask. True: it is idle, and from
@@ -143,7 +145,7 @@ class Inbound {
   // Owner: death. Gives what was pushed and not taken, newest first.
   Node* Close() {
     // acquire: pairs with each Push's release, as in TakeAll.
-    // release: pairs with the acquire of a Push that is told kClosed.
+    // release: pairs with the acquire of a Push that is told kClosed, and of HasEnded.
     return NodeOf(word_.exchange(0, std::memory_order_acq_rel));
   }
 

@@ -104,7 +104,17 @@ SystemCore::SystemCore(std::string name, NodeIncarnation incarnation, AddressKey
   node_ = node->index;
 }
 
-SystemCore::~SystemCore() { NodeTable::Retire(this); }
+SystemCore::~SystemCore() {
+  lingering_lives_->Close();
+  NodeTable::Retire(this);
+}
+
+// First the cell: a fence takes its hold before it closes that.
+bool SystemCore::IsGone(Pid life) {
+  if (!IsLocal(life)) return false;
+  const ActorCell* const cell = cells_.Find(life.cell());
+  return (cell == nullptr || cell->HasEnded(life.life())) && !lingering_lives_->Lingers(life);
+}
 
 ExitReason SystemCore::TooManyActors() const {
   return ExitReason::Failed(

@@ -27,6 +27,7 @@
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/lingering_lives.h"
 #include "understudy/actors/internal/remains.h"
 #include "understudy/actors/internal/remote_room.h"
 #include "understudy/actors/internal/room_waiters.h"
@@ -92,6 +93,13 @@ class SystemCore {
   void Reply(Pid from, Pid asker, uint64_t ask, Payload answer);
   // Sends by name of the mailbox, here or to another node.
   absl::Status Send(const OutboundMessage& message, Handing handing);
+
+  // Lives of which something is left after their end.
+  LingeringLives& lingering_lives() { return *lingering_lives_; }
+  // Whether that life has ended and nothing of it is left. Whoever is told so sees what its destructors wrote. False
+  // for an actor of another node.
+  bool IsGone(Pid life);
+  std::shared_ptr<const void> HoldLife(Pid life) { return LingeringLives::Share(lingering_lives_, life); }
 
   LedgerBook& ledgers() { return ledgers_; }
   // Fenced actors whose handlers have not returned.
@@ -202,6 +210,8 @@ class SystemCore {
   int64_t actors_max_ = limits::kActorsDefaultMax;
   Registry* registry_ = nullptr;  // constant after construction of the system
   LedgerBook ledgers_;
+  // Shared with holds that may outlive the system.
+  const std::shared_ptr<LingeringLives> lingering_lives_ = std::make_shared<LingeringLives>(*this);
   std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
   std::atomic<int64_t> overdue_ends_{0};

@@ -64,9 +64,10 @@ TEST_P(ExclusiveKindsTest, ASupervisorThatIsExclusiveBeginsAgainWhenAllBelowItIs
   for (ChildBuilder& inner : SupervisorsOf(AHolder())) {
     Scene scene(OneForOne().Child("inner", inner.Exclusive()), journal_, system_);
     const Pid supervisor = scene.FirstOf(scene.life->pid()).pid;
+    system_.seeded_executor().RunAt(system_.Now() + absl::Milliseconds(1900), [&] {
+      EXPECT_EQ(ChildrenOf(scene.life->pid())[0].state, ChildState::kRestarting);
+    });
     While(scene.FirstOf(supervisor).pid, [&] { system_.Kill(supervisor); });
-    EXPECT_EQ(ChildrenOf(scene.life->pid())[0].state, ChildState::kRestarting);
-    system_.Advance(absl::Seconds(3));
     EXPECT_THAT(journal_->Take(), StartsWith("gone at"));
     EXPECT_EQ(ChildrenOf(scene.life->pid())[0].state, ChildState::kRunning);
     system_.Kill(scene.life->pid());
@@ -206,26 +207,35 @@ TEST_P(ExclusiveMembersTest, NorInTheNextLifeOfThePoolButAnIdThatWasMadeUpIsNew)
   }
 }
 
-// A process that takes its time to die.
+// A process that takes its time to die: its stand-in may be dead before.
 class SlowToDie final : public Spawner {
  public:
-  explicit SlowToDie(std::shared_ptr<Journal> journal) : journal_(std::move(journal)) {}
-  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) override {
-    dying = child.held_until_gone;
-    return [journal = journal_] { return std::make_unique<Worker>("process", journal); };
+  absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& /*child*/) override {
+    return [this] { return std::make_unique<StandIn>(&dying); };
   }
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild&) override {
     return absl::UnimplementedError("no other nodes");
   }
   bool Grants(Pid) override { return false; }
-  std::shared_ptr<const void> dying;
+  LifeHold dying;
 
  private:
-  const std::shared_ptr<Journal> journal_;
+  class StandIn final : public Actor {
+   public:
+    explicit StandIn(LifeHold* dying) : dying_(dying) {}
+    Mailbox<"never", int> never{this};
+    Next Start() override {
+      *dying_ = context().HoldLife();
+      return Behavior("standing in", On(never, [] {}));
+    }
+
+   private:
+    LifeHold* const dying_;
+  };
 };
 
 TEST_P(ExclusiveKindsTest, AProcessIsStartedAgainWhenTheLastHasEnded) {
-  SlowToDie spawner(journal_);
+  SlowToDie spawner;
   system_.InstallSpawner(&spawner);
   auto life = std::make_shared<RootLife>();
   system_.Spawn<Launcher>(OneForOne().Child("p", PermanentProcess("b").Exclusive()), life);

@@ -88,6 +88,7 @@ class PlanDriver {
   void Exit(const std::string& id, const ExitReason& reason = ExitReason::Exception("std::logic_error", "oops")) {
     const RestartPlan::LifeId life = life_.at(id);
     life_.erase(id);
+    if (reason.handler_running()) plan_.Lingers(life);
     plan_.Down(life, reason, now_);
     Carry();
   }

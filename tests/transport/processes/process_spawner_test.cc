@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -55,7 +56,9 @@ constexpr absl::Duration kDeadline = Story::kDeadline;
 // The parent of one process child; tells what happens to it.
 class Parent final : public Actor {
  public:
-  Parent(ProcessChild child, std::shared_ptr<Story> story) : child_(std::move(child)), story_(std::move(story)) {}
+  // `look`, if there is one, is told of when the stand-in is gone.
+  Parent(ProcessChild child, std::shared_ptr<Story> story, std::function<void()> look = nullptr)
+      : child_(std::move(child)), story_(std::move(story)), look_(std::move(look)) {}
 
   Next Start() override {
     context().TrapExits([](const ExitEvent&) {});
@@ -63,6 +66,7 @@ class Parent final : public Actor {
     if (!make.ok()) return make.status();
     const Pid stand_in = context().SpawnMade(SpawnOptions().OnOutcome(&Parent::Outcome), *make);
     monitor_ = context().Monitor(stand_in, &Parent::Ended);
+    if (look_ != nullptr) gone_ = context().MonitorUntilGone(stand_in, [this](const Down&) { look_(); });
     stand_in_ = stand_in;
     return managing_;
   }
@@ -88,7 +92,9 @@ class Parent final : public Actor {
   ProcessChild child_;
   const std::shared_ptr<Story> story_;
   Pid stand_in_;
+  const std::function<void()> look_;
   MonitorHandle monitor_;
+  MonitorHandle gone_;
   Behavior managing_{"managing", On(kill, [this](const KillIt&) { context().Kill(stand_in_); }),
                      On(stop, [this](const StopIt&) { context().RequestStop(stand_in_); })};
 };
@@ -276,26 +282,25 @@ TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
 }
 
 // Its stand-in is down before: nobody waits for the process there.
-TEST_F(ProcessSpawnerTest, WhatItHoldsIsLetGoWhenTheProcessHasEnded) {
+TEST_F(ProcessSpawnerTest, ItsStandInIsGoneWhenTheProcessHasEnded) {
   const std::string fifo = absl::StrCat(::testing::TempDir(), "/pid");
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   ProcessChild child = TestNode("house-1", {"-c", absl::StrCat("echo $$ > ", fifo, "; exec sleep 1000")});
   child.binary = "/bin/sh";
   auto story = std::make_shared<Story>();
-  auto let_go = std::make_shared<Story>();
+  auto gone = std::make_shared<Story>();
   auto os_pid = std::make_shared<std::atomic<int>>(0);
-  child.held_until_gone = std::shared_ptr<const void>(os_pid.get(), [let_go, os_pid](const void*) {
-    let_go->Add(kill(os_pid->load(), 0) == -1 && errno == ESRCH ? "it has ended" : "it lives");
+  const Ref<Parent> parent = system_.Spawn<Parent>(child, story, [gone, os_pid] {
+    gone->Add(kill(os_pid->load(), 0) == -1 && errno == ESRCH ? "it has ended" : "it lives");
   });
-  const Ref<Parent> parent = Launch(std::exchange(child, {}), story);
   int told = 0;
   std::ifstream(fifo) >> told;
   os_pid->store(told);
   ASSERT_GT(told, 1);
   parent[&Parent::kill].Tell({});
   EXPECT_THAT(story->WaitFor(2), ElementsAre("failed: Killed", "down: Killed"));
-  EXPECT_THAT(let_go->WaitFor(1), ElementsAre("it has ended"));
+  EXPECT_THAT(gone->WaitFor(1), ElementsAre("it has ended"));
 }
 
 TEST_F(ProcessSpawnerTest, OneThatHearsNothingIsKilledWhenItsTimeIsOver) {
