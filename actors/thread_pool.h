@@ -20,6 +20,7 @@
 #ifndef UNDERSTUDY_ACTORS_THREAD_POOL_H_
 #define UNDERSTUDY_ACTORS_THREAD_POOL_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -83,9 +84,11 @@ struct ThreadPoolStats {
   int parked = 0;       // of these, asleep
   int own_threads = 0;  // of actors of their own
   int64_t takeovers = 0;
-  int64_t long_handlers = 0;    // lines that named one
-  int64_t rounds = 0;           // of the watchdog
-  int64_t workers_refused = 0;  // that a bound, or the operating system, did not let be added
+  int64_t long_handlers = 0;  // lines that named one
+  int64_t rounds = 0;         // of the watchdog
+  // Workers that were wanted in place of stuck ones and could not be added: the bound was reached, or the operating
+  // system gave no thread. Each counts once while it is missing.
+  int64_t workers_refused = 0;
 };
 
 class ThreadPool final : public Executor, private internal::Polling::Pool {
@@ -129,6 +132,9 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
 
   // thread_pool_watch.cc: the watchdog, and how many workers there are.
   bool AddWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_);
+  bool AddMissingWorkers();
+  // Workers that are wanted and not there.
+  int Missing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_) { return std::max(0, threads_ - (alive_ - stuck_)); }
   void Watch();
   bool AwaitNextRound();
   bool IsAnyRunning() const;
@@ -167,6 +173,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   int stuck_ ABSL_GUARDED_BY(workers_mu_) = 0;
   int64_t takeovers_ ABSL_GUARDED_BY(workers_mu_) = 0;
   int64_t long_handlers_ ABSL_GUARDED_BY(workers_mu_) = 0;
+  int refused_now_ ABSL_GUARDED_BY(workers_mu_) = 0;  // of the missing workers, those counted in workers_refused_
   int64_t workers_refused_ ABSL_GUARDED_BY(workers_mu_) = 0;
 
   absl::Mutex watch_mu_;

@@ -64,6 +64,7 @@ bool ThreadPool::Returned(PoolWorker& worker) {
     worker.slot.GiveBack();
     goes_on = alive_ - stuck_ <= threads_;
     if (!goes_on) --alive_;
+    refused_now_ = std::min(refused_now_, Missing());
   }
   Notify();  // for whoever waits until it is so
   if (!goes_on) parking_.RemoveWorker();
@@ -79,15 +80,26 @@ void ThreadPool::Watch() {
     const int records = records_.load(std::memory_order_acquire);
     for (int i = 0; i < records; ++i) Inspect(*workers_[static_cast<size_t>(i)], now);
     PollIfNobodyDoes();
-    bool is_short = false;
-    {
-      absl::MutexLock lock(&workers_mu_);
-      while (alive_ - stuck_ < threads_ && AddWorker()) {
-      }
-      is_short = alive_ - stuck_ < threads_ && !is_stopping_.load(std::memory_order_relaxed);
-    }
-    if (shortage_.Observe(is_short, now)) LogShortage();
+    if (shortage_.Observe(AddMissingWorkers(), now)) LogShortage();
   }
+}
+
+// True if workers are wanted and cannot be added.
+bool ThreadPool::AddMissingWorkers() {
+  int refused = 0;
+  bool is_short = false;
+  {
+    absl::MutexLock lock(&workers_mu_);
+    while (Missing() > 0 && AddWorker()) {
+    }
+    if (is_stopping_.load(std::memory_order_relaxed)) return false;
+    refused = std::max(0, Missing() - refused_now_);
+    workers_refused_ += refused;
+    refused_now_ = Missing();
+    is_short = refused_now_ > 0;
+  }
+  if (refused > 0) Notify();  // for whoever waits until it is so
+  return is_short;
 }
 
 // False at the end.
@@ -158,7 +170,6 @@ bool ThreadPool::TakeOver(PoolWorker& worker) {
     if (!is_first) return is_same;  // or it is in a later handler of a turn that was taken over before
     ++stuck_;
     ++takeovers_;
-    if (alive_ == workers_max_) ++workers_refused_;
   }
   // The queue needs no seizure: any thread may steal from it, and its owner adds nothing any more.
   if (next != nullptr) shared_.Push(next);

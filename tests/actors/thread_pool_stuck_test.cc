@@ -1,6 +1,9 @@
 // Handlers that do not return, on real threads. What blocks waits for a
 // notification of the test, and the test for events, with a deadline.
+#include <pthread.h>
+
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <thread>
@@ -233,6 +236,69 @@ TEST(StuckWorkerTest, ThereAreNoMoreWorkersThanTheBound) {
   for (Blocked& one : blocked) one.go_on.Notify();
   for (Blocked& one : blocked) one.done.WaitForNotification();
   EXPECT_TRUE(ReachesNoSurplus(pool));
+}
+
+TEST(StuckWorkerTest, EachWorkerThatIsMissingIsCountedOnce) {
+  ThreadPool pool({.threads = 2, .surplus_threads_max = 0});
+  Blocked blocked[3];
+  const auto reaches = [&](int64_t refused) {
+    return pool.BlockUntil([&] { return pool.stats().workers_refused == refused; }, Deadline());
+  };
+  pool.Schedule(&blocked[0]);
+  EXPECT_TRUE(reaches(1)) << pool.stats().workers_refused << " refused";
+  const int64_t rounds = pool.stats().rounds;
+  while (pool.stats().rounds < rounds + 10) std::this_thread::yield();
+  EXPECT_EQ(pool.stats().workers_refused, 1) << "the same one, missing for several rounds";
+  pool.Schedule(&blocked[1]);
+  EXPECT_TRUE(reaches(2)) << pool.stats().workers_refused << " refused";
+  blocked[0].go_on.Notify();
+  blocked[1].go_on.Notify();
+  EXPECT_TRUE(ReachesNoSurplus(pool));
+  pool.Schedule(&blocked[2]);
+  EXPECT_TRUE(reaches(3)) << pool.stats().workers_refused << " refused";
+  blocked[2].go_on.Notify();
+  blocked[2].done.WaitForNotification();
+}
+
+// While it lives the operating system gives no threads: they would have stacks larger than its addresses.
+class NoThreads {
+ public:
+  NoThreads() {
+    EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
+    pthread_attr_t huge;
+    EXPECT_EQ(pthread_getattr_default_np(&huge), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 48), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    EXPECT_EQ(pthread_setattr_default_np(&before_), 0);
+    pthread_attr_destroy(&before_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(StuckWorkerTest, AThreadThatTheOperatingSystemRefusesIsCountedAndMadeWhenItGivesOne) {
+  ThreadPool pool({.threads = 1});
+  Blocked blocked;
+  Blocked other;
+  other.go_on.Notify();
+  {
+    const NoThreads no_threads;
+    pool.Schedule(&blocked);
+    EXPECT_TRUE(pool.BlockUntil([&] { return pool.stats().workers_refused == 1; }, Deadline()))
+        << pool.stats().workers_refused << " refused";
+    EXPECT_EQ(pool.stats().workers, 1);
+  }
+  pool.Schedule(&other);
+  other.done.WaitForNotification();
+  EXPECT_EQ(pool.stats().workers_refused, 1);
+  blocked.go_on.Notify();
+  blocked.done.WaitForNotification();
 }
 
 TEST(StuckWorkerTest, TimersDoNotWaitForIt) {
