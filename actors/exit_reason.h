@@ -39,12 +39,14 @@ class ExitReason {
     kNotPermitted = 8,       // its node does not allow this one to
     kRestartsExhausted = 9,  // a supervisor gave up
     kNameConflict = 10,      // another owner of its name was first
-    kNameLost = 11,          // the lease on its name ran out
-    kOverflow = 12,          // a mailbox with overflow kFailActor was full
-    kStartTimeout = 13,      // Start took longer than it was given
-    kStuck = 14,             // a predecessor's handler did not return
-    kOsExit = 15,            // a process child exited with a code
-    kOsSignal = 16,          // a process child was ended by a signal
+    // The lease on its name in an external table of names, such as etcd, ran out (semantics 8.6). Reserved: there is no
+    // such table yet, so the library never ends an actor with this reason.
+    kNameLost = 11,
+    kOverflow = 12,      // a mailbox with overflow kFailActor was full
+    kStartTimeout = 13,  // Start took longer than it was given
+    kStuck = 14,         // a predecessor's handler did not return
+    kOsExit = 15,        // a process child exited with a code
+    kOsSignal = 16,      // a process child was ended by a signal
   };
   static constexpr int kKindMax = 16;
 
