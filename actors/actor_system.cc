@@ -86,6 +86,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
             options_.log == nullptr ? LogSink::Stderr() : *options_.log, options_.seed),
       registry_(std::make_unique<LocalRegistry>(core_)),
       mailbox_watch_(std::make_unique<MailboxWatch>(core_, options_.closed_mail_limit)) {
+  if (options_.fatal_signal_reports == FatalSignalReports::kYes) ReportFatalSignals();
   core_.set_registry(registry_.get());
   if (FindsCallCycles(options_.call_cycles)) core_.WatchCalls();
   core_.set_last_messages(std::clamp(options_.last_messages, 0, limits::kLastMessagesMax));

@@ -39,6 +39,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/fatal_signals.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
@@ -58,6 +59,12 @@ enum class FindCallCycles { kInDebugBuilds, kAlways, kNever };
 // Whether an actor that ends abnormally by its own doing leaves a CrashReport,
 // on its exit reason and in the log.
 enum class CrashReports { kYes, kNo };
+
+// Whether the first SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT of the process leaves one line in its standard error,
+// before it ends the process as it would without: which actor's handler ran on that thread (pid, class, label or name),
+// for which mailbox and type of message, and the program's build id. On threads of executors a stack overflow does so
+// too. A handler that is installed already, such as a sanitizer's, is called next, by the same signal.
+enum class FatalSignalReports { kYes, kNo };
 
 struct ActorSystemOptions {
   // Becomes the node's name when a Node adopts the system; a DNS label.
@@ -79,6 +86,8 @@ struct ActorSystemOptions {
   // cost nothing more; with others a few hundred nanoseconds each.
   int last_messages = 0;
   CrashReports crash_reports = CrashReports::kYes;
+  // From construction to destruction, for all of the process. A node says so too: NodeOptions::fatal_signal_reports.
+  FatalSignalReports fatal_signal_reports = FatalSignalReports::kNo;
   // Actors that may live at once, so that actors which spawn without end fill no memory. A spawn beyond that gives a
   // pid whose start has failed with ResourceExhausted: its outcome, monitors and asks say so. At most
   // limits::kActorsPerSystemMax.
@@ -180,6 +189,10 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // A seed for a generator of the caller's, from this system's.
   uint64_t NewSeed() { return core_.NewSeed(); }
 
+  // For a transport: FatalSignalReports::kYes until this system is destroyed.
+  void ReportFatalSignals() {
+    if (fatal_signals_ == nullptr) fatal_signals_ = std::make_unique<internal::FatalSignals>();
+  }
   // For a transport. Null uninstalls. What is installed outlives its use here.
   void InstallRouter(Router* router) { core_.InstallRouter(router); }
   void InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
@@ -228,7 +241,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   const AddressKey address_key_;
   const ActorSystemOptions options_;
-  const std::unique_ptr<ThreadPool> own_pool_;  // null when injected
+  std::unique_ptr<internal::FatalSignals> fatal_signals_;  // null: they are not reported for this system
+  const std::unique_ptr<ThreadPool> own_pool_;             // null when injected
   internal::SystemCore core_;
   const std::unique_ptr<Registry> registry_;
   std::unique_ptr<MailboxWatch> mailbox_watch_;

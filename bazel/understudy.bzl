@@ -105,9 +105,16 @@ def understudy_tree_test(name, src, factories, size = "small", **kwargs):
         **kwargs
     )
 
-def understudy_binary(name, srcs, deps = [], features = [], **kwargs):
-    """A cc_binary under layering_check."""
-    native.cc_binary(name = name, srcs = srcs, deps = deps, features = _FEATURES + features, **kwargs)
+def understudy_binary(name, srcs, deps = [], features = [], linkopts = [], **kwargs):
+    """A cc_binary under layering_check, with a build id, which the line that a fatal signal leaves has (actor_system.h)."""
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        features = _FEATURES + features,
+        linkopts = linkopts + ["-Wl,--build-id"],
+        **kwargs
+    )
 
 def understudy_fuzz_test(name, srcs, corpus, deps = [], tags = [], **kwargs):
     """A LLVMFuzzerTestOneInput: a test that replays `corpus`, and under --config=fuzz a fuzzer.

@@ -205,6 +205,7 @@ absl::Status Node::Parts::Start() {
   if (absl::Status watching = WatchParent(); !watching.ok()) return watching;
   // Nothing fails from here on: before this the core has neither actors nor peers.
   has_started_ = true;
+  if (options_.fatal_signal_reports == FatalSignalReports::kYes) system_.ReportFatalSignals();
   system_.InstallRouter(core_.get());
   system_.InstallPublisher(core_.get());
   system_.InstallSpawner(spawner_.get());

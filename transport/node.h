@@ -81,6 +81,9 @@ struct NodeOptions {
   // at most limits::kEndReportBytesMax bytes. Kubernetes shows what is in
   // /dev/termination-log. Empty: none; the log has the same in any case.
   std::string end_report;
+  // Whether a signal that ends this process leaves a line in its standard error which names the actor whose handler ran
+  // (actor_system.h), until the system is destroyed. The exit reason of a process child quotes that line.
+  FatalSignalReports fatal_signal_reports = FatalSignalReports::kYes;
   // Told what becomes of peers, in order, on a thread that does nothing else. While it
   // does not return, limits::kUserCallsMax events wait for it; those beyond are
   // dropped, and counted in NodeCounters::peer_events_dropped.

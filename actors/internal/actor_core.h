@@ -43,6 +43,8 @@
 
 namespace understudy::internal {
 
+class FixedText;
+
 // What a call gets whose Replier was destroyed unused.
 absl::Status UnansweredError(Pid callee);
 
@@ -55,6 +57,8 @@ class ActorCore final : public CellOwner {
   // Runnable.
   void Run() override;
   std::string Describe() override;
+  // For people, in a signal handler, on the thread of its turn: its pid, and its class, names and what it is at.
+  void DescribeForSignal(FixedText& who, FixedText& at);
   // CellOwner.
   void Fence(ExitReason reason) override;
   bool IsStarting() const override;

@@ -1,5 +1,6 @@
 // Crash reports: what an actor was at when it ended abnormally by its own
-// doing, and the last messages that it took in hand.
+// doing, and the last messages that it took in hand; and what a signal that ends
+// the process says of it.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "understudy/actors/crash_report.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/fixed_text.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -112,6 +114,39 @@ void ActorCore::ReportCrash() {
     }
   }
   LogError(line);
+}
+
+// Only reads what is there: no memory, no locks, no variable of a thread that is made at first use.
+void ActorCore::DescribeForSignal(FixedText& who, FixedText& at) {
+  const Pid pid = self();
+  const NodeEntry& node = *NodeTable::At(pid.node());
+  const ActorAddress address = node.key.Permuted({.cell = pid.cell(), .serial = pid.serial()});  // as Pid::ToString
+  who.Add("<").Add(node.name).Add(".").AddNumber(address.cell).Add(".").AddNumber(address.serial).Add(">");
+  if (actor_ != nullptr) {
+    const Actor& object = *actor_;
+    FixedText type;
+    at.Add(type.AddType(typeid(object).name()).text());
+    if (const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get(); options != nullptr) {
+      for (const std::string* name : {&options->label, &options->published_as, &options->registered_as}) {
+        if (!name->empty() && *name != type.text()) at.Add(" \"").Add(*name).Add("\"");
+      }
+    }
+    at.Add(", ");
+  }
+  // At the beginning of a turn it is an Envelope.
+  const Activation* const activation = current() != nullptr && &current()->core() == this ? current() : nullptr;
+  if (stage_ == Stage::kConstructing) {
+    at.Add("an actor's constructor");
+  } else if (activation == nullptr) {
+    at.Add("a guard, a predicate, a hook, a destructor or its end");
+  } else if (activation->source() == Activation::Source::kStart) {
+    at.Add(StartName());
+  } else if (activation->source() == Activation::Source::kEvent) {
+    at.Add("the handler of an event");
+  } else {
+    const MailboxDeclaration& mailbox = layout()[static_cast<size_t>(activation->mailbox)];
+    at.Add("mailbox ").Add(mailbox.wire_name).Add(" handling a ").Add(mailbox.request->name());
+  }
 }
 
 void ActorCore::LogError(absl::string_view line) {

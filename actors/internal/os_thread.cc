@@ -7,10 +7,12 @@
 #include "absl/functional/any_invocable.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/block_pool.h"
+#include "understudy/actors/internal/signal_stack.h"
 
 namespace understudy::internal {
 
 void* OsThread::Main(void* thread) {
+  const SignalStack signal_stack;
   ReturnBlocksAtExit();
   static_cast<OsThread*>(thread)->body_();
   return nullptr;

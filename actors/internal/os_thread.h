@@ -1,5 +1,5 @@
-// OsThread: a thread with a name, whose start may fail without ending the
-// process. One thread starts and joins it.
+// OsThread: a thread with a name and a SignalStack, whose start may fail without
+// ending the process. One thread starts and joins it.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_OS_THREAD_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_OS_THREAD_H_
 

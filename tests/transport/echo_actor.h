@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,7 @@ class Echo final : public EchoActor {
   void DieBy(const google::protobuf::Int32Value& how) {
     if (how.value() >= 0) _exit(how.value());
     if (how.value() == kOnlyStop) raise(SIGSTOP);
+    if (how.value() == -SIGABRT) abort();
     if (how.value() == -SIGSTOP) shutdown(3, SHUT_RDWR);
     kill(getpid(), -how.value());
     pause();

@@ -47,6 +47,7 @@ namespace understudy {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -191,7 +192,10 @@ TEST_F(ProcessSpawnerTest, ItsSignalIsItsReason) {
   Launch(TestNode("house-1", {"child"}), story);
   story->WaitFor(1);
   Die(Find("echo/house-1"), -SIGABRT);
-  EXPECT_THAT(story->WaitFor(2)[1], StartsWith(EndOf(ExitReason::OsSignal(SIGABRT))));
+  const std::string end = story->WaitFor(2)[1];
+  EXPECT_THAT(end, StartsWith(EndOf(ExitReason::OsSignal(SIGABRT))));
+  EXPECT_THAT(end, ContainsRegex("<house-1[.0-9]+>\\] SIGABRT in understudy::Echo \"echo/house-1\", mailbox [^ ]*Die "
+                                 "handling a google.protobuf.Int32Value; build id [0-9a-f]{16,}"));
 }
 
 TEST_F(ProcessSpawnerTest, AskedToStopItDrainsAndExitsNormally) {
