@@ -81,8 +81,7 @@ void ActorCore::AddCandidates(BehaviorTable& table, size_t place, const ClauseSe
   while (!ranks.empty() && before != newest) {
     if (before == nullptr) before = newest;
     Envelope* const envelope = before->next;
-    const size_t clause =
-        envelope->has(Envelope::kIsPostponed) ? BehaviorTable::kNone : ClauseThatTakes(table, first, *envelope, guards);
+    const size_t clause = ClauseThatTakes(table, first, *envelope, guards);
     if (ends()) return;
     if (clause != BehaviorTable::kNone) {
       if (const auto rank = std::find(ranks.begin(), ranks.end(), rank_of(clause)); rank != ranks.end()) {

@@ -177,9 +177,8 @@ class ActorCore final : public CellOwner {
   enum Obstacle : uint8_t {
     kIsNotRunning = 1,  // the stage
     kIsNotSimple = 2,   // the behaviour
-    kHasPostponed = 4,
-    kHasExit = 8,    // and ends when its handler has returned
-    kIsFenced = 16,  // its life is over, its handler runs on
+    kHasExit = 8,       // and ends when its handler has returned
+    kIsFenced = 16,     // its life is over, its handler runs on
     kHasRemains = 32,
     kDrainsSoon = 64,
   };
@@ -190,7 +189,6 @@ class ActorCore final : public CellOwner {
   bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
   bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
   bool has_remains() const { return (obstacles_ & kHasRemains) != 0; }
-  bool has_postponed() const { return (obstacles_ & kHasPostponed) != 0; }
   // Nothing more is handled in this life.
   bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
   void Set(Obstacle obstacle, bool is_there = true) {
@@ -239,7 +237,11 @@ class ActorCore final : public CellOwner {
   void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);
   void TakeOut(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope, Envelope* before);
   void Leave(Envelope* envelope);
-  void TakeOut(Envelope* envelope, Envelope* before);
+  // The envelope is in the ring of `newest`, one of Rings, and `before` lies before it there.
+  void TakeOut(Envelope*& newest, Envelope* envelope, Envelope* before);
+  // The rings in which messages of a mailbox wait, each by its newest: of those that are postponed, and of the others.
+  // Without those that are empty.
+  absl::InlinedVector<Envelope**, 2> Rings(size_t place);
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
@@ -409,7 +411,7 @@ class ActorCore final : public CellOwner {
     Birth* birth_ = nullptr;  // until the constructor runs
     uint64_t last_stamp_;     // then
   };
-  uint64_t has_mail_ = 0;  // a bit for each mailbox
+  uint64_t has_mail_ = 0;  // a bit for each mailbox in which messages wait that are not postponed
   // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
   // Envelope. Or null.
   void* in_hand_ = nullptr;

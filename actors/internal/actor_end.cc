@@ -134,12 +134,13 @@ void ActorCore::LeaveRegistry() {
 }
 
 void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept) {
+  ReturnPostponed();
   if (has_mail_ == 0) return;
   for (size_t i = 0; i < layout().size(); ++i) {
     Queue& queue = cell().queue(i);
     while (queue.newest != nullptr) {
       Envelope* oldest = queue.newest->next;
-      TakeOut(oldest, queue.newest);
+      TakeOut(queue.newest, oldest, queue.newest);
       if (kept != nullptr && IsKept(*oldest)) {
         kept->push_back(oldest);
       } else {

@@ -120,7 +120,6 @@ bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   legacy.Settle(*envelope, Fate::kPassedOn);
   if (envelope->has(Envelope::kHasCallPart)) envelope->call().bytes = bytes;
   envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
-  envelope->clear(Envelope::kIsPostponed);
   envelope->life = life();
   envelope->mailbox = static_cast<uint8_t>(place);
   Enqueue(ThisTurn(), envelope);

@@ -60,7 +60,7 @@ void ActorCore::SettleUnusual(Activation& activation) {
 }
 
 void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
-  TakeOut(choice.envelope, choice.before);
+  TakeOut(cell().queue(choice.envelope->mailbox).newest, choice.envelope, choice.before);
   HandleTaken(choice.envelope, table, choice.clause);
 }
 

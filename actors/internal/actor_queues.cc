@@ -35,7 +35,46 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
   return parsed;
 }
 
+// Moves the envelopes of another ring, which is not empty, into the ring of `newest`. Both are in the order of their
+// stamps. It is one step when all of one ring are older than all of the other, as when messages return from being
+// postponed one after the other.
+void Merge(Envelope*& newest, Envelope* other) {
+  if (newest == nullptr) {
+    newest = other;
+    return;
+  }
+  Envelope* a = newest->next;  // the oldest of each
+  Envelope* b = other->next;
+  Envelope* const last = newest->stamp < other->stamp ? other : newest;
+  if (newest->stamp < b->stamp || other->stamp < a->stamp) {
+    std::swap(newest->next, other->next);  // the oldest of each follows the newest of the other
+  } else {
+    newest->next = other->next = nullptr;
+    Envelope* oldest = nullptr;
+    Envelope** end = &oldest;
+    while (a != nullptr && b != nullptr) {
+      Envelope*& older = a->stamp < b->stamp ? a : b;
+      *end = older;
+      end = &older->next;
+      older = *end;
+    }
+    *end = a != nullptr ? a : b;
+    last->next = oldest;
+  }
+  newest = last;
+}
+
 }  // namespace
+
+absl::InlinedVector<Envelope**, 2> ActorCore::Rings(size_t place) {
+  absl::InlinedVector<Envelope**, 2> rings;
+  const auto add = [&](Envelope*& newest) {
+    if (newest != nullptr) rings.push_back(&newest);
+  };
+  if (rare_ != nullptr && place < rare_->postponed.size()) add(rare_->postponed[place]);
+  add(cell().queue(place).newest);
+  return rings;
+}
 
 // That of another node, whose bytes become a value. Null when they do not parse:
 // then it has left.
@@ -71,9 +110,14 @@ void ActorCore::DropOverflow(size_t place) {
                           (bytes.limit.load(std::memory_order_relaxed) - declaration.room_bytes());
     return static_cast<int64_t>(held) + excess.bytes > static_cast<int64_t>(declaration.options.capacity_bytes);
   };
-  while (queue.newest != nullptr && overflows()) {
-    Envelope* oldest = queue.newest->next;
-    TakeOut(oldest, queue.newest);
+  while (overflows()) {
+    Envelope** ring = nullptr;
+    for (Envelope** const newest : Rings(place)) {
+      if (ring == nullptr || (*newest)->next->stamp < (*ring)->next->stamp) ring = newest;
+    }
+    if (ring == nullptr) return;
+    Envelope* const oldest = (*ring)->next;
+    TakeOut(*ring, oldest, *ring);
     Dispose(oldest, Fate::kDropped,
             MakeError(ErrorKind::kFull, absl::StrCat("dropped from full mailbox ", declaration.wire_name,
                                                      " to make room for newer messages")));
@@ -123,38 +167,29 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   Queue& queue = cell().queue(place);
   envelope->set(Envelope::kWasInHand);
   if (envelope->stamp == 0) envelope->stamp = ++last_stamp_;  // it was handed past the queue
-  if (waits_for_change) {
-    envelope->set(Envelope::kIsPostponed);
-    Set(kHasPostponed);
-  }
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
     AddAsOwner(cell().byte_gate(place).limit, 0U - counted);
   }
   ThisTurn().unpublished |= uint64_t{1} << place;
-  has_mail_ |= uint64_t{1} << place;
-  Envelope* before = queue.newest;
-  if (before == nullptr || before->stamp < envelope->stamp) {
-    Append(queue, envelope);
+  envelope->next = envelope;
+  if (waits_for_change) {
+    rare().postponed.resize(layout().size());
+    Merge(rare_->postponed[place], envelope);
   } else {
-    while (before->next->stamp < envelope->stamp) before = before->next;
-    envelope->next = before->next;
-    before->next = envelope;
+    Merge(queue.newest, envelope);
+    has_mail_ |= uint64_t{1} << place;
   }
   DropOverflow(place);  // newer ones may have taken its room meanwhile
 }
 
 void ActorCore::ReturnPostponed() {
-  if (!has_postponed()) return;
-  Set(kHasPostponed, false);
-  for (size_t i = 0; i < layout().size(); ++i) {
-    Envelope* const newest = cell().queue(i).newest;
-    if (newest == nullptr) continue;
-    Envelope* envelope = newest;
-    do {
-      envelope->clear(Envelope::kIsPostponed);
-      envelope = envelope->next;
-    } while (envelope != newest);
+  if (rare_ == nullptr || rare_->postponed.empty()) return;
+  const std::vector<Envelope*> postponed = std::exchange(rare_->postponed, {});
+  for (size_t i = 0; i < postponed.size(); ++i) {
+    if (postponed[i] == nullptr) continue;
+    Merge(cell().queue(i).newest, postponed[i]);
+    has_mail_ |= uint64_t{1} << i;
   }
 }
 
@@ -179,19 +214,20 @@ Fate ActorCore::FateOfCancelled(MonotonicTime deadline) {
 // False: there is no such call.
 bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (size_t i = 0; i < layout().size(); ++i) {
-    Envelope* const newest = cell().queue(i).newest;
-    if (newest == nullptr || !layout()[i].is_call()) continue;
-    Envelope* before = newest;
-    do {
-      Envelope* const envelope = before->next;
-      if (envelope->ask() == ask && envelope->sender() == asker) {
-        TakeOut(envelope, before);
-        Count(i, FateOfCancelled(envelope->call().deadline));
-        LetGo(envelope);
-        return true;
-      }
-      before = envelope;
-    } while (before != newest);
+    if (!layout()[i].is_call()) continue;
+    for (Envelope** const newest : Rings(i)) {
+      Envelope* before = *newest;
+      do {
+        Envelope* const envelope = before->next;
+        if (envelope->ask() == ask && envelope->sender() == asker) {
+          TakeOut(*newest, envelope, before);
+          Count(i, FateOfCancelled(envelope->call().deadline));
+          LetGo(envelope);
+          return true;
+        }
+        before = envelope;
+      } while (before != *newest);
+    }
   }
   if (rare_ == nullptr) return false;
   for (const std::unique_ptr<Activation>& activation : rare_->activations) {
@@ -207,19 +243,20 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
 // Somebody wants its room: calls that nobody waits for any more, and messages whose time to live is over, leave it,
 // whether it is open or not.
 void ActorCore::ExpireWaitingMessages(size_t place) {
-  Queue& queue = cell().queue(place);
-  const Envelope* const last = queue.newest;
-  Envelope* before = queue.newest;
-  for (bool is_last = last == nullptr; !is_last;) {
-    Envelope* const envelope = before->next;
-    is_last = envelope == last;
-    absl::Status why;
-    if (!IsExpired(*envelope, why)) {
-      before = envelope;
-      continue;
+  for (Envelope** const newest : Rings(place)) {
+    const Envelope* const last = *newest;
+    Envelope* before = *newest;
+    for (bool is_last = false; !is_last;) {
+      Envelope* const envelope = before->next;
+      is_last = envelope == last;
+      absl::Status why;
+      if (!IsExpired(*envelope, why)) {
+        before = envelope;
+        continue;
+      }
+      TakeOut(*newest, envelope, before);
+      Dispose(envelope, Fate::kExpired, why);
     }
-    TakeOut(envelope, before);
-    Dispose(envelope, Fate::kExpired, why);
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace understudy::internal {
 
-// A queue is a ring of envelopes, of which the owner holds the newest.
+// A queue is a ring of envelopes, of which the owner holds the newest. Postponed messages are in another (Rare).
 inline void Append(Queue& queue, Envelope* envelope) {
   if (queue.newest == nullptr) {
     envelope->next = envelope;
@@ -23,6 +23,16 @@ inline void Append(Queue& queue, Envelope* envelope) {
     queue.newest->next = envelope;
   }
   queue.newest = envelope;
+}
+
+// Takes the envelope, before which `before` lies, out of the ring of `newest`.
+inline void CutOut(Envelope*& newest, Envelope* envelope, Envelope* before) {
+  if (envelope == before) {
+    newest = nullptr;
+  } else {
+    before->next = envelope->next;
+    if (newest == envelope) newest = before;
+  }
 }
 
 // A message was accepted by its gate: into its mailbox.
@@ -74,21 +84,18 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& t
 // place is `place`.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, Queue& queue, size_t place,
                                                             Envelope* envelope, Envelope* before) {
-  if (envelope == before) {
-    queue.newest = nullptr;
-    has_mail_ &= ~(uint64_t{1} << place);
-  } else {
-    before->next = envelope->next;
-    if (queue.newest == envelope) queue.newest = before;
-  }
+  if (envelope == before) has_mail_ &= ~(uint64_t{1} << place);
+  CutOut(queue.newest, envelope, before);
   Leave(turn, queue, place, envelope);
 }
 
 inline void ActorCore::Leave(Envelope* envelope) {
   Leave(ThisTurn(), cell().queue(envelope->mailbox), envelope->mailbox, envelope);
 }
-inline void ActorCore::TakeOut(Envelope* envelope, Envelope* before) {
-  TakeOut(ThisTurn(), cell().queue(envelope->mailbox), envelope->mailbox, envelope, before);
+inline void ActorCore::TakeOut(Envelope*& newest, Envelope* envelope, Envelope* before) {
+  CutOut(newest, envelope, before);
+  if (cell().queue(envelope->mailbox).newest == nullptr) has_mail_ &= ~(uint64_t{1} << envelope->mailbox);
+  Leave(envelope);
 }
 
 // The oldest of what waits is next: one rank, no guards, no predicates, nothing

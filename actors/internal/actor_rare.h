@@ -122,7 +122,9 @@ struct Rare {
 
   Estate inherited;                    // until there are mailboxes for it
   LedgerBook::Page* ledger = nullptr;  // of fates other than handled
-  std::vector<Envelope*> unsorted;     // came after what ends the actor
+  // The newest of the postponed messages of each mailbox, which are in a ring like that of Queue; empty if none are.
+  std::vector<Envelope*> postponed;
+  std::vector<Envelope*> unsorted;  // came after what ends the actor
   std::list<Event> events;
   std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
   absl::InlinedVector<Waiter, 2> resumable;

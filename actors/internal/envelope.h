@@ -46,10 +46,9 @@ enum class EnvelopeKind : uint8_t {
 
 struct Envelope {
   static constexpr uint8_t kHasCallPart = 1;
-  static constexpr uint8_t kIsBoxed = 2;      // the value lies elsewhere: it is large or over-aligned
-  static constexpr uint8_t kIsEarly = 4;      // accepted before the mailboxes were known
-  static constexpr uint8_t kIsPostponed = 8;  // waits for another behaviour
-  static constexpr uint8_t kWasInHand = 16;   // and was put back
+  static constexpr uint8_t kIsBoxed = 2;     // the value lies elsewhere: it is large or over-aligned
+  static constexpr uint8_t kIsEarly = 4;     // accepted before the mailboxes were known
+  static constexpr uint8_t kWasInHand = 16;  // and was put back
   static constexpr uint8_t kHasValue = 32;
   static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)
   // Another node's first allowance covers it, and no gate counts it while it waits (RemoteRoom).

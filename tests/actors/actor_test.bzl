@@ -28,6 +28,7 @@ _ONE_THREAD = [
     "one_way_link_test",
     "owner_turn_test",
     "postpone_test",
+    "postponed_mail_test",
     "process_style_test",
     "receive_events_test",
     "replier_test",
