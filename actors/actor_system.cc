@@ -103,8 +103,8 @@ ActorSystem::~ActorSystem() {
 }
 
 Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
-  const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make),
-                                             /*wish=*/{}, core_.RefusalOfSpawn());
+  if (core_.is_full()) return core_.NewRefusedPid();
+  const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make));
   absl::MutexLock lock(&mu_);
   // Under the lock: either Shutdown finds the new root, or this sees that it has been.
   if (core_.is_stopping.load(std::memory_order_relaxed)) {
@@ -250,7 +250,7 @@ absl::StatusOr<NodePlace> ActorSystem::InternPeer(absl::string_view name, NodeIn
 
 absl::Status ActorSystem::Deliver(internal::Message message) {
   internal::ActorCell* cell = core_.CellOf(message.to);
-  if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+  if (cell == nullptr) return core_.NoCellError(message.to);
   absl::Status accepted = cell->AcceptRemote(core_, std::move(message));
   if (!accepted.ok()) core_.CountRefused();
   return accepted;
@@ -272,7 +272,7 @@ void ActorSystem::WaitForRoom(const RoomWait& wait) {
   if (internal::ActorCell* const cell = core_.CellOf(wait.room.to); cell != nullptr) {
     core_.room_waiters().Add(*cell, wait);
   } else if (Router* const router = core_.router(); router != nullptr) {
-    router->EndWait(wait, MakeError(ErrorKind::kNoProcess, "there is no such actor"));
+    router->EndWait(wait, core_.NoCellError(wait.room.to));
   }
 }
 

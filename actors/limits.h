@@ -1,8 +1,8 @@
 // Every bound of the library, in one place, each with its reason.
 //
 // At a bound the library refuses and says so; it never blocks a worker and
-// never drops in silence. Two are beyond what memory holds and are CHECKed: actors of a system, timers of an executor.
-// Sizes, counts and indices from a peer are checked against these before use.
+// never drops in silence. Two are beyond what memory holds and are CHECKed: waits of plain threads at once, timers of
+// an executor. Sizes, counts and indices from a peer are checked against these before use.
 #ifndef UNDERSTUDY_ACTORS_LIMITS_H_
 #define UNDERSTUDY_ACTORS_LIMITS_H_
 
@@ -23,6 +23,8 @@ inline constexpr size_t kMailboxNamesMeantMax = 65536;
 // A mailbox's bound when its declaration gives none: enough for a burst, and
 // small enough that a stuck receiver is noticed before memory is.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;
+// The same for the bytes of messages that have different sizes: 1000 of 64 MiB each would be 64 GB.
+inline constexpr size_t kMailboxCapacityBytes = size_t{16} << 20;
 // Counts of messages are 32 bits wide, and compared by their difference; a mailbox may hold twice its capacity.
 inline constexpr int64_t kMailboxCapacityMessagesMax = int64_t{1} << 29;
 // Different sets of mailboxes, which are kept for ever, each in 3 KiB and more:
@@ -33,8 +35,10 @@ inline constexpr size_t kMailboxLayoutsMax = 65536;
 inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
-// Actors that live in one system at once, those whose start fails included; their cells alone take 3 GiB.
-inline constexpr size_t kActorsPerSystemMax = size_t{1} << 24;
+// Actors that live in one system at once, whatever its options say; their cells alone take 3 GiB. A Pid has 24 bits for
+// the cell: 65,536 are left for the actors that wait in place of plain threads (ActorSystem::Ask), and for what threads
+// that spawn at the same time begin beyond the bound.
+inline constexpr size_t kActorsPerSystemMax = (size_t{1} << 24) - 65536;
 // From a Kill to the fence around a handler that has not returned, and from
 // there between attempts while it is in the kernel.
 inline constexpr absl::Duration kFenceAfterKill = absl::Milliseconds(100);

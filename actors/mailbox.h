@@ -116,6 +116,8 @@ MailboxDeclaration DeclareMailbox(const MailboxOptions& options) {
   declaration.request = &TypeOf<typename MessageTraits<M>::Request>();
   if constexpr (MessageTraits<M>::kIsCall) declaration.reply = &TypeOf<typename MessageTraits<M>::Reply>();
   declaration.options = options;
+  const bool is_sized = SizedMessage<typename MessageTraits<M>::Request>;
+  declaration.capacity_bytes = options.capacity_bytes.value_or(is_sized ? limits::kMailboxCapacityBytes : SIZE_MAX);
   return declaration;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -28,8 +29,11 @@ enum class ReportContents { kNo, kYes };
 struct MailboxOptions {
   // 1 to limits::kMailboxCapacityMessagesMax.
   int64_t capacity_messages = limits::kMailboxCapacityMessages;
-  // By MessageBytes(message), else by its wire size or sizeof; at least 1.
-  size_t capacity_bytes = SIZE_MAX;
+  // By MessageBytes(message), else by its wire size or sizeof; at least 1, or SIZE_MAX for no bound. Null:
+  // limits::kMailboxCapacityBytes where the library can tell messages of different sizes (SizedMessage: wire messages,
+  // strings, vectors, Cords, types with MessageBytes), which costs each send that look; else no bound. An empty mailbox
+  // accepts one message of any size.
+  absl::optional<size_t> capacity_bytes;
   Overflow overflow = Overflow::kRefuse;
   // A message that has waited so long, or longer, is not handled: it expires. Positive.
   absl::Duration time_to_live = absl::InfiniteDuration();

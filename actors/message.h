@@ -9,7 +9,6 @@
 #ifndef UNDERSTUDY_ACTORS_MESSAGE_H_
 #define UNDERSTUDY_ACTORS_MESSAGE_H_
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 
@@ -37,21 +37,6 @@ template <class RequestT, class ReplyT>
 struct Call {
   using Request = RequestT;
   using Reply = ReplyT;
-};
-
-template <class M>
-concept WireMessage = requires(const M& message, M& mutable_message, std::string* out) {
-  { M::descriptor()->full_name() } -> std::convertible_to<std::string>;
-  { message.SerializeToString(out) } -> std::same_as<bool>;
-  { mutable_message.ParseFromArray(nullptr, 0) } -> std::same_as<bool>;
-  message.ByteSizeLong();
-};
-
-// A type may say how many bytes it holds, for mailboxes bounded in bytes, by a
-// function that argument-dependent lookup finds: size_t MessageBytes(const M&).
-template <class M>
-concept HasMessageBytes = requires(const M& message) {
-  { MessageBytes(message) } -> std::convertible_to<size_t>;
 };
 
 namespace internal {
@@ -118,17 +103,6 @@ inline void Envelope::Delete(Envelope* envelope) {
 }
 
 std::string DemangledName(const char* mangled);
-
-template <class M>
-size_t BytesOf(const M& message) {
-  if constexpr (HasMessageBytes<M>) {
-    return MessageBytes(message);
-  } else if constexpr (WireMessage<M>) {
-    return message.ByteSizeLong();
-  } else {
-    return sizeof(M);
-  }
-}
 
 template <class M>
 const std::string& TypeName() {

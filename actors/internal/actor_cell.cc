@@ -54,7 +54,7 @@ absl::Status FullOfMessages(const MailboxDeclaration& declaration) {
 }
 
 absl::Status FullOfBytes(const MailboxDeclaration& declaration, uint64_t held, uint64_t bytes) {
-  const uint64_t capacity = declaration.options.capacity_bytes;
+  const uint64_t capacity = declaration.capacity_bytes;
   return FullError(declaration,
                    absl::StrCat(held, " bytes, and ", bytes, " more exceed ",
                                 bytes > capacity ? "its capacity" : CapacityText(declaration), " of ", capacity));
@@ -64,12 +64,6 @@ absl::Status FullOfBytes(const MailboxDeclaration& declaration, uint64_t held, u
 
 absl::Status StoppingError() {
   return MakeError(ErrorKind::kStopping, "that actor is ending and takes no more messages");
-}
-
-absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes) {
-  return absl::InvalidArgumentError(absl::StrCat("a message of ", bytes, " bytes never fits into mailbox ",
-                                                 declaration.wire_name, ", whose capacity is ",
-                                                 declaration.options.capacity_bytes, " bytes"));
 }
 
 absl::Status NoMailboxError(const OutboundMessage& message) {
@@ -207,9 +201,6 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
       uncount.Done();
       if (made == nullptr) AdmitInstead(system);
       if (!IsAlive(life)) return EndedError();
-      if (when_full == WhenFull::kWaits && its_bytes > declaration.options.capacity_bytes) {
-        return TooLargeError(declaration, its_bytes);
-      }
       if (when_full == WhenFull::kRefuses) OnFull(system, life, declaration, place);
       if (made == nullptr) system.remote_room().AskBack(*this, life, place);
       return room;
@@ -222,7 +213,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   envelope->mailbox = static_cast<uint8_t>(place);
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
   if (!is_plain || made != nullptr) {
-    envelope->call().accepted = system.clock().Now();
+    if ((*layout)[place].has_time_to_live()) envelope->call().accepted = system.clock().Now();
     envelope->call().bytes = bytes;
   }
   if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kWakesAlways : bit))) return absl::OkStatus();
@@ -274,18 +265,35 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
     wakes = waiting > declaration.room() / 2;
   }
   if (!declaration.has_bytes()) return absl::OkStatus();
-  ByteGate& gate = ByteGateOf(gates, place);
-  const uint64_t capacity = declaration.options.capacity_bytes;
-  // What never fits is not counted, not even for a moment: it would take the room of others.
-  const uint64_t counted = bytes <= capacity ? bytes : 0;
-  // release: as that of the count of messages, where one that waits is refused.
-  const uint64_t after = gate.accepted.fetch_add(counted, std::memory_order_acq_rel) + counted;
-  const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
-  const uint64_t held = after - limit + declaration.room_bytes();
-  wakes = wakes || (drops && held > capacity);
-  if (counted == bytes && static_cast<int64_t>(after - limit) <= 0) return absl::OkStatus();
-  Uncount(gates, place, counted);
-  return FullOfBytes(declaration, held - counted, bytes);
+  const CountedBytes counted = CountBytes(declaration, ByteGateOf(gates, place), bytes);
+  wakes = wakes || (drops && counted.held > 0 && counted.held + bytes > declaration.capacity_bytes);
+  if (counted.fit) return absl::OkStatus();
+  Uncount(gates, place, 0);
+  return FullOfBytes(declaration, counted.held, bytes);
+}
+
+ActorCell::CountedBytes ActorCell::CountBytes(const MailboxDeclaration& declaration, ByteGate& gate, uint64_t bytes) {
+  const uint64_t room = declaration.room_bytes();
+  if (bytes <= declaration.capacity_bytes) {
+    // release: as that of the count of messages, where one that waits is refused.
+    const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_acq_rel) + bytes;
+    const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
+    const bool fit = static_cast<int64_t>(after - limit) <= 0;
+    // acquire: as in Uncount.
+    if (!fit) gate.accepted.fetch_sub(bytes, std::memory_order_acq_rel);
+    return {.fit = fit, .held = after - bytes - (limit - room)};
+  }
+  // Not by counting it first: where it is refused it would, for that moment, have taken the room of others. A
+  // read-modify-write all the same, as in TakeRoom.
+  uint64_t accepted = gate.accepted.fetch_add(0, std::memory_order_acq_rel);
+  for (;;) {
+    const uint64_t held = accepted - (gate.limit.load(std::memory_order_relaxed) - room);
+    if (held != 0) return {.fit = false, .held = held};
+    if (gate.accepted.compare_exchange_weak(accepted, accepted + bytes, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
+      return {.fit = true, .held = 0};
+    }
+  }
 }
 
 // The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
@@ -428,12 +436,14 @@ absl::Status ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& decla
   }
   if (!declaration.has_bytes()) return absl::OkStatus();
   ByteGate& gate = ByteGateOf(gates, place);
-  const uint64_t counted = bytes <= declaration.options.capacity_bytes ? bytes : 0;  // as in AcceptBytes
-  const uint64_t after = gate.accepted.fetch_add(counted, std::memory_order_relaxed) + counted;
-  const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
-  if (counted == bytes && (drops || static_cast<int64_t>(after - limit) <= 0)) return absl::OkStatus();
-  Uncount(gates, place, counted);
-  return FullOfBytes(declaration, after - counted - limit + declaration.room_bytes(), bytes);
+  if (drops && bytes <= declaration.capacity_bytes) {
+    gate.accepted.fetch_add(bytes, std::memory_order_relaxed);
+    return absl::OkStatus();
+  }
+  const CountedBytes counted = CountBytes(declaration, gate, bytes);
+  if (counted.fit) return absl::OkStatus();
+  Uncount(gates, place, 0);
+  return FullOfBytes(declaration, counted.held, bytes);
 }
 
 void ActorCell::ResetCounts() {

@@ -220,8 +220,9 @@ class alignas(64) ActorCell {
   // Counts as many messages as there is room for, up to `most`; none, if that is less than `least`. Without counting
   // one too many for a moment.
   int64_t TakeRoom(const MailboxLayout& layout, size_t place, int64_t least, int64_t most);
-  // The same of a mailbox that is bounded in bytes.
-  int64_t TakeByteRoom(size_t place, int64_t least, int64_t most);
+  // The same of a mailbox that is bounded in bytes, where `least` is that of one message: where nothing is held it is
+  // counted though it is larger than the room.
+  int64_t TakeByteRoom(const MailboxDeclaration& declaration, size_t place, int64_t least, int64_t most);
   // The counts are taken back; then AdmitInstead is due.
   void ReturnRoom(const MailboxDeclaration& declaration, size_t place, const RoomAmount& amount);
   // A count has been taken back, which a sender that waits for room may have been refused for meanwhile.
@@ -321,6 +322,13 @@ class alignas(64) ActorCell {
   }
 
   absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full);
+  // What a message found in its mailbox, whose bytes were counted there if they fit.
+  struct CountedBytes {
+    bool fit = false;
+    uint64_t held = 0;
+  };
+  // A message larger than the capacity fits where nothing is held: reserved room of other nodes is.
+  static CountedBytes CountBytes(const MailboxDeclaration& declaration, ByteGate& gate, uint64_t bytes);
   // Counts `bytes`; `wakes` when the mailbox has something to drop.
   absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                            uint32_t accepted, bool& wakes);
@@ -392,8 +400,6 @@ inline void MakeValue(Envelope* envelope, const MessageType& type, const void* v
 Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part);
 absl::Status NoMailboxError(const OutboundMessage& message);
 absl::Status StoppingError();
-// Not Full: no room that comes is enough.
-absl::Status TooLargeError(const MailboxDeclaration& declaration, uint64_t bytes);
 
 // What is not a message, with its value.
 template <class T>
@@ -409,6 +415,9 @@ inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envel
 // it, closed, with the system; it is never unmapped. Any thread.
 class CellArena {
  public:
+  // The index of no cell: in the pids of actors whose start was refused because there are as many as there may be.
+  static constexpr uint32_t kNoCell = (uint32_t{1} << 24) - 1;
+
   CellArena();
   ~CellArena();
   CellArena(const CellArena&) = delete;
@@ -430,7 +439,7 @@ class CellArena {
 
  private:
   static constexpr size_t kChunkCells = 256;
-  static constexpr size_t kChunksMax = limits::kActorsPerSystemMax / kChunkCells;
+  static constexpr size_t kChunksMax = kNoCell / kChunkCells;
   struct Chunk {
     std::array<ActorCell, kChunkCells> cells;
     std::array<std::atomic<uint32_t>, kChunkCells> next_free;

@@ -47,13 +47,14 @@ int64_t ActorCell::TakeRoom(const MailboxLayout& layout, size_t place, int64_t l
   }
 }
 
-int64_t ActorCell::TakeByteRoom(size_t place, int64_t least, int64_t most) {
+int64_t ActorCell::TakeByteRoom(const MailboxDeclaration& declaration, size_t place, int64_t least, int64_t most) {
   if (most <= 0) return 0;
   ByteGate& gate = byte_gate(place);
+  const auto room_of_all = static_cast<int64_t>(declaration.room_bytes());
   uint64_t accepted = gate.accepted.fetch_add(0, std::memory_order_acq_rel);  // as in TakeRoom
   for (;;) {
     const auto room = static_cast<int64_t>(gate.limit.load(std::memory_order_relaxed) - accepted);
-    const int64_t taken = std::min(room, most);
+    const int64_t taken = room == room_of_all ? std::max(least, std::min(room, most)) : std::min(room, most);
     if (taken <= 0 || taken < least) return 0;
     if (gate.accepted.compare_exchange_weak(accepted, accepted + static_cast<uint64_t>(taken),
                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {

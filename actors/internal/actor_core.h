@@ -333,6 +333,7 @@ class ActorCore final : public CellOwner {
   void TellOfDemonitor(uint64_t id, Pid target);
   absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
   void OnDemonitor(const Signal& signal);
+  void TellOfRefusedSpawn(Pid pid, SpawnLink link, const ParentsWish& wish, SpawnOptions& options);
   void OnOutcome(SpawnReport report);
   bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);

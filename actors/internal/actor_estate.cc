@@ -15,13 +15,12 @@ namespace {
 
 // The same message, with room for what its new mailbox counts. User code: its move
 // may throw, and then it stays where it was.
-Envelope* WithCallPart(Envelope* envelope, MonotonicTime now) {
+Envelope* WithCallPart(Envelope* envelope) {
   if (envelope->has(Envelope::kHasCallPart)) return envelope;
   Envelope* made = Envelope::Make(EnvelopeKind::kMessage, *envelope->type, /*has_call_part=*/true);
   MoveBrittleValue(made, *envelope->type, envelope->value());
   made->set_sender(envelope->sender());
   made->mailbox = envelope->mailbox;
-  made->call().accepted = now;
   Envelope::Delete(envelope);
   return made;
 }
@@ -100,16 +99,17 @@ bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
   const MailboxDeclaration& declaration = layout()[place];
   uint64_t bytes = 0;
   if (declaration.has_bytes() || declaration.has_time_to_live()) {
-    const MonotonicTime now = system().clock().Now();
     const std::exception_ptr thrown = CaughtInUserCode([&] {
       if (declaration.has_bytes()) bytes = envelope->type->bytes(envelope->value());
-      envelope = WithCallPart(envelope, now);
+      envelope = WithCallPart(envelope);
     });
     if (thrown != nullptr && !is_fenced()) SetExit(DescribeException(thrown), ExitCause::kOwn);
     if (thrown != nullptr || is_fenced()) {
       legacy.Lose(envelope, legacy.why);
       return false;
     }
+    // When it was accepted is known where its mailbox had a time to live too.
+    if (!legacy.MailboxOf(*envelope).has_time_to_live()) envelope->call().accepted = system().clock().Now();
   }
   if (!cell().AdmitEarly(place, declaration, bytes).ok()) {
     legacy.Lose(envelope,

@@ -104,11 +104,12 @@ void ActorCore::DropOverflow(size_t place) {
         cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
     const int64_t waiting = static_cast<int32_t>(counted) + excess.messages;
     if (waiting > declaration.room() / 2) return true;
-    if (!declaration.has_bytes()) return false;
+    // One message of any size may be alone.
+    if (!declaration.has_bytes() || queue.newest->next == queue.newest) return false;
     const ByteGate& bytes = cell().byte_gate(place);
     const uint64_t held = bytes.accepted.load(std::memory_order_relaxed) -
                           (bytes.limit.load(std::memory_order_relaxed) - declaration.room_bytes());
-    return static_cast<int64_t>(held) + excess.bytes > static_cast<int64_t>(declaration.options.capacity_bytes);
+    return static_cast<int64_t>(held) + excess.bytes > static_cast<int64_t>(declaration.capacity_bytes);
   };
   while (overflows()) {
     Envelope** ring = nullptr;

@@ -235,16 +235,37 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   ParentsWish wish{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
   if (wish.tells_outcome || wish.tells_down) wish.id = links().NewId();
   const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
-  absl::optional<ExitReason> has_failed = system().RefusalOfSpawn();
+  absl::optional<ExitReason> has_failed;
   if (is_refused) has_failed = TooManyLinks();
   // It would outlive the actor that spawned it, and nobody would tell it to end.
   const bool is_left_over = link == SpawnLink::kUnlinked || is_ending_ || has_exit();
   if (is_left_over && system().is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
-  child.pid = Spawn(system(), self(), std::move(options), std::move(make), wish, std::move(has_failed));
-  const Pid pid = child.pid;
+  const bool is_full = system().is_full();
+  const Pid pid = is_full ? system().NewRefusedPid()
+                          : Spawn(system(), self(), std::move(options), std::move(make), wish, std::move(has_failed));
+  child.pid = pid;
   if (link == SpawnLink::kLinked) links().OnLink(pid);  // if it is refused, until its end is told
   if (wish.id != 0) rare().children.emplace(wish.id, std::move(child));
+  if (is_full) TellOfRefusedSpawn(pid, link, wish, options);
   return pid;
+}
+
+// As an actor tells its parent whose start fails. What its options and its factory hold is destroyed by the caller.
+void ActorCore::TellOfRefusedSpawn(Pid pid, SpawnLink link, const ParentsWish& wish, SpawnOptions& options) {
+  const ExitReason reason = system().TooManyActors();
+  if (wish.tells_outcome) {
+    PostOrDrop(
+        cell(), system(), life(),
+        MakeEnvelope(EnvelopeKind::kOutcome,
+                     SpawnReport{.child = pid, .id = wish.id, .kind = SpawnReport::Kind::kFailed, .reason = reason}));
+  }
+  if (link == SpawnLink::kLinked) {
+    system().Post({.kind = SignalKind::kExit, .from = pid, .to = self(), .is_link = true, .reason = reason});
+  }
+  if (!wish.tells_down) return;
+  Signal down{.kind = SignalKind::kDown, .from = pid, .to = self(), .id = wish.id, .reason = reason};
+  if (options.estate != nullptr) down.payload = Payload::Of(std::move(*options.estate));
+  system().Post(std::move(down));
 }
 
 bool ActorCore::HasRoomForLink(Pid peer) {

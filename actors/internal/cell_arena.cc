@@ -9,7 +9,6 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/actor_cell.h"
-#include "understudy/actors/limits.h"
 
 namespace understudy::internal {
 
@@ -44,7 +43,8 @@ ActorCell* CellArena::Allocate() {
 }
 
 uint32_t CellArena::Grow() {
-  UNDERSTUDY_CHECK(chunk_count_ < kChunksMax, "a system has at most ", limits::kActorsPerSystemMax, " actors at once");
+  UNDERSTUDY_CHECK(chunk_count_ < kChunksMax, "a system has at most ", kChunksMax * kChunkCells,
+                   " actors at once, those included that wait in place of plain threads");
   Pool& pool = GetPool();
   Chunk* chunk = nullptr;
   {

@@ -56,7 +56,7 @@ absl::Status MailboxDeclaration::Validate() const {
     return invalid("capacity_messages", absl::StrCat("1 to ", limits::kMailboxCapacityMessagesMax),
                    options.capacity_messages);
   }
-  if (options.capacity_bytes == 0) return invalid("capacity_bytes", "at least 1", options.capacity_bytes);
+  if (capacity_bytes == 0) return invalid("capacity_bytes", "at least 1", capacity_bytes);
   if (options.time_to_live <= absl::ZeroDuration()) {
     return invalid("time_to_live", "positive", absl::FormatDuration(options.time_to_live));
   }
@@ -77,8 +77,7 @@ uint32_t MailboxDeclaration::room() const {
 }
 
 uint64_t MailboxDeclaration::room_bytes() const {
-  constexpr uint64_t kMost = uint64_t{1} << 61;
-  const uint64_t capacity = std::min<uint64_t>(options.capacity_bytes, kMost);
+  const uint64_t capacity = std::min<uint64_t>(capacity_bytes, kCountedBytesMax);
   return options.overflow == Overflow::kDropOldest ? 2 * capacity : capacity;
 }
 

@@ -29,6 +29,7 @@ struct MailboxDeclaration {
   const MessageType* request = nullptr;
   const MessageType* reply = nullptr;  // null for a tell
   MailboxOptions options;
+  size_t capacity_bytes = SIZE_MAX;  // what the option comes to for that message
 
   bool is_call() const { return reply != nullptr; }
   // A message of that type, or its bytes, is for this mailbox; `ask` is 0 for a
@@ -37,7 +38,7 @@ struct MailboxDeclaration {
     const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
     return fits && (ask != 0) == is_call();
   }
-  bool has_bytes() const { return options.capacity_bytes != SIZE_MAX; }
+  bool has_bytes() const { return capacity_bytes != SIZE_MAX; }
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
   // InvalidArgument for options out of range; names the mailbox, the option, its value and the range.
   absl::Status Validate() const;

@@ -63,9 +63,10 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
     }
     const bool is_fair = share == Share::kFair;
     // A mailbox without a bound in bytes has room for any number.
-    got.bytes = declaration.has_bytes()
-                    ? cell.TakeByteRoom(place, is_fair ? std::min(one, most.bytes) : most.bytes, most.bytes)
-                    : most.bytes;
+    got.bytes =
+        declaration.has_bytes()
+            ? cell.TakeByteRoom(declaration, place, is_fair ? std::min(one, most.bytes) : most.bytes, most.bytes)
+            : most.bytes;
     const bool lacks_bytes = got.bytes == 0 && one > 0;
     if (is_fair && one > 0) most.messages = std::min(most.messages, std::max(int64_t{1}, got.bytes / one));
     if (!lacks_bytes) got.messages = cell.TakeRoom(*layout, place, is_fair ? 0 : most.messages, most.messages);
@@ -97,12 +98,8 @@ absl::Status RemoteRoom::ReserveInLine(ActorCell& cell, const RoomRequest& reque
     if (!cell.IsAlive(request.to.life())) return EndedError();
     return cell.is_stopping() ? StoppingError() : MakeError(ErrorKind::kFull, "the actor has not started yet");
   }
-  const int found = layout->Find(request.mailbox);
-  if (found < 0) return MakeError(ErrorKind::kNoMailbox, "the actor has no mailbox of that name");
-  const MailboxDeclaration& declaration = (*layout)[static_cast<size_t>(found)];
-  if (declaration.has_bytes() && request.amount.bytes > static_cast<int64_t>(declaration.options.capacity_bytes)) {
-    return TooLargeError(declaration, static_cast<uint64_t>(request.amount.bytes));
-  }
+  if (layout->Find(request.mailbox) < 0)
+    return MakeError(ErrorKind::kNoMailbox, "the actor has no mailbox of that name");
   if (Reserve(cell, request, Share::kAllOrNothing).amount == request.amount) return absl::OkStatus();
   if (!cell.IsAlive(request.to.life())) return EndedError();
   return MakeError(ErrorKind::kFull, "the mailbox has no room");

@@ -121,8 +121,13 @@ ExitReason SystemCore::TooManyActors() const {
       absl::ResourceExhaustedError(absl::StrCat("the system has ", actors_max_, " actors, its actors_max")));
 }
 
-Pid SystemCore::NewPid(const ActorCell& cell) {
-  return Pid(node_, cell.index(), last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
+absl::Status SystemCore::NoCellError(Pid to) const {
+  if (IsRefused(to)) return CalleeExitedError(to.ToString(), TooManyActors());
+  return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+}
+
+Pid SystemCore::NewPidAt(uint32_t cell) {
+  return Pid(node_, cell, last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
 
 // SplitMix64 (Steele, Lea, Flood 2014) of both.
@@ -134,7 +139,10 @@ uint64_t SystemCore::SeedFor(uint64_t serial) const {
 }
 
 void SystemCore::AnswerForDead(const Signal& signal) {
-  Signal answer{.from = signal.to, .to = signal.from, .id = signal.id, .reason = ExitReason::NoProcess()};
+  Signal answer{.from = signal.to,
+                .to = signal.from,
+                .id = signal.id,
+                .reason = IsRefused(signal.to) ? TooManyActors() : ExitReason::NoProcess()};
   switch (signal.kind) {
     case SignalKind::kLink:
       answer.kind = SignalKind::kExit;
@@ -238,7 +246,7 @@ absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
   if (message.to.is_null()) return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
   if (IsLocal(message.to)) {
     ActorCell* cell = cells_.Find(message.to.cell());
-    if (cell == nullptr) return MakeError(ErrorKind::kNoProcess, "there is no such actor");
+    if (cell == nullptr) return NoCellError(message.to);
     if (ABSL_PREDICT_FALSE(call_watch_ != nullptr)) {
       const CallWatch::Handing to(message.to);
       return cell->Accept(*this, message, handing);

@@ -78,11 +78,14 @@ class SystemCore {
   // The cell of a pid of this system, or null. Its life may have ended.
   ActorCell* CellOf(Pid pid) { return IsLocal(pid) ? cells_.Find(pid.cell()) : nullptr; }
   // A pid for a new life of `cell`.
-  Pid NewPid(const ActorCell& cell);
+  Pid NewPid(const ActorCell& cell) { return NewPidAt(cell.index()); }
+  // A pid for an actor whose start is refused because is_full(). It takes no memory.
+  Pid NewRefusedPid() { return NewPidAt(CellArena::kNoCell); }
   // A pid of this system may be that of an actor that lives or lived here: its
   // cell is there, and its serial was given out.
   bool WasGivenOut(Pid pid) const {
-    return cells_.Find(pid.cell()) != nullptr && pid.serial() <= last_serial_.load(std::memory_order_relaxed);
+    return (cells_.Find(pid.cell()) != nullptr || IsRefused(pid)) &&
+           pid.serial() <= last_serial_.load(std::memory_order_relaxed);
   }
 
   // Sends a signal wherever its actor is. To an actor that has ended, link and
@@ -159,13 +162,13 @@ class SystemCore {
   }
   int last_messages() const { return last_messages_; }
   void set_actors_max(int64_t count) { actors_max_ = count; }
-  // Why the start of an actor that is spawned now fails: there are as many as there may be. Threads that spawn at the
-  // same time may exceed that by one each.
-  absl::optional<ExitReason> RefusalOfSpawn() const {
+  // There are as many actors as there may be. Threads that spawn at the same time may exceed that by one each.
+  bool is_full() const {
     // relaxed: the count is compared alone.
-    if (ABSL_PREDICT_TRUE(live_actors.load(std::memory_order_relaxed) < actors_max_)) return absl::nullopt;
-    return TooManyActors();
+    return ABSL_PREDICT_FALSE(live_actors.load(std::memory_order_relaxed) >= actors_max_);
   }
+  // Why the start of an actor fails that is spawned then.
+  ExitReason TooManyActors() const;
   void set_reports_crashes(bool reports) { reports_crashes_ = reports; }
   bool reports_crashes() const { return reports_crashes_; }
   // Handlers are traced, or their messages kept.
@@ -187,9 +190,13 @@ class SystemCore {
 
   // What a signal to an actor that has ended is answered with, if anything. A reply is late.
   void AnswerForDead(const Signal& signal);
+  // What a message is answered with whose receiver has no cell here.
+  absl::Status NoCellError(Pid to) const;
 
  private:
-  UNDERSTUDY_SLOW_PATH ExitReason TooManyActors() const;
+  bool IsRefused(Pid pid) const { return IsLocal(pid) && pid.cell() == CellArena::kNoCell; }
+  Pid NewPidAt(uint32_t cell);
+
   const std::string name_;
   const NodeIncarnation incarnation_;
   Executor& executor_;

@@ -20,9 +20,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/replier.h"
 #include "understudy/actors/router.h"
-#include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/testing/actor_test.h"
-#include "understudy/actors/testing/kept_log.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/actors/script.h"
 
@@ -405,51 +403,6 @@ TEST(ActorSystemDeathTest, AnActorThatWaitsForAnothersEndOrRunsTurnsIsACheck) {
         system.RunUntilIdle();
       },
       "a turn would run within a turn");
-}
-
-// Spawns two of its kind.
-class Forking final : public Actor {
- public:
-  Mailbox<"in", int> in{this};
-  Next Start() override {
-    for (int i = 0; i < 2; ++i) context().Spawn<Forking>(SpawnOptions{.link = SpawnLink::kUnlinked});
-    return open_;
-  }
-
- private:
-  Behavior open_{"open", On(in, [](int) {})};
-};
-
-TEST(ActorsMaxTest, ASpawnBeyondItFailsItsStartWithResourceExhausted) {
-  SeededExecutor executor(1);
-  KeptLog log;
-  ActorSystem system({.executor = &executor, .log = &log, .actors_max = 100});
-  std::vector<std::string> notes;
-  system.Spawn<Script>([&](Script& self) {
-    const auto spawn = [&] {
-      const auto note = [&](const SpawnOutcome& outcome) { notes.push_back(outcome.reason.ToString()); };
-      const auto note_down = [&](const Down& down) { notes.push_back("down " + down.reason.ToString()); };
-      return self.context().Spawn<Script>(SpawnOptions{.link = SpawnLink::kOneWay}.OnOutcome(note).OnDown(note_down));
-    };
-    for (int i = 0; i < 99; ++i) spawn();
-    (void)self.context().Monitor(spawn(), [&](const Down& down) { notes.push_back(down.reason.ToString()); }).Keep();
-  });
-  executor.RunUntilIdle();
-  EXPECT_EQ(system.live_actors(), 100);
-  const std::string reason = "Failed(RESOURCE_EXHAUSTED: the system has 100 actors, its actors_max)";
-  EXPECT_EQ(std::count(notes.begin(), notes.end(), "Normal"), 99) << "the outcome of those that started";
-  notes.erase(std::remove(notes.begin(), notes.end(), "Normal"), notes.end());
-  EXPECT_THAT(notes, testing::UnorderedElementsAre(reason, reason, "down " + reason));
-}
-
-TEST(ActorsMaxTest, ActorsThatSpawnWithoutEndStayBelowIt) {
-  SeededExecutor executor(1);
-  KeptLog log;
-  ActorSystem system({.executor = &executor, .log = &log, .actors_max = 100});
-  system.Spawn<Forking>();
-  executor.RunUntilIdle(/*steps_max=*/100'000);
-  EXPECT_LE(system.live_actors(), 100);
-  EXPECT_GT(system.live_actors(), 10);
 }
 
 }  // namespace

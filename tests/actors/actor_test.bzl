@@ -5,6 +5,7 @@ load("//tests:sanitizers.bzl", "sanitizer_tags")
 
 # Of the tests that are declared here or in a list: see sanitizers.bzl. A test that is in neither runs under both sanitizers.
 _ONE_THREAD = [
+    "actors_max_test",
     "ask_lease_test",
     "ask_test",
     "become_test",
@@ -21,6 +22,7 @@ _ONE_THREAD = [
     "handler_test",
     "letting_go_test",
     "mailbox_array_test",
+    "mailbox_bytes_test",
     "mailbox_options_test",
     "mailbox_sets_test",
     "mailbox_test",

@@ -94,12 +94,13 @@ TEST_F(EarlyMailTest, BeyondTheMailboxesCapacityItIsADeadLetter) {
 
 TEST_F(EarlyMailTest, BeyondTheMailboxesBytesItIsADeadLetter) {
   Probe<std::string> out(system());
-  Ref<Reader> reader = system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_bytes = 2 * sizeof(std::string)});
+  Ref<Reader> reader =
+      system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_bytes = 2 * MessageBytes(std::string("a"))});
   for (const char* text : {"a", "b", "c"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("a", "b"));
   ASSERT_EQ(dead_letters().size(), 1U);
   EXPECT_THAT(std::string(dead_letters()[0].why.message()),
-              HasSubstr("64 bytes, and 32 more exceed its capacity of 64"));
+              HasSubstr("66 bytes, and 33 more exceed its capacity of 66"));
 }
 
 // As large as it says, or more than any number holds.
@@ -120,7 +121,7 @@ class Store final : public Actor {
   Behavior storing_{"storing", On(store, [this](const Load& load) { out_.Tell(load.bytes); })};
 };
 
-TEST_F(EarlyMailTest, WhatNeverFitsIsADeadLetterAndDropsNoOther) {
+TEST_F(EarlyMailTest, WhatFitsOnlyAnEmptyMailboxIsADeadLetterBehindOthersAndDropsNone) {
   for (const Overflow overflow : {Overflow::kRefuse, Overflow::kDropOldest}) {
     Probe<size_t> out(system());
     Ref<Store> store = system().Spawn<Store>(out.channel(), overflow);

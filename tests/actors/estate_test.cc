@@ -315,6 +315,33 @@ TEST_F(EstateTest, TheSuccessorTakesWhatItHasMailboxesAndRoomFor) {
   EXPECT_EQ(OfEnded("kept").of(Fate::kDeadLetter), 1);
 }
 
+class Texts final : public Actor {
+ public:
+  Mailbox<"texts", std::string> texts;
+  explicit Texts(MailboxOptions options) : texts(this, options) {}
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+TEST_F(EstateTest, AMessageIsOfTheSuccessorsTimeWhereItsFirstMailboxHadNoTimeToLive) {
+  Ref<Texts> texts;
+  Act([&](Boss& boss) {
+    SpawnOptions options = SpawnOptions().OnDown([&boss](Down down) { boss.downs.push_back(std::move(down)); });
+    texts = boss.context().Spawn<Texts>(std::move(options), MailboxOptions{.on_restart = OnRestart::kKeep});
+  });
+  texts[&Texts::texts].Tell("one");
+  system().Exit(texts.pid(), ExitReason::Shutdown());
+  system().Advance(absl::Hours(1));
+  Act([&](Boss& boss) {
+    texts = boss.context().Spawn<Texts>(SpawnOptions().WithEstate(std::move(boss.downs.back().estate)),
+                                        MailboxOptions{.capacity_messages = 1, .time_to_live = absl::Minutes(1)});
+  });
+  EXPECT_TRUE(IsFull(texts[&Texts::texts].Send("two"))) << "which has what is too old expire";
+  system().RunUntilIdle();
+  EXPECT_EQ(Ledger().of(Fate::kExpired), 0);
+}
+
 TEST_F(EstateTest, ItGoesOnThroughStartsAndConstructorsThatFail) {
   Begin();
   for (const int n : {1, 2}) worker_[&Worker::kept].Tell(n);

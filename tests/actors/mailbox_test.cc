@@ -106,7 +106,7 @@ TEST_F(MailboxTest, CapacityIsInBytesToo) {
   shelf[&Shelf::open].Tell(1);
   EXPECT_EQ(out.ReceiveAll().size(), 2U);
   EXPECT_TRUE(shelf[&Shelf::put].Send({"1234567890"}).ok());
-  EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"12345678901"}))) << "more than it ever takes";
+  EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"12345678901"}))) << "it is not empty";
 }
 
 // A mailbox for what cannot be copied.
@@ -164,8 +164,8 @@ TEST_F(MailboxTest, DropOldestBoundsBytesToo) {
   Ref<Shelf> shelf =
       system().Spawn<Shelf>(out.channel(), MailboxOptions{.capacity_bytes = 4, .overflow = Overflow::kDropOldest});
   system().RunUntilIdle();
-  EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"12345"}))) << "it never fits";
   EXPECT_TRUE(shelf[&Shelf::put].Send({"aaa"}).ok());
+  EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"12345"}))) << "it fits only an empty one";
   EXPECT_TRUE(shelf[&Shelf::put].Send({"bbb"}).ok());
   EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"ccc"}))) << "twice the capacity, and no turn";
   system().RunUntilIdle();
