@@ -36,6 +36,21 @@ struct IsTask : std::false_type {};
 template <class T>
 struct IsTask<Task<T>> : std::true_type {};
 
+// Resumes one coroutine after another, so that the stack does not grow with the Tasks that await each other. A transfer
+// from one to the next by await_suspend would be a tail call only where the compiler optimises.
+class Relay {
+ public:
+  // Resumes `first`, and then the next as long as the one that has suspended or ended named one.
+  static void Run(std::coroutine_handle<> first) {
+    for (; first != nullptr; first = std::exchange(next_, nullptr)) first.resume();
+  }
+  // For await_suspend, which then returns: nothing runs on this thread before Run has resumed `next`.
+  static void SetNext(std::coroutine_handle<> next) { next_ = next; }
+
+ private:
+  static inline constinit thread_local std::coroutine_handle<> next_ __attribute__((tls_model("initial-exec"))) = {};
+};
+
 class TaskPromiseBase {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -43,8 +58,8 @@ class TaskPromiseBase {
   struct Final {
     bool await_ready() noexcept { return false; }
     template <class P>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> done) noexcept {
-      return done.promise().continuation_;
+    void await_suspend(std::coroutine_handle<P> done) noexcept {
+      Relay::SetNext(done.promise().continuation_);
     }
     void await_resume() noexcept {}
   };
@@ -127,9 +142,9 @@ class [[nodiscard]] Task {
    public:
     explicit Awaiter(Handle handle) : handle_(handle) {}
     bool await_ready() const { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiter) {
+    void await_suspend(std::coroutine_handle<> waiter) {
       handle_.promise().set_continuation(waiter);
-      return handle_;
+      internal::Relay::SetNext(handle_);
     }
     T await_resume() { return handle_.promise().Take(); }
 

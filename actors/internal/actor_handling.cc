@@ -179,7 +179,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   std::exception_ptr thrown;
   InUserCode([&] {
     thrown = Caught([&] { handler.Run(*actor_, running); });
-    if (thrown == nullptr) running.held()->root.handle().resume();
+    if (thrown == nullptr) Relay::Run(running.held()->root.handle());
   });
   if (thrown != nullptr && !is_fenced()) {
     running.has_failed = true;
@@ -192,7 +192,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 void ActorCore::Resume(Waiter waiter) {
   if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
   SetCurrent(waiter.activation);
-  InUserCode([&] { waiter.handle.resume(); });
+  InUserCode([&] { Relay::Run(waiter.handle); });
   AfterStep(*waiter.activation);
 }
 

@@ -41,6 +41,7 @@ _ONE_THREAD = [
     "start_test",
     "state_timeouts_test",
     "stop_request_test",
+    "task_stack_test",
     "testing_test",
     "timer_test",
 ]
