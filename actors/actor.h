@@ -20,7 +20,9 @@
 // actor's own turns. A Status that a handler returns is about the message: a
 // call's answer; a tell is counted rejected. The actor itself fails by
 // `return Fail(status);` or by an exception. It ends in this order: suspended
-// handlers newest first, OnExit, the object, its names, exits and Downs.
+// handlers newest first, OnExit, the object, its names, exits and Downs. Neither
+// its destructor nor that of a message, answer, handler or capture may throw: as
+// anywhere in C++ that ends the process (std::terminate), not the actor alone.
 //
 // Threads: owner's turn only, everything. Lifetime: the library's.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_H_

@@ -215,7 +215,12 @@ void ActorSystem::PostToAll(SignalKind kind) {
 }
 
 bool ActorSystem::Shutdown(absl::Duration within) {
-  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr, "an actor cannot shut its own system down and wait");
+  if (internal::ThisTurn().cell != nullptr) {
+    const internal::SystemCore& turns = *internal::ThisTurn().system;
+    UNDERSTUDY_CHECK(&turns != &core_, "an actor cannot shut its own system down and wait");
+    UNDERSTUDY_CHECK(false, "a handler of system ", turns.name(), " shuts down or destroys the system ", name(),
+                     ", and would wait for its end; do that on a plain thread");
+  }
   const int64_t overdue_before = core_.overdue_ends();
   std::vector<Pid> roots;
   {

@@ -386,6 +386,17 @@ TEST(ActorSystemDeathTest, AnActorThatShutsItsOwnSystemDownIsACheck) {
       "cannot shut its own system down");
 }
 
+TEST(ActorSystemDeathTest, AHandlerThatDestroysAnotherSystemIsACheckThatNamesBoth) {
+  EXPECT_DEATH(
+      {
+        ActorSystem outer({.name = "outer"});
+        Ref<Script> script = outer.Spawn<Script>();
+        Do(script, [&](Script&) { ActorSystem inner({.name = "inner"}); });
+        (void)outer.AwaitEnd(script.pid(), absl::Seconds(10));
+      },
+      "a handler of system outer shuts down or destroys the system inner");
+}
+
 TEST(ActorSystemDeathTest, AnActorThatWaitsForAnothersEndOrRunsTurnsIsACheck) {
   EXPECT_DEATH(
       {
