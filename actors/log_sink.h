@@ -20,7 +20,6 @@ enum class LogSeverity { kDebug, kInfo, kWarning, kError };
 class LogSink {
  public:
   virtual ~LogSink() = default;
-  // May not throw: an exception that escapes it ends the process (std::terminate).
   virtual void Write(LogSeverity severity, absl::string_view line) = 0;
   // False when such a line would go nowhere: it need not be made. May change at
   // any time.

@@ -1,5 +1,5 @@
-// Tasks that await each other take no stack for it. This file is built without optimisation, where GCC makes no tail call
-// of a transfer from one coroutine to the next.
+// Tasks that await each other take no stack for it. This file is built without optimisation, where GCC makes no tail
+// call of a transfer from one coroutine to the next.
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"

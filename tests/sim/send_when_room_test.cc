@@ -235,13 +235,10 @@ TEST_P(SendWhenRoomFairnessTest, NodesThatHoldCreditAndAreIdleDelayNobody) {
     ASSERT_GE(Reserved() * 2, capacity());
     store_[&Store::close].Tell(1);
     Run(absl::Milliseconds(1));
-    // Of a mailbox whose messages may be handed to an idle actor past its gate, one place is left to local senders
-    // (ActorCell::TakeRoom).
-    const int64_t granted = who == "home" || capacity() == 1 ? capacity() : capacity() - 1;
     const int64_t allowance = who == "home" ? 0 : kCreditTerms.first_allowance.messages;
-    Start(who, 7, absl::Hours(1), static_cast<int>(granted + allowance));
+    Start(who, 7, absl::Hours(1), static_cast<int>(capacity() + allowance));
     Run(kCreditIdle / 10);
-    EXPECT_EQ(Sent().size(), static_cast<size_t>(granted + allowance)) << "sent from " << who;
+    EXPECT_EQ(Sent().size(), static_cast<size_t>(capacity() + allowance)) << "sent from " << who;
   }
 }
 
@@ -259,6 +256,20 @@ TEST_F(SendWhenRoomTest, SendersBeyondTheBytesOfAMailboxWaitAndAllAreServed) {
   Run(absl::Minutes(1));
   EXPECT_THAT(Sent(), SizeIs(kSenders));
   for (int64_t i = 0; i < kSenders; ++i) EXPECT_EQ((*handled_)[i], 1);
+  ExpectNothingIsReserved();
+}
+
+TEST_F(SendWhenRoomTest, AMessageWithMoreBytesThanTheMailboxHasRoomForWaitsUntilItIsEmpty) {
+  Join(1, 10);
+  Fill("home");
+  Fill("n0");  // an allowance that is not used takes a message of any size at once
+  cluster_->system("n0").Spawn<Sender>(Box("n0"), 7, absl::Hours(1), outcomes_, size_t{20} << 20)[&Sender::go].Tell(1);
+  Run(absl::Minutes(1));
+  EXPECT_THAT(*outcomes_, IsEmpty());
+  Open();
+  Run(absl::Minutes(1));
+  EXPECT_THAT(Sent(), ElementsAre(7));
+  EXPECT_EQ((*handled_)[7], 1);
   ExpectNothingIsReserved();
 }
 
