@@ -48,13 +48,17 @@ bool FindsCallCycles(FindCallCycles when) {
 // Reports the end of another actor to a plain thread.
 class EndWatcher final : public Actor {
  public:
-  using Result = internal::HandoverEnd<absl::StatusOr<ExitReason>>;
-  EndWatcher(Pid target, MonotonicTime deadline, Result result)
-      : target_(target), deadline_(deadline), result_(std::move(result)) {}
+  using Result = internal::OutletEnd<absl::StatusOr<ExitReason>>;
+  struct Task {
+    Pid target;
+    absl::Status late;  // its result at the deadline
+  };
+  EndWatcher(Task task, MonotonicTime deadline, Result result)
+      : task_(std::move(task)), deadline_(deadline), result_(std::move(result)) {}
 
   Next Start() override {
-    watch_ = context().Monitor(target_, &EndWatcher::Ended);
-    return Behavior("watching", After(deadline_ - context().Now(), [this] { context().Stop(); }));
+    watch_ = context().Monitor(task_.target, &EndWatcher::Ended);
+    return Behavior("watching", After(deadline_ - context().Now(), &EndWatcher::GiveUp));
   }
 
  private:
@@ -62,8 +66,12 @@ class EndWatcher final : public Actor {
     result_.Give(down.reason);
     context().Stop();
   }
+  void GiveUp() {
+    result_.Give(task_.late);
+    context().Stop();
+  }
 
-  Pid target_;
+  Task task_;
   MonotonicTime deadline_;
   Result result_;
   MonitorHandle watch_;
@@ -134,21 +142,22 @@ void ActorSystem::RequestStop(Pid target, ExitReason reason) {
 absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration timeout) {
   UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
                    "ActorSystem::AwaitEnd blocks its thread; in an actor's turn use context().Monitor");
-  absl::StatusOr<ExitReason> reason = AwaitByActor<EndWatcher>(
-      target, timeout,
-      MakeError(ErrorKind::kExpired,
-                absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout))),
-      MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"));
+  const absl::Status late = MakeError(
+      ErrorKind::kExpired, absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout)));
+  absl::StatusOr<ExitReason> reason =
+      AwaitByActor<EndWatcher>(EndWatcher::Task{.target = target, .late = late}, timeout, late, StoppedError());
   // Perhaps it has, and nobody was there to tell in time.
   const internal::ActorCell* const cell = core_.CellOf(target);
   if (IsExpired(reason.status()) && cell != nullptr && !cell->IsAlive(target.life())) return ExitReason::NoProcess();
   return reason;
 }
 
-void ActorSystem::SpawnWaiter(internal::MakeActor make) {
+absl::Status ActorSystem::StoppedError() { return MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"); }
+
+Pid ActorSystem::SpawnWaiter(internal::MakeActor make) {
   {
     absl::MutexLock lock(&waiters_mu_);
-    if (are_waiters_over_) return;  // `make` is dropped, which tells the thread
+    if (are_waiters_over_) return Pid();
   }
   const Pid pid = internal::ActorCore::Spawn(core_, Pid(), SpawnOptions(), std::move(make));
   bool is_over = false;
@@ -164,6 +173,7 @@ void ActorSystem::SpawnWaiter(internal::MakeActor make) {
   if (is_over) Exit(pid, ExitReason::Shutdown());
   // Shutdown may have counted the actor as any other before it had its entry. waiters_mu_ orders that look before this.
   if (core_.is_stopping.load(std::memory_order_relaxed)) executor().Notify();
+  return pid;
 }
 
 void ActorSystem::PruneWaiters() {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -33,14 +34,17 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/address_key.h"
+#include "understudy/actors/ask_handle.h"
 #include "understudy/actors/call_cycle.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/executor.h"
 #include "understudy/actors/internal/call_watch.h"
+#include "understudy/actors/internal/callback_ask.h"
 #include "understudy/actors/internal/fatal_signals.h"
 #include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/internal/thread_waiter.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
@@ -109,9 +113,25 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
 
   // Asks and blocks this plain thread for the answer, at most `timeout`. It goes on
-  // while the system shuts down, see Shutdown; Cancelled after that.
+  // while the system shuts down, see Shutdown; Cancelled after that. CHECKs in an actor's turn, and in a callback.
   template <class Q, class R>
   absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout);
+
+  // The same without blocking: `callback` is called exactly once, with the answer or with the error that the blocking
+  // Ask would return. It may be called before this function returns.
+  // - The callback runs on a worker, outside any actor's turn; what it sends comes from no actor. It may start another
+  //   ask of this kind. It must not block: until it returns it holds the worker, and the watchdog names it in the log
+  //   as it names a handler.
+  // - An exception that leaves the callback ends the process.
+  // - The ask is under way until its callback has returned. Shutdown waits for that, so the callback runs before the
+  //   system is destroyed. When Shutdown waits for answers no longer (its steps 2 and 3) the outcome is Cancelled, also
+  //   of asks that are started later; a callback that then always asks again keeps Shutdown from returning.
+  // - The outcome is Full when the system has as many actors as it may (actors_max): each ask of this kind that waits
+  //   for its answer counts as one.
+  // Threads: any plain thread, and a callback's. CHECKs in an actor's turn.
+  template <class Q, class R>
+  AskHandle Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
+                std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback);
 
   // Blocks this plain thread until the name is there, at most `timeout` (then NoName), and gives a ref bound to its
   // owner. Errors as Context::Lookup; Cancelled when the system ends first. Not in an actor's turn (as Ask).
@@ -132,13 +152,13 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Ends all actors, in this order:
   //  1. Actors without parents get Shutdown, and end their children in order. An actor
   //     that is not ending may still spawn linked children; what plain threads spawn,
-  //     unlinked children and what an ending actor spawns are ended at once. Ask and AwaitEnd of plain threads
-  //     go on, and new ones are taken: each ends when its callee answers or ends.
+  //     unlinked children and what an ending actor spawns are ended at once. Ask and AwaitEnd of plain threads,
+  //     and asks with callbacks, go on, and new ones are taken: each ends when its callee answers or ends.
   //  2. When only such calls are left, of actors on other nodes, they and all later
   //     ones are answered with Cancelled.
   //  3. After `within` what is left is killed, and every spawn is ended at once.
   // Returns false if an actor was killed because it exceeded `within`, its own
-  // shutdown_within or its supervisor's limit.
+  // shutdown_within or its supervisor's limit, or if a callback of an Ask ran on after `within`.
   bool Shutdown(absl::Duration within);
 
   // All messages of this system. Balances whenever no turn runs.
@@ -223,13 +243,17 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  private:
   absl::optional<Pid> FindPid(absl::string_view name);
   void PruneRoots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Blocks this plain thread for what a Waiter leaves in its handover; it is made of `first`, the deadline and its end
-  // of that. `late` when nothing came in time, `closed` when nothing will come.
+  // Blocks this plain thread for what a Waiter gives, which is made of `first`, the deadline and its end of the outlet.
+  // `late` when nothing came in time, `closed` when nothing will come.
   template <class Waiter, class First>
   typename Waiter::Result::Value AwaitByActor(First first, absl::Duration timeout, absl::Status late,
                                               absl::Status closed);
-  // Spawns an actor that waits for something in place of a plain thread.
-  void SpawnWaiter(internal::MakeActor make);
+  // Spawns a Waiter, which waits for something in place of a plain thread or a callback. When no more can be, the end
+  // is dropped, which tells its outlet, and the pid is null.
+  template <class Waiter, class First>
+  Pid StartWaiter(First first, MonotonicTime deadline, typename Waiter::Result end);
+  Pid SpawnWaiter(internal::MakeActor make);
+  static absl::Status StoppedError();
   void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
   bool OnlyWaitersAreLeft();
   // None has anything to do, such as an answer that it has not seen.
@@ -256,93 +280,20 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   bool are_waiters_over_ ABSL_GUARDED_BY(waiters_mu_) = false;
 };
 
-namespace internal {
-
-// Where an actor leaves what a plain thread waits for. The actor closes it when
-// it ends, so that nobody waits for an actor that was killed.
-template <class T>
-struct Handover {
-  absl::Mutex mu;
-  absl::optional<T> value ABSL_GUARDED_BY(mu);
-  bool is_closed ABSL_GUARDED_BY(mu) = false;
-
-  void Give(T given) {
-    absl::MutexLock lock(&mu);
-    value.emplace(std::move(given));  // not by assignment: a reply need only be movable
-  }
-  void Close() {
-    absl::MutexLock lock(&mu);
-    is_closed = true;
-  }
-  // There is a value, or none will come.
-  bool IsOver() {
-    absl::MutexLock lock(&mu);
-    return value.has_value() || is_closed;
-  }
-  // Waits on a plain thread, once. `late` when nothing was given by `deadline`, `closed` when nothing will be.
-  T Await(Executor& executor, MonotonicTime deadline, absl::Status late, absl::Status closed) {
-    executor.BlockUntil([this] { return IsOver(); }, deadline);
-    absl::MutexLock lock(&mu);
-    if (value.has_value()) return *std::move(value);
-    return deadline.is_infinite() || executor.clock().Now() < deadline ? std::move(closed) : std::move(late);
-  }
-};
-
-// The actor's end of it: closed when that ends, or never comes to be.
-template <class T>
-class HandoverEnd {
- public:
-  using Value = T;
-  HandoverEnd(std::shared_ptr<Handover<T>> handover, Executor& executor)
-      : handover_(std::move(handover)), executor_(executor) {}
-  HandoverEnd(HandoverEnd&&) = default;
-  HandoverEnd& operator=(HandoverEnd&&) = delete;
-  ~HandoverEnd() {
-    if (handover_ == nullptr) return;
-    handover_->Close();
-    executor_.Notify();
-  }
-  void Give(T given) { handover_->Give(std::move(given)); }
-
- private:
-  std::shared_ptr<Handover<T>> handover_;  // null: moved from
-  Executor& executor_;
-};
-
-// Awaits for a plain thread what `begin` starts in this actor's turn: it is given the context and the time that is
-// left.
-template <class T, class Begin>
-class ThreadWaiter final : public Actor {
- public:
-  using Result = HandoverEnd<T>;
-  ThreadWaiter(Begin begin, MonotonicTime deadline, Result result)
-      : result_(std::move(result)), begin_(std::move(begin)), deadline_(deadline) {}
-  Next Start() override { return Wait(); }
-
- private:
-  Task<> Wait() {
-    const auto pending = begin_(context(), deadline_ - context().Now());
-    T got = co_await pending;
-    result_.Give(std::move(got));
-  }
-
-  Result result_;
-  Begin begin_;
-  MonotonicTime deadline_;
-};
-
-}  // namespace internal
+template <class Waiter, class First>
+Pid ActorSystem::StartWaiter(First first, MonotonicTime deadline, typename Waiter::Result end) {
+  return SpawnWaiter([first = std::move(first), deadline, end = std::move(end)]() mutable -> std::unique_ptr<Actor> {
+    return std::make_unique<Waiter>(std::move(first), deadline, std::move(end));
+  });
+}
 
 template <class Waiter, class First>
 typename Waiter::Result::Value ActorSystem::AwaitByActor(First first, absl::Duration timeout, absl::Status late,
                                                          absl::Status closed) {
-  auto result = std::make_shared<internal::Handover<typename Waiter::Result::Value>>();
+  auto handover = std::make_shared<internal::Handover<typename Waiter::Result::Value>>(executor());
   const MonotonicTime deadline = clock().Now() + timeout;
-  SpawnWaiter([first = std::move(first), deadline,
-               end = typename Waiter::Result(result, executor())]() mutable -> std::unique_ptr<Actor> {
-    return std::make_unique<Waiter>(std::move(first), deadline, std::move(end));
-  });
-  return result->Await(executor(), deadline, std::move(late), std::move(closed));
+  StartWaiter<Waiter>(std::move(first), deadline, typename Waiter::Result(handover, closed));
+  return handover->Await(deadline, std::move(late), std::move(closed));
 }
 
 template <class Q, class R>
@@ -354,8 +305,27 @@ absl::StatusOr<R> ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type
     return channel.Ask(std::move(request), left);
   };
   return AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(ask)>>(
-      std::move(ask), timeout, MakeError(ErrorKind::kExpired, "no answer within the deadline"),
-      MakeError(ErrorKind::kCancelled, "the system stopped before there was an answer"));
+      std::move(ask), timeout, MakeError(ErrorKind::kExpired, "no answer within the deadline"), StoppedError());
+}
+
+template <class Q, class R>
+AskHandle ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
+                           std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback) {
+  UNDERSTUDY_CHECK(internal::ThisTurn().cell == nullptr,
+                   "ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
+  UNDERSTUDY_CHECK(callback != nullptr, "the callback of an Ask is null");
+  auto turn = std::make_shared<internal::CallbackAsk<R>>(core_, channel.pid(), std::move(callback));
+  if (core_.RefusalOfSpawn().has_value()) {
+    turn->Give(MakeError(ErrorKind::kFull, "an ask with a callback counts as an actor, and the system has actors_max"));
+    return AskHandle(std::move(turn), Pid());
+  }
+  auto ask = [channel, request = std::move(request)](Context&, absl::Duration left) mutable {
+    return channel.Ask(std::move(request), left);
+  };
+  using Waiter = internal::ThreadWaiter<absl::StatusOr<R>, decltype(ask)>;
+  const Pid waiter =
+      StartWaiter<Waiter>(std::move(ask), clock().Now() + timeout, typename Waiter::Result(turn, StoppedError()));
+  return AskHandle(std::move(turn), waiter);
 }
 
 template <class R>
@@ -367,7 +337,7 @@ absl::StatusOr<R> ActorSystem::Lookup(absl::string_view name, absl::Duration tim
   };
   return AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(look_up)>>(
       std::move(look_up), timeout, MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)),
-      MakeError(ErrorKind::kCancelled, "the system stopped before the name was there"));
+      StoppedError());
 }
 
 }  // namespace understudy

@@ -8,7 +8,7 @@
 //   EXPECT_EQ(*system.Ask(counter[&Counter::total], TotalRequest(), absl::Seconds(1)), 1);
 //   system.Advance(absl::Minutes(5));
 //
-// Nothing runs but inside RunUntilIdle, Advance, Ask, AwaitEnd and Shutdown.
+// Nothing runs but inside RunUntilIdle, Advance, Shutdown and what blocks a thread (Ask, AwaitEnd).
 // Several may share one SeededExecutor, as the nodes of a simulated cluster.
 // One thread.
 #ifndef UNDERSTUDY_ACTORS_TEST_SYSTEM_H_

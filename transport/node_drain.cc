@@ -5,12 +5,22 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
 
 namespace understudy::internal {
+namespace {
+
+// Of a Shutdown, shared with its thread, which may be waited for in vain.
+struct End {
+  absl::Mutex mu;
+  absl::optional<bool> in_time ABSL_GUARDED_BY(mu);
+};
+
+}  // namespace
 
 void NodeDrain::AwaitShutDown() {
   if (shutting_down_.joinable()) shutting_down_.join();
@@ -31,16 +41,20 @@ int NodeDrain::Once(const std::function<int()>& drain) {
 }
 
 bool NodeDrain::ShutDown(absl::Duration within) {
-  auto ended = std::make_shared<Handover<bool>>();
-  shutting_down_ = std::thread([this, within, ended] { ended->Give(system_.Shutdown(within)); });
-  const auto is_there = [&ended]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ended->mu) { return ended->value.has_value(); };
+  auto ended = std::make_shared<End>();
+  shutting_down_ = std::thread([this, within, ended] {
+    const bool in_time = system_.Shutdown(within);
+    absl::MutexLock lock(&ended->mu);
+    ended->in_time = in_time;
+  });
+  const auto is_there = [&ended]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ended->mu) { return ended->in_time.has_value(); };
   absl::MutexLock lock(&ended->mu);
   if (!ended->mu.AwaitWithTimeout(absl::Condition(&is_there), within + kStuckAfter)) {
     // The system's log says which actor it is. Release: pairs with the load in is_stuck().
     is_stuck_.store(true, std::memory_order_release);
     return false;
   }
-  return *ended->value;
+  return *ended->in_time;
 }
 
 }  // namespace understudy::internal

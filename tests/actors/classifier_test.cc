@@ -123,7 +123,8 @@ class ClassifierTest : public ActorTest {
     };
     using Asker = internal::ThreadWaiter<Answer, decltype(ask)>;
     system().Spawn<Asker>(std::move(ask), system().Now() + absl::Seconds(50),
-                          Asker::Result(std::make_shared<internal::Handover<Answer>>(), system().executor()));
+                          Asker::Result(std::make_shared<internal::Handover<Answer>>(system().executor()),
+                                        absl::CancelledError("closed")));
     system().RunUntilIdle();
   }
 
