@@ -152,6 +152,30 @@ absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration time
   return reason;
 }
 
+absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
+  UNDERSTUDY_CHECK(
+      internal::ThisTurn().cell == nullptr,
+      "ActorSystem::AwaitStart blocks its thread; in an actor's turn be its parent (SpawnOptions::OnOutcome)");
+  const internal::ActorCell* const cell = core_.CellOf(target);
+  if (cell == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(target.ToString(), " is not an actor of the system ", name()));
+  }
+  bool has_started = false;
+  // seq_cst: pairs with SetStarted. An actor that starts either sees this thread, or this sees it started.
+  core_.awaited_starts.fetch_add(1, std::memory_order_seq_cst);
+  const bool is_over = executor().BlockUntil(
+      [&] { return (has_started = cell->HasStarted(target.life())) || !cell->IsAlive(target.life()); },
+      clock().Now() + timeout);
+  core_.awaited_starts.fetch_sub(1, std::memory_order_relaxed);
+  if (has_started) return absl::OkStatus();
+  if (!is_over) {
+    return MakeError(ErrorKind::kExpired,
+                     absl::StrCat(target.ToString(), " has not started within ", absl::FormatDuration(timeout)));
+  }
+  const absl::optional<ExitReason> failed = core_.FindFailedStart(target);
+  return failed.has_value() ? CalleeExitedError(target.ToString(), *failed) : internal::EndedError();
+}
+
 absl::Status ActorSystem::StoppedError() { return MakeError(ErrorKind::kCancelled, "the system stopped meanwhile"); }
 
 Pid ActorSystem::SpawnWaiter(internal::MakeActor make) {

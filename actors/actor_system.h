@@ -9,7 +9,7 @@
 // through nodes.
 //
 // Threads: any plain thread; inside an actor's turn use context() instead (Ask,
-// AwaitEnd and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
+// AwaitEnd, AwaitStart and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
 // Shutdown does, and waits for them.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
 #define UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
@@ -148,6 +148,12 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   // Blocks until `target` has ended, at most `timeout`, and gives its reason; for
   // one that had ended before, NoProcess. Expired when it lives on.
   absl::StatusOr<ExitReason> AwaitEnd(Pid target, absl::Duration timeout);
+
+  // Blocks until `target`, an actor of this system, has started, at most `timeout`: a supervisor has when its whole
+  // tree has. OK; CalleeExited with the reason (ExitReasonOf) when its start failed, also if that was before this call
+  // and it has no parent (the last limits::kFailedStartsKeptMax of them are known); NoProcess when it has ended
+  // otherwise, also by declining to start; Expired when it is still starting; InvalidArgument for another node's pid.
+  absl::Status AwaitStart(Pid target, absl::Duration timeout);
 
   // Ends all actors, in this order:
   //  1. Actors without parents get Shutdown, and end their children in order. An actor

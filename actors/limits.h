@@ -33,6 +33,8 @@ inline constexpr size_t kMailboxLayoutsMax = 65536;
 // Between two looks for mailboxes that are closed with mail: each looks at all
 // actors.
 inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
+// Reasons kept of starts that failed, for ActorSystem::AwaitStart: more than the trees that a program starts at once.
+inline constexpr size_t kFailedStartsKeptMax = 64;
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
 // Actors that live in one system at once, whatever its options say; their cells alone take 3 GiB. A Pid has 24 bits for

@@ -382,6 +382,7 @@ void ActorCell::Open(uint64_t life) {
   overflowed_.store(false, std::memory_order_relaxed);
   expiry_asked_.store(false, std::memory_order_relaxed);
   remote_.store(0, std::memory_order_relaxed);
+  has_started_.store(false, std::memory_order_relaxed);
   open_.store(0, std::memory_order_relaxed);
   // release: pairs with the acquire of senders.
   life_.store(life, std::memory_order_release);

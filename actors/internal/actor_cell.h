@@ -171,6 +171,12 @@ class alignas(64) ActorCell {
     // acquire: pairs with the release of Open, whose life is another one.
     return life_.load(std::memory_order_acquire) != life || inbound_.HasEnded();
   }
+  // The actor with that life lives, and its start is over.
+  bool HasStarted(uint64_t life) const {
+    // seq_cst: pairs with SetStarted. First: the cell's next life begins with false, so what is read before this life
+    // is seen alive is its own.
+    return has_started_.load(std::memory_order_seq_cst) && IsAlive(life);
+  }
   // The life that the cell has now, or 0.
   uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
   // Its place in its arena. Constant while it is used.
@@ -284,6 +290,8 @@ class alignas(64) ActorCell {
   }
   // Senders get Stopping. Any thread; it may be seen late.
   bool is_stopping() const { return stage_.load(std::memory_order_relaxed) == Stage::kStopping; }
+  // seq_cst: it comes before the look for threads that wait for it (SystemCore::awaited_starts), or they see it.
+  void SetStarted() { has_started_.store(true, std::memory_order_seq_cst); }
   // From now on senders get Stopping.
   void BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
   // Ends the life. Senders get NoProcess from now on. Gives what arrived and
@@ -375,6 +383,7 @@ class alignas(64) ActorCell {
   // Written under the lock of RoomWaiters; a turn reads it when it has published its room.
   std::atomic<bool> has_room_waiters_{false};
   std::atomic<uint8_t> remote_{0};  // kIsRemote, kRemoteHasEnded
+  std::atomic<bool> has_started_{false};
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
 };
 static_assert(sizeof(ActorCell) == 192);

@@ -263,6 +263,9 @@ void ActorCore::Decide(Next next) {
 void ActorCore::BecomeStarted() {
   stage_ = Stage::kRunning;
   Set(kIsNotRunning, false);
+  cell().SetStarted();
+  // seq_cst: see SetStarted.
+  if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
   if (rare_ != nullptr && rare_->start_timer != 0) {
     system().executor().Cancel(std::exchange(rare_->start_timer, 0));
   }

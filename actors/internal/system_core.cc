@@ -126,6 +126,22 @@ absl::Status SystemCore::NoCellError(Pid to) const {
   return MakeError(ErrorKind::kNoProcess, "there is no such actor");
 }
 
+void SystemCore::NoteFailedStart(Pid actor, const ExitReason& reason) {
+  // Who was told to end, or declined to start, has no failure to tell.
+  if (!reason.is_abnormal()) return;
+  absl::MutexLock lock(&failed_starts_mu_);
+  if (failed_starts_.size() >= limits::kFailedStartsKeptMax) failed_starts_.pop_front();
+  failed_starts_.emplace_back(actor, reason);
+}
+
+absl::optional<ExitReason> SystemCore::FindFailedStart(Pid actor) const {
+  absl::MutexLock lock(&failed_starts_mu_);
+  for (const auto& [pid, reason] : failed_starts_) {
+    if (pid == actor) return reason;
+  }
+  return absl::nullopt;
+}
+
 Pid SystemCore::NewPidAt(uint32_t cell) {
   return Pid(node_, cell, last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }

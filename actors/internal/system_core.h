@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -182,6 +183,13 @@ class SystemCore {
   // The time of Shutdown is over: every actor that is spawned is ended at once.
   std::atomic<bool> has_run_out{false};
 
+  // Plain threads that wait until an actor has started.
+  std::atomic<int> awaited_starts{0};
+  // The start of an actor without a parent has ended so. Of abnormal reasons the last
+  // limits::kFailedStartsKeptMax are kept.
+  void NoteFailedStart(Pid actor, const ExitReason& reason);
+  absl::optional<ExitReason> FindFailedStart(Pid actor) const;
+
   // Kills that life then, if it has not ended, whatever its handler does. Gives the
   // executor's timer.
   uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
@@ -227,6 +235,8 @@ class SystemCore {
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
+  mutable absl::Mutex failed_starts_mu_;
+  std::deque<std::pair<Pid, ExitReason>> failed_starts_ ABSL_GUARDED_BY(failed_starts_mu_);  // oldest first
 };
 
 // What is answered for an actor that has ended: NoProcess.

@@ -13,9 +13,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/context.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/pid.h"
 
@@ -181,9 +181,9 @@ absl::StatusOr<LabWorkerRef> Lab::WorkerOf(const Found& found) {
   if (found.info.kind == ChildKind::kSupervisor) {
     return absl::InvalidArgumentError(absl::StrCat("'", found.info.id, "' is a supervisor: kill, stop or start it"));
   }
-  const absl::optional<Pid> published = system_.WhereIs(absl::StrCat("lab/", found.info.id));
-  if (!published.has_value()) return absl::NotFoundError("the process has published no worker");
-  return LabWorkerRef(*published);
+  absl::StatusOr<LabWorkerRef> worker = system_.Lookup<LabWorkerRef>(absl::StrCat("lab/", found.info.id), kPatience);
+  if (understudy::IsNoName(worker.status())) return absl::NotFoundError("the process has published no worker");
+  return worker;
 }
 
 absl::Status Lab::Break(Breakage::Kind kind, absl::string_view id) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -16,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
@@ -239,6 +241,29 @@ TEST_F(SupervisorThreadsTest, CountsOfThousandsOfChildrenAreExact) {
   }
   ASSERT_TRUE(starts_->AwaitExits(2000));
   EXPECT_EQ(count().specs, 0);
+}
+
+// Cannot start.
+class Locked final : public Actor {
+ public:
+  Next Start() override { return absl::UnavailableError("the file is locked"); }
+};
+class Idle final : public Actor {
+ public:
+  Next Start() override {
+    return Behavior("idle", After(absl::Hours(1), [] {}));
+  }
+};
+
+TEST_F(SupervisorThreadsTest, APlainThreadWaitsUntilATreeHasStartedOrIsToldWhyItCouldNot) {
+  const SupervisorRef good = system_.Spawn(
+      OneForOne().Child("a", Permanent<Idle>()).Child("b", Permanent(OneForOne().Child("c", Permanent<Idle>()))));
+  EXPECT_EQ(system_.AwaitStart(good.pid(), kDeadline), absl::OkStatus());
+  EXPECT_EQ(system_.Ask(good.count_children(), {}, kDeadline)->active, 2);
+  const SupervisorRef bad = system_.Spawn(OneForOne().Child("a", Permanent<Idle>()).Child("b", Permanent<Locked>()));
+  const absl::Status failed = system_.AwaitStart(bad.pid(), kDeadline);
+  EXPECT_TRUE(IsCalleeExited(failed)) << failed;
+  EXPECT_THAT(std::string(failed.message()), ::testing::HasSubstr("the file is locked"));
 }
 
 }  // namespace

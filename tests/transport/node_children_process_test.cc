@@ -105,7 +105,8 @@ TEST_F(NodeChildrenProcessTest, ASigkillMovesTheChildToAnotherProcess) {
 
   const Pid second = events_->Await("echo", SupervisionEvent::Kind::kStarted, 2).pid;
   EXPECT_EQ(Say(second), "worker-2 says hello");
-  EXPECT_EQ(system_.WhereIs("echo"), second);
+  const absl::StatusOr<EchoRef> named = system_.Lookup<EchoRef>("echo", kDeadline);
+  EXPECT_TRUE(named.ok() && named->pid() == second) << named.status();
   EchoRef(second).fail().Tell(Words("enough"));
   EXPECT_THAT(events_->Await("echo", SupervisionEvent::Kind::kExited, 2).reason.ToString(),
               ::testing::HasSubstr("DATA_LOSS: enough"));

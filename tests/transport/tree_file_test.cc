@@ -388,10 +388,10 @@ TEST(TreeFile, ATreeThatWasReadRunsAndItsChildrenAreMadeAnew) {
   ASSERT_TRUE(tree.ok()) << tree.status();
   TestSystem system(1);
   const SupervisorRef root = system.Spawn(MakeSupervisor(*tree));
-  system.RunUntilIdle();
-  const auto say = [&](absl::string_view name) {
-    const Ref<Speaker> speaker(system.WhereIs(name).value_or(Pid()));
-    return system.Ask(speaker[&Speaker::say], Ask(), absl::Seconds(1)).value_or("nobody");
+  const auto say = [&](absl::string_view name) -> std::string {
+    const absl::StatusOr<Ref<Speaker>> speaker = system.Lookup<Ref<Speaker>>(name, absl::Seconds(1));
+    if (!speaker.ok()) return "nobody";
+    return system.Ask((*speaker)[&Speaker::say], Ask(), absl::Seconds(1)).value_or("nobody");
   };
   EXPECT_EQ(say("a"), "hello");
   EXPECT_EQ(say("b"), "nothing");
@@ -416,9 +416,9 @@ TEST(TreeFile, APoolIsReadWithItsDefaultsAndStartsChildren) {
   EXPECT_EQ(tree->children[1].subtree->pool->child.restart, RestartType::kPermanent);
   TestSystem system(1);
   system.Spawn(MakeSupervisor(*tree));
-  system.RunUntilIdle();
-  const PoolRef<Speaker(std::string)> speakers(system.WhereIs("w").value_or(Pid()));
-  const absl::StatusOr<Ref<Speaker>> speaker = system.Ask(speakers.start(), "from a pool", absl::Seconds(1));
+  const auto speakers = system.Lookup<PoolRef<Speaker(std::string)>>("w", absl::Seconds(1));
+  ASSERT_TRUE(speakers.ok()) << speakers.status();
+  const absl::StatusOr<Ref<Speaker>> speaker = system.Ask(speakers->start(), "from a pool", absl::Seconds(1));
   ASSERT_TRUE(speaker.ok()) << speaker.status();
   EXPECT_EQ(*system.Ask((*speaker)[&Speaker::say], Ask(), absl::Seconds(1)), "from a pool");
 }

@@ -1,0 +1,106 @@
+// ActorSystem::AwaitStart.
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/actor_system.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/testing/actor_test.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Starts as it is told to.
+class Starter final : public Actor {
+ public:
+  enum class How { kAtOnce, kLater, kFails, kDeclines };
+  Mailbox<"finish", int> finish{this};
+  explicit Starter(How how) : how_(how) {}
+
+  Next Start() override {
+    switch (how_) {
+      case How::kAtOnce:
+        return running_;
+      case How::kLater:
+        return Next::Starting(running_);
+      case How::kFails:
+        return absl::DataLossError("no journal");
+      case How::kDeclines:
+        return Next::Ignore();
+    }
+  }
+
+ private:
+  void Finish(int) { context().FinishStart(); }
+  How how_;
+  Behavior running_{"running", On(finish, &Starter::Finish)};
+};
+
+using How = Starter::How;
+
+class AwaitStartTest : public ActorTest {};
+
+TEST_F(AwaitStartTest, ReturnsOkWhenTheStartIsOverAndExpiredBefore) {
+  const Ref<Starter> starter = system().Spawn<Starter>(How::kLater);
+  const absl::Status starting = system().AwaitStart(starter.pid(), absl::Seconds(3));
+  EXPECT_TRUE(IsExpired(starting)) << starting;
+  EXPECT_THAT(std::string(starting.message()), HasSubstr("has not started within 3s"));
+  starter[&Starter::finish].Tell(0);
+  EXPECT_EQ(system().AwaitStart(starter.pid(), absl::Seconds(3)), absl::OkStatus());
+  EXPECT_EQ(system().AwaitStart(system().Spawn<Starter>(How::kAtOnce).pid(), absl::Seconds(3)), absl::OkStatus());
+}
+
+TEST_F(AwaitStartTest, TellsWhyAStartFailedAlsoWhenItFailedBefore) {
+  const Ref<Starter> failing = system().Spawn<Starter>(How::kFails);
+  for (const char* when : {"while it starts", "afterwards"}) {
+    const absl::Status failed = system().AwaitStart(failing.pid(), absl::Seconds(3));
+    EXPECT_TRUE(IsCalleeExited(failed)) << when << ": " << failed;
+    EXPECT_EQ(ExitReasonOf(failed), ExitReason::Failed(absl::DataLossError("no journal"))) << when;
+    system().RunUntilIdle();
+  }
+  // Not for ever.
+  for (size_t i = 0; i < limits::kFailedStartsKeptMax; ++i) system().Spawn<Starter>(How::kFails);
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoProcess(system().AwaitStart(failing.pid(), absl::Seconds(3))));
+}
+
+TEST_F(AwaitStartTest, OneThatDeclinesOrHasEndedIsNoProcess) {
+  const Ref<Starter> declines = system().Spawn<Starter>(How::kDeclines);
+  EXPECT_TRUE(IsNoProcess(system().AwaitStart(declines.pid(), absl::Seconds(3))));
+  const Ref<Starter> ended = system().Spawn<Starter>(How::kAtOnce);
+  ASSERT_TRUE(system().AwaitStart(ended.pid(), absl::Seconds(3)).ok());
+  system().Kill(ended.pid());
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsNoProcess(system().AwaitStart(ended.pid(), absl::Seconds(3))));
+}
+
+TEST_F(AwaitStartTest, APidOfAnotherNodeIsRefused) {
+  const Pid far(*system().InternPeer("far", {7}), 1, 1);
+  EXPECT_EQ(system().AwaitStart(far, absl::Seconds(3)).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AwaitStartThreadsTest, AThreadThatWaitsIsWokenByTheStart) {
+  for (int round = 0; round < 200; ++round) {
+    ActorSystem system;
+    const Ref<Starter> starter = system.Spawn<Starter>(How::kLater);
+    absl::Notification waiting;
+    std::thread waiter([&] {
+      waiting.Notify();
+      EXPECT_EQ(system.AwaitStart(starter.pid(), absl::InfiniteDuration()), absl::OkStatus());
+    });
+    waiting.WaitForNotification();
+    starter[&Starter::finish].Tell(0);
+    waiter.join();
+  }
+}
+
+}  // namespace
+}  // namespace understudy
