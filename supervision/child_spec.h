@@ -193,6 +193,7 @@ struct ChildSpec {
 struct PoolSpec {
   // The template. Its id begins the ids of children that were given none:
   // "job#17". Of a process each child's node has its id as its name: "job-17".
+  // In its names "{id}" stands for the child's id, and must be there.
   ChildSpec child;
   int children_max = 100000;
   // Above 1: that many supervisors share the children, by their ids; intensity

@@ -17,6 +17,12 @@ namespace understudy {
 
 std::string MemberId(const ChildSpec& child, uint64_t number) { return absl::StrCat(child.id, "#", number); }
 
+void NameMember(ChildSpec& member) {
+  for (std::string* const name : {&member.registered_as, &member.published_as}) {
+    *name = absl::StrReplaceAll(*name, {{kIdInName, member.id}});
+  }
+}
+
 bool IsMadeUpId(absl::string_view id) { return absl::StrContains(id, '#'); }
 
 std::string MemberNodeName(absl::string_view id) { return absl::StrReplaceAll(id, {{"#", "-"}}); }

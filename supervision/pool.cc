@@ -16,7 +16,9 @@ SupervisorSpec PoolTree(const PoolOptions& options) {
                  .backoff = options.backoff,
                  .budget = options.budget,
                  .exclusive = options.exclusive,
-                 .start_within = options.start_within};
+                 .start_within = options.start_within,
+                 .registered_as = options.registered_as,
+                 .published_as = options.published_as};
   pool->children_max = options.children_max;
   pool->shards = options.shards;
   SupervisorSpec tree;

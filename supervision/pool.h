@@ -72,6 +72,10 @@ struct PoolOptions {
   bool exclusive = false;
   bool significant = false;
   absl::Duration start_within = absl::InfiniteDuration();
+  // Names of each child, of this node and of the cluster; empty for none. "{id}" stands for the child's id, and must be
+  // there: "job/{id}". When another actor has the name the start has failed, with AlreadyExists.
+  std::string registered_as;
+  std::string published_as;
 
   int intensity = 1;
   absl::Duration period = absl::Seconds(5);

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/actors/limits.h"
@@ -45,8 +47,11 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   } else if (pool.shards > 1 && spec.auto_shutdown != AutoShutdown::kNever) {
     found.push_back({"auto_shutdown", "no shard knows of the children of the others; use 1 shard, or never"});
   }
-  if (!pool.child.registered_as.empty() || !pool.child.published_as.empty()) {
-    found.push_back({"pool.child", "has a name, which only one of its children could have; let each take its own"});
+  for (const std::string& name : {pool.child.registered_as, pool.child.published_as}) {
+    if (name.empty() || absl::StrContains(name, kIdInName)) continue;
+    found.push_back({"pool.child", absl::StrCat("has the name '", name,
+                                                "', which only one of its children could have; put {id} into it, which "
+                                                "stands for the id of each")});
   }
   if (pool.child.process.has_value() && !pool.child.process->node_name.empty()) {
     found.push_back({"pool.child", absl::StrCat("has the node name '", pool.child.process->node_name,

@@ -58,6 +58,7 @@ void RestartPlan::StartMember(std::string id, std::shared_ptr<const ChildStart> 
   if (waiting.id.empty()) waiting.id = MemberId(flags_.pool->child, ++last_member_);
   auto spec = std::make_shared<ChildSpec>(flags_.pool->child);
   spec->id = waiting.id;
+  NameMember(*spec);
   if (start != nullptr) spec->start = std::move(start);
   if (spec->process.has_value()) spec->process->node_name = MemberNodeName(spec->id);
   waiting.spec = std::move(spec);

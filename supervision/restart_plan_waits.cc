@@ -27,6 +27,7 @@ void RestartPlan::Park(Child& child, const ExitReason& reason) {
   SetState(child, State::kParked);
   if (!std::exchange(child.was_parked, true)) Report(SupervisionEvent::Kind::kParked, child, Pid(), reason);
   for (const std::string& name : {child.spec->registered_as, child.spec->published_as}) {
+    if (is_pool()) break;  // a watch stays, and a pool's children have any number of names: they are tried now and then
     if (name.empty() || !watched_names_.insert(name).second) continue;
     actions_.push_back({.kind = Action::Kind::kWatchName, .name = name});
   }

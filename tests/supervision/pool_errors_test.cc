@@ -59,7 +59,11 @@ TEST(PoolErrors, EachBadFieldHasItsOwn) {
   pool = GoodPool();
   pool.child.registered_as = "w";
   EXPECT_THAT(ErrorsOf(PoolTree(pool)),
-              ElementsAre("pool.child: has a name, which only one of its children could have; let each take its own"));
+              ElementsAre("pool.child: has the name 'w', which only one of its children could have; put {id} into it, "
+                          "which stands for the id of each"));
+  pool.child.registered_as = "w/{id}";
+  pool.child.published_as = "{id} of w";
+  EXPECT_THAT(ErrorsOf(PoolTree(pool)), IsEmpty());
   pool = GoodPool();
   pool.child.id = "w#";
   EXPECT_THAT(ErrorsOf(PoolTree(pool)), ElementsAre("pool.child: the id 'w#' has a '#', which begins the numbers"));

@@ -67,6 +67,30 @@ TEST(PoolPlan, AChildWithoutAnIdIsGivenOne) {
   EXPECT_EQ(plan.States(), "w#1 running, w#2 running");
 }
 
+TEST(PoolPlan, AChildWhoseNameIsTakenIsTriedNowAndThen) {
+  const SupervisorSpec spec = WithChild(PoolOf(RestartType::kPermanent), [](ChildSpec& child) {
+    child.registered_as = "w/{id}";
+    child.published_as = "{id}/{id}";
+  });
+  PlanDriver plan(spec);
+  plan.StartAll();
+  plan.StartMember("a");
+  EXPECT_EQ(plan.plan().GetChildSpec("a")->registered_as, "w/a");
+  EXPECT_EQ(plan.plan().GetChildSpec("a")->published_as, "a/a");
+  plan.slow_start = {"a", "b"};
+  plan.Exit("a", ExitReason::NameLost("a/a"));
+  EXPECT_EQ(plan.States(), "a parked");
+  plan.Log();
+  plan.Pass(limits::kParkedRetryAfter);
+  EXPECT_EQ(plan.Log(), "start a");
+  // A new one is not kept.
+  const auto refused = plan.StartMember("b");
+  plan.Failed("b", ExitReason::NameConflict("w/b"));
+  EXPECT_TRUE(absl::IsAlreadyExists(plan.StatusOf(refused))) << plan.StatusOf(refused);
+  EXPECT_THAT(plan.StatusOf(refused).message(), HasSubstr("w/b"));
+  EXPECT_EQ(plan.States(), "a starting");
+}
+
 // OTP SUP-20
 TEST(PoolPlan, WhatNeedsASpecOfItsOwnIsRefused) {
   PlanDriver plan(PoolOf(RestartType::kPermanent));
