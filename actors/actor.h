@@ -211,8 +211,9 @@ class Actor {
     return ArrayClause<typename internal::MessageTraits<M>::Request>(std::move(clauses));
   }
 
+  // `auto`: see MakeHandler.
   template <class F>
-  static TimerClause MakeTimer(internal::TimerEntry entry, F handler) {
+  static auto MakeTimer(internal::TimerEntry entry, F handler) {
     entry.handler = internal::MakeSharedHandler<TimerEvent>(std::move(handler));
     return TimerClause(std::move(entry));
   }

@@ -92,13 +92,40 @@ struct ActorSpec {
   SpawnOptions options;
 };
 
+namespace internal {
+
+// Does not compile unless a T is an actor that those arguments make, and says why; see HandlerCheck.
+template <class T, class... Args>
+struct ActorCheck {
+  static constexpr bool kIsActor = std::is_base_of_v<Actor, T>;
+  static constexpr bool kIsWhole = !kIsActor || !std::is_abstract_v<T>;
+  static constexpr bool kIsGood = kIsActor && kIsWhole && std::is_constructible_v<T, Args...>;
+  static_assert(kIsActor, "Spawn<T> starts a class derived from Actor");
+  static_assert(kIsWhole, "the actor has no Start(), or another function of its bases that it must override");
+  static_assert(kIsGood || !kIsActor || !kIsWhole,
+                "no public constructor of the actor takes copies of these arguments");
+};
+
+// Requires ActorCheck, which has said why else.
+template <class T, class... Args>
+std::unique_ptr<Actor> MakeChecked(Args&&... args) {
+  if constexpr (ActorCheck<T, Args...>::kIsGood) {
+    return std::make_unique<T>(std::forward<Args>(args)...);
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace internal
+
 // Copies `args` at each start.
 template <class T, class... Args>
 ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
   static_assert((std::is_copy_constructible_v<Args> && ...),
                 "the arguments of an actor that may start again are copied at each start; use a factory for others");
+  static_assert(sizeof(internal::ActorCheck<T, const Args&...>) > 0);
   ActorSpec<typename internal::RefOf<T>::type> spec;
-  spec.make = [... held = std::move(args)]() -> std::unique_ptr<Actor> { return std::make_unique<T>(held...); };
+  spec.make = [... held = std::move(args)] { return internal::MakeChecked<T>(held...); };
   spec.options.label = internal::TypeName<T>();
   return spec;
 }
@@ -126,11 +153,11 @@ class SpawnsActors {
   }
   template <class T, class... Args>
   auto Spawn(SpawnOptions options, Args&&... args) {
-    static_assert(std::is_base_of_v<Actor, T>, "Spawn<T> starts a class derived from Actor");
+    static_assert(sizeof(internal::ActorCheck<T, std::decay_t<Args>...>) > 0);
     return typename internal::RefOf<T>::type(
         self().SpawnMade(std::move(options),
                          [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {
-                           return std::make_unique<T>(std::move(held)...);
+                           return internal::MakeChecked<T>(std::move(held)...);
                          }));
   }
   template <Spawnable S>

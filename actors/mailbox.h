@@ -128,6 +128,11 @@ class Mailbox : public internal::TypedMailbox<M> {
   static_assert(!kName.view().empty(), "a mailbox has a name that is not empty: errors and the log tell it");
 
  public:
+  // Does not compile, and says why.
+  template <class Never = void>
+  Mailbox() : internal::TypedMailbox<M>(0) {
+    static_assert(!std::is_void_v<Never>, "a mailbox is declared with its actor: Mailbox<\"name\", M> name{this};");
+  }
   // `owner` is the actor that declares this member: `this`.
   template <class A>
   explicit Mailbox(A* /*owner*/, MailboxOptions options = {})

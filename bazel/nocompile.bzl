@@ -53,7 +53,7 @@ def _nocompile_test_impl(ctx):
         args.add(log)
         args.add(compiler)
         args.add_all(options)
-        args.add_all(["-w", "-fsyntax-only", "-DNOCOMPILE_" + (case or "NOTHING")])
+        args.add_all(["-w", "-fsyntax-only", "-fdiagnostics-color=never", "-DNOCOMPILE_" + (case or "NOTHING")])
         ctx.actions.run_shell(
             # The last line says whether it compiled. The log is the output, so the action never fails.
             command = 'log=$1; shift; if "$@" >"$log" 2>&1; then echo COMPILED >>"$log"; else echo REFUSED >>"$log"; fi',
@@ -68,7 +68,13 @@ def _nocompile_test_impl(ctx):
             case or "''",
             ctx.attr.cases[case].replace("'", "'\\''") if case else "",
         ))
-    script.insert(1, """
+    script.insert(1, "src=" + ctx.file.src.short_path + """
+leads_to_block() {
+  for line in $(awk -v begin="#ifdef NOCOMPILE_$1" '$0 == begin {on = 1; next} /^#endif/ {on = 0} on {print NR}' "$src"); do
+    grep -qE "${src##*/}:$line[:,]" "$2" && return
+  done
+  return 1
+}
 check() {
   if [ -z "$2" ]; then
     tail -n 1 "$1" | grep -qx COMPILED && return
@@ -77,6 +83,9 @@ check() {
     echo "NOCOMPILE_$2 compiles, and must not" && bad=1
   elif ! grep -qE -- "$3" "$1"; then
     echo "NOCOMPILE_$2: the compiler does not say \\"$3\\":" && cat "$1" && bad=1
+  elif ! leads_to_block "$2" "$1" || grep -qE "^/[^ ]*: error" "$1"; then
+    echo "NOCOMPILE_$2: the error does not lead to the lines of that case, or lies in a header of the system:"
+    cat "$1" && bad=1
   else
     echo "NOCOMPILE_$2 is refused: $(grep -E -m 1 -- "$3" "$1")"
   fi
@@ -84,7 +93,7 @@ check() {
     script.append("exit $bad")
     executable = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.write(executable, "\n".join(script) + "\n", is_executable = True)
-    return [DefaultInfo(executable = executable, runfiles = ctx.runfiles(files = logs))]
+    return [DefaultInfo(executable = executable, runfiles = ctx.runfiles(files = logs + [ctx.file.src]))]
 
 _nocompile_test = rule(
     implementation = _nocompile_test_impl,
@@ -101,6 +110,8 @@ _nocompile_test = rule(
 
 def understudy_nocompile_test(name, src, cases, deps, **kwargs):
     """A test that `src` compiles as it is, and is refused under each -DNOCOMPILE_<case>.
+
+    Each error, or a note of it, names a line between that case's #ifdef and #endif.
 
     Args:
       name: of the test.

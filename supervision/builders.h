@@ -184,20 +184,22 @@ inline constexpr bool kIsPool = false;
 template <class Signature>
 inline constexpr bool kIsPool<Pool<Signature>> = true;
 
+// `auto`, as SourceChild: see MakeHandler.
 template <class T, class... Args>
-ChildBuilder ClassChild(RestartType restart, Args&&... args) {
+auto ClassChild(RestartType restart, Args&&... args) {
   if constexpr (kIsPool<T>) {
     ChildStart make([](const SupervisorSpec& tree) -> std::unique_ptr<Actor> { return std::make_unique<T>(tree); },
                     TypeName<T>());
     return PoolOf(restart, std::move(make), PoolOptions(std::forward<Args>(args)...));
   } else {
+    static_assert(sizeof(ActorCheck<T, const std::decay_t<Args>&...>) > 0);
     const auto spec = MakeActorSpec<T, std::decay_t<Args>...>(std::forward<Args>(args)...);
     return WorkerOf(restart, spec.make, spec.options);
   }
 }
 
 template <ChildSource S>
-ChildBuilder SourceChild(RestartType restart, const S& source) {
+auto SourceChild(RestartType restart, const S& source) {
   if constexpr (std::is_same_v<S, SupervisorBuilder>) {
     return SupervisorOf(restart, source.spec());
   } else if constexpr (std::is_same_v<S, SupervisorSpec>) {

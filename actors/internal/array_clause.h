@@ -100,7 +100,7 @@ class ElementHandler {
 };
 
 template <class M, class F>
-MessageHandler MakeElementHandler(F handler, size_t place, const std::string& label) {
+auto MakeElementHandler(F handler, size_t place, const std::string& label) {
   if constexpr (TakesElement<M, F, size_t>() || TakesElement<M, F, absl::string_view>()) {
     return MessageHandler::Of(ElementHandler<M, F>(std::move(handler), place, label));
   } else {

@@ -198,70 +198,98 @@ void RunAndFinish(Activation& activation, Fn call) {
   }
 }
 
+// How a handler F is called for messages of M, and what it returns, its Task taken off.
+enum class HandlerForm { kNone, kMessage, kMessageAndReplier, kNothing };
+template <class M, class F>
+constexpr HandlerForm FormOf() {
+  using Traits = MessageTraits<M>;
+  using Handed = HandedAs<F, typename Traits::Request>;
+  if constexpr (CanCallHandler<F, Handed>()) {
+    return HandlerForm::kMessage;
+  } else if constexpr (Traits::kIsCall) {
+    return CanCallHandler<F, Handed, Replier<ReplyOf<Traits>>>() ? HandlerForm::kMessageAndReplier : HandlerForm::kNone;
+  } else {
+    return CanCallHandler<F>() ? HandlerForm::kNothing : HandlerForm::kNone;
+  }
+}
+template <class M, class F, HandlerForm kForm = FormOf<M, F>()>
+struct HandlerReturns {
+  using type = void;
+};
+template <class M, class F>
+struct HandlerReturns<M, F, HandlerForm::kMessage> {
+  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>>;
+};
+template <class M, class F>
+struct HandlerReturns<M, F, HandlerForm::kMessageAndReplier> {
+  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>, Replier<ReplyOf<MessageTraits<M>>>>;
+};
+template <class M, class F>
+struct HandlerReturns<M, F, HandlerForm::kNothing> {
+  using type = HandlerResult<F>;
+};
+
+// Does not compile unless F is a handler for M, and says why.
+template <class M, class F>
+struct HandlerCheck {
+  using Traits = MessageTraits<M>;
+  static constexpr HandlerForm kForm = FormOf<M, F>();
+  using Returned = typename HandlerReturns<M, F>::type;
+  using Result = typename TaskResult<Returned>::type;
+  static constexpr bool kAnswers = Traits::kIsCall && kForm == HandlerForm::kMessage;
+  static constexpr bool kTakesGood = kForm != HandlerForm::kNone;
+  static constexpr bool kReturnsGood =
+      !kTakesGood || (kAnswers ? kCallResult<Result, ReplyOf<Traits>> : kTellResult<Result>);
+  static_assert(kTakesGood || Traits::kIsCall, "a handler takes the mailbox's message (const M& or M), or nothing");
+  static_assert(kTakesGood || !Traits::kIsCall,
+                "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
+  static_assert(kReturnsGood || !kAnswers,
+                "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");
+  static_assert(kReturnsGood || Traits::kIsCall,
+                "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
+  static_assert(kReturnsGood || kAnswers || !Traits::kIsCall,
+                "a handler with a Replier returns void or Status, or a Task of one of these");
+};
+
 template <class M, class F>
 class TypedHandler {
  public:
   using Traits = MessageTraits<M>;
   using Request = typename Traits::Request;
-  using Reply = typename Traits::Reply;
   using Handed = HandedAs<F, Request>;
+  using Check = HandlerCheck<M, F>;
+  static constexpr bool kAwaits = IsTask<typename Check::Returned>::value;
 
   explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
 
   void Run(Actor& self, Activation& activation) {
     Request& request = activation.As<Request>();
     if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
-    if constexpr (CanCallHandler<F, Handed>()) {
-      using R = decltype(CallHandler(handler_, self, static_cast<Handed>(request)));
-      using Result = typename TaskResult<R>::type;
-      if constexpr (Traits::kIsCall) {
-        static_assert(kCallResult<Result, Reply>,
-                      "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");
-      } else {
-        static_assert(kTellResult<Result>,
-                      "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
-      }
+    using R = typename Check::Returned;
+    if constexpr (!Check::kReturnsGood || !Check::kTakesGood) {
+      // Check has said why.
+    } else if constexpr (Check::kForm == HandlerForm::kMessage) {
       RunAndFinish<Traits::kIsCall>(activation,
                                     [&]() -> R { return CallHandler(handler_, self, static_cast<Handed>(request)); });
-    } else if constexpr (Traits::kIsCall) {
-      static_assert(CanCallHandler<F, Handed, Replier<Reply>>(),
-                    "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
-      using R = decltype(CallHandler(handler_, self, static_cast<Handed>(request), Replier<Reply>(activation)));
-      static_assert(kTellResult<typename TaskResult<R>::type>,
-                    "a handler with a Replier returns void or Status, or a Task of one of these");
+    } else if constexpr (Check::kForm == HandlerForm::kMessageAndReplier) {
       RunAndFinish<false>(activation, [&]() -> R {
-        return CallHandler(handler_, self, static_cast<Handed>(request), Replier<Reply>(activation));
+        return CallHandler(handler_, self, static_cast<Handed>(request), Replier<ReplyOf<Traits>>(activation));
       });
     } else {
-      static_assert(CanCallHandler<F>(), "a handler takes the mailbox's message (const M& or M), or nothing");
-      using R = decltype(CallHandler(handler_, self));
-      static_assert(kTellResult<typename TaskResult<R>::type>,
-                    "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
       RunAndFinish<false>(activation, [&]() -> R { return CallHandler(handler_, self); });
     }
     if constexpr (!kAwaits && !std::is_trivially_destructible_v<Request>) activation.DropMessage();
   }
 
  private:
-  static constexpr bool Awaits() {
-    if constexpr (CanCallHandler<F, Handed>()) {
-      return IsTask<HandlerResult<F, Handed>>::value;
-    } else if constexpr (Traits::kIsCall && CanCallHandler<F, Handed, Replier<ReplyOf<Traits>>>()) {
-      return IsTask<HandlerResult<F, Handed, Replier<ReplyOf<Traits>>>>::value;
-    } else if constexpr (CanCallHandler<F>()) {
-      return IsTask<HandlerResult<F>>::value;
-    } else {
-      return false;  // does not compile anyway: Run says why
-    }
-  }
   F handler_;
-
- public:
-  static constexpr bool kAwaits = Awaits();
 };
 
+// `auto`, as all between this and the line that gives a handler: compilers look at such functions where they are
+// called, and so lead from the error to that line.
 template <class M, class F>
-MessageHandler MakeHandler(F handler) {
+auto MakeHandler(F handler) {
+  static_assert(sizeof(HandlerCheck<M, F>) > 0);
   return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
 }
 // For what several may hold: events, timers, signals. The last of them may be
@@ -278,8 +306,8 @@ class SharedHandler final : public MessageHandler {
 };
 
 template <class M, class F>
-std::shared_ptr<MessageHandler> MakeSharedHandler(F handler) {
-  return std::make_shared<SharedHandler>(MakeHandler<M>(std::move(handler)));
+auto MakeSharedHandler(F handler) {
+  return std::shared_ptr<MessageHandler>(std::make_shared<SharedHandler>(MakeHandler<M>(std::move(handler))));
 }
 
 }  // namespace understudy::internal

@@ -80,6 +80,22 @@ class Sample final : public Actor {
 #ifdef NOCOMPILE_MAILBOX_WITHOUT_A_NAME
   Mailbox<"", int> nameless{this};
 #endif
+#ifdef NOCOMPILE_TIMER_HANDLER_ARGUMENT
+  void TakesInt(int) {}
+  Behavior bad_{"bad", After(absl::Seconds(1), &Sample::TakesInt)};
+#endif
+#ifdef NOCOMPILE_EVENT_HANDLER_ARGUMENT
+  void Watch(Pid pid) { (void)context().Monitor(pid, &Sample::TakesInt); }
+  void TakesInt(int) {}
+#endif
+#ifdef NOCOMPILE_ARRAY_HANDLER_ARGUMENT
+  void TakesText(const std::string&) {}
+  Behavior bad_{"bad", On(array, &Sample::TakesText)};
+#endif
+#ifdef NOCOMPILE_REPLIER_RESULT
+  int Takes(int, Replier<int>) { return 1; }
+  Behavior bad_{"bad", On(call, &Sample::Takes)};
+#endif
 #ifdef NOCOMPILE_EMPTY_BEHAVIOR
   Behavior bad_{"bad"};
 #endif
@@ -120,6 +136,14 @@ class Sample final : public Actor {
 #endif
 };
 
+#ifdef NOCOMPILE_MAILBOX_WITHOUT_THIS
+class Forgetful final : public Actor {
+  Mailbox<"forgotten", int> forgotten;
+  Next Start() override { return Next::Ignore(); }
+};
+void Spawn(ActorSystem& system) { system.Spawn<Forgetful>(); }
+#endif
+
 void Use(const Ref<Sample>& sample, const AuctionRef& auction, ActorSystem& system) {
   system.Spawn<Sample>();
   (void)auction.make_offer().Send(1);
@@ -143,6 +167,15 @@ void Use(const Ref<Sample>& sample, const AuctionRef& auction, ActorSystem& syst
 #ifdef NOCOMPILE_COPY_OF_A_MOVE_ONLY
   const std::unique_ptr<int> owned;
   (void)Channel<std::unique_ptr<int>>().Send(owned);
+#endif
+#ifdef NOCOMPILE_SPAWN_WITH_WRONG_ARGUMENTS
+  system.Spawn<Sample>(std::string("one"));
+#endif
+#ifdef NOCOMPILE_SPAWN_OF_AN_ABSTRACT_CLASS
+  system.Spawn<AuctionActor>();
+#endif
+#ifdef NOCOMPILE_SPEC_WITH_WRONG_ARGUMENTS
+  (void)MakeActorSpec<Sample>(std::string("one"));
 #endif
 #ifdef NOCOMPILE_SPAWN_OF_NO_ACTOR
   system.Spawn<std::string>();

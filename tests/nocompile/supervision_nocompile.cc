@@ -1,12 +1,23 @@
 // What must not compile in the use of supervision/. As it is, this file compiles.
+#include <string>
+
+#include "understudy/actors/actor.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {
 
+class Idle final : public Actor {
+  Next Start() override { return Next::Ignore(); }
+};
+
 void Use(const SupervisorSpec& tree) {
+  (void)Permanent<Idle>();
   (void)OneForOne().Child("a", Permanent(tree)).Child("b", Transient(OneForAll()));
+#ifdef NOCOMPILE_CHILD_WITH_WRONG_ARGUMENTS
+  (void)Permanent<Idle>(std::string("one"));
+#endif
 #ifdef NOCOMPILE_SUPERVISOR_WITHOUT_ITS_TREE
   (void)Permanent(MakeSupervisor(tree));
 #endif
