@@ -17,10 +17,12 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -58,8 +60,9 @@ class RawStream {
  public:
   using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  explicit RawStream(const std::string& address)
-      : channel_(grpc::CreateCustomChannel("ipv4:" + address, grpc::InsecureChannelCredentials(), Arguments())) {
+  // With the certificate of `client`, of which there are files in the folder `certificates`, or plaintext.
+  explicit RawStream(const std::string& address, absl::string_view certificates = "", absl::string_view client = "")
+      : channel_(grpc::CreateCustomChannel("ipv4:" + address, CredentialsOf(certificates, client), Arguments())) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     const grpc::internal::RpcMethod method("/understudy.proto.NodeLink/Carry",
                                            grpc::internal::RpcMethod::BIDI_STREAMING);
@@ -90,10 +93,21 @@ class RawStream {
   }
 
  private:
-  // A connection of its own.
+  static std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(absl::string_view folder, absl::string_view client) {
+    if (folder.empty()) return grpc::InsecureChannelCredentials();
+    const auto file = [&](absl::string_view name) {
+      std::ifstream from(absl::StrCat(folder, "/", name));
+      return std::string(std::istreambuf_iterator<char>(from), {});
+    };
+    return grpc::SslCredentials({.pem_root_certs = file("ca.pem"),
+                                 .pem_private_key = file(absl::StrCat(client, ".key")),
+                                 .pem_cert_chain = file(absl::StrCat(client, ".pem"))});
+  }
+  // A connection of its own, to the node ledger.
   static grpc::ChannelArguments Arguments() {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetSslTargetNameOverride("ledger");
     return arguments;
   }
   const std::shared_ptr<grpc::Channel> channel_;
@@ -110,7 +124,8 @@ class RawConnection {
     to.sin_family = AF_INET;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to.sin_port = htons(static_cast<uint16_t>(NodeAddress::Parse(address)->port));
-    (void)connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+    const int connected = connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+    EXPECT_TRUE(connected == 0 || errno == EINPROGRESS || errno == EAGAIN) << strerror(errno);
   }
   ~RawConnection() { close(socket_); }
   RawConnection(const RawConnection&) = delete;
@@ -163,7 +178,7 @@ inline int64_t PeakBytesOf(int os_pid) {
   return kilobytes * 1024;
 }
 
-// Certificates of the nodes house, ledger and mallory, all of one authority.
+// Certificates of the nodes house, ledger, mallory and guest, all of one authority.
 class Certificates {
  public:
   Certificates() {
@@ -185,7 +200,7 @@ class Certificates {
 
  private:
   void Make() {
-    EXPECT_EQ(system(absl::StrCat("tools/make_certs ", folder_, " house ledger mallory 2>/dev/null").c_str()), 0);
+    EXPECT_EQ(system(absl::StrCat("tools/make_certs ", folder_, " house ledger mallory guest 2>/dev/null").c_str()), 0);
   }
   std::string folder_ = "/tmp/understudy.XXXXXX";
 };

@@ -6,8 +6,10 @@
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TALLY_ACTOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -39,6 +41,8 @@ class TallyActor : public Actor {
   Mailbox<"Load", Bytes> load{this, {.capacity_messages = 100}};
   // Whether the numbers of that lane are 0, 1, 2, …: "2000 in order", "after 7 came 9".
   Mailbox<"Report", Call<Number, Text>> report{this};
+  // What its process says of itself, as Tally was told when it was made.
+  Mailbox<"Status", Call<Text, Text>> status{this};
   // No behaviour of Tally opens it.
   Mailbox<"Shut", Bytes> shut{this};
   friend class TallyRef;
@@ -51,14 +55,16 @@ class TallyRef : public Ref<TallyActor> {
   Channel<Call<TallyActor::Number, TallyActor::Number>> ask() const { return (*this)[&TallyActor::ask]; }
   Channel<TallyActor::Bytes> load() const { return (*this)[&TallyActor::load]; }
   Channel<Call<TallyActor::Number, TallyActor::Text>> report() const { return (*this)[&TallyActor::report]; }
+  Channel<Call<TallyActor::Text, TallyActor::Text>> status() const { return (*this)[&TallyActor::status]; }
   static std::vector<MailboxSignature> Mailboxes() {
-    return {SignatureOf(&TallyActor::tell), SignatureOf(&TallyActor::ask), SignatureOf(&TallyActor::load),
-            SignatureOf(&TallyActor::report), SignatureOf(&TallyActor::shut)};
+    return {SignatureOf(&TallyActor::tell),   SignatureOf(&TallyActor::ask),    SignatureOf(&TallyActor::load),
+            SignatureOf(&TallyActor::report), SignatureOf(&TallyActor::status), SignatureOf(&TallyActor::shut)};
   }
 };
 
 class Tally final : public TallyActor {
  public:
+  explicit Tally(std::function<std::string()> tell_status = nullptr) : tell_status_(std::move(tell_status)) {}
   Next Start() override { return counting_; }
 
  private:
@@ -85,10 +91,21 @@ class Tally final : public TallyActor {
     return text;
   }
 
+  Text Status(const Text&) {
+    Text text;
+    if (tell_status_ != nullptr) text.set_value(tell_status_());
+    return text;
+  }
+
+  const std::function<std::string()> tell_status_;
   std::map<int64_t, Lane> lanes_;
   int64_t loaded_ = 0;
-  Behavior counting_{"counting", On(tell, &Tally::Count), On(ask, &Tally::Answer), On(load, &Tally::Loaded),
-                     On(report, &Tally::Report)};
+  Behavior counting_{"counting",
+                     On(tell, &Tally::Count),
+                     On(ask, &Tally::Answer),
+                     On(load, &Tally::Loaded),
+                     On(report, &Tally::Report),
+                     On(status, &Tally::Status)};
 };
 
 }  // namespace understudy::testing

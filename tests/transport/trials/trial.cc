@@ -68,12 +68,16 @@ MonotonicTime Diary::WaitFor(absl::string_view begin, size_t* after) {
   return lines_[at].at;
 }
 
-int Diary::Count(absl::string_view begin) {
+std::vector<std::string> Diary::All(absl::string_view begin) {
   absl::MutexLock lock(&mu_);
-  int count = 0;
-  for (const Line& line : lines_) count += absl::StartsWith(line.text, begin) ? 1 : 0;
-  return count;
+  std::vector<std::string> all;
+  for (const Line& line : lines_) {
+    if (absl::StartsWith(line.text, begin)) all.push_back(line.text);
+  }
+  return all;
 }
+
+int Diary::Count(absl::string_view begin) { return static_cast<int>(All(begin).size()); }
 
 size_t Diary::size() {
   absl::MutexLock lock(&mu_);

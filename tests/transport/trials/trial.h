@@ -46,6 +46,8 @@ class Diary {
   MonotonicTime WaitFor(absl::string_view begin, size_t* after = nullptr);
   // How many such lines there are so far.
   int Count(absl::string_view begin);
+  // Those lines.
+  std::vector<std::string> All(absl::string_view begin);
   size_t size();
 
  private:

@@ -28,6 +28,7 @@
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
 #include "understudy/transport/node_core.h"
+#include "understudy/transport/node_status.h"
 
 namespace understudy::testing {
 namespace {
@@ -40,6 +41,17 @@ int Complain(absl::string_view what) {
 void Say(absl::string_view line) {
   const std::string text = absl::StrCat(line, "\n");
   (void)!write(3, text.data(), text.size());
+}
+
+// What the node counted, a line each: "forged 3", or "guest claims_refused 7" of a peer.
+std::string StatusOf(const Node& node) {
+  const NodeCounters counters = node.counters();
+  std::string text = absl::StrCat("forged ", counters.forged, "\nlate ", counters.late, "\n");
+  for (const PeerStatus& peer : node.Peers()) {
+    absl::StrAppend(&text, peer.node, " claims_refused ", peer.claims_refused, "\n", peer.node, " waiting ",
+                    peer.ledger.waiting, "\n");
+  }
+  return text;
 }
 
 int Run(int argc, char** argv) {
@@ -75,7 +87,8 @@ int Run(int argc, char** argv) {
   ActorSystem system({.name = name});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Start(system, std::move(options));
   if (!node.ok()) return Complain(node.status().ToString());
-  const TallyRef tally = system.Spawn<Tally>(SpawnOptions{.published_as = absl::StrCat(name, "/tally")});
+  const TallyRef tally = system.Spawn<Tally>(SpawnOptions{.published_as = absl::StrCat(name, "/tally")},
+                                             [of = node->get()] { return StatusOf(*of); });
   Say((*node)->address());
   return (*node)->RunUntilSignal(tally.pid());
 }
