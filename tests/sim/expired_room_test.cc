@@ -1,0 +1,157 @@
+// Messages that have expired in a closed mailbox give their room to another node as soon as it wants room (semantics
+// 7.5): nothing else takes them out of the mailbox before it opens.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/channel.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/mailbox.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/ref.h"
+#include "understudy/actors/task.h"
+#include "understudy/actors/test_system.h"
+#include "understudy/tests/transport/puppet.pb.h"
+#include "understudy/transport/credit.h"
+#include "understudy/transport/testing/simulated_cluster.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Query = Call<testing::Note, testing::Answer>;
+constexpr int64_t kCapacity = 8;
+
+// Opens neither of its mailboxes.
+class Closed final : public Actor {
+ public:
+  Mailbox<"closed/note", testing::Note> note{this, {.capacity_messages = kCapacity, .time_to_live = absl::Seconds(1)}};
+  Mailbox<"closed/query", Query> query{this, {.capacity_messages = kCapacity}};
+  Next Start() override {
+    return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
+  }
+};
+
+using Outcomes = std::vector<absl::Status>;
+
+// Asks, or sends when there is room, once.
+class Client final : public Actor {
+ public:
+  Mailbox<"client/ask", absl::Duration> ask{this};
+  Mailbox<"client/send", absl::Duration> send{this};
+
+  Client(Ref<Closed> to, std::shared_ptr<Outcomes> outcomes) : to_(to), outcomes_(std::move(outcomes)) {}
+  Next Start() override { return behavior_; }
+
+ private:
+  Task<> Ask(absl::Duration timeout) {
+    auto asking = to_[&Closed::query].Ask(testing::Note(), timeout);
+    const absl::StatusOr<testing::Answer> answer = co_await asking;
+    outcomes_->push_back(answer.status());
+  }
+  Task<> Send(absl::Duration timeout) {
+    auto sending = to_[&Closed::note].SendWhenRoom(testing::Note(), timeout);
+    const absl::Status sent = co_await sending;
+    outcomes_->push_back(sent);
+  }
+  const Ref<Closed> to_;
+  const std::shared_ptr<Outcomes> outcomes_;
+  Behavior behavior_{"client", On(ask, &Client::Ask), On(send, &Client::Send)};
+};
+
+class ExpiredRoomTest : public ::testing::Test {
+ protected:
+  // "home" has the mailboxes.
+  ExpiredRoomTest() : cluster_({.nodes = {"home", "n0", "n1"}, .hub = "home"}) {
+    EXPECT_TRUE(cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(10)));
+    closed_ = cluster_.system("home").Spawn<Closed>();
+    Run();
+  }
+  // As that node sees it.
+  Ref<Closed> At(absl::string_view node) {
+    if (node == "home") return closed_;
+    const NodePlace place = *cluster_.system(node).InternPeer("home", cluster_.system("home").incarnation());
+    return Ref<Closed>(internal::PidAt(place, internal::AddressOf(closed_.pid())));
+  }
+  Ref<Client> NewClient(absl::string_view node, const std::shared_ptr<Outcomes>& outcomes) {
+    return cluster_.system(node).Spawn<Client>(At(node), outcomes);
+  }
+  // Asks from there until nothing is accepted any more.
+  void FillWithQueries(absl::string_view node, absl::Duration timeout) {
+    for (int refused = 0; refused < 5;) {
+      const auto outcomes = std::make_shared<Outcomes>();
+      NewClient(node, outcomes)[&Client::ask].Tell(timeout);
+      Run();
+      refused = outcomes->empty() ? 0 : refused + 1;
+      for (const absl::Status& outcome : *outcomes) EXPECT_TRUE(IsFull(outcome)) << outcome;
+    }
+  }
+  // Sends notes from there until nothing is accepted any more; how many were.
+  int64_t FillWithNotes(absl::string_view node) {
+    int64_t accepted = 0;
+    for (int refused = 0; refused < 5;) {
+      const bool is_sent = At(node)[&Closed::note].Send(testing::Note()).ok();
+      accepted += is_sent ? 1 : 0;
+      refused = is_sent ? 0 : refused + 1;
+      if (!is_sent) Run();
+    }
+    return accepted;
+  }
+  void Run(absl::Duration duration = absl::Milliseconds(20)) { cluster_.RunFor(duration); }
+
+  SimulatedCluster cluster_;
+  Ref<Closed> closed_;
+};
+
+TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToANodeThatFoundNone) {
+  EXPECT_EQ(FillWithNotes("home"), kCapacity);
+  EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages) << "which lies beside the capacity";
+  Run(absl::Seconds(2));
+  EXPECT_GT(FillWithNotes("n0"), 0);
+}
+
+TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToASenderOfAnotherNodeThatWaits) {
+  EXPECT_EQ(FillWithNotes("home"), kCapacity);
+  EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages);
+  Run(absl::Seconds(2));
+  const auto outcomes = std::make_shared<Outcomes>();
+  // The allowance would be there again when its notes have expired, and need no room.
+  for (int i = 0; i < 3; ++i) NewClient("n0", outcomes)[&Client::send].Tell(absl::Minutes(1));
+  Run(absl::Seconds(1));
+  EXPECT_THAT(*outcomes, ElementsAre(absl::OkStatus(), absl::OkStatus(), absl::OkStatus()));
+}
+
+// The node n1 cannot take back its calls when they expire.
+TEST_F(ExpiredRoomTest, CallsOfANodeThatIsSilentGiveTheirRoomToAnotherNodeWhenTheyHaveExpired) {
+  FillWithQueries("n1", absl::Seconds(5));
+  FillWithQueries("home", absl::Hours(1));
+  FillWithQueries("n0", absl::Hours(1));
+  cluster_.Pause("n1");
+  const auto outcomes = std::make_shared<Outcomes>();
+  const auto ask = [&] {
+    NewClient("n0", outcomes)[&Client::ask].Tell(absl::Hours(1));
+    Run();
+    return std::exchange(*outcomes, {});
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(ask(), ElementsAre(::testing::Truly(IsFull)));
+  Run(absl::Seconds(6));
+  // The first one that finds no room makes home look. The next one makes it grant what it has found.
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(ask(), ElementsAre(::testing::Truly(IsFull)));
+  EXPECT_THAT(ask(), IsEmpty()) << "it waits in the mailbox";
+  EXPECT_EQ(cluster_.core("home").Peers()[1].node, "n1");
+  EXPECT_TRUE(cluster_.core("home").Peers()[1].is_live) << "the end of the session would have cancelled the calls";
+}
+
+}  // namespace
+}  // namespace understudy
