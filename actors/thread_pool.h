@@ -93,6 +93,10 @@ struct ThreadPoolStats {
 
 class ThreadPool final : public Executor, private internal::Polling::Pool {
  public:
+  // Events of the process's EventSource that a busy worker, or the watchdog, handles in one look: the turns that wait
+  // are held up by no more.
+  static constexpr int kEventsPerLook = 32;
+
   explicit ThreadPool(ThreadPoolOptions options = {});
   ~ThreadPool() override;
 

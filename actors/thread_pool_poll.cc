@@ -8,11 +8,8 @@
 namespace understudy {
 namespace {
 
-// Events that a busy worker, or the watchdog, handles in one look: the turns that wait are held up by no more.
-constexpr int kEventsPerLook = 32;
-
 void PollSome(EventSource& source) {
-  for (int i = 0; i < kEventsPerLook && source.Poll(EventSource::Wait::kNo); ++i) {
+  for (int i = 0; i < ThreadPool::kEventsPerLook && source.Poll(EventSource::Wait::kNo); ++i) {
   }
 }
 

@@ -2,7 +2,10 @@
 #include "understudy/actors/event_source.h"
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/executor.h"
+#include "understudy/actors/internal/polling.h"
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {
@@ -195,6 +199,37 @@ TEST(EventSourceTest, WhileEveryWorkerIsStuckTheWatchdogPolls) {
   for (int i = 0; i < 10; ++i) AwaitEvent();
   go_on.Notify();
   done.Wait();
+}
+
+// Events without end do not keep the watchdog from its other work.
+TEST(EventSourceTest, TheWatchdogHandlesABoundedNumberOfEventsInOneLook) {
+  Events& events = Events::Get();
+  ThreadPool pool({.threads = 1, .surplus_threads_max = 0});
+  absl::Notification running;
+  absl::Notification go_on;
+  absl::Notification done;
+  Turn block([&] {
+    running.Notify();
+    go_on.WaitForNotification();
+    done.Notify();
+  });
+  pool.Schedule(&block);
+  running.WaitForNotification();
+  constexpr int kEvents = 5 * ThreadPool::kEventsPerLook;
+  std::map<uint64_t, int> handled_in;  // that turn of the one who polls
+  int left = kEvents;
+  std::function<void()> next = [&] {
+    ++handled_in[internal::Polling::Process().turns()];
+    if (--left > 0) {
+      events.Post([&] { next(); });
+    } else {
+      go_on.Notify();
+    }
+  };
+  events.Post([&] { next(); });
+  done.WaitForNotification();
+  for (const auto& [turn, handled] : handled_in) EXPECT_LE(handled, ThreadPool::kEventsPerLook) << turn;
+  EXPECT_GE(handled_in.size(), 5U);
 }
 
 TEST(EventSourceTest, WhenThePollingWorkerIsStuckAnIdleOnePolls) {
