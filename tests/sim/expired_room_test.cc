@@ -121,6 +121,15 @@ TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToANodeThatFoundNone) {
   EXPECT_GT(FillWithNotes("n0"), 0);
 }
 
+TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToASenderThatWaits) {
+  EXPECT_EQ(FillWithNotes("home"), kCapacity);
+  Run(absl::Seconds(2));
+  const auto outcomes = std::make_shared<Outcomes>();
+  NewClient("home", outcomes)[&Client::send].Tell(absl::Minutes(1));
+  Run();
+  EXPECT_THAT(*outcomes, ElementsAre(absl::OkStatus()));
+}
+
 TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToASenderOfAnotherNodeThatWaits) {
   EXPECT_EQ(FillWithNotes("home"), kCapacity);
   EXPECT_EQ(FillWithNotes("n0"), kCreditTerms.first_allowance.messages);
