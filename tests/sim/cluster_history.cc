@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/dead_letter.h"
+#include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 
@@ -87,6 +89,15 @@ void ClusterHistory::OnSent(int64_t number, const absl::Status& sent, uint64_t e
   Tell& tell = tells_[number];
   tell.state = sent.ok() ? Tell::State::kSent : Tell::State::kRefused;
   tell.epoch = epoch;
+}
+
+void ClusterHistory::OnWaited(int64_t number, MonotonicTime since, const absl::Status& sent) {
+  const Tell& tell = tells_[number];
+  if (lives_[tell.from].incarnation == lives_[tell.to].incarnation) return;
+  waits_.served += sent.ok() && clock_->Now() > since ? 1 : 0;
+  waits_.expired += IsExpired(sent) ? 1 : 0;
+  waits_.disconnected += IsNoConnection(sent) && clock_->Now() > since ? 1 : 0;
+  waits_.session_full += absl::StrContains(sent.message(), "unacknowledged bytes") ? 1 : 0;
 }
 
 void ClusterHistory::OnHandled(LifeId life, Box box, int64_t number) {
@@ -187,6 +198,9 @@ void ClusterHistory::CheckTells(const Counts& counts) {
   for (const auto& [number, tell] : tells_) {
     if (tell.state == Tell::State::kRefused && tell.was_handled) {
       Complain(absl::StrCat("message ", number, " was refused, and handled"));
+    }
+    if (tell.state == Tell::State::kSending && IsAlive(tell.from) && Runs(tell.from, counts)) {
+      Complain(absl::StrCat("the send of message ", number, " by ", Describe(tell.from), " has no outcome"));
     }
     if (tell.was_handled || tell.state != Tell::State::kSent) continue;
     const bool is_sure = IsSure(tell, counts);
@@ -294,7 +308,9 @@ std::string ClusterHistory::Describe(LifeId life) const {
 }
 
 ClusterHistory::Totals ClusterHistory::totals() const {
-  Totals totals{.lost = lost_, .foreign = foreign_handled_};
+  Totals totals = waits_;
+  totals.lost = lost_;
+  totals.foreign = foreign_handled_;
   for (const auto& [number, tell] : tells_) {
     totals.sent += tell.state == Tell::State::kSent ? 1 : 0;
     totals.handled += tell.was_handled ? 1 : 0;

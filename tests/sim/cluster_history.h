@@ -1,7 +1,8 @@
 // ClusterHistory: what the actors of a simulated cluster did and were told, and
 // whether that is what semantics 3, 7 and 8 promise:
 //
-//   1. A message whose send said OK is handled once, by its receiver, in its sender's
+//   1. A send has an outcome, also one that waits for room. A message whose send said OK is handled once, by its
+//   receiver, in its sender's
 //      order; or somebody was told: a dead letter, a counted drop, or the end of the
 //      session that had accepted it. A message whose send was refused is not handled.
 //   2. Each ask is answered once, and each monitor fires once, unless it was ended or
@@ -80,6 +81,8 @@ class ClusterHistory {
   int64_t OnSending(LifeId from, LifeId to, Box box);
   // The outcome of the send, and the epoch of the session that accepted it (0: none).
   void OnSent(int64_t number, const absl::Status& sent, uint64_t epoch);
+  // The sender of that tell waited for room, perhaps for no time.
+  void OnWaited(int64_t number, MonotonicTime since, const absl::Status& sent);
   void OnHandled(LifeId life, Box box, int64_t number);
   int64_t OnAsking(LifeId from, LifeId to);
   void OnAskHandled(LifeId life, int64_t number);
@@ -130,6 +133,9 @@ class ClusterHistory {
   struct Totals {
     int64_t sent = 0, handled = 0, dead_letters = 0, lost = 0, dropped = 0, asked = 0, answered = 0, fired = 0;
     int64_t foreign = 0;
+    // Senders that waited for room of another node, and what became of that; and messages for whose bytes the session
+    // had no room.
+    int64_t served = 0, expired = 0, disconnected = 0, session_full = 0;
   };
   Totals totals() const;
 
@@ -183,6 +189,7 @@ class ClusterHistory {
   std::set<std::tuple<uint64_t, uint64_t, uint64_t>> told_;  // incarnation told, peer, epoch
   int64_t last_number_ = 0;
   int64_t foreign_handled_ = 0;
+  Totals waits_;
   int64_t lost_ = 0;
   std::vector<std::string> wrong_answers_;
   std::vector<std::string> complaints_;

@@ -58,6 +58,10 @@ TEST_P(ClusterHistoryTest, EveryAcceptedMessageHasAFateMonitorsFireOnceNamesAgre
   EXPECT_GT(tally.totals.lost, 0);
   EXPECT_GT(tally.totals.answered, 0);
   EXPECT_GT(tally.totals.fired, 0);
+  EXPECT_GT(tally.totals.served, 0);
+  EXPECT_GT(tally.totals.expired, 0);
+  EXPECT_GT(tally.totals.disconnected, 0);
+  EXPECT_GT(tally.totals.session_full, 0);
 }
 
 TEST(ClusterHistoryPlantedTest, ASessionThatForgetsToResendOneEnvelopeIsFound) {

@@ -56,17 +56,23 @@ ClusterRun::Tally& ClusterRun::Tally::operator+=(const Tally& other) {
   totals.answered += other.totals.answered;
   totals.fired += other.totals.fired;
   totals.foreign += other.totals.foreign;
+  totals.served += other.totals.served;
+  totals.expired += other.totals.expired;
+  totals.disconnected += other.totals.disconnected;
+  totals.session_full += other.totals.session_full;
   return *this;
 }
 
 std::string ClusterRun::Tally::ToString() const {
-  return absl::StrCat("cuts ", cuts, ", one-way ", one_way, ", two-way ", two_way, ", pauses ", pauses, ", crashes ",
-                      crashes, ", slow ", slow, ", actors ended ", kills, "; sessions ended ", sessions_ended,
-                      ", for a bad frame ", bad_frames, "; names lost ", conflicts, "; hostile: welcomes ", welcomes,
-                      ", frames ", hostile_frames, ", messages handled ", totals.foreign, "; tells sent ", totals.sent,
-                      ", handled ", totals.handled, ", dead letters ", totals.dead_letters, ", dropped ",
-                      totals.dropped, ", lost with sessions ", totals.lost, "; asked ", totals.asked, ", answered ",
-                      totals.answered, "; monitors fired ", totals.fired);
+  return absl::StrCat(
+      "cuts ", cuts, ", one-way ", one_way, ", two-way ", two_way, ", pauses ", pauses, ", crashes ", crashes,
+      ", slow ", slow, ", actors ended ", kills, "; sessions ended ", sessions_ended, ", for a bad frame ", bad_frames,
+      "; names lost ", conflicts, "; hostile: welcomes ", welcomes, ", frames ", hostile_frames, ", messages handled ",
+      totals.foreign, "; tells sent ", totals.sent, ", handled ", totals.handled, ", dead letters ",
+      totals.dead_letters, ", dropped ", totals.dropped, ", lost with sessions ", totals.lost,
+      "; waited for room of another node and served ", totals.served, ", expired ", totals.expired, ", disconnected ",
+      totals.disconnected, ", for want of the session's room refused ", totals.session_full, "; asked ", totals.asked,
+      ", answered ", totals.answered, "; monitors fired ", totals.fired);
 }
 
 SimulatedCluster::Options ClusterRun::OptionsOf(Random& random, ClusterRun& run) {

@@ -26,12 +26,14 @@
 #include "understudy/tests/sim/store_actor.h"
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/transport/credit.h"
+#include "understudy/transport/sequence.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -76,6 +78,7 @@ class SendWhenRoomTest : public ::testing::Test {
     SimulatedCluster::Options cluster{.seed = seed,
                                       .nodes = {"home"},
                                       .hub = "home",
+                                      .bounds = bounds_,
                                       .latency_max = absl::Microseconds(500),
                                       .traces = SimulatedCluster::Options::Traces::kNone};
     for (int i = 0; i < others; ++i) cluster.nodes.push_back(absl::StrCat("n", i));
@@ -104,8 +107,9 @@ class SendWhenRoomTest : public ::testing::Test {
     }
     return accepted;
   }
-  Ref<Sender> Start(absl::string_view node, int64_t number, absl::Duration timeout, int times = 1) {
-    Ref<Sender> sender = cluster_->system(node).Spawn<Sender>(Box(node), number, timeout, outcomes_);
+  Ref<Sender> Start(absl::string_view node, int64_t number, absl::Duration timeout, int times = 1,
+                    size_t text_bytes = 0) {
+    Ref<Sender> sender = cluster_->system(node).Spawn<Sender>(Box(node), number, timeout, outcomes_, text_bytes);
     sender[&Sender::go].Tell(times);
     Run(absl::Milliseconds(5));
     return sender;
@@ -152,6 +156,26 @@ class SendWhenRoomTest : public ::testing::Test {
 
   const std::shared_ptr<Store::Handled> handled_ = std::make_shared<Store::Handled>();
   const std::shared_ptr<Outcomes> outcomes_ = std::make_shared<Outcomes>();
+  // Sends large notes to another actor of home until the session of n0 takes no more.
+  void FillTheSession() {
+    const Ref<Store> other = cluster_->system("home").Spawn<Store>(handled_, MailboxOptions{}, absl::ZeroDuration());
+    const Ref<Store> seen(internal::PidAt(Box("n0").pid().place(), internal::AddressOf(other.pid())));
+    testing::Note note;
+    note.set_number(-2);
+    note.set_text(std::string(kLarge, 't'));
+    absl::Status sent;
+    while (sent.ok()) sent = seen[&Store::box].Send(note);
+    EXPECT_THAT(std::string(sent.message()), HasSubstr("unacknowledged bytes"));
+  }
+
+  // What was stalled is lost, and is sent again on another stream.
+  void HealAndResume() {
+    cluster_->network().Heal("n0", "home");
+    EXPECT_TRUE(cluster_->RunUntil([&] { return cluster_->core("n0").Ledger().waiting == 0; }, absl::Minutes(1)));
+  }
+
+  static constexpr size_t kLarge = 15'000;
+  Sequence::Bounds bounds_;
   int64_t capacity_ = 0;
   std::unique_ptr<SimulatedCluster> cluster_;
   Ref<Store> store_;
@@ -349,6 +373,42 @@ TEST_F(SendWhenRoomTest, ASenderWhoseNodeIsLostLeavesTheLine) {
   Start("home", 7, absl::Hours(1));
   Open();
   EXPECT_THAT(Sent(), ElementsAre(7));
+  ExpectNothingIsReserved();
+}
+
+// It does not wait for the session's room: there is no line for that.
+TEST_F(SendWhenRoomTest, WhenTheSessionItselfIsFullItIsToldAtOnceAndTheMessageIsItsOwnAgain) {
+  bounds_.message_bytes_max = 2 * kLarge;
+  Join(1, 3);
+  Open();
+  cluster_->network().PartitionOneWay("n0", "home");
+  FillTheSession();
+  Start("n0", 7, absl::Hours(1), /*times=*/1, kLarge);
+  ASSERT_THAT(*outcomes_, SizeIs(1));
+  EXPECT_TRUE(IsFull(outcomes_->front().second)) << outcomes_->front().second;
+  HealAndResume();
+  outcomes_->clear();
+  Start("n0", 7, absl::Hours(1), /*times=*/1, kLarge);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(Sent(), ElementsAre(7));
+  ExpectNothingIsReserved();
+}
+
+TEST_F(SendWhenRoomTest, OneThatWaitedAndThenFindsTheSessionFullIsToldAndItsRoomGoesBack) {
+  bounds_.message_bytes_max = 2 * kLarge;
+  Join(1, 1);
+  Fill("home");
+  Fill("n0");
+  Start("n0", 7, absl::Hours(1), /*times=*/1, kLarge);
+  ASSERT_TRUE(IsAwaited());
+  cluster_->network().PartitionOneWay("n0", "home");
+  FillTheSession();
+  Open();
+  ASSERT_THAT(*outcomes_, SizeIs(1));
+  EXPECT_TRUE(IsFull(outcomes_->front().second)) << outcomes_->front().second;
+  EXPECT_THAT(std::string(outcomes_->front().second.message()), HasSubstr("unacknowledged bytes"));
+  HealAndResume();
+  EXPECT_EQ((*handled_)[7], 0);
   ExpectNothingIsReserved();
 }
 

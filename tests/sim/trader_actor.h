@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/channel.h"
+#include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
@@ -121,8 +122,10 @@ class Trader final : public Actor {
       if (what.kind == Errand::Kind::kTell) {
         sent = channel.Send(NoteOf(number, what.bytes));
       } else {
+        const MonotonicTime since = context().Now();
         auto sending = channel.SendWhenRoom(NoteOf(number, what.bytes), what.timeout);
         sent = co_await sending;
+        history_->OnWaited(number, since, sent);
       }
       history_->OnSent(number, sent, sent.ok() ? epoch_of_(life_, what.whom) : 0);
       if (!sent.ok()) co_return;
