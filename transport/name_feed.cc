@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/address_key.h"
+#include "understudy/actors/fault_point.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
@@ -19,6 +20,11 @@
 
 namespace understudy {
 namespace {
+
+// Rules that tests leave out.
+FaultPoint kKnowsNoWindow("names_know_no_window");
+FaultPoint kSkips("names_skip_what_did_not_fit");
+FaultPoint kForgets("names_forget_what_the_peer_knows");
 
 // What a change adds to its name on the wire, at most.
 constexpr size_t kChangeBytes = 64;
@@ -59,7 +65,7 @@ void NameFeed::OnChanged(absl::string_view name, uint64_t number_before, bool is
     entries_.erase(waiting);
     return;
   }
-  entry = {.place = entry.place, .told = entry.told};
+  entry = {.place = entry.place, .told = kForgets.armed() ? 0 : entry.told};
 }
 
 void NameFeed::TellAgain(absl::string_view name, uint64_t own) { Touch(name, own).again = true; }
@@ -118,7 +124,7 @@ bool NameFeed::IsFull() const { return bytes_ >= limits::kNamePartBytes; }
 absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameSignatures& signatures) {
   Part part;
   bytes_ = 0;
-  const bool may_tell = untaken_ < limits::kNamePartsUntakenMax;
+  const bool may_tell = untaken_ < limits::kNamePartsUntakenMax || kKnowsNoWindow.armed();
   while (!order_.empty() && !IsFull()) {
     const auto next = order_.begin();
     if (next->second.held != nullptr) {
@@ -208,7 +214,10 @@ bool NameFeed::TellSnapshot(const OwnNames& names, const NameSignatures& signatu
     if (told != told_before_snapshot_.end()) {
       told_before_snapshot_.erase(told);
     } else {
-      if (IsFull() || !Define(own.signatures, signatures, part)) return false;
+      if (IsFull() || !Define(own.signatures, signatures, part)) {
+        if (kSkips.armed()) at = name;
+        return false;
+      }
       TellClaim(name, own, part);
     }
     at = name;

@@ -43,11 +43,11 @@ class PeerEvidence {
   // Anything else.
   void OnDialProvedNothing(MonotonicTime now);
 
-  bool is_proved() const { return !carried_ && (process_ == Process::kEnded || refusals_ >= 2); }
+  bool is_proved() const;
 
  private:
   enum class Process { kUnknown, kLives, kEnded };
-  bool MayDial() const { return !carried_ && has_address_ && process_ == Process::kUnknown && !is_proved(); }
+  bool MayDial() const;
 
   bool carried_ = true;
   bool has_address_ = false;

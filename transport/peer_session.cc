@@ -16,6 +16,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/fault_point.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -24,6 +25,14 @@
 #include "understudy/transport/sequence.h"
 
 namespace understudy {
+namespace {
+
+// Rules that tests leave out.
+FaultPoint kBelievesNoProof("session_believes_no_proof");
+FaultPoint kBelievesProofsOfOthers("session_ends_by_a_proof_of_another_incarnation");
+FaultPoint kBelievesRefutedProofs("session_ends_by_a_proof_that_a_stream_refutes");
+
+}  // namespace
 
 absl::string_view SessionEndName(SessionEnd end) {
   switch (end) {
@@ -118,8 +127,10 @@ void PeerSession::OnStreamClosed(uint64_t stream, const absl::Status& why, Monot
 }
 
 void PeerSession::OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now) {
+  if (!live_.has_value() || kBelievesNoProof.armed()) return;
+  if (live_->terms.peer != incarnation && !kBelievesProofsOfOthers.armed()) return;
   // A stream that carries the session came after the one whose loss led to the proof.
-  if (!live_.has_value() || live_->terms.peer != incarnation || carrier_.has_value()) return;
+  if (carrier_.has_value() && !kBelievesRefutedProofs.armed()) return;
   End(SessionEnd::kProcessEnded, "it is proved dead", now);
   Settle(now);
 }

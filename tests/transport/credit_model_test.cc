@@ -23,6 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/fault_point.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 #include "understudy/transport/credit.h"
@@ -279,7 +280,16 @@ class Model {
   }
   bool Reserve(State& state, Node& node) {
     if (!node.receiver.is_due()) return false;
+    const bool is_awaited = std::any_of(state.nodes.begin(), state.nodes.end(),
+                                        [](const Node& waiting) { return waiting.in_line.has_value(); });
     for (const auto& [to, wish] : node.receiver.TakeDue()) {
+      if (is_awaited) {
+        const absl::optional<CreditChange> told = node.receiver.OnReserved(to, {.is_awaited = true});
+        if (!told.has_value()) continue;
+        state.Expect(told->granted.is_zero() && told->allowance.is_zero(), "while one waits nothing is given out");
+        node.changes.push_back(*told);
+        continue;
+      }
       RoomAmount got{.messages = std::min(wish.messages, state.capacity - state.counted), .bytes = wish.bytes};
       if (got.messages == 0) got.bytes = 0;
       state.counted += got.messages;
@@ -324,7 +334,8 @@ class Model {
 
   // Nothing goes on by itself. Then what lies unused is looked for until all is back.
   std::string AtEnd(State state) {
-    for (Node& node : state.nodes) node.looks_left = 1;
+    // What was withheld is given back, and the window that comes with it is asked back when it is idle.
+    for (Node& node : state.nodes) node.looks_left = 2;
     for (bool goes_on = true; goes_on && state.failure.empty();) {
       goes_on = false;
       for (int step = 0; step < kSteps; ++step) goes_on = Take(state, step) || goes_on;
@@ -388,6 +399,37 @@ TEST(CreditModelTest, EachRuleOfWaitingThatIsBrokenIsFound) {
   const auto failure = [](Bug bug) { return Model(bug).Explore(StartWaiting(2)); };
   EXPECT_THAT(failure(Bug::kKeepsAGrantThatWasGivenUp), HasSubstr("reserved"));
   EXPECT_THAT(failure(Bug::kGrantsAfterItGaveUp), HasSubstr("has not given up"));
+}
+
+// While a sender waits for room, no allowance is given back beside the line, also to the other node, so that nobody
+// overtakes it; then all that was withheld is.
+State StartWithholding() {
+  State state;
+  state.capacity = 1;
+  constexpr CreditTerms kOne{.first_allowance = {.messages = 1, .bytes = 64 << 10}, .first_window_messages = 8};
+  for (Node& node : state.nodes) {
+    node.sender = CreditSender(kOne);
+    node.receiver = CreditReceiver(kOne);
+    node.sends_left = 1;
+  }
+  state.nodes[0].waits_left = 1;
+  state.own_sends_left = 1;
+  return state;
+}
+
+TEST(CreditModelTest, WhatIsWithheldWhileOneWaitsIsGivenBackAfterwards) {
+  Model model(Bug::kNone);
+  EXPECT_THAT(model.Explore(StartWithholding()), IsEmpty());
+  EXPECT_GT(model.states(), 1000U);
+}
+
+TEST(CreditModelTest, EachRuleOfWithholdingThatIsBrokenIsFound) {
+  const auto failure = [](const char* rule) {
+    FaultPoint::Scope broken(rule);
+    return Model(Bug::kNone).Explore(StartWithholding());
+  };
+  EXPECT_THAT(failure("credit_is_given_out_beside_the_line"), HasSubstr("while one waits nothing is given out"));
+  EXPECT_THAT(failure("credit_that_was_withheld_is_forgotten"), HasSubstr("as at first"));
 }
 
 TEST(CreditModelTest, EachRuleThatIsBrokenIsFound) {

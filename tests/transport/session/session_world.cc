@@ -83,10 +83,26 @@ void SessionWorld::Join() {
 void SessionWorld::BreakAndTick() {
   Break();
   Join();
-  Tick(std::max(now_, std::min(nodes_[0]->session.NextDeadline(), nodes_[1]->session.NextDeadline())));
+  TickNext();
 }
 
 // ---- What can happen ----
+
+void SessionWorld::TickNext() {
+  Tick(std::max(now_, std::min(nodes_[0]->session.NextDeadline(), nodes_[1]->session.NextDeadline())));
+}
+
+void SessionWorld::RestartAndJoin() {
+  const uint64_t before = nodes_[1]->incarnation;
+  Restart(1);
+  Join();
+  Prove(0, before);
+  Join();
+  while (!nodes_[0]->session.is_up() || !nodes_[1]->session.is_up()) {
+    TickNext();
+    Join();
+  }
+}
 
 std::vector<SessionWorld::Step> SessionWorld::Steps() const {
   std::vector<Step> steps;
@@ -116,6 +132,11 @@ std::vector<SessionWorld::Step> SessionWorld::Steps() const {
     const bool is_live = nodes_[node]->session.is_live();
     if (budget_.sends > 0 && is_live) steps.push_back({.kind = Kind::kSend, .side = node});
     if (budget_.ends > 0 && is_live) steps.push_back({.kind = Kind::kEnd, .side = node});
+    // Of the session's peer once a stream was lost, and of an earlier incarnation again.
+    if (budget_.proofs == 0 || !is_live) continue;
+    const auto peer = static_cast<int>(nodes_[node]->session.nodes().peer.bits);
+    if (nodes_[node]->was_suspect) steps.push_back({.kind = Kind::kProof, .side = node, .choice = peer});
+    if (node == 0 && peer > 2) steps.push_back({.kind = Kind::kProof, .side = node, .choice = 2});
   }
   if (budget_.restarts > 0) steps.push_back({.kind = Kind::kRestart, .side = 1});
   if (budget_.strangers > 0) {
@@ -136,7 +157,7 @@ void SessionWorld::Do(const Step& step) {
       break;
     case Kind::kTick:
       --budget_.ticks;
-      Tick(std::max(now_, std::min(nodes_[0]->session.NextDeadline(), nodes_[1]->session.NextDeadline())));
+      TickNext();
       break;
     case Kind::kSend:
       --budget_.sends;
@@ -150,6 +171,10 @@ void SessionWorld::Do(const Step& step) {
     case Kind::kRestart:
       --budget_.restarts;
       Restart(step.side);
+      break;
+    case Kind::kProof:
+      --budget_.proofs;
+      Prove(step.side, static_cast<uint64_t>(step.choice));
       break;
     case Kind::kStranger: {
       --budget_.strangers;
@@ -248,6 +273,7 @@ void SessionWorld::Act(int self, int stream, int from) {
       } else if (const auto* begun = std::get_if<SessionBegun>(&action)) {
         if (node.begun++ != node.ended) Fail(absl::StrCat(NameOf(self), " began a session beside another"));
         node.has_genuine = from != kStranger;
+        node.was_suspect = false;
         if (begun->nodes.peer.bits == kStrangersIncarnation) node.has_genuine = false;
         const bool is_first = stream >= 0 && streams_[stream].dialler != self;
         const Node& other = *nodes_[1 - self];
@@ -256,6 +282,7 @@ void SessionWorld::Act(int self, int stream, int from) {
         }
       } else if (std::holds_alternative<SessionSuspect>(action)) {
         node.carrier = 0;
+        node.was_suspect = true;
       } else if (const auto* ended = std::get_if<SessionEnded>(&action)) {
         node.carrier = 0;
         if (node.begun != ++node.ended) Fail(absl::StrCat(NameOf(self), " ended a session twice"));
@@ -386,81 +413,17 @@ void SessionWorld::Restart(int self) {
   Act(self, -1, self);
 }
 
-// ---- What must hold ----
-
-void SessionWorld::CheckArrivals(bool complete) {
-  for (const auto& [run, received] : received_) {
-    const std::vector<std::string>& sent = sent_by_[run];
-    if (received.size() > sent.size() || !std::equal(received.begin(), received.end(), sent.begin())) {
-      Fail("what arrived is not what was sent, in order");
-    }
-  }
-  if (!complete) return;
-  for (const auto& [run, sent] : sent_by_) {
-    const bool has_ended = ends_of_.contains({std::min(run[0], run[1]), std::max(run[0], run[1]), run[2]});
-    const bool is_current = std::all_of(nodes_.begin(), nodes_.end(), [&r = run](const auto& node) {
-      return node->incarnation == r[0] || node->incarnation == r[1];
-    });
-    if (is_current && !has_ended && received_[run] != sent) Fail("a message of a session that lives was lost");
-  }
-}
-
-void SessionWorld::Settle() {
-  const MonotonicTime end = now_ + absl::Minutes(1);
-  for (int steps = 0; steps < 5000 && wrong_.empty(); ++steps) {
-    if (ArriveOne()) continue;
-    const MonotonicTime next = std::min(nodes_[0]->session.NextDeadline(), nodes_[1]->session.NextDeadline());
-    if (next > end) break;
-    Tick(std::max(now_, next));
-  }
-  const PeerSession& a = nodes_[0]->session;
-  const PeerSession& b = nodes_[1]->session;
-  if (!a.is_up() || !b.is_up()) {
-    Fail("the nodes do not find each other");
-  } else if (a.epoch() != b.epoch() || a.nodes().peer.bits != nodes_[1]->incarnation ||
-             b.nodes().peer.bits != nodes_[0]->incarnation) {
-    Fail("the nodes do not agree on their session");
-  }
-  for (const auto& node : nodes_) {
-    if (!node->session.ledger().balances()) Fail("the ledger does not balance");
-  }
-  CheckArrivals(/*complete=*/true);
-}
-
-std::string SessionWorld::Fingerprint() const {
-  std::string text = absl::StrCat(budget_.breaks, budget_.ticks, budget_.sends, budget_.ends, budget_.restarts,
-                                  budget_.strangers, " ", recorded_.size(), recorded_answers_.size());
-  for (const auto& node : nodes_) {
-    absl::StrAppend(&text, "|", node->session.DebugString(now_), " ", node->begun, node->ended, node->has_genuine);
-  }
-  for (const Stream& stream : streams_) {
-    if (!stream.open[0] && !stream.open[1]) continue;
-    absl::StrAppend(&text, "/", stream.dialler, stream.ends[1], " ", stream.numbers[0], " ", stream.numbers[1]);
-    for (int end = 0; end < 2; ++end) {
-      absl::StrAppend(&text, stream.open[end] ? ">" : "-");
-      for (const Frame& frame : stream.arriving[end]) {
-        absl::StrAppend(&text, frame.bytes.empty() ? "end" : "", frame.from);
-        // Who wrote it says whether its proof is good, with the numbers that it names.
-        proto::Frame copy;
-        copy.ParseFromString(frame.bytes);
-        if (copy.has_hello()) {
-          copy.mutable_hello()->clear_key();
-          copy.mutable_hello()->clear_proof();
-        }
-        if (copy.has_welcome()) {
-          copy.mutable_welcome()->clear_key();
-          copy.mutable_welcome()->clear_proof();
-        }
-        if (copy.has_refuse()) {
-          copy.mutable_refuse()->clear_proof();
-          copy.mutable_refuse()->clear_detail();
-        }
-        absl::StrAppend(&text, copy.SerializeAsString());
-      }
-    }
-  }
-  for (const auto& [run, received] : received_) absl::StrAppend(&text, " ", run[2], "=", received.size());
-  return text;
+void SessionWorld::Prove(int self, uint64_t incarnation) {
+  PeerSession& session = nodes_[self]->session;
+  const uint64_t epoch = session.epoch();
+  const bool is_of_another = !session.is_live() || session.nodes().peer.bits != incarnation;
+  const bool is_up = session.is_up();
+  session.OnPeerProvedDead({incarnation}, now_);
+  const bool goes_on = session.epoch() == epoch;
+  Act(self, -1, 1 - self);
+  if (is_of_another && !goes_on) Fail("a proof of another incarnation's death ended a session");
+  if (is_up && !goes_on) Fail("a proof of death ended a session that a stream carries");
+  if (!is_of_another && !is_up && goes_on) Fail("a proof of death ended nothing");
 }
 
 }  // namespace understudy

@@ -5,9 +5,10 @@
 //
 // What can happen: a frame or a stream's end arrives (streams overtake one
 // another, frames on one stream do not), all streams break, time passes, a node
-// sends, ends its session by itself or is restarted; and the stranger opens a
-// stream to a with what it can know, answers a dial of b, or takes an offer. Each
-// kind but arrivals has a budget, so that there is an end.
+// sends, ends its session by itself or is restarted; a proof that a peer's process
+// is dead comes, late, twice or of one that only did not listen for a moment; and
+// the stranger opens a stream to a with what it can know, answers a dial of b, or
+// takes an offer. Each kind but arrivals has a budget, so that there is an end.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SESSION_SESSION_WORLD_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_SESSION_SESSION_WORLD_H_
 
@@ -36,6 +37,7 @@ class SessionWorld {
     int ends = 0;
     int restarts = 0;
     int strangers = 0;
+    int proofs = 0;
   };
 
   struct Step {
@@ -48,6 +50,7 @@ class SessionWorld {
       kRestart,   // of node `side`
       kStranger,  // opens a stream to a with the Hello of number `choice`
       kAnswer,    // the stranger answers the dial on `stream` with `choice`
+      kProof,     // node `side` hears that the peer's incarnation `choice` is proved dead
     };
     Kind kind;
     int stream = 0;
@@ -63,6 +66,8 @@ class SessionWorld {
   void Join();
   // All streams break, both ends hear of it, and the next dial begins.
   void BreakAndTick();
+  // Node b is restarted, its end is proved, and the nodes join again.
+  void RestartAndJoin();
 
   std::vector<Step> Steps() const;
   void Do(const Step& step);
@@ -86,6 +91,7 @@ class SessionWorld {
     int begun = 0;
     int ended = 0;
     bool has_genuine = false;  // its session is with the other node, not with the stranger
+    bool was_suspect = false;  // since its session began
     // The stream that carries its session, 0 for none, and what it writes there with each tick.
     uint64_t carrier = 0;
     std::string heartbeat;
@@ -112,8 +118,10 @@ class SessionWorld {
   void Close(int stream, int end);
   void Break();
   void Tick(MonotonicTime time);
+  void TickNext();
   void Send(int node);
   void Restart(int node);
+  void Prove(int node, uint64_t incarnation);
   proto::Hello StrangersHello(int choice) const;
   proto::Frame StrangersAnswer(const proto::Hello& hello, int choice) const;
   void ToNode(int stream, int end, std::string bytes, int from);
