@@ -1,5 +1,5 @@
 // The rows of the work on event-based actors that are about receiving; the race is in wake_up_race_test.cc. Receive is
-// awaited by a coroutine, and what it does not name waits; what a row asks of other nodes is later: nodes.
+// awaited by a coroutine, and what it does not name waits.
 #include <functional>
 #include <string>
 #include <utility>

@@ -1,40 +1,47 @@
 #!/usr/bin/python3
-"""Writes README.md: each row of the conformance lists, its tests and its state.
+"""Writes README.md and rows/*.md: what others' suites and papers ask for, the state of each row, and its tests.
 
-The tests say which rows they hold the code to, in comments directly above them: `// OTP PRC-12`, `// SEL 3, 4`,
-`// EBA 12`. rows.txt says which rows there are, and the state of those that no test can show yet.
+rows/*.txt has a file for each work: its rows in our words, and the state of each. A row's tests are those that cite it
+in a comment directly above them (`// OTP PRC-12`, `// SEL 3, 4`), and those that its entry names:
 
-    tests/conformance/table.py     writes README.md anew
+    work SEL Selectors (title)        the letters by which its rows are cited, and the title of its page
+    about A paragraph of the page.
+    rows 1-37                         the rows that there are; for OTP of one suite: rows PRC 3-6 8
+    section A heading of the page
+    SEL 1 What the row asks for.
+      partial: what is missing        done, partial, missing or not applicable; only done needs no reason
+      by actors/become_test: ThisCase, ThatCase; //tests/bench:compare
+
+    tests/conformance/table.py        writes the pages anew
 """
 
 import os
 import re
 import sys
 
-STATES = ("done", "partial", "later", "not applicable", "missing")
-README = "tests/conformance/README.md"
-ROWS = "tests/conformance/rows.txt"
+STATES = ("done", "partial", "missing", "not applicable")
+FOLDER = "tests/conformance"
 
 PREAMBLE = """\
 # tests/conformance/: what others' suites and papers ask for
 
-Each row is one case of a list: OTP's own test suites (`OTP PRC-12`), the work on selectors (`SEL 3`), the work on
-event-based actors (`EBA 12`). A test cites its rows in a comment directly above it, wherever it lies under `tests/`;
-this table is made from those comments and `rows.txt` by `tests/conformance/table.py`, and `table_test` and
-`table_tree_test` hold it to them. A race is run with 200 seeds under the seeded executor, and 200 times
-on the thread pool, where the thread sanitizer watches it (`.ci/long races`: 1,000): both cases stand in the table.
-A test of `otp_sup_*` is one scenario, run with a hundred seeds and twenty times on four threads. The nodes of
-`transport/node_core_test` are in one process, joined by a simulated network. Tests of a million messages send fewer
-when sanitized.
+Each row is one case of a list: a case of OTP's own test suites (`OTP PRC-12`), a claim of a paper on actors (`SEL 3`),
+something that peer systems have or that their users miss. `rows/*.txt` says in our words what each row asks for, and
+what its state is. A test cites its rows in a comment directly above it, wherever it lies under `tests/`, or the row
+names the test. This page and those in `rows/` are made from both by `tests/conformance/table.py`; `table_test` and
+`table_tree_test` hold them to the tests.
 
-Where a row and the semantics of this library differ, the semantics win, and the row's state says how.
+A race is run with 200 seeds under the seeded executor, and 200 times on the thread pool, where the thread sanitizer
+watches it (`.ci/long races`: 1,000): both cases stand in the table. A test of `otp_sup_*` is one scenario, run with a
+hundred seeds and twenty times on four threads. The nodes of `transport/node_core_test` and of `conformance/nodes_*` are
+in one process, joined by a simulated network. Tests of a million messages send fewer when sanitized.
 
-- *done*: the tests show it. What is said after it is where we differ from the row, or what the tests leave out.
+Where a row and the semantics of this library differ, the semantics win, and the row says how.
+
+- *done*: the tests show it. What is said after it is where we differ from the row, or which size the tests take.
 - *partial*: the tests show less than the row asks for; what is missing is said.
-- *later*: it waits for what is named (*nodes*: actors of several processes; *introspection*: lists and tables of a
-  running system); tests that are named with it show the local part.
+- *missing*: nothing shows it, and why.
 - *not applicable*: there is nothing of the kind here, and why.
-- *missing*: nothing shows it.
 """
 
 
@@ -42,85 +49,121 @@ class Malformed(ValueError):
     pass
 
 
-def row_name(source, suite, number):
-    return f"{source} {suite}-{number:02d}" if suite else f"{source} {number}"
+def row_name(work, suite, number):
+    return f"{work} {suite}-{number:02d}" if suite else f"{work} {number}"
 
 
-def parse_row(text):
-    """"OTP PRC-3" or "SEL 3", and what follows it."""
-    match = re.match(r"(?:OTP\s+([A-Z]+)-(\d+)|(SEL|EBA)\s+(\d+))\b", text)
-    if match is None:
-        raise Malformed(f"no row: {text}")
-    if match[1]:
-        return row_name("OTP", match[1], int(match[2])), text[match.end():]
-    return row_name(match[3], "", int(match[4])), text[match.end():]
+class Row:
+    def __init__(self, name, claim):
+        self.name = name
+        self.claim = claim
+        self.state = None
+        self.note = ""
+        self.named = []  # tests, as "actors/become_test: Case" or "//tests/bench:compare"
 
 
-class Rows:
-    """rows.txt: the rows that stand in the table, those that may be cited besides, and notes on some."""
+class Work:
+    """A file of rows/: the rows of one work."""
 
-    def __init__(self, text):
-        self.expected = []  # (heading, [row])
-        self.known = set()
-        self.notes = {}  # row: (state, text)
+    def __init__(self, path, text):
+        self.path = path
+        self.letters = self.title = None
+        self.about = []
+        self.entries = []  # Row, or the text of a heading
+        self._expected = []
         for number, line in enumerate(text.split("\n"), 1):
-            line = line.split("#")[0].strip()
-            if not line:
-                continue
             try:
                 self._add(line)
-            except Malformed as error:
-                raise Malformed(f"{ROWS}:{number}: {error}") from None
-        for row in self.notes:
-            if row not in self.all_expected():
-                raise Malformed(f"{ROWS}: a note on {row}, which stands in no table")
+            except (Malformed, ValueError) as error:
+                raise Malformed(f"{path}:{number}: {error}") from None
+        if not self.letters:
+            raise Malformed(f"{path}: begins with 'work LETTERS Title'")
+        names = [row.name for row in self.rows()]
+        for name in self._expected:
+            if names.count(name) != 1:
+                raise Malformed(f"{path}: {names.count(name)} entries for {name}, which stands in 'rows'")
+        for row in self.rows():
+            if row.name not in self._expected:
+                raise Malformed(f"{path}: {row.name} stands in no 'rows'")
+            if row.state is None:
+                raise Malformed(f"{path}: {row.name} has no state")
 
-    def all_expected(self):
-        return {row for _, rows in self.expected for row in rows}
+    def rows(self):
+        return [entry for entry in self.entries if isinstance(entry, Row)]
 
     def _add(self, line):
-        listed = re.match(r"(expect|know)\s+(?:OTP\s+([A-Z]+)|(SEL|EBA))\s+([\d\s-]+)$", line)
-        if listed:
-            source, suite = ("OTP", listed[2]) if listed[2] else (listed[3], "")
-            rows = [row_name(source, suite, n) for n in self._numbers(listed[4])]
-            for row in rows:
-                if row in self.known:
-                    raise Malformed(f"{row} is listed twice")
-                self.known.add(row)
-            if listed[1] == "expect":
-                self.expected.append((suite or source, rows))
+        word, _, rest = line.strip().partition(" ")
+        if not word or word.startswith("#"):
             return
-        row, rest = parse_row(line)
-        match = re.match(r"\s+(%s)(?::\s*(.*))?$" % "|".join(STATES), rest)
+        if line.startswith(" "):
+            self._add_to_row(line.strip())
+        elif word == "work":
+            self.letters, _, self.title = rest.partition(" ")
+        elif word == "about":
+            self.about.append(rest)
+        elif word == "section":
+            self.entries.append(rest)
+        elif word == "rows":
+            match = re.match(r"(?:([A-Z]+)\s+)?([\d\s-]+)$", rest)
+            if not match:
+                raise Malformed(f"'rows' wants numbers: {rest}")
+            self._expected += [row_name(self.letters, match[1] or "", n) for n in _numbers(match[2])]
+        else:
+            match = re.match(rf"{self.letters} (?:([A-Z]+)-)?(\d+) (\S.*)$", line)
+            if match is None:
+                raise Malformed(f"no row of {self.letters} with what it asks for: {line}")
+            self.entries.append(Row(row_name(self.letters, match[1] or "", int(match[2])), match[3]))
+
+    def _add_to_row(self, text):
+        row = self.entries[-1] if self.entries else None
+        if not isinstance(row, Row):
+            raise Malformed(f"belongs to no row: {text}")
+        if text.startswith("by "):
+            row.named += list(_named_tests(text[3:]))
+            return
+        match = re.match(r"(%s)(?::\s*(.+))?$" % "|".join(STATES), text)
         if match is None:
-            raise Malformed(f"{row} needs one of the states {', '.join(STATES)}")
-        if not match[2]:
-            raise Malformed(f"{row}: say why, or what it waits for")
-        if row in self.notes:
-            raise Malformed(f"a second note on {row}")
-        self.notes[row] = (match[1], match[2])
-
-    @staticmethod
-    def _numbers(text):
-        for part in text.split():
-            first, _, last = part.partition("-")
-            yield from range(int(first), int(last or first) + 1)
+            raise Malformed(f"{row.name} needs one of the states {', '.join(STATES)}, not '{text}'")
+        if row.state is not None:
+            raise Malformed(f"{row.name} has a second state")
+        if match[1] != "done" and not match[2]:
+            raise Malformed(f"{row.name}: say what is missing, or why")
+        row.state, row.note = match[1], match[2] or ""
 
 
-_CITED = re.compile(r"[\s,;]*(?:and\s+)?(?:(OTP|SEL|EBA)\s+)?(?:([A-Z]+)-(\d+)\b|(\d+)\b(?!\.\d))")
+def _numbers(text):
+    for part in text.split():
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
 
 
-def cited_rows(comment):
+def _named_tests(text):
+    for part in text.split(";"):
+        part = part.strip()
+        if part.startswith("//"):
+            yield part
+            continue
+        file, _, cases = part.partition(": ")
+        for case in cases.split(","):
+            if not re.match(r"\w+$", case.strip()):
+                raise Malformed(f"a test is 'folder/file_test: Case, Case' or '//package:target', not '{part}'")
+            yield f"{file}: {case.strip()}"
+
+
+_CITED = re.compile(r"[\s,;]*(?:and\s+)?(?:([A-Z]{3,})\s+)?(?:([A-Z]+)-(\d+)\b|(\d+)\b(?!\.\d))")
+
+
+def cited_rows(comment, works):
     """The rows that a comment's text begins with; what follows them is prose."""
-    rows, source, at = [], None, 0
+    rows, work, at = [], None, 0
     while True:
         match = _CITED.match(comment, at)
-        if match is None:
+        if match is None or (match[1] and match[1] not in works):
             return rows
-        source = match[1] or source
-        if source is None or (source == "OTP") != (match[2] is not None):
+        work = match[1] or work
+        if work is None or (work == "OTP") != (match[2] is not None):
             return rows
-        rows.append(row_name(source, match[2] or "", int(match[3] or match[4])))
+        rows.append(row_name(work, match[2] or "", int(match[3] or match[4])))
         at = match.end()
 
 
@@ -130,13 +173,16 @@ _NOCOMPILE = re.compile(r"#ifdef NOCOMPILE_(\w+)")
 _BETWEEN = re.compile(r"\s*(?://.*|#if.*|#endif.*|template.*)?$")
 
 
-def citations(path, text):
+def _short(path):
+    return re.sub(r"^tests/|\.(cc|h)$", "", path)
+
+
+def citations(path, text, works):
     """(row, test) of each citation of a file; raises Malformed for one that stands above no test."""
-    name = re.sub(r"^tests/|\.(cc|h)$", "", path)
     lines = text.split("\n")
     for index, line in enumerate(lines):
         comment = re.match(r"\s*//\s*(.*)$", line)
-        rows = cited_rows(comment[1]) if comment else []
+        rows = cited_rows(comment[1], works) if comment else []
         if not rows:
             continue
         test = _test_of(lines, index, indented=line.startswith(" "))
@@ -144,7 +190,7 @@ def citations(path, text):
             raise Malformed(f"{path}:{index + 1}: {', '.join(rows)} cited, but not directly above a test or in one")
         if not test.startswith("DISABLED_"):  # it does not run
             for row in rows:
-                yield row, f"{name}: {test}"
+                yield row, f"{_short(path)}: {test}"
 
 
 def _test_of(lines, index, indented):
@@ -161,56 +207,103 @@ def _test_of(lines, index, indented):
     return None
 
 
-def all_citations(files):
-    """{row: [test]} of the files that some target compiles."""
-    found = {}
+def compiled(files):
+    """The sources below tests/ that some target compiles, with their texts."""
     for path, text in sorted(files.items()):
         folder, _, name = path.rpartition("/")
         if not path.startswith("tests/") or not path.endswith((".cc", ".h")):
             continue
         # "x_test.cc", or "x_test" in a list of names.
         build = files.get(f"{folder}/BUILD", "")
-        if f'"{name}"' not in build and f'"{name.rpartition(".")[0]}"' not in build:
-            continue
-        for row, test in citations(path, text):
+        if f'"{name}"' in build or f'"{name.rpartition(".")[0]}"' in build:
+            yield path, text
+
+
+def all_citations(files, works):
+    """{row: [test]}"""
+    found = {}
+    for path, text in compiled(files):
+        for row, test in citations(path, text, works):
             tests = found.setdefault(row, [])
             if test not in tests:
                 tests.append(test)
     return found
 
 
-def state_of(row, tests, notes):
-    state, note = notes.get(row, ("done" if tests else "missing", ""))
-    if state in ("done", "partial") and not tests:
-        raise Malformed(f"{row} is said to be {state}, but no test cites it")
-    if state in ("missing", "not applicable") and tests:
-        raise Malformed(f"{row} is said to be {state}, but {tests[0]} cites it")
-    if state == "later":
-        return f"later: {note}"
-    return f"{state}. {note}" if note else state
+def all_tests(files):
+    """The names of all tests, as an entry may give them."""
+    known = set()
+    for path, text in compiled(files):
+        for match in list(_TEST.finditer(text)) + list(_NOCOMPILE.finditer(text)):
+            known.add(f"{_short(path)}: {match[match.lastindex]}")
+    for path, text in files.items():
+        if path.endswith("/BUILD"):
+            package = path.rpartition("/")[0]
+            known.update(f"//{package}:{name}" for name in re.findall(r'"(\w+)"', text))
+    return known
 
 
-def table(rows, cited):
-    """README.md's text."""
-    for row in cited:
-        if row not in rows.known:
-            raise Malformed(f"{cited[row][0]} cites {row}, which does not exist")
-    text = [PREAMBLE]
+def page(work, cited, known):
+    """(text, {state: count}) of one work's page."""
+    text = [f"# {work.title}\n\n"]
+    text += [f"{paragraph}\n\n" for paragraph in work.about]
     counts = dict.fromkeys(STATES, 0)
-    for heading, listed in rows.expected:
-        text.append(f"\n## {heading}\n\n| id | test | state |\n|---|---|---|\n")
-        for row in listed:
-            tests = cited.get(row, [])
-            state = state_of(row, tests, rows.notes)
-            counts[next(s for s in STATES if state.startswith(s))] += 1
-            text.append(f"| {row} | {', '.join(f'`{test}`' for test in tests)} | {state} |\n")
-    total = ", ".join(f"{count} {state}" for state, count in counts.items())
-    text.append(f"\n{sum(counts.values())} rows: {total}.\n")
-    return "".join(text)
+    head = "| row | what it asks for | state | tests |\n|---|---|---|---|\n"
+    needs_head = True
+    for entry in work.entries:
+        if not isinstance(entry, Row):
+            text.append(f"\n## {entry}\n\n" if not needs_head else f"## {entry}\n\n")
+            needs_head = True
+            continue
+        if needs_head:
+            text.append(head)
+            needs_head = False
+        for test in entry.named:
+            if test not in known:
+                raise Malformed(f"{work.path}: {entry.name} names {test}, which is no test that anything compiles")
+        tests = sorted(set(cited.get(entry.name, []) + entry.named))
+        if entry.state in ("done", "partial") and not tests:
+            raise Malformed(f"{work.path}: {entry.name} is said to be {entry.state}, but no test shows it")
+        if entry.state in ("missing", "not applicable") and tests:
+            raise Malformed(f"{work.path}: {entry.name} is said to be {entry.state}, but {tests[0]} shows it")
+        counts[entry.state] += 1
+        state = f"*{entry.state}*: {entry.note}" if entry.note else f"*{entry.state}*"
+        shown = ", ".join(f"`{test}`" for test in tests)
+        text.append(f"| {entry.name} | {entry.claim} | {state} | {shown} |\n")
+    return "".join(text), counts
+
+
+def pages(files):
+    """{path: text} of all that is generated."""
+    works = [Work(path, text) for path, text in sorted(files.items()) if re.match(FOLDER + r"/rows/\w+\.txt$", path)]
+    letters = {work.letters for work in works}
+    if len(letters) != len(works):
+        raise Malformed(f"{FOLDER}/rows: two works have the same letters")
+    cited = all_citations(files, letters)
+    rows = {row.name for work in works for row in work.rows()}
+    for row in cited:
+        if row not in rows:
+            raise Malformed(f"{cited[row][0]} cites {row}, which does not exist")
+    known = all_tests(files)
+    made = {}
+    readme = [PREAMBLE, "\n| work | cited as | rows | " + " | ".join(STATES) + " |\n" + "|---" * 7 + "|\n"]
+    total = dict.fromkeys(STATES, 0)
+    for work in works:
+        path = re.sub(r"\.txt$", ".md", work.path)
+        made[path], counts = page(work, cited, known)
+        for state in STATES:
+            total[state] += counts[state]
+        numbers = " | ".join(str(counts[state]) for state in STATES)
+        link = f"[{work.title}](rows/{os.path.basename(path)})"
+        readme.append(f"| {link} | {work.letters} | {sum(counts.values())} | {numbers} |\n")
+    numbers = ", ".join(f"{count} {state}" for state, count in total.items())
+    readme.append(f"\n{sum(total.values())} rows: {numbers}.\n")
+    made[f"{FOLDER}/README.md"] = "".join(readme)
+    return made
 
 
 def read_tests(root):
-    """{path: text} of what the table is made from."""
+    """{path: text} of what the pages are made from."""
     files = {}
     for folder, folders, names in os.walk(os.path.join(root, "tests")):
         folders[:] = sorted(f for f in folders if f != "consumer" and not f.startswith("bazel-"))
@@ -222,19 +315,15 @@ def read_tests(root):
     return files
 
 
-def table_of_tree(root):
-    files = read_tests(root)
-    return table(Rows(files[ROWS]), all_citations(files))
-
-
 def main():
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     try:
-        text = table_of_tree(root)
+        made = pages(read_tests(root))
     except Malformed as error:
         sys.exit(str(error))
-    with open(os.path.join(root, README), "w", encoding="utf-8") as file:
-        file.write(text)
+    for path, text in made.items():
+        with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""README.md is what table.py makes of the tests as they are."""
+"""README.md and rows/*.md are what table.py makes of the tests as they are."""
 
 import os
 import sys
@@ -9,22 +9,32 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import table  # noqa: E402
 
 
+def read(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def main():
     root = os.path.dirname(os.path.realpath("WORKSPACE"))
     try:
-        wanted = table.table_of_tree(root)
+        wanted = table.pages(table.read_tests(root))
     except table.Malformed as error:
         print(error)
         return 1
-    with open(os.path.join(root, table.README), encoding="utf-8") as file:
-        found = file.read()
-    if found == wanted:
-        print(wanted.strip().rpartition("\n")[2])
-        return 0
-    for line in sorted(set(wanted.split("\n")) ^ set(found.split("\n"))):
-        print(line)
-    print(f"{table.README} is not up to date: run tests/conformance/table.py")
-    return 1
+    # A page whose work is gone is to go too.
+    folder = os.path.join(root, table.FOLDER, "rows")
+    found = {f"{table.FOLDER}/rows/{name}" for name in os.listdir(folder) if name.endswith(".md")}
+    stale = [path for path in sorted(found | set(wanted)) if read(os.path.join(root, path)) != wanted.get(path)]
+    for path in stale:
+        differing = set(wanted.get(path, "").split("\n")) ^ set(read(os.path.join(root, path)).split("\n"))
+        for line in sorted(differing):
+            print(line)
+        print(f"{path} is not up to date: run tests/conformance/table.py")
+    if not stale:
+        print(wanted[f"{table.FOLDER}/README.md"].strip().rpartition("\n")[2])
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":
