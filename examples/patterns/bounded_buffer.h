@@ -3,7 +3,8 @@
 // Both ends are calls. A producer's call waits in the closed mailbox `put` while
 // the buffer is full, a consumer's in `take` while it is empty; the mailboxes
 // are the lists of those who wait. When the last producer has closed, what is
-// left is taken, and then consumers are refused.
+// left is taken, and then consumers are refused. The buffer ends when nobody has
+// asked for a second.
 #ifndef UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_
 #define UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_
 
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "understudy/actors/actor.h"
 
 namespace understudy::patterns {
@@ -19,6 +21,7 @@ namespace understudy::patterns {
 struct Stored {};
 struct TakeItem {};
 struct CloseProducer {};
+struct CountItems {};
 
 template <class Item>
 class BoundedBuffer final : public Actor {
@@ -26,6 +29,7 @@ class BoundedBuffer final : public Actor {
   Mailbox<"put", Call<Item, Stored>> put{this};
   Mailbox<"take", Call<TakeItem, Item>> take{this};
   Mailbox<"close", CloseProducer> close{this};  // each producer's last message
+  Mailbox<"count", Call<CountItems, size_t>> count{this};
 
   BoundedBuffer(size_t items_max, int producers) : items_max_(items_max), producers_(producers) {}
   Next Start() override { return open_; }
@@ -56,9 +60,14 @@ class BoundedBuffer final : public Actor {
   int producers_;
   std::deque<Item> items_;
   Behavior open_{"open", On(put, &BoundedBuffer::Put).When(&BoundedBuffer::HasRoom),
-                 On(take, &BoundedBuffer::Take).When(&BoundedBuffer::HasItem), On(close, &BoundedBuffer::CloseOne)};
-  Behavior closed_{"closed", Refuse(put, absl::FailedPreconditionError("the buffer is closed")),
-                   Refuse(take, absl::OutOfRangeError("no more items")), Drop(close)};
+                 On(take, &BoundedBuffer::Take).When(&BoundedBuffer::HasItem), On(close, &BoundedBuffer::CloseOne),
+                 On(count, [this](const CountItems&) { return items_.size(); })};
+  Behavior closed_{"closed",
+                   Refuse(put, absl::FailedPreconditionError("the buffer is closed")),
+                   Refuse(take, absl::OutOfRangeError("no more items")),
+                   Drop(close),
+                   On(count, [](const CountItems&) { return size_t{0}; }),
+                   Idle(absl::Seconds(1), [this] { context().Stop(); })};
 };
 
 }  // namespace understudy::patterns

@@ -1,5 +1,5 @@
 // The rows of the work on event-based actors that are about sending, events and scheduling. What a row asks of other
-// nodes is later: nodes; its ratios of time are not measured.
+// nodes is in nodes_test.cc and nodes_programs_test.cc; its ratios of time are not measured.
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -17,6 +17,8 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"
@@ -387,6 +389,47 @@ class Sender final : public Actor {
   bool is_refused_ = false;
   Behavior sending_{"sending", On(go, &Sender::Send)};
 };
+
+// Fails its start.
+class Doomed final : public Actor {
+ public:
+  Next Start() override { return absl::DataLossError("disk"); }
+};
+
+// Spawns so many that fail at once, linked to it, and counts the reasons that it is told.
+class Parent final : public Actor {
+ public:
+  Mailbox<"spawn", int> spawn{this};
+  Parent(int* real, int* others) : real_(*real), others_(*others) {}
+  Next Start() override {
+    context().TrapExits([this](const ExitEvent& event) {
+      ++(event.reason == ExitReason::Failed(absl::DataLossError("disk")) ? real_ : others_);
+    });
+    return spawning_;
+  }
+
+ private:
+  void Spawn(int count) {
+    for (int i = 0; i < count; ++i) context().Spawn<Doomed>();
+  }
+  int& real_;
+  int& others_;
+  Behavior spawning_{"spawning", On(spawn, &Parent::Spawn)};
+};
+
+// EBA 29
+TEST_F(EbaSendingTest, OfEachChildThatFailsAtOnceItsLinkedParentIsToldTheRealReason) {
+  constexpr int kRounds = kIsSanitized ? 100 : 1000;
+  int real = 0;
+  int others = 0;
+  Ref<Parent> parent = system().Spawn<Parent>(&real, &others);
+  for (int round = 0; round < kRounds; ++round) {
+    parent[&Parent::spawn].Tell(100);
+    system().RunUntilIdle();
+  }
+  EXPECT_EQ(real, 100 * kRounds);
+  EXPECT_EQ(others, 0);
+}
 
 // EBA 38
 // Over 250 seeds of 400 sends, the row's 1e5 in all. Killed somewhere in between, the receiver has handled a prefix.

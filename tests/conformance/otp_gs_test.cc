@@ -119,11 +119,15 @@ TEST_F(GsTest, ATellIsHandledInEachFormAndHarmlessWithoutATarget) {
   EXPECT_GE(dead_letters().size(), 1U);
 }
 
-// OTP GS-07
+// OTP GS-07: what has a mailbox of its own, and what has none.
 TEST_F(GsTest, WhatIsNotOfTheProtocolIsHandledToo) {
   Ref<Server> server = NewServer();
-  for (const char* what : {"delayed", "plain", "stop"}) server[&Server::info].Tell(what);
+  for (const char* what : {"delayed", "plain"}) server[&Server::info].Tell(what);
+  Ref<Script>(server.pid())[&Script::note].Tell("it has no such mailbox");
+  server[&Server::info].Tell("stop");
   system().Advance(absl::Seconds(1));
+  ASSERT_THAT(dead_letters(), SizeIs(1));
+  EXPECT_TRUE(IsNoMailbox(dead_letters()[0].why)) << dead_letters()[0].why;
   EXPECT_THAT(Notes(), ElementsAre("delayed", "plain", "stop", "exit Shutdown"));
 }
 

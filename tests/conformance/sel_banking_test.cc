@@ -67,7 +67,7 @@ class Account final : public Actor {
 using SelBankingTest = ActorTest;
 
 // SEL 9
-// In one process; two are later: nodes. Source and destination are any pair, circles included.
+// In one process. Source and destination are any pair, circles included.
 TEST_F(SelBankingTest, EachTransferIsAnsweredAndNoMoneyIsLost) {
   constexpr int kAccounts = 1'000;
   constexpr int kTransfers = 50'000;

@@ -1,6 +1,6 @@
 // The rows of the work on selectors that are about mailboxes and guards, in one process; the race is in
-// wake_up_race_test.cc. What a row asks of other processes is later: nodes. A mailbox is closed here by a behaviour
-// that does not name it, by a guard or by a lease.
+// wake_up_race_test.cc. What a row asks of other processes is in nodes_programs_test.cc. A mailbox is closed here by a
+// behaviour that does not name it, by a guard or by a lease.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -225,7 +225,7 @@ class Post final : public Actor {
 
 // SEL 6
 // Differs from the row: there is no send without a mailbox, so none is the default; a channel names one, here or on the
-// wire (later: nodes). The receiver's choice is a classifier.
+// wire. The receiver's choice is a classifier.
 TEST_F(SelBoxesTest, TheReceiverMayChooseTheMailbox) {
   Probe<std::string> out(system());
   Ref<Post> post = system().Spawn<Post>(out.channel());

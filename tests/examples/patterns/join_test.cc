@@ -57,8 +57,7 @@ std::vector<std::vector<Item>> JoinAll(TestSystem& system) {
 using JoinTest = ActorTest;
 
 // SEL 10
-// Eight sources with rates from 1 to 8, 10,000 items each: the k-th row holds the k-th item of each. Sources in other
-// processes are later: nodes.
+// Eight sources with rates from 1 to 8, 10,000 items each: the k-th row holds the k-th item of each.
 TEST_F(JoinTest, InAnyOrderTheKthRowHoldsTheKthItemOfEachSource) {
   const std::vector<std::vector<Item>> rows = JoinAll<Join<Item>>(system());
   ASSERT_EQ(rows.size(), static_cast<size_t>(kRows));

@@ -25,8 +25,7 @@ using RequestReplyTest = ActorTest;
 
 // SEL 8
 // The logistic map of the Savina suite, on one thread: ten series of 25,000 terms; sanitized of 8,000, which have the
-// same sum. Nobody counts: GetTerm, sent after the last NextTerm, is answered after it. "Computers in another process"
-// is later: nodes.
+// same sum. Nobody counts: GetTerm, sent after the last NextTerm, is answered after it.
 TEST_F(RequestReplyTest, TheLogisticMapHasItsKnownSum) {
   constexpr int kSeries = 10;
   constexpr int kTerms = kIsSanitized ? 8000 : 25'000;
