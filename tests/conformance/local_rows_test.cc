@@ -199,6 +199,50 @@ class Evens final : public Actor {
                     Drop(number), On(word, [this] { ++words_; })};
 };
 
+// Gives its message back and becomes its other behaviour, again and again; then takes it.
+class Yielding final : public Actor {
+ public:
+  Mailbox<"item", int> item{this};
+  Yielding(int yields, int* yielded, std::vector<int>* taken) : left_(yields), yielded_(*yielded), taken_(*taken) {}
+  Next Start() override { return one_; }
+
+ private:
+  void Take(int n, const Behavior& other) {
+    if (left_ == 0) {
+      taken_.push_back(n);
+      return;
+    }
+    --left_;
+    ++yielded_;
+    context().Postpone();
+    Become(other);
+  }
+  int left_;
+  int& yielded_;
+  std::vector<int>& taken_;
+  Behavior one_{"one", On(item, [this](int n) { Take(n, other_); })};
+  Behavior other_{"other", On(item, [this](int n) { Take(n, one_); })};
+};
+
+// RPP 7
+TEST_F(LocalRowsTest, AMessageThatIsGivenBackComesFirstAndOthersRunMeanwhile) {
+  constexpr int kYields = 100'000;
+  int yielded = 0;
+  std::vector<int> taken;
+  std::vector<const Picture*> seen;
+  Ref<Yielding> yielding = system().Spawn<Yielding>(kYields, &yielded, &taken);
+  Ref<Viewer> other = system().Spawn<Viewer>(&seen);
+  system().RunUntilIdle();
+  for (const int n : {1, 2, 3}) yielding[&Yielding::item].Tell(n);
+  other[&Viewer::view].Tell(std::make_shared<const Picture>());
+  while (seen.empty()) ASSERT_TRUE(system().seeded_executor().RunOne());
+  EXPECT_LT(yielded, kYields) << "a turn ends though its actor has more to do";
+  EXPECT_EQ(Ledger().waiting, 3);
+  system().RunUntilIdle();
+  EXPECT_EQ(yielded, kYields);
+  EXPECT_THAT(taken, ::testing::ElementsAre(1, 2, 3));
+}
+
 // RPP 6
 TEST_F(LocalRowsTest, WhatNoClauseTakesIsDroppedCountedAndSeenByNoOtherClause) {
   std::vector<int> numbers;

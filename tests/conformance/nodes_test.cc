@@ -145,6 +145,39 @@ TEST_F(NodesTest, AnyProgramOfMonitorsOfFourNodesEndsInAgreement) {
   }
 }
 
+// OTP LNK-07, XD-01, XD-02
+// All of it is one sender's; what others send may pass it. The exit that has arrived passes the mail that has not been
+// handled yet, of the same frame, so the receiver traps it.
+TEST_F(NodesTest, LinkUnlinkAndExitPassACongestedConnectionInOrder) {
+  Join();
+  const Puppeteer a = Make("a");
+  const Puppeteer b = Make("b");
+  const Pid seen = Seen("a", b, "b");
+  Do(b, [](Puppet& p) { p.Trap(); });
+  constexpr size_t kBefore = 300;
+  testing::Note note = NoteOf(1);
+  note.set_text(std::string(10'000, 'x'));
+  // The credit grows while it is used.
+  for (size_t i = 0; i < kBefore; ++i) ASSERT_TRUE(SendSoon(Ref<Puppet>(seen)[&Puppet::note], note).ok());
+  Run(absl::Seconds(1));
+  cluster().network().SetDelay("a", "b", absl::Milliseconds(500));
+  size_t accepted = kBefore;
+  Do(a, [seen, note, &accepted](Puppet& p) {
+    for (; accepted < kBefore + 100 && Ref<Puppet>(seen)[&Puppet::note].Send(note).ok(); ++accepted) {
+    }
+    p.context().Link(seen);
+    p.context().Unlink(seen);
+    p.context().Link(seen);
+    p.Fail(absl::DataLossError("gone"));
+  });
+  ASSERT_GT(accepted, kBefore + 10);
+  EXPECT_LT(b.diary->size(), accepted) << "most of it is still on its way";
+  Run(absl::Minutes(1));
+  ASSERT_THAT(*b.diary, SizeIs(accepted + 1));
+  EXPECT_THAT(*b.diary, Contains("trapped Failed").Times(1));
+  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
+}
+
 // OTP XD-04, XD-05
 TEST_F(NodesTest, ALinkToTheDeadOfAnotherNodeOrOfItsEarlierIncarnationAnswersNoProcess) {
   Join();

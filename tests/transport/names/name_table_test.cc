@@ -40,10 +40,12 @@ TEST(NameTableTest, AClaimIsShownAndToldAndItsReleaseToo) {
   net.DeliverAll();
   EXPECT_THAT(net.Changes(kB), ElementsAre("show lot a"));
   EXPECT_EQ(net.table(kB).Find("lot")->pid, Pid(1, 1, 1));
+  EXPECT_EQ(net.table(kB).names_of("a"), 1U);
   ASSERT_TRUE(net.Release(kA, "lot"));
   net.DeliverAll();
   EXPECT_THAT(net.Changes(kB), ElementsAre("hide lot"));
   EXPECT_EQ(net.table(kB).Find("lot"), absl::nullopt);
+  EXPECT_EQ(net.table(kB).names_of("a"), 0U);
 }
 
 TEST(NameTableTest, ANameThatIsKnownToBeTakenIsRefusedWithItsOwner) {

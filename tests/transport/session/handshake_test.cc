@@ -2,6 +2,7 @@
 // nodes that spoke wire version 2, which every later one must read.
 #include "understudy/transport/handshake.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -140,6 +141,46 @@ TEST(HandshakeTest, ASessionHasTheHighestCommonVersionAndTheCommonFeatures) {
   ASSERT_TRUE(a.is_up());
   EXPECT_EQ(a.wire_version(), 4U);
   EXPECT_EQ(a.features(), 0b0010U);
+}
+
+// OTP DST-02
+TEST(HandshakeTest, EachCombinationOfVersionsAndFeaturesMeetsWithWhatBothHaveOrIsRefused) {
+  int met = 0;
+  int refused = 0;
+  const auto meet = [&](const WireVersions& ours, uint32_t lowest, uint32_t highest, uint64_t features) {
+    proto::Hello hello = HelloFrom("b", kOfB, "a");
+    hello.set_version(lowest);
+    hello.set_version_highest(highest);
+    hello.set_features(features);
+    if (std::max(lowest, ours.lowest) > std::min(highest, ours.highest)) {
+      EXPECT_TRUE(CheckHello(hello, "a", ours).has_value());
+      ++refused;
+      return;
+    }
+    SessionConfig config = Config("a", 'w');
+    config.versions = ours;
+    PeerSession a(config);
+    a.OnStreamFrame(a.OnAccepted(hello, StreamIdentity::Unproved(), MonotonicTime()), HeartbeatFrame(1),
+                    MonotonicTime());
+    ASSERT_TRUE(a.is_up());
+    EXPECT_EQ(a.wire_version(), std::min(highest, ours.highest));
+    EXPECT_EQ(a.features(), features & ours.features);
+    ++met;
+  };
+  for (uint32_t lowest = 2; lowest < 5; ++lowest) {
+    for (uint32_t highest = lowest; highest < 5; ++highest) {
+      for (uint64_t features = 0; features < 8; ++features) {
+        for (uint32_t theirs = 2; theirs < 5; ++theirs) {
+          for (uint64_t of_peer = 0; of_peer < 8; ++of_peer) {
+            meet({.lowest = lowest, .highest = highest, .features = features}, theirs, theirs, of_peer);
+            meet({.lowest = lowest, .highest = highest, .features = features}, theirs, 4, of_peer);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(met, 1000);
+  EXPECT_GT(refused, 100);
 }
 
 TEST(HandshakeTest, AFrameOfAStreamWithoutASessionIsSmall) {
