@@ -158,6 +158,7 @@ absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
       "ActorSystem::AwaitStart blocks its thread; in an actor's turn be its parent (SpawnOptions::OnOutcome)");
   const internal::ActorCell* const cell = core_.CellOf(target);
   if (cell == nullptr) {
+    if (core_.IsRefused(target)) return core_.NoCellError(target);
     return absl::InvalidArgumentError(absl::StrCat(target.ToString(), " is not an actor of the system ", name()));
   }
   bool has_started = false;

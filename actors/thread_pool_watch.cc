@@ -183,7 +183,8 @@ bool ThreadPool::TakeOver(PoolWorker& worker) {
 void ThreadPool::Name(PoolWorker& worker) {
   if (!worker.TrySeize()) return;
   const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
-  const std::string who = is_same ? worker.current.load(std::memory_order_relaxed)->Describe() : "";
+  const bool is_told = is_same && log_.Wants(LogSeverity::kWarning);
+  const std::string who = is_told ? worker.current.load(std::memory_order_relaxed)->Describe() : "";
   worker.EndSeizure();
   if (!is_same) return;
   worker.watch.Named();
@@ -191,6 +192,7 @@ void ThreadPool::Name(PoolWorker& worker) {
     absl::MutexLock lock(&workers_mu_);
     ++long_handlers_;
   }
+  if (!is_told) return;
   log_.Write(LogSeverity::kWarning,
              absl::StrCat("a handler has been running for ", absl::FormatDuration(worker.watch.running()), ": ", who,
                           "; it holds a thread: let it await, or give its actor a thread of its own"));
@@ -198,6 +200,7 @@ void ThreadPool::Name(PoolWorker& worker) {
 
 // The handlers that have run longest come first, so that those left out are the less interesting ones.
 void ThreadPool::LogShortage() {
+  if (!log_.Wants(LogSeverity::kError)) return;
   struct Holder {
     absl::Duration running;
     std::string who;

@@ -82,6 +82,7 @@ class SystemCore {
   Pid NewPid(const ActorCell& cell) { return NewPidAt(cell.index()); }
   // A pid for an actor whose start is refused because is_full(). It takes no memory.
   Pid NewRefusedPid() { return NewPidAt(CellArena::kNoCell); }
+  bool IsRefused(Pid pid) const { return IsLocal(pid) && pid.cell() == CellArena::kNoCell; }
   // A pid of this system may be that of an actor that lives or lived here: its
   // cell is there, and its serial was given out.
   bool WasGivenOut(Pid pid) const {
@@ -202,7 +203,6 @@ class SystemCore {
   absl::Status NoCellError(Pid to) const;
 
  private:
-  bool IsRefused(Pid pid) const { return IsLocal(pid) && pid.cell() == CellArena::kNoCell; }
   Pid NewPidAt(uint32_t cell);
 
   const std::string name_;

@@ -10,6 +10,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/actors/script.h"
@@ -50,6 +51,8 @@ TEST(ActorsMaxTest, ASpawnBeyondItFailsItsStartWithResourceExhausted) {
   EXPECT_EQ(std::count(notes.begin(), notes.end(), "Normal"), 99) << "the outcome of those that started";
   notes.erase(std::remove(notes.begin(), notes.end(), "Normal"), notes.end());
   EXPECT_THAT(notes, testing::UnorderedElementsAre(reason, reason, "down " + reason));
+  const Pid one_more = system.Spawn<Script>([](Script&) {}).pid();
+  EXPECT_THAT(std::string(system.AwaitStart(one_more, absl::Seconds(1)).message()), testing::HasSubstr(reason));
 }
 
 // However many one turn spawns: a Pid has bits for 2^24 cells, and those that are refused take none.

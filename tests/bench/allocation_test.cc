@@ -11,6 +11,7 @@
 #include "absl/types/optional.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/tests/bench/allocations.h"
 #include "understudy/tests/bench/workload.h"
@@ -256,7 +257,8 @@ TEST_P(SteadyState, AllocatesNothingUnderTheSeededExecutor) {
 TEST_P(SteadyState, AllocatesNothingOnOneThread) {
   ActorSystemOptions options;
   options.threads.threads = 1;
-  options.threads.surplus_threads_max = 0;       // on a busy machine a handler may look stuck
+  options.threads.surplus_threads_max = 0;       // on a busy machine a handler may look stuck,
+  options.log = &LogSink::Null();                // and a line that says so be made meanwhile
   options.call_cycles = FindCallCycles::kNever;  // debug builds keep a graph of waits
   ActorSystem system(options);
   ExpectAllocations(system, 0);
@@ -268,6 +270,7 @@ TEST_P(SteadyState, AllocatesNoMoreThanAWorkerKeepsOnTwoThreads) {
   ActorSystemOptions options;
   options.threads.threads = 2;
   options.threads.surplus_threads_max = 0;
+  options.log = &LogSink::Null();
   options.call_cycles = FindCallCycles::kNever;
   ActorSystem system(options);
   ExpectAllocations(system, 8);
