@@ -214,32 +214,6 @@ TEST_P(PoolTest, IdsAreUniqueAndAnEmptyOrNumberedOneIsRefused) {
   EXPECT_EQ(CountOf(pool).specs, 1);
 }
 
-TEST_P(PoolTest, AChildsNamesAreMadeOfItsIdAndATakenOneIsToldToWhoAskedForIt) {
-  const Workers::Ref pool = SpawnPool(
-      {.id = "job", .restart = RestartType::kPermanent, .registered_as = "local/{id}", .published_as = "all/{id}"});
-  const Ref<JobWorker> first = Begin(pool, "17").value();
-  EXPECT_EQ(system_.WhereIs("local/17"), first.pid());
-  EXPECT_EQ(system_.WhereIs("all/17"), first.pid());
-  const Ref<JobWorker> unnamed = system_.Ask(pool.start(), JobOf("x"), kSoon).value();
-  EXPECT_EQ(system_.WhereIs("all/job#1"), unnamed.pid());
-
-  const Ref<JobWorker> other = system_.Spawn<JobWorker>(SpawnOptions{.registered_as = "local/18"}, JobOf("other"));
-  ASSERT_TRUE(system_.AwaitStart(other.pid(), kSoon).ok());
-  const absl::Status taken = Begin(pool, "18").status();
-  EXPECT_TRUE(absl::IsAlreadyExists(taken)) << taken;
-  EXPECT_THAT(taken.message(), HasSubstr("local/18"));
-  EXPECT_EQ(ExistingChild(taken), absl::nullopt);
-  EXPECT_EQ(CountOf(pool).specs, 2);
-  system_.Kill(other.pid());
-  system_.RunUntilIdle();
-  EXPECT_TRUE(Begin(pool, "18").ok());
-
-  first[&JobWorker::crash].Tell({});
-  system_.RunUntilIdle();
-  const absl::optional<Pid> next = system_.WhereIs("all/17");
-  EXPECT_TRUE(next.has_value() && next != first.pid());
-}
-
 // OTP SUP-20
 TEST_P(PoolTest, ChildrenAreTerminatedByIdAndByPidAndAgain) {
   const Workers::Ref pool = SpawnPool({.restart = RestartType::kPermanent});
