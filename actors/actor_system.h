@@ -321,7 +321,7 @@ AskHandle ActorSystem::Ask(const Channel<Call<Q, R>>& channel, std::type_identit
                    "ActorSystem::Ask is for what is outside of actors; in an actor's turn use the channel's Ask");
   UNDERSTUDY_CHECK(callback != nullptr, "the callback of an Ask is null");
   auto turn = std::make_shared<internal::CallbackAsk<R>>(core_, channel.pid(), std::move(callback));
-  if (core_.RefusalOfSpawn().has_value()) {
+  if (core_.is_full()) {
     turn->Give(MakeError(ErrorKind::kFull, "an ask with a callback counts as an actor, and the system has actors_max"));
     return AskHandle(std::move(turn), Pid());
   }
