@@ -29,14 +29,15 @@ Growing& GetGrowing() {
   return *growing;
 }
 
-// All of them: with one more this does not compile.
-auto Tied(const MailboxOptions& options) {
-  const auto& [messages, bytes, overflow, time_to_live, on_restart, report_contents] = options;
-  return std::tie(messages, bytes, overflow, time_to_live, on_restart, report_contents);
+// All of them: with one more this does not compile. Of the bytes, what they come to.
+auto Tied(const MailboxDeclaration& declaration) {
+  [[maybe_unused]] const auto& [messages, bytes, overflow, time_to_live, on_restart, report_contents] =
+      declaration.options;
+  return std::tie(messages, declaration.capacity_bytes, overflow, time_to_live, on_restart, report_contents);
 }
 
 bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
-  return a.hash == b.hash && a.request == b.request && a.reply == b.reply && Tied(a.options) == Tied(b.options);
+  return a.hash == b.hash && a.request == b.request && a.reply == b.reply && Tied(a) == Tied(b);
 }
 
 // Senders learn of that many messages' room at once, less one, at the most.
