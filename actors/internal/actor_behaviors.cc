@@ -88,7 +88,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
     AddBehaviorTimers(*behavior_);
     RunHook(behavior_->MakeExtra().hooks.entered);
   }
-  if (!is_fenced()) ReturnPostponed();
+  if (!is_fenced() && has_postponed()) ReturnPostponed();
 }
 
 void ActorCore::RunHook(Hook& hook) {

@@ -189,6 +189,7 @@ class ActorCore final : public CellOwner {
   bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
   bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
   bool has_remains() const { return (obstacles_ & kHasRemains) != 0; }
+  bool has_postponed() const { return rare_ != nullptr && !rare_->postponed.empty(); }
   // Nothing more is handled in this life.
   bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
   void Set(Obstacle obstacle, bool is_there = true) {

@@ -135,7 +135,7 @@ void ActorCore::LeaveRegistry() {
 }
 
 void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept) {
-  ReturnPostponed();
+  if (has_postponed()) ReturnPostponed();
   if (has_mail_ == 0) return;
   for (size_t i = 0; i < layout().size(); ++i) {
     Queue& queue = cell().queue(i);

@@ -60,7 +60,8 @@ void ActorCore::SettleUnusual(Activation& activation) {
 }
 
 void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
-  TakeOut(cell().queue(choice.envelope->mailbox).newest, choice.envelope, choice.before);
+  const size_t place = choice.envelope->mailbox;
+  TakeOut(ThisTurn(), cell().queue(place), place, choice.envelope, choice.before);
   HandleTaken(choice.envelope, table, choice.clause);
 }
 

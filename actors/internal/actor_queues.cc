@@ -185,7 +185,6 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
 }
 
 void ActorCore::ReturnPostponed() {
-  if (rare_ == nullptr || rare_->postponed.empty()) return;
   const std::vector<Envelope*> postponed = std::exchange(rare_->postponed, {});
   for (size_t i = 0; i < postponed.size(); ++i) {
     if (postponed[i] == nullptr) continue;

@@ -18,7 +18,7 @@ void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) 
   if (stage_ == Stage::kStarting) FinishStart();
   rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current()}});
   ++rare().epoch;
-  ReturnPostponed();
+  if (has_postponed()) ReturnPostponed();
   AddBehaviorTimers(*rare().receives.back().table);
 }
 
