@@ -104,8 +104,10 @@ void ActorCore::DropOverflow(size_t place) {
         cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
     const int64_t waiting = static_cast<int32_t>(counted) + excess.messages;
     if (waiting > declaration.room() / 2) return true;
+    if (!declaration.has_bytes()) return false;
     // One message of any size may be alone.
-    if (!declaration.has_bytes() || queue.newest->next == queue.newest) return false;
+    const auto rings = Rings(place);
+    if (rings.empty() || (rings.size() == 1 && (*rings[0])->next == *rings[0])) return false;
     const ByteGate& bytes = cell().byte_gate(place);
     const uint64_t held = bytes.accepted.load(std::memory_order_relaxed) -
                           (bytes.limit.load(std::memory_order_relaxed) - declaration.room_bytes());
