@@ -123,7 +123,7 @@ template <class T, class... Args>
 ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
   static_assert((std::is_copy_constructible_v<Args> && ...),
                 "the arguments of an actor that may start again are copied at each start; use a factory for others");
-  static_assert(sizeof(internal::ActorCheck<T, const Args&...>) > 0);
+  static_assert(alignof(internal::ActorCheck<T, const Args&...>) > 0);
   ActorSpec<typename internal::RefOf<T>::type> spec;
   spec.make = [... held = std::move(args)] { return internal::MakeChecked<T>(held...); };
   spec.options.label = internal::TypeName<T>();
@@ -153,7 +153,7 @@ class SpawnsActors {
   }
   template <class T, class... Args>
   auto Spawn(SpawnOptions options, Args&&... args) {
-    static_assert(sizeof(internal::ActorCheck<T, std::decay_t<Args>...>) > 0);
+    static_assert(alignof(internal::ActorCheck<T, std::decay_t<Args>...>) > 0);
     return typename internal::RefOf<T>::type(
         self().SpawnMade(std::move(options),
                          [... held = std::decay_t<Args>(std::forward<Args>(args))]() mutable -> std::unique_ptr<Actor> {

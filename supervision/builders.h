@@ -192,7 +192,7 @@ auto ClassChild(RestartType restart, Args&&... args) {
                     TypeName<T>());
     return PoolOf(restart, std::move(make), PoolOptions(std::forward<Args>(args)...));
   } else {
-    static_assert(sizeof(ActorCheck<T, const std::decay_t<Args>&...>) > 0);
+    static_assert(alignof(ActorCheck<T, const std::decay_t<Args>&...>) > 0);
     const auto spec = MakeActorSpec<T, std::decay_t<Args>...>(std::forward<Args>(args)...);
     return WorkerOf(restart, spec.make, spec.options);
   }

@@ -289,7 +289,7 @@ class TypedHandler {
 // called, and so lead from the error to that line.
 template <class M, class F>
 auto MakeHandler(F handler) {
-  static_assert(sizeof(HandlerCheck<M, F>) > 0);
+  static_assert(alignof(HandlerCheck<M, F>) > 0);
   return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
 }
 // For what several may hold: events, timers, signals. The last of them may be
