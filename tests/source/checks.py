@@ -8,7 +8,7 @@ LINES_MAX = 500
 COLUMNS_MAX = 120
 TOP_LEVEL = {
     "WORKSPACE", "BUILD", "README.md", "bazelw", "LICENSE", "actors", "supervision", "transport", "proto", "tests",
-    "examples", "bazel", "tools",
+    "examples", "bazel", "docs", "tools",
 }
 OUR_FOLDERS = "actors|supervision|transport|proto|tests|examples|tools"
 # Input that a user replaces, not source.
