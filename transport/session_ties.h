@@ -8,7 +8,7 @@
 //
 // What a peer may do without a grant: answer asks of ours, report the end of
 // what we monitor and are linked to, monitor, and cancel. Exit, kill, request to
-// stop and link need one (semantics: Security).
+// stop and link need one (semantics 7.11).
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_TIES_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_TIES_H_
 
