@@ -113,6 +113,15 @@ understudy_library(name = "top", hdrs = ["top.h"])
         }
         self.assertEqual([(path, line) for path, line, _ in citations.check(files)], [("a/README.md", 2)])
 
+    def test_a_rule_of_the_semantics_that_is_not_there_is_refused(self):
+        files = {
+            "docs/semantics.md": "## 5 Exits\n\n**5.1** A pid.\n",
+            "docs/semantics/nodes.md": "## 7 Nodes\n\n**7.2** A session.\n",
+            "a/a.cc": "// semantics 5.1, 7.2\n// semantics 5\n// semantics\n// 5.9: a rule\n// semantics 5.1, 5.2\n",
+        }
+        found = [(path, line) for path, line, _ in citations.check_rules(files)]
+        self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5)])
+
     def test_a_target_that_the_table_does_not_know_is_refused(self):
         build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
         self.assertEqual(self.findings(actors__BUILD=build, actors__new_dot_h=""), [("actors/new.h", 1)])

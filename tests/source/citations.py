@@ -1,4 +1,8 @@
-"""Names that a page of the specification cites, and that are nowhere in the sources: test cases that were renamed, mostly."""
+"""What a file cites that is not there.
+
+A page may cite a test case or another name in backticks, and any file may cite a rule of docs/semantics.md and the pages
+below docs/semantics/ by its number, as in `semantics 5.4`.
+"""
 
 import re
 
@@ -7,6 +11,22 @@ from cpp_text import line_of
 _SOURCES = (".cc", ".h", ".py", ".sh", ".bzl", ".proto")
 # Of three words at least: `SubscribersAreBounded`, and not `ExitReason`.
 _NAME = re.compile(r"`(?:\w+[:.]+ ?)?((?:[A-Z]+[a-z0-9]*){3,})`")
+# A number may follow on the next line of a comment.
+_RULES = re.compile(r"\bsemantics(?:\.md)?[\s/#]+(\d(?:\.\d+)?(?:,\s+\d\.\d+)*)")
+
+
+def check_rules(files):
+    """Yields (path, line, message) for each cited rule of the semantics that no page has."""
+    known = set()
+    for path, text in files.items():
+        if path == "docs/semantics.md" or path.startswith("docs/semantics/"):
+            known.update(re.findall(r"^\*\*(\d\.\d+)\*\*", text, re.MULTILINE))
+            known.update(re.findall(r"^## (\d) ", text, re.MULTILINE))
+    for path, text in sorted(files.items()):
+        for match in _RULES.finditer(text):
+            for rule in re.findall(r"\d(?:\.\d+)?", match[1]):
+                if rule not in known:
+                    yield path, line_of(text, match.start(1)), f"cites semantics {rule}, which docs/semantics.md does not have"
 
 
 def check(files):

@@ -51,6 +51,7 @@ def main():
             found += [(path, line, message) for line, message in check(path, text)]
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
     found += citations.check(files)
+    found += citations.check_rules({p: t for p, t in files.items() if not p.startswith(_EXEMPT)})
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     print(f"{len(files)} files read, {len(found)} findings")
