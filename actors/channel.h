@@ -187,8 +187,8 @@ class Channel : public internal::ChannelBase {
   //   if (!sent.ok()) chunk = std::move(sending).TakeMessage();
   //
   // Only in an actor's turn (CHECKed). The receiver's end is told at once, as
-  // NoProcess. More bytes than the mailbox's capacity are InvalidArgument, when
-  // its turn comes.
+  // NoProcess. A message with more bytes than the mailbox has room for waits until
+  // that is empty.
   //
   // To another node it waits too, in the same line as the senders there: the
   // message stays here until that node has kept room for it. NoConnection when

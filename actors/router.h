@@ -105,7 +105,7 @@ class Inbound {
   // A sender of another node enters the line of those that wait for room in that
   // mailbox, behind all that came before, of this node and of others. EndWait
   // answers once, perhaps before this returns: when its turn has come, or with
-  // NoProcess, NoMailbox, Stopping or InvalidArgument when it never does.
+  // NoProcess, NoMailbox or Stopping when it never does.
   virtual void WaitForRoom(const RoomWait& wait) = 0;
   // It leaves the line. Nothing when it was answered; the answer may be on its way.
   virtual void StopWaiting(const RoomWait& wait) = 0;
