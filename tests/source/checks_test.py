@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import checks  # noqa: E402
 import citations  # noqa: E402
 import layers  # noqa: E402
+import links  # noqa: E402
 
 
 def lines(check, path, text):
@@ -121,6 +122,32 @@ understudy_library(name = "top", hdrs = ["top.h"])
         }
         found = [(path, line) for path, line, _ in citations.check_rules(files)]
         self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5)])
+
+    def test_a_link_that_leads_nowhere_is_refused(self):
+        files = {
+            "README.md": "[a](docs/a.md#what-is-there) [folder](docs) [page](https://a.org/b.md)\n[here](#top)\n# Top\n",
+            "docs/a.md": "# `What` is there\n[up](../README.md)\n[gone](../gone.md)\n[b]: b.md\n"
+            "`[code](x.md)`\n```\n[code](x.md)\n# Code\n```\n[no](#code) [twice](#what-is-there-1)\n## What is there\n",
+        }
+        found = [(path, line) for path, line, _ in links.check_links(files)]
+        self.assertEqual(found, [("docs/a.md", 3), ("docs/a.md", 4), ("docs/a.md", 10)])
+
+    def test_the_anchor_of_a_heading_is_githubs(self):
+        self.assertEqual(
+            links.anchors("# Links, `exits` and [more](a.md)!\n## gen_server & co\n# Same\n## Same\n"),
+            {"links-exits-and-more", "gen_server--co", "same", "same-1"},
+        )
+
+    def test_a_cited_test_that_is_not_there_or_lacks_the_case_is_refused(self):
+        files = {
+            "a/README.md": "`x_test`, `tests/a/x_test.cc`, `x_test: Works`, `made_test`, `big_test`\n"
+            "`x_test: Fails`\n`y_test`\n",
+            "tests/a/x_test.cc": "TEST(Suite, Works) {}",
+            "tests/a/BUILD": 'made_test(name = "big_test")\n',
+            "tests/made.bzl": "def made_test(name):\n",
+        }
+        found = [(path, line) for path, line, _ in links.check_tests(files)]
+        self.assertEqual(found, [("a/README.md", 2), ("a/README.md", 3)])
 
     def test_a_target_that_the_table_does_not_know_is_refused(self):
         build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'

@@ -10,6 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import checks  # noqa: E402
 import citations  # noqa: E402
 import layers  # noqa: E402
+import links  # noqa: E402
 
 # tests/consumer is a user's workspace; tests/source holds the bad examples.
 _EXEMPT = ("tests/consumer/", "tests/source/")
@@ -29,7 +30,7 @@ def read_tree(root):
                 with open(full, encoding="utf-8") as file:
                     files[path] = file.read()
             except UnicodeDecodeError:
-                continue  # not text
+                files[path] = ""  # not text: it can only be linked to
     return files
 
 
@@ -52,6 +53,8 @@ def main():
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
     found += citations.check(files)
     found += citations.check_rules({p: t for p, t in files.items() if not p.startswith(_EXEMPT)})
+    found += links.check_links(files)
+    found += links.check_tests(files)
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     print(f"{len(files)} files read, {len(found)} findings")
