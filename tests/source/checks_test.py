@@ -123,6 +123,17 @@ understudy_library(name = "top", hdrs = ["top.h"])
         found = [(path, line) for path, line, _ in citations.check_rules(files)]
         self.assertEqual(found, [("a/a.cc", 4), ("a/a.cc", 5)])
 
+    def test_a_target_that_the_table_does_not_know_is_refused(self):
+        build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
+        self.assertEqual(self.findings(actors__BUILD=build, actors__new_dot_h=""), [("actors/new.h", 1)])
+
+    def test_a_file_of_no_target_is_refused(self):
+        self.assertEqual(self.findings(actors__lost_dot_cc=""), [("actors/lost.cc", 1)])
+
+    def test_an_include_of_a_file_of_no_target_is_refused(self):
+        text = '#include "understudy/actors/gone.h"\n'
+        self.assertEqual(self.findings(actors__top_dot_h=text), [("actors/top.h", 1)])
+
     def test_a_link_that_leads_nowhere_is_refused(self):
         files = {
             "README.md": "[a](docs/a.md#what-is-there) [folder](docs) [page](https://a.org/b.md)\n[here](#top)\n# Top\n",
@@ -148,17 +159,6 @@ understudy_library(name = "top", hdrs = ["top.h"])
         }
         found = [(path, line) for path, line, _ in links.check_tests(files)]
         self.assertEqual(found, [("a/README.md", 2), ("a/README.md", 3)])
-
-    def test_a_target_that_the_table_does_not_know_is_refused(self):
-        build = self.BUILD + 'understudy_library(name = "new", hdrs = ["new.h"])\n'
-        self.assertEqual(self.findings(actors__BUILD=build, actors__new_dot_h=""), [("actors/new.h", 1)])
-
-    def test_a_file_of_no_target_is_refused(self):
-        self.assertEqual(self.findings(actors__lost_dot_cc=""), [("actors/lost.cc", 1)])
-
-    def test_an_include_of_a_file_of_no_target_is_refused(self):
-        text = '#include "understudy/actors/gone.h"\n'
-        self.assertEqual(self.findings(actors__top_dot_h=text), [("actors/top.h", 1)])
 
     def test_a_table_that_points_upwards_is_refused(self):
         with self.assertRaises(ValueError):

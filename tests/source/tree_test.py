@@ -50,11 +50,11 @@ def main():
             continue
         for check in checks.ALL:
             found += [(path, line, message) for line, message in check(path, text)]
+    found += links.check_links(files)
+    found += links.check_tests(files)
     found += layers.check(layers.parse_table(files["tests/source/layers.txt"]), files)
     found += citations.check(files)
     found += citations.check_rules({p: t for p, t in files.items() if not p.startswith(_EXEMPT)})
-    found += links.check_links(files)
-    found += links.check_tests(files)
     for path, line, message in found:
         print(f"{path}:{line}: {message}")
     print(f"{len(files)} files read, {len(found)} findings")
