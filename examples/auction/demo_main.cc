@@ -27,13 +27,13 @@
 #include "absl/time/time.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/examples/auction/chronicle.h"
 #include "understudy/examples/auction/demo_run.h"
 #include "understudy/examples/auction/interrupt.h"
 #include "understudy/examples/auction/kept_folder.h"
 #include "understudy/examples/auction/oracle.h"
 #include "understudy/examples/auction/pace.h"
-#include "understudy/examples/auction/quiet_log.h"
 #include "understudy/examples/auction/run_checks.h"
 #include "understudy/examples/auction/run_input.h"
 #include "understudy/examples/auction/run_page.h"
@@ -203,7 +203,9 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
   if (!log.ok()) return Refuse(log.status());
   absl::Status copied = WriteFile(folder.File("lots.textproto"), input.lots_text);
   if (!copied.ok()) return Refuse(copied);
-  understudy::ActorSystem system({.name = "launcher", .seed = absl::GetFlag(FLAGS_seed), .log = &QuietLog()});
+  understudy::ActorSystem system({.name = "launcher",
+                                  .seed = absl::GetFlag(FLAGS_seed),
+                                  .log = &understudy::LogSink::Stderr(understudy::LogSeverity::kWarning)});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::Start(system, {.listen = ""});
   if (!node.ok()) return Refuse(node.status());
   running.Set(node->get());

@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/examples/auction/house_setup.h"
 #include "understudy/examples/auction/house_tree.h"
 #include "understudy/examples/auction/input_files.h"
-#include "understudy/examples/auction/quiet_log.h"
 #include "understudy/examples/auction/run_plan.h"
 #include "understudy/transport/node.h"
 
@@ -32,7 +32,8 @@ int Main(const std::vector<std::string>& arguments) {
   const std::vector<Lot> lots = ParseLots(setup->lots_path, *text, problems);
 
   const std::string name = understudy::Node::GivenName(HouseName(setup->number));
-  understudy::ActorSystem system({.name = name, .log = &QuietLog()});
+  understudy::ActorSystem system(
+      {.name = name, .log = &understudy::LogSink::Stderr(understudy::LogSeverity::kWarning)});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::FromParent(system);
   if (!node.ok()) return Refuse(node.status());
   return (*node)->RunTree(HouseTree(name, LotsOfHouse(*setup, lots), TotalsOf(system)));

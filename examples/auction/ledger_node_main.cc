@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/log_sink.h"
 #include "understudy/examples/auction/house_tree.h"
-#include "understudy/examples/auction/quiet_log.h"
 #include "understudy/transport/node.h"
 
 int main(int argc, char** argv) {
@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string name = understudy::Node::GivenName("ledger");
-  understudy::ActorSystem system({.name = name, .log = &auction::QuietLog()});
+  understudy::ActorSystem system(
+      {.name = name, .log = &understudy::LogSink::Stderr(understudy::LogSeverity::kWarning)});
   absl::StatusOr<std::unique_ptr<understudy::Node>> node = understudy::Node::FromParent(system);
   if (!node.ok()) {
     std::cerr << "ledger_node: " << node.status() << "\n";
