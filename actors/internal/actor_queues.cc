@@ -97,28 +97,25 @@ void ActorCore::DropOverflow(size_t place) {
   const MailboxDeclaration& declaration = layout()[place];
   if (declaration.options.overflow != Overflow::kDropOldest) return;
   Queue& queue = cell().queue(place);
-  const auto overflows = [&] {
+  using AllRings = absl::InlinedVector<Envelope**, 2>;
+  const auto overflows = [&](const AllRings& rings) {
     // What other nodes have reserved does not wait here, and what is beside the gate does.
     const RoomAmount excess = system().remote_room().Excess(cell(), life(), place);
     const uint32_t counted =
         cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
     const int64_t waiting = static_cast<int32_t>(counted) + excess.messages;
     if (waiting > declaration.room() / 2) return true;
-    if (!declaration.has_bytes()) return false;
     // One message of any size may be alone.
-    const auto rings = Rings(place);
-    if (rings.empty() || (rings.size() == 1 && (*rings[0])->next == *rings[0])) return false;
+    if (!declaration.has_bytes() || (rings.size() == 1 && (*rings[0])->next == *rings[0])) return false;
     const ByteGate& bytes = cell().byte_gate(place);
     const uint64_t held = bytes.accepted.load(std::memory_order_relaxed) -
                           (bytes.limit.load(std::memory_order_relaxed) - declaration.room_bytes());
     return static_cast<int64_t>(held) + excess.bytes > static_cast<int64_t>(declaration.capacity_bytes);
   };
-  while (overflows()) {
-    Envelope** ring = nullptr;
-    for (Envelope** const newest : Rings(place)) {
-      if (ring == nullptr || (*newest)->next->stamp < (*ring)->next->stamp) ring = newest;
-    }
-    if (ring == nullptr) return;
+  for (AllRings rings = Rings(place); !rings.empty() && overflows(rings); rings = Rings(place)) {
+    Envelope** const ring = *std::min_element(rings.begin(), rings.end(), [](Envelope* const* a, Envelope* const* b) {
+      return (*a)->next->stamp < (*b)->next->stamp;
+    });
     Envelope* const oldest = (*ring)->next;
     TakeOut(*ring, oldest, *ring);
     Dispose(oldest, Fate::kDropped,
