@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
@@ -16,8 +16,8 @@ namespace {
 
 // Of a Shutdown, shared with its thread, which may be waited for in vain.
 struct End {
-  absl::Mutex mu;
-  absl::optional<bool> in_time ABSL_GUARDED_BY(mu);
+  bool in_time = false;  // before the notification
+  absl::Notification notification;
 };
 
 }  // namespace
@@ -43,18 +43,15 @@ int NodeDrain::Once(const std::function<int()>& drain) {
 bool NodeDrain::ShutDown(absl::Duration within) {
   auto ended = std::make_shared<End>();
   shutting_down_ = std::thread([this, within, ended] {
-    const bool in_time = system_.Shutdown(within);
-    absl::MutexLock lock(&ended->mu);
-    ended->in_time = in_time;
+    ended->in_time = system_.Shutdown(within);
+    ended->notification.Notify();
   });
-  const auto is_there = [&ended]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ended->mu) { return ended->in_time.has_value(); };
-  absl::MutexLock lock(&ended->mu);
-  if (!ended->mu.AwaitWithTimeout(absl::Condition(&is_there), within + kStuckAfter)) {
+  if (!ended->notification.WaitForNotificationWithTimeout(within + kStuckAfter)) {
     // The system's log says which actor it is. Release: pairs with the load in is_stuck().
     is_stuck_.store(true, std::memory_order_release);
     return false;
   }
-  return *ended->in_time;
+  return ended->in_time;
 }
 
 }  // namespace understudy::internal
