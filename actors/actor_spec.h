@@ -41,6 +41,9 @@ struct SpawnOptions {
   // Names to take before Start; one that is taken fails the start.
   std::string registered_as;  // of this node
   std::string published_as;   // of the cluster
+  // The supervisor that keeps these names while the actor is down (NameKeep in
+  // registry.h); null for none.
+  Pid names_kept_by;
   // Constructor to the end of Start; then the actor exits StartTimeout.
   absl::Duration start_within = absl::InfiniteDuration();
   // From its parent's exit, an actor that traps has this long to end by itself.

@@ -133,8 +133,8 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   AskHandle Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
                 std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback);
 
-  // Blocks this plain thread until the name is there, at most `timeout` (then NoName), and gives a ref bound to its
-  // owner. Errors as Context::Lookup; Cancelled when the system ends first. Not in an actor's turn (as Ask).
+  // Blocks this plain thread until the name is there, at most `timeout`, and gives a ref bound to its owner. Errors as
+  // Context::Lookup; Cancelled when the system ends first. Not in an actor's turn (as Ask).
   template <class R>
   absl::StatusOr<R> Lookup(absl::string_view name, absl::Duration timeout);
 
@@ -341,9 +341,11 @@ absl::StatusOr<R> ActorSystem::Lookup(absl::string_view name, absl::Duration tim
   auto look_up = [name = std::string(name)](Context& context, absl::Duration left) {
     return context.Lookup<R>(name, left);
   };
-  return AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(look_up)>>(
+  absl::StatusOr<R> found = AwaitByActor<internal::ThreadWaiter<absl::StatusOr<R>, decltype(look_up)>>(
       std::move(look_up), timeout, MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)),
       StoppedError());
+  if (IsNoName(found.status())) return NoOwnerError(registry(), name);
+  return found;
 }
 
 }  // namespace understudy

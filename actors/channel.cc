@@ -38,8 +38,7 @@ SystemCore* SystemForSend(Pid to) {
 }
 
 absl::Status NobodyError(Pid to) {
-  if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
-  if (to.is_null()) return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+  if (to.is_null()) return NullPidError(to);
   return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
@@ -314,8 +313,9 @@ Pid CalleeOf(PendingId pending) {
 
 Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();
-  const absl::optional<NameRecord> record = system->registry().Find(name);
-  return record ? record->pid : Pid::Unnamed(system->node());
+  Registry& registry = system->registry();
+  if (const absl::optional<NameRecord> record = registry.Find(name)) return record->pid;
+  return registry.IsVacant(name) ? Pid::Vacant(system->node()) : Pid::Unnamed(system->node());
 }
 
 ReplierBase::ReplierBase(Activation& activation)

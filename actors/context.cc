@@ -224,6 +224,14 @@ void Context::Unregister(absl::string_view name) {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.Unregister(name);
 }
+void Context::KeepName(NameKeep keep) {
+  const OwnersCall call(core_);
+  if (!call.is_refused()) core_.KeepName(std::move(keep));
+}
+void Context::FreeName(absl::string_view name) {
+  const OwnersCall call(core_);
+  if (!call.is_refused()) core_.FreeName(name);
+}
 Sleeping Context::Sleep(absl::Duration delay) {
   const MonotonicTime until = Now() + delay;
   const OwnersCall call(core_);

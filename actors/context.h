@@ -358,9 +358,13 @@ class Context : public SpawnsActors<Context> {
   Pending<void> Publish(absl::string_view name);
   // Gives a name of either kind up.
   void Unregister(absl::string_view name);
-  // Waits for the name to be there, at most `timeout` (then NoName), and gives
-  // a ref bound to its owner. FailedPrecondition when the owner lacks a mailbox
-  // that R uses, InvalidArgument for what can be no name.
+  // For supervisors: keeps the name for a child of this actor, whatever
+  // `keep.keeper` says, until FreeName or the end of this actor (registry.h).
+  void KeepName(NameKeep keep);
+  void FreeName(absl::string_view name);
+  // Waits for the name to be there, at most `timeout` (then NoName, or Restarting
+  // while its owner is being restarted), and gives a ref bound to its owner. FailedPrecondition when the owner lacks a
+  // mailbox that R uses, InvalidArgument for what can be no name.
   template <class R>
   PendingLookup<R> Lookup(absl::string_view name, absl::Duration timeout) {
     return PendingLookup<R>(StartLookup(name, timeout));

@@ -31,6 +31,7 @@ absl::StatusCode CodeOf(ErrorKind kind) {
       return absl::StatusCode::kNotFound;
     case ErrorKind::kStopping:
     case ErrorKind::kNoConnection:
+    case ErrorKind::kRestarting:
       return absl::StatusCode::kUnavailable;
     case ErrorKind::kCalleeExited:
       return absl::StatusCode::kAborted;
@@ -174,6 +175,8 @@ absl::string_view ErrorKindName(ErrorKind kind) {
       return "Expired";
     case ErrorKind::kCancelled:
       return "Cancelled";
+    case ErrorKind::kRestarting:
+      return "Restarting";
   }
   return "?";
 }
@@ -194,7 +197,7 @@ absl::Status CalleeExitedError(absl::string_view callee, const ExitReason& reaso
 absl::optional<ErrorKind> ErrorKindOf(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kKindUrl);
   if (!payload.has_value()) return absl::nullopt;
-  for (int kind = 1; kind <= static_cast<int>(ErrorKind::kCancelled); ++kind) {
+  for (int kind = 1; kind <= static_cast<int>(ErrorKind::kRestarting); ++kind) {
     if (*payload == absl::StrCat(kind)) return static_cast<ErrorKind>(kind);
   }
   return absl::nullopt;
@@ -217,5 +220,6 @@ bool IsNoConnection(const absl::Status& s) { return IsKind(s, ErrorKind::kNoConn
 bool IsNotPermitted(const absl::Status& s) { return IsKind(s, ErrorKind::kNotPermitted); }
 bool IsExpired(const absl::Status& s) { return IsKind(s, ErrorKind::kExpired); }
 bool IsCancelled(const absl::Status& s) { return IsKind(s, ErrorKind::kCancelled); }
+bool IsRestarting(const absl::Status& s) { return IsKind(s, ErrorKind::kRestarting); }
 
 }  // namespace understudy

@@ -10,6 +10,7 @@
 // | NoMailbox    | Unimplemented      | the actor has none of that name and type
 // | NoProcess    | NotFound           | that actor has ended
 // | NoName       | NotFound           | the name is free
+// | Restarting   | Unavailable        | the owner of the name is down, and its supervisor will start it again
 // | Stopping     | Unavailable        | the actor or node takes no more
 // | CalleeExited | Aborted            | the callee ended with the call in hand or waiting
 // | Unanswered   | Internal           | a Replier was destroyed unused
@@ -45,6 +46,7 @@ enum class ErrorKind : uint8_t {
   kNotPermitted = 9,
   kExpired = 10,
   kCancelled = 11,
+  kRestarting = 12,
 };
 
 // "Full", "NoMailbox", …
@@ -74,6 +76,7 @@ bool IsNoConnection(const absl::Status& status);
 bool IsNotPermitted(const absl::Status& status);
 bool IsExpired(const absl::Status& status);
 bool IsCancelled(const absl::Status& status);
+bool IsRestarting(const absl::Status& status);
 
 }  // namespace understudy
 

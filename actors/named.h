@@ -4,8 +4,9 @@
 //   auto asked = book->load().Ask({}, absl::Seconds(5));   // resolved here
 //
 // The name is resolved in this node's table at the moment of `->`; a send
-// through a free name answers NoName. It has no link, no monitor, and no order
-// across lives. Inside a turn the table is that of the actor's system; on a
+// through a free name answers NoName, and Restarting (Unavailable) while the
+// owner is down and its supervisor will start it again. It has no link, no
+// monitor, and no order across lives. Inside a turn the table is that of the actor's system; on a
 // plain thread it is that of the only system of the process, or the one given.
 // Any thread. A copyable value.
 #ifndef UNDERSTUDY_ACTORS_NAMED_H_
@@ -24,7 +25,7 @@ class ActorSystem;
 
 namespace internal {
 class SystemCore;
-// The owner of the name now, or Pid::Unnamed. `system` may be null.
+// The owner of the name now, or Pid::Unnamed, or Pid::Vacant. `system` may be null.
 Pid Resolve(absl::string_view name, SystemCore* system);
 SystemCore* CoreOf(ActorSystem& system);
 }  // namespace internal

@@ -136,6 +136,7 @@ Pid PidAt(NodePlace node, ActorAddress address) {
 }  // namespace internal
 
 std::string Pid::ToString() const {
+  if (is_vacant()) return "<restarting>";
   if (is_unnamed()) return "<no name>";
   if (is_null()) return "<no actor>";
   const internal::NodeEntry* entry = internal::NodeTable::FindEver(place());

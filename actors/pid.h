@@ -64,6 +64,9 @@ class Pid {
   // What resolving a free name in that node's table gives: no actor's pid, and a
   // send to it answers NoName.
   static constexpr Pid Unnamed(uint16_t node = 0) { return Pid(node, 1, 0); }
+  // The same for a name whose owner is being restarted: a send to it answers
+  // Restarting.
+  static constexpr Pid Vacant(uint16_t node = 0) { return Pid(node, 2, 0); }
 
   // The pid whose life() and cell() are these.
   static constexpr Pid OfLife(uint64_t life, uint32_t cell) {
@@ -74,7 +77,9 @@ class Pid {
   }
 
   constexpr bool is_null() const { return serial() == 0; }
-  constexpr bool is_unnamed() const { return is_null() && cell_ == 1; }
+  // Unnamed or Vacant.
+  constexpr bool is_unnamed() const { return is_null() && (cell_ == 1 || cell_ == 2); }
+  constexpr bool is_vacant() const { return is_null() && cell_ == 2; }
   // The index of the pid's node in NodeTable. Several incarnations of other nodes
   // may have had the index one after another; compare place() to tell them apart.
   constexpr uint16_t node() const { return static_cast<uint16_t>(word_); }

@@ -25,6 +25,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
 #include "understudy/actors/replier.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/child_start.h"
@@ -235,6 +236,7 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
     case SpawnOutcome::Kind::kStarted:
       if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && !found->second.life->child.is_null()) {
         plan_->Spawned(life, found->second.life->child);  // others know the child, not its stand-in
+        KeepNameElsewhere(life);
       }
       plan_->Started(life, context().Now());
       CarryOut();
@@ -307,9 +309,11 @@ void PlanSupervisor::CarryOut(Action& action) {
       StartLife(action);
       break;
     case Action::Kind::kStop:
+      KeepNames(action.life, NameKeep::After::kAnyEnd);  // if it is to be started again with its siblings
       context().Exit(ActorOf(action.life), ExitReason::Shutdown());
       break;
     case Action::Kind::kKill:
+      KeepNames(action.life, NameKeep::After::kAnyEnd);
       context().Kill(ActorOf(action.life));
       break;
     case Action::Kind::kArmTimer: {
@@ -333,6 +337,9 @@ void PlanSupervisor::CarryOut(Action& action) {
       break;
     case Action::Kind::kAwaitGone:
       AwaitGone(action);
+      break;
+    case Action::Kind::kFreeNames:
+      FreeNames(*action.child);
       break;
     case Action::Kind::kForget:
       estates_.erase(action.child->id);
@@ -359,7 +366,10 @@ void PlanSupervisor::StartLife(const Action& action) {
   if (auto left = left_elsewhere_.extract(action.child->id); !left.empty() && elsewhere != nullptr) {
     elsewhere->left = std::move(left.mapped());
   }
+  KeepNames(action.life, action.child->restart == RestartType::kTransient ? NameKeep::After::kAbnormalEnd
+                                                                          : NameKeep::After::kAnyEnd);
   SpawnOptions options = OptionsOf(*action.child);
+  options.names_kept_by = context().Self();
   if (auto left = estates_.extract(action.child->id); !left.empty()) {
     options = std::move(options).WithEstate(std::move(left.mapped()));
   }

@@ -32,6 +32,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
 #include "understudy/actors/replier.h"
 #include "understudy/actors/task.h"
 #include "understudy/supervision/child_spec.h"
@@ -146,6 +147,10 @@ class PlanSupervisor : public Supervisor {
   void CarryOut();
   void CarryOut(Action& action);
   void StartLife(const Action& action);
+  // supervisor_names.cc
+  void KeepNames(LifeId life, NameKeep::After after);
+  void KeepNameElsewhere(LifeId life);
+  void FreeNames(const ChildSpec& child);
   // supervisor_makers.cc
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                     const std::shared_ptr<RemoteLife>& elsewhere);

@@ -193,6 +193,7 @@ void RestartPlan::Forget(Child& child) {
   --(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
   ids_.erase(child.spec->id);
   pids_.erase(child.address);
+  FreeNames(child);
   actions_.push_back({.kind = Action::Kind::kForget, .child = child.spec});
   children_.erase(child.key);
 }
@@ -204,6 +205,7 @@ void RestartPlan::SetState(Child& child, State state) {
   child.state = state;
   child.since = now_;
   Count(child, 1);
+  MayFreeNames(child);
   if (!was_busy || IsBusy(state)) return;
   const auto deferred = deferred_.find(child.key);
   if (deferred == deferred_.end()) return;
@@ -247,6 +249,7 @@ void RestartPlan::BeginStart(Child& child) {
   child.life = ++last_life_;
   lives_[child.life] = &child;
   child.started.reset();
+  child.keeps_names = HasName(*child.spec) && child.spec->restart != RestartType::kTemporary;
   actions_.push_back({.kind = Action::Kind::kStart, .life = child.life, .child = child.spec});
   ForgetArguments(child);
 }
@@ -451,6 +454,7 @@ void RestartPlan::BeginStopAll(const ExitReason& reason) {
   deferred_count_ = 0;
   plan_.emplace();
   plan_->kind = PlanKind::kStopAll;
+  for (const auto& [key, child] : children_) MayFreeNames(child);
   plan_->phase = Phase::kStop;
   plan_->cursor = last_key_ + 1;
   plan_->reason = reason;

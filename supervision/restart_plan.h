@@ -113,6 +113,7 @@ class RestartPlan {
       kWatchName,    // call NameTaken(name) if `name` has an owner and whenever it gets one, NameFreed(name) when it is
                      // free again
       kAwaitGone,    // call Gone(life) when `life`, of `child`, is gone, which Lingers was called for
+      kFreeNames,    // `child` will not be started again: its names, kept since kStart, are kept no longer
       kForget,       // `child` is no child any more: nobody is to have what it left
       kReport,       // tell of `event` (its `supervisor` is left to the owner)
       kStartDone,    // the first start is complete; once
@@ -140,7 +141,7 @@ class RestartPlan {
   void set_reports(bool reports) { has_reports_ = reports; }
 
   // What is to be done, oldest first. Carrying it out may call any input.
-  std::vector<Action> TakeActions() { return std::exchange(actions_, {}); }
+  std::vector<Action> TakeActions();
 
   // Inputs: the first start, and the end.
   // Before StartAll: of the child with that id, which there need not be, an earlier
@@ -205,6 +206,9 @@ class RestartPlan {
   Pid PidOf(LifeId life) const;
   // Requires a present life.
   std::shared_ptr<const ChildSpec> SpecOf(LifeId life) const { return FindLife(life)->spec; }
+  // Whether the names of the child are to be kept while it is down: from its start on, unless it is temporary, and as
+  // long as it will be started again.
+  bool KeepsNames(LifeId life) const;
   // NotFound for an unknown id.
   absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
   bool is_stopping() const { return plan_.has_value() && plan_->kind == PlanKind::kStopAll; }
@@ -216,6 +220,7 @@ class RestartPlan {
   // kDue: to be started; kHeld: so, when its predecessor is gone; kDown: its
   // exit waits to be judged.
   enum class State { kStopped, kStarting, kRunning, kStopping, kDue, kBackoff, kHeld, kParked, kDown };
+  static bool HasName(const ChildSpec& spec) { return !spec.registered_as.empty() || !spec.published_as.empty(); }
   static bool IsBusy(State state) { return state == State::kStarting || state == State::kStopping; }
   // Down for another reason than that it failed.
   static bool IsExcused(State state) {
@@ -235,6 +240,7 @@ class RestartPlan {
     bool was_parked = false;                // and has not started since
     bool is_new = false;                    // by a StartChild that is not answered yet
     bool delete_on_stop = false;            // a DeleteChild waits for its stop
+    bool keeps_names = false;
     RequestId start_request = 0;
     std::vector<RequestId> stop_requests;
     RestartHistory history;
@@ -311,6 +317,11 @@ class RestartPlan {
   void CheckAutoShutdown();
   void BeginStopAll(const ExitReason& reason);
 
+  // Names (restart_plan_names.cc).
+  void MayFreeNames(const Child& child);
+  void FreeNames(Child& child);
+  bool WillBeStarted(const Child& child) const;
+
   // Plans. A step is true when the plan has ended.
   void Advance();
   bool StepPlan();
@@ -360,7 +371,8 @@ class RestartPlan {
   int due_ = 0;          // children that are to be started
   int significant_ = 0;  // significant children that are not stopped
   ChildCounts counts_;
-  std::set<Key> parked_;  // children that wait for their name
+  std::set<Key> parked_;          // children that wait for their name
+  std::set<Key> may_free_names_;  // children that keep their names, and may be down for good
   std::set<std::string> watched_names_;
   std::set<std::string, std::less<>> taken_names_;  // of these
 

@@ -18,8 +18,7 @@ namespace understudy {
 bool RestartPlan::MayPark(const Child& child, const ExitReason& reason) const {
   const bool is_about_a_name =
       reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
-  const bool has_name = !child.spec->registered_as.empty() || !child.spec->published_as.empty();
-  return is_about_a_name && has_name && child.spec->restart != RestartType::kTemporary;
+  return is_about_a_name && HasName(*child.spec) && child.spec->restart != RestartType::kTemporary;
 }
 
 // The child is started again when its name is free; nothing is counted.

@@ -191,6 +191,7 @@ void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier 
   }
   SpawnOptions options = SpawnOptions().WithEstate(TakeLeft(request.estate(), hosted.supervisor));
   options.published_as = request.published_as();
+  options.names_kept_by = hosted.supervisor;
   options.shutdown_within = hosted.stop_within;
   options.label = absl::StrCat(request.label(), " (", request.factory(), " for ", stand_in.ToString(), ")");
   hosted.child = context().SpawnMade(std::move(options).OnOutcome(&ChildHost::Outcome).OnDown(&ChildHost::ChildDown),

@@ -41,6 +41,7 @@ absl::Status NameTable::OnMark(absl::string_view peer_name, Peer& peer, const pr
       break;
     case proto::NameChange::kClaim:
     case proto::NameChange::kRelease:
+    case proto::NameChange::kVacancy:
     case proto::NameChange::WHAT_NOT_SET:  // of a later version
       break;
   }
@@ -70,7 +71,7 @@ const std::string* NameTable::WinnerOver(absl::string_view name, const OwnName& 
 
 // A peer that may own the name claims it.
 void NameTable::OnRival(absl::string_view name, absl::string_view peer_name) {
-  const auto own = own_.find(name);
+  const auto own = FindOwn(name);
   if (own == own_.end()) return;
   Peer& peer = peers_.find(peer_name)->second;
   const std::vector<NameEntry>& claims = theirs_.find(name)->second;
@@ -83,7 +84,7 @@ void NameTable::OnRival(absl::string_view name, absl::string_view peer_name) {
 }
 
 void NameTable::OnRefusal(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
-  const auto own = own_.find(mark.name());
+  const auto own = FindOwn(mark.name());
   if (own == own_.end() || own->second.number != mark.number()) return;
   if (!may_publish_(peer_name, mark.name())) {
     ++peer.counters.refusals_ignored;
@@ -103,7 +104,7 @@ void NameTable::OnRefusal(absl::string_view peer_name, Peer& peer, const proto::
 }
 
 void NameTable::OnOffer(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
-  const auto own = own_.find(mark.name());
+  const auto own = FindOwn(mark.name());
   if (own == own_.end()) return;  // the release is on its way
   const auto contest = contests_.find(mark.name());
   if (contest == contests_.end() || contest->second.offered_to.empty()) {
@@ -116,7 +117,7 @@ void NameTable::OnOffer(absl::string_view peer_name, Peer& peer, const proto::Na
 
 void NameTable::CancelOffer(absl::string_view name) {
   Contest& contest = contests_.find(name)->second;
-  const uint64_t own = own_.find(name)->second.number;
+  const uint64_t own = FindOwn(name)->second.number;
   if (!peers_.find(contest.offered_to)->second.feed.Cancel(name, own)) {
     contest.cancelling = true;
     return;
@@ -126,7 +127,7 @@ void NameTable::CancelOffer(absl::string_view name) {
 }
 
 void NameTable::OnConfirm(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
-  const auto own = own_.find(mark.name());
+  const auto own = FindOwn(mark.name());
   const auto contest = contests_.find(mark.name());
   if (own == own_.end() || own->second.number != mark.number()) return;
   if (contest == contests_.end() || contest->second.offered_to != peer_name) return;
@@ -141,7 +142,7 @@ void NameTable::OnConfirm(absl::string_view peer_name, Peer& peer, const proto::
 }
 
 void NameTable::OnCancel(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
-  const auto own = own_.find(mark.name());
+  const auto own = FindOwn(mark.name());
   if (own == own_.end()) return;  // the release is on its way
   const auto contest = contests_.find(mark.name());
   if (contest != contests_.end()) contest->second.asked_by.erase(std::string(peer_name));
@@ -149,7 +150,7 @@ void NameTable::OnCancel(absl::string_view peer_name, Peer& peer, const proto::N
 }
 
 void NameTable::OnCancelled(absl::string_view peer_name, const proto::NameMark& mark) {
-  const auto own = own_.find(mark.name());
+  const auto own = FindOwn(mark.name());
   const auto contest = contests_.find(mark.name());
   if (own == own_.end() || own->second.number != mark.number() || contest == contests_.end()) return;
   if (contest->second.offered_to != peer_name || !contest->second.cancelling) return;
@@ -171,7 +172,7 @@ void NameTable::ForgetRival(absl::string_view name, absl::string_view peer_name)
 }
 
 void NameTable::Reconsider(absl::string_view name) {
-  const auto own = own_.find(name);
+  const auto own = FindOwn(name);
   if (own == own_.end()) return;
   Contest& contest = contests_[std::string(name)];
   if (!contest.offered_to.empty()) return;

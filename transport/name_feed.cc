@@ -166,6 +166,13 @@ bool NameFeed::Define(uint32_t number, const NameSignatures& signatures, proto::
 }
 
 void NameFeed::TellClaim(const std::string& name, const OwnName& own, proto::NameChanges& part) {
+  bytes_ += name.size() + kChangeBytes;
+  if (own.pid.is_null()) {
+    proto::NameMark& vacancy = *part.add_changes()->mutable_vacancy();
+    vacancy.set_name(name);
+    vacancy.set_number(own.number);
+    return;
+  }
   proto::NameClaim& claim = *part.add_changes()->mutable_claim();
   claim.set_name(name);
   const ActorAddress address = internal::AddressOf(own.pid);
@@ -174,7 +181,6 @@ void NameFeed::TellClaim(const std::string& name, const OwnName& own, proto::Nam
   claim.set_number(own.number);
   claim.set_age_nanos(absl::ToInt64Nanoseconds(begun_ - own.claimed));
   claim.set_signatures(own.signatures);
-  bytes_ += name.size() + kChangeBytes;
 }
 
 bool NameFeed::TellEntry(const std::string& name, const OwnNames& names, const NameSignatures& signatures,
@@ -189,6 +195,9 @@ bool NameFeed::TellEntry(const std::string& name, const OwnNames& names, const N
     mark.set_number(number);
     bytes_ += name.size() + kChangeBytes;
   };
+  // A vacancy comes before the release of the claim that it follows, so that the peer never sees the name free.
+  const bool is_vacant = own != nullptr && own->pid.is_null();
+  if (claims && is_vacant) TellClaim(name, *own, part);
   if (entry.told != 0 && (own == nullptr || own->number != entry.told)) {
     tell(*part.add_changes()->mutable_release(), entry.told);
   }
@@ -196,7 +205,7 @@ bool NameFeed::TellEntry(const std::string& name, const OwnNames& names, const N
     told_before_snapshot_.erase(name);
     return true;
   }
-  if (claims) TellClaim(name, *own, part);
+  if (claims && !is_vacant) TellClaim(name, *own, part);
   if (entry.refused != 0) tell(*part.add_changes()->mutable_refusal(), entry.refused);
   if (entry.step == Step::kOffer) tell(*part.add_changes()->mutable_offer(), own->number);
   if (entry.step == Step::kCancel) tell(*part.add_changes()->mutable_cancel(), own->number);

@@ -33,10 +33,10 @@
 
 namespace understudy {
 
-// A name that an actor of this node owns.
+// A name that an actor of this node owns, or that is kept vacant here.
 struct OwnName {
-  Pid pid;
-  uint64_t number = 0;  // of this claim; each is given once
+  Pid pid;              // null: vacant
+  uint64_t number = 0;  // of this claim, or vacancy; each is given once
   MonotonicTime claimed;
   uint32_t signatures = 0;  // in this node's NameSignatures
 };
@@ -49,7 +49,7 @@ class NameFeed {
 
   // ---- What is to be told ----
 
-  // The name was claimed, or released. `number_before` is the claim that was
+  // The name was claimed or vacated, or released. `number_before` is the claim that was
   // released, or 0. What was to be said of an earlier claim is not said any more.
   void OnChanged(absl::string_view name, uint64_t number_before, bool is_owned);
   // The following are of a name that is owned now, by the claim `own`.

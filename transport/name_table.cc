@@ -63,6 +63,7 @@ NameTable::NameTable(std::string node, MayPublish may_publish)
 
 absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now,
                               const std::vector<proto::MailboxSignature>& mailboxes) {
+  Free(name);
   if (const absl::optional<NameEntry> owner = Find(name); owner.has_value()) {
     if (owner->pid == pid) return absl::OkStatus();
     return absl::AlreadyExistsError(
@@ -82,10 +83,30 @@ absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now
 }
 
 bool NameTable::Release(absl::string_view name, Pid pid) {
-  const auto own = own_.find(name);
+  const auto own = FindOwn(name);
   if (own == own_.end() || own->second.pid != pid) return false;
   RemoveOwn(own);
   return true;
+}
+
+void NameTable::Vacate(absl::string_view name, Pid pid) {
+  Release(name, pid);
+  if (own_.contains(name) || own_.size() >= limits::kNamesPerNodeMax) return;
+  own_.emplace(std::string(name), OwnName{.number = ++last_number_});
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, 0, /*is_owned=*/true);
+}
+
+void NameTable::Free(absl::string_view name) {
+  const auto own = own_.find(name);
+  if (own == own_.end() || !own->second.pid.is_null()) return;
+  const uint64_t number = own->second.number;
+  own_.erase(own);
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, number, /*is_owned=*/false);
+}
+
+OwnNames::iterator NameTable::FindOwn(absl::string_view name) {
+  const auto own = own_.find(name);
+  return own == own_.end() || own->second.pid.is_null() ? own_.end() : own;
 }
 
 void NameTable::RemoveOwn(OwnNames::iterator own) {
@@ -126,16 +147,27 @@ absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view
   for (const proto::SignatureSet& set : changes.definitions()) {
     if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
   }
+  // Vacancies end after the other changes, so that a name which has an owner again is not seen to be free in between.
+  std::vector<const proto::NameMark*> freed;
   for (const proto::NameChange& change : changes.changes()) {
     absl::Status done;
     if (change.has_claim()) {
       done = OnClaim(peer_name, peer, change.claim());
+    } else if (change.has_vacancy()) {
+      done = OnVacancy(peer_name, peer, change.vacancy());
+    } else if (change.has_release() && peer.vacancies.contains(change.release().name())) {
+      freed.push_back(&change.release());
+      OnRelease(peer_name, peer, change.release());
     } else if (change.has_release()) {
       OnRelease(peer_name, peer, change.release());
     } else {
       done = OnMark(peer_name, peer, change);
     }
     if (!done.ok()) return done;
+  }
+  for (const proto::NameMark* mark : freed) {
+    const auto vacancy = peer.vacancies.find(mark->name());
+    if (vacancy != peer.vacancies.end() && vacancy->second == mark->number()) EndVacancy(peer, mark->name());
   }
   return absl::OkStatus();
 }
@@ -161,7 +193,7 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
     if (++peer.counters.claims_refused == 1) {
       changes_.push_back({.kind = Change::Kind::kNotGranted, .name = name, .peer = std::string(peer_name)});
     }
-    const auto own = own_.find(name);
+    const auto own = FindOwn(name);
     if (own != own_.end()) peer.feed.Refuse(name, own->second.number, claim.number());
     return absl::OkStatus();
   }
@@ -219,6 +251,34 @@ void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std:
   ForgetRival(name, peer_name);
 }
 
+// The peer's claim, which the vacancy follows, is removed after it: the name is not seen to be free in between.
+absl::Status NameTable::OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
+  if (mark.number() == 0) return absl::InvalidArgumentError("a vacancy without a number");
+  if (absl::Status checked = CheckName(mark.name()); !checked.ok()) return checked;
+  const bool is_granted = may_publish_(peer_name, mark.name());
+  if (is_granted) {
+    if (peer.vacancies.size() >= limits::kNamesPerNodeMax && !peer.vacancies.contains(mark.name())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " vacant names"));
+    }
+    const bool is_new = peer.vacancies.insert_or_assign(mark.name(), mark.number()).second;
+    if (is_new && ++vacant_[mark.name()] == 1) {
+      changes_.push_back({.kind = Change::Kind::kVacant, .name = mark.name()});
+    }
+  }
+  if (peer.names.contains(mark.name())) RemoveTheirs(peer_name, peer, mark.name());
+  if (!is_granted) EndVacancy(peer, mark.name());
+  return absl::OkStatus();
+}
+
+void NameTable::EndVacancy(Peer& peer, const std::string& name) {
+  if (peer.vacancies.erase(name) == 0) return;
+  const auto vacant = vacant_.find(name);
+  if (--vacant->second > 0) return;
+  vacant_.erase(vacant);
+  changes_.push_back({.kind = Change::Kind::kNotVacant, .name = name});
+}
+
 void NameTable::OnSessionEnded(absl::string_view peer_name) {
   const auto found = peers_.find(peer_name);
   if (found == peers_.end()) return;
@@ -226,6 +286,7 @@ void NameTable::OnSessionEnded(absl::string_view peer_name) {
   for (const std::string& name : std::exchange(peer.mapped().names, {})) {
     RemoveTheirs(peer.key(), peer.mapped(), name);
   }
+  for (const auto& [name, number] : std::map(peer.mapped().vacancies)) EndVacancy(peer.mapped(), name);
   std::vector<std::string> contested;
   contested.reserve(contests_.size());
   for (const auto& [name, contest] : contests_) contested.push_back(name);
@@ -254,7 +315,7 @@ absl::Status NameTable::Hold(absl::string_view peer, std::shared_ptr<const Signa
 
 absl::optional<NameEntry> NameTable::OwnEntry(absl::string_view name) const {
   const auto own = own_.find(name);
-  if (own == own_.end()) return absl::nullopt;
+  if (own == own_.end() || own->second.pid.is_null()) return absl::nullopt;
   return NameEntry{.node = node_,
                    .pid = own->second.pid,
                    .number = own->second.number,
@@ -267,6 +328,10 @@ absl::optional<NameEntry> NameTable::Find(absl::string_view name) const {
   const auto claims = theirs_.find(name);
   if (claims == theirs_.end()) return absl::nullopt;
   return *std::min_element(claims->second.begin(), claims->second.end(), IsOlder);
+}
+
+bool NameTable::IsVacant(absl::string_view name) const {
+  return (own_.contains(name) || vacant_.contains(name)) && !Find(name).has_value();
 }
 
 void NameTable::NoteShown(absl::string_view name, const absl::optional<NameEntry>& before) {
@@ -299,7 +364,7 @@ size_t NameTable::names_of(absl::string_view peer) const {
 std::string NameTable::DebugString() const {
   std::string text = absl::StrCat(node_, ":");
   for (const auto& [name, own] : own_) {
-    absl::StrAppend(&text, " ", name, "=", own.number, "@", own.claimed.nanos());
+    absl::StrAppend(&text, " ", name, own.pid.is_null() ? "~" : "=", own.number, "@", own.claimed.nanos());
   }
   for (const auto& [name, claims] : theirs_) {
     for (const NameEntry& entry : claims) {
@@ -313,6 +378,7 @@ std::string NameTable::DebugString() const {
   }
   for (const auto& [name, peer] : peers_) {
     absl::StrAppend(&text, " ", name, "{", peer.feed.DebugString(), " in ", peer.parts_not_entered, "}");
+    for (const auto& [vacant, number] : peer.vacancies) absl::StrAppend(&text, " ", vacant, "~", name, number);
   }
   return text;
 }

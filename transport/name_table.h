@@ -31,6 +31,12 @@
 //
 // Third parties act on nothing: while they see two claims they show the older.
 //
+// Vacancies. While an actor that owned a name is down and will be started again,
+// its supervisor's node keeps the name vacant, and tells its peers. A vacancy is
+// only shown: it takes no part in a conflict, and a name with an owner anywhere is
+// not vacant. It goes when the name is claimed or freed here, and at a peer also
+// when the session ends.
+//
 // Removal. Names travel the same sequence as Downs, and a Down that must wait for
 // the release of its actor's name is held (NameFeed), so a name is seen to be free
 // before its owner's Down is.
@@ -81,6 +87,8 @@ class NameTable {
     enum class Kind {
       kShow,        // `name` is now `entry`'s, as far as this node knows
       kHide,        // `name` is free; `entry` was its last owner
+      kVacant,      // a peer keeps `name` vacant, whether or not it has an owner
+      kNotVacant,   // no peer does any more
       kLost,        // our `entry` lost its name to `peer`: its actor must exit NameConflict
       kForbidden,   // the same, because `peer` does not grant us the name: NotPermitted
       kRefused,     // `peer` refused us the name, without the grant to do so: nothing changes
@@ -110,6 +118,11 @@ class NameTable {
                      const std::vector<proto::MailboxSignature>& mailboxes);
   // Does nothing, and gives false, unless `pid` owns it.
   bool Release(absl::string_view name, Pid pid);
+  // Releases the name if `pid`, which may be null, owns it, and keeps it vacant. Does nothing while another actor of
+  // this node owns it, and, once more as for Claim, at limits::kNamesPerNodeMax.
+  void Vacate(absl::string_view name, Pid pid);
+  // Ends a vacancy of this node.
+  void Free(absl::string_view name);
 
   // ---- Peers ----
 
@@ -138,6 +151,8 @@ class NameTable {
 
   // The owner that this node shows.
   absl::optional<NameEntry> Find(absl::string_view name) const;
+  // No owner is shown, and this node or a peer keeps it vacant.
+  bool IsVacant(absl::string_view name) const;
   // Zeros without a session.
   Counters counters(absl::string_view peer) const;
   // Null without a session.
@@ -154,7 +169,8 @@ class NameTable {
     NodePlace node;
     NameFeed feed;
     NameSignatures signatures;
-    std::set<std::string, std::less<>> names;  // its claims that are entered
+    std::set<std::string, std::less<>> names;                // its claims that are entered
+    std::map<std::string, uint64_t, std::less<>> vacancies;  // by name, their numbers
     uint32_t parts_not_entered = 0;
     bool refusal_told = false;
     Counters counters;
@@ -170,10 +186,14 @@ class NameTable {
 
   // name_table.cc
   absl::optional<NameEntry> OwnEntry(absl::string_view name) const;
+  // own_.end() also for what is vacant.
+  OwnNames::iterator FindOwn(absl::string_view name);
   void RemoveOwn(OwnNames::iterator own);
   absl::Status OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim);
   void OnRelease(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
   void RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name);
+  absl::Status OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
+  void EndVacancy(Peer& peer, const std::string& name);
   // Notes what the table shows, if `before` was shown.
   void NoteShown(absl::string_view name, const absl::optional<NameEntry>& before);
 
@@ -200,6 +220,8 @@ class NameTable {
   NameSignatures own_signatures_;
   // By name, the claims of peers; seldom more than one.
   std::map<std::string, std::vector<NameEntry>, std::less<>> theirs_;
+  // By name, how many peers keep it vacant.
+  std::map<std::string, int, std::less<>> vacant_;
   Peers peers_;
   std::map<std::string, Contest, std::less<>> contests_;
   std::vector<Change> changes_;

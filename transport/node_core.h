@@ -126,6 +126,8 @@ class NodeCore final : public Router,
   // ---- NamePublisher ----
   void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) override;
   void Withdraw(absl::string_view name, Pid owner) override;
+  void Vacate(absl::string_view name, Pid owner) override;
+  void Free(absl::string_view name) override;
 
   // ---- Observers ----
 

@@ -193,4 +193,14 @@ void NodeCore::Withdraw(absl::string_view name, Pid owner) {
   if (parts_.names.Release(name, owner)) NamesChanged();
 }
 
+void NodeCore::Vacate(absl::string_view name, Pid owner) {
+  parts_.names.Vacate(name, owner);
+  NamesChanged();
+}
+
+void NodeCore::Free(absl::string_view name) {
+  parts_.names.Free(name);
+  NamesChanged();
+}
+
 }  // namespace understudy

@@ -55,6 +55,17 @@ bool NodeNames::Release(absl::string_view name, Pid pid) {
   return true;
 }
 
+void NodeNames::Vacate(absl::string_view name, Pid pid) {
+  absl::MutexLock lock(&mu_);
+  table_.Vacate(name, pid);
+  TakeChanges(/*refusals=*/nullptr);
+}
+
+void NodeNames::Free(absl::string_view name) {
+  absl::MutexLock lock(&mu_);
+  table_.Free(name);
+}
+
 void NodeNames::SetGrants(std::shared_ptr<const Grants> grants) {
   absl::MutexLock lock(&mu_);
   grants_ = std::move(grants);
@@ -159,6 +170,10 @@ void NodeNames::Make(const NameTable::Change& change) {
       if (shown == shown_.end()) return;
       if (!is_own) registry_->Remove(change.name, shown->second);
       shown_.erase(shown);
+      return;
+    case NameTable::Change::Kind::kVacant:
+    case NameTable::Change::Kind::kNotVacant:
+      registry_->SetVacantElsewhere(change.name, change.kind == NameTable::Change::Kind::kVacant);
       return;
     case NameTable::Change::Kind::kLost:
       EndOwner(change, ExitReason::NameConflict(change.name));

@@ -49,6 +49,8 @@ class NodeNames {
   absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
                      const std::vector<proto::MailboxSignature>& mailboxes);
   bool Release(absl::string_view name, Pid pid);
+  void Vacate(absl::string_view name, Pid pid);
+  void Free(absl::string_view name);
   // Peers are asked for their names once more.
   void SetGrants(std::shared_ptr<const Grants> grants);
   // `identity` is what was proved of the peer.

@@ -104,9 +104,8 @@ void ActorCore::ExpireAsk(uint64_t id) {
   }
   const bool looks_up = notes != nullptr && !notes->looks_up.empty();
   Answered(id,
-           looks_up
-               ? MakeError(ErrorKind::kNoName, absl::StrCat("no actor took the name ", notes->looks_up, " in time"))
-               : MakeError(ErrorKind::kExpired, "no answer within the deadline"),
+           looks_up ? NoOwnerError(system().registry(), notes->looks_up)
+                    : MakeError(ErrorKind::kExpired, "no answer within the deadline"),
            {});
 }
 
@@ -224,7 +223,7 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
     return pending;
   }
   if (timeout <= absl::ZeroDuration()) {
-    Answered(id, MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name)), {});
+    Answered(id, NoOwnerError(system().registry(), name), {});
     return pending;
   }
   pending.deadline = DeadlineWithin(timeout);
@@ -244,7 +243,7 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
   return pending;
 }
 
-PendingId ActorCore::Publish(absl::string_view name) {
+PendingId ActorCore::Publish(absl::string_view name, Pid kept_by) {
   const PendingId pending = NewAsk(Pid(), DeadlineWithin(absl::InfiniteDuration()));
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
@@ -256,7 +255,8 @@ PendingId ActorCore::Publish(absl::string_view name) {
                           .pid = self(),
                           .scope = NameScope::kCluster,
                           .claimed = system().clock().WallNow(),
-                          .mailboxes = Signatures()};
+                          .mailboxes = Signatures(),
+                          .kept_by = kept_by};
   absl::Status taken = ValidateName(name);
   has_names_ = true;
   if (taken.ok()) taken = system().registry().Insert(record);
@@ -276,7 +276,7 @@ PendingId ActorCore::Publish(absl::string_view name) {
   return pending;
 }
 
-absl::Status ActorCore::Register(absl::string_view name) {
+absl::Status ActorCore::Register(absl::string_view name, Pid kept_by) {
   if (stage_ == Stage::kConstructing) return TooEarlyForNames(name);
   has_names_ = true;
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
@@ -284,8 +284,17 @@ absl::Status ActorCore::Register(absl::string_view name) {
                                      .pid = self(),
                                      .scope = NameScope::kNode,
                                      .claimed = system().clock().WallNow(),
-                                     .mailboxes = Signatures()});
+                                     .mailboxes = Signatures(),
+                                     .kept_by = kept_by});
 }
+
+void ActorCore::KeepName(NameKeep keep) {
+  has_names_ = true;  // its keeps end with it
+  keep.keeper = self();
+  system().registry().Keep(keep);
+}
+
+void ActorCore::FreeName(absl::string_view name) { system().registry().Free(name, self()); }
 
 void ActorCore::Unregister(absl::string_view name) { system().registry().Remove(name, self()); }
 

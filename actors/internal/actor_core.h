@@ -144,8 +144,10 @@ class ActorCore final : public CellOwner {
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   // Expires at `until`, or at the deadline of the call in hand if that is earlier.
   PendingId StartSleep(MonotonicTime until);
-  PendingId Publish(absl::string_view name);
-  absl::Status Register(absl::string_view name);
+  PendingId Publish(absl::string_view name, Pid kept_by = Pid());
+  absl::Status Register(absl::string_view name, Pid kept_by = Pid());
+  void KeepName(NameKeep keep);
+  void FreeName(absl::string_view name);
   void Unregister(absl::string_view name);
   void WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler);
 
@@ -386,7 +388,7 @@ class ActorCore final : public CellOwner {
   void FinishFenced();
   void DropActivations(const ExitReason& reason);
   void DropHandlers();
-  void LeaveRegistry();
+  void LeaveRegistry(const ExitReason& reason);
   // With `kept`, what the successor is to have goes there.
   void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);

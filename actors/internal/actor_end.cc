@@ -68,7 +68,7 @@ void ActorCore::End() {
 void ActorCore::EndLife(const ExitReason& reason) {
   const uint64_t heir = HeirsMonitor();
   std::vector<Envelope*> kept;
-  LeaveRegistry();
+  LeaveRegistry(reason);
   BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
   if (stage_ != Stage::kRunning && parent().is_null()) system().NoteFailedStart(self(), reason);
@@ -127,11 +127,11 @@ void ActorCore::DropHandlers() {
   if (has_remains()) Sweep();
 }
 
-void ActorCore::LeaveRegistry() {
+void ActorCore::LeaveRegistry(const ExitReason& reason) {
   if (rare_ != nullptr) {
     for (const auto& [id, watch] : rare_->name_watches) system().registry().Unwatch(watch.registry_id);
   }
-  if (has_names_) system().registry().RemoveAll(self());
+  if (has_names_) system().registry().RemoveAll(self(), reason);
 }
 
 void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept) {

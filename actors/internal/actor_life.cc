@@ -189,11 +189,12 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
 Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
   const std::string registered_as = rare_->options->registered_as;
   const std::string published_as = rare_->options->published_as;
+  const Pid kept_by = rare_->options->names_kept_by;
   if (!registered_as.empty()) {
     absl::Status taken;
     {
       const KernelCode kernel;
-      taken = Register(registered_as);
+      taken = Register(registered_as, kept_by);
     }
     if (!taken.ok()) co_return NotTaken(registered_as, taken);
   }
@@ -201,7 +202,7 @@ Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
     PendingId asked;
     {
       const KernelCode kernel;
-      asked = Publish(published_as);
+      asked = Publish(published_as, kept_by);
     }
     const Pending<void> publishing(asked);
     absl::Status taken = co_await publishing;

@@ -257,9 +257,16 @@ void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, Payload answer) {
   Post({.kind = SignalKind::kReply, .from = from, .to = asker, .id = ask, .payload = std::move(answer)});
 }
 
+absl::Status NullPidError(Pid to) {
+  if (to.is_vacant()) {
+    return MakeError(ErrorKind::kRestarting, "the actor with that name is being restarted by its supervisor");
+  }
+  if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
+  return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+}
+
 absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
-  if (message.to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
-  if (message.to.is_null()) return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
+  if (message.to.is_null()) return NullPidError(message.to);
   if (IsLocal(message.to)) {
     ActorCell* cell = cells_.Find(message.to.cell());
     if (cell == nullptr) return NoCellError(message.to);

@@ -49,6 +49,9 @@ namespace internal {
 
 class ActorCore;
 
+// Why nothing can be sent to a pid that is_null().
+absl::Status NullPidError(Pid to);
+
 class SystemCore {
  public:
   // `key` is that of the addresses which leave this system.

@@ -34,6 +34,7 @@ constexpr ErrorRow kErrors[] = {
     {ErrorKind::kNotPermitted, "NotPermitted", absl::StatusCode::kPermissionDenied, &IsNotPermitted},
     {ErrorKind::kExpired, "Expired", absl::StatusCode::kDeadlineExceeded, &IsExpired},
     {ErrorKind::kCancelled, "Cancelled", absl::StatusCode::kCancelled, &understudy::IsCancelled},
+    {ErrorKind::kRestarting, "Restarting", absl::StatusCode::kUnavailable, &understudy::IsRestarting},
 };
 
 TEST(ErrorTest, EachKindHasItsCodeItsTextAndOnePredicate) {
@@ -124,7 +125,7 @@ TEST(ErrorTest, AReasonThatDoesNotDecodeIsNone) {
 
 TEST(ErrorTest, AKindThatDoesNotExistIsNone) {
   absl::Status status = absl::InternalError("x");
-  for (const char* kind : {"0", "12", "-1", "x", "", "11 "}) {
+  for (const char* kind : {"0", "13", "-1", "x", "", "11 "}) {
     status.SetPayload("understudy.dev/error-kind", absl::Cord(kind));
     EXPECT_EQ(ErrorKindOf(status), absl::nullopt) << kind;
   }

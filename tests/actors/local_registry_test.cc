@@ -10,6 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/test_system.h"
 
@@ -27,6 +29,8 @@ class NotingPublisher final : public NamePublisher {
     std::move(done)(answer);
   }
   void Withdraw(absl::string_view name, Pid /*owner*/) override { notes.push_back(absl::StrCat("withdraw ", name)); }
+  void Vacate(absl::string_view name, Pid /*owner*/) override { notes.push_back(absl::StrCat("vacate ", name)); }
+  void Free(absl::string_view name) override { notes.push_back(absl::StrCat("free ", name)); }
 
   absl::Status answer;
   std::vector<std::string> notes;
@@ -77,7 +81,7 @@ TEST_F(LocalRegistryTest, OnlyItsOwnerRemovesAName) {
 TEST_F(LocalRegistryTest, RemoveAllFreesTheNamesOfOneOwner) {
   for (const char* name : {"a", "c", "b"}) ASSERT_TRUE(registry().Insert(Record(name, NewPid(1))).ok());
   ASSERT_TRUE(registry().Insert(Record("d", NewPid(2))).ok());
-  registry().RemoveAll(NewPid(1));
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
   EXPECT_THAT(Names(""), ElementsAre("d"));
 }
 
@@ -103,7 +107,7 @@ TEST_F(LocalRegistryTest, AnEmptyNameWatchesAll) {
   ASSERT_TRUE(registry().Insert(Record("b", NewPid(1))).ok());
   ASSERT_TRUE(registry().Insert(Record("a", NewPid(1))).ok());
   registry().Watch("", Note());
-  registry().RemoveAll(NewPid(1));
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
   EXPECT_THAT(notes_, ElementsAre("a 1", "b 1", "a free", "b free"));
 }
 
@@ -122,8 +126,8 @@ TEST_F(LocalRegistryTest, OnlyPublishedNamesOfItsOwnActorsAreWithdrawn) {
   ASSERT_TRUE(registry().Insert(Record("private", NewPid(1))).ok());
   const Pid stranger(*system_.InternPeer("far", {7}), 1, 1);
   ASSERT_TRUE(registry().Insert(Record("theirs", stranger, NameScope::kCluster)).ok());
-  registry().RemoveAll(NewPid(1));
-  registry().RemoveAll(stranger);
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
+  registry().RemoveAll(stranger, ExitReason::Normal());
   EXPECT_THAT(publisher.notes, ElementsAre("withdraw mine"));
   system_.InstallPublisher(nullptr);
 }
@@ -138,7 +142,7 @@ TEST_F(LocalRegistryTest, ANameOfTheClusterThatANameOfTheNodeHidesIsShownWhenTha
   registry().Remove("book", first);  // its owner gave it up
   EXPECT_TRUE(absl::IsAlreadyExists(registry().Insert(Record("book", second, NameScope::kCluster))));
   EXPECT_EQ(registry().Find("book")->pid, NewPid(9));
-  registry().RemoveAll(NewPid(9));
+  registry().RemoveAll(NewPid(9), ExitReason::Normal());
   EXPECT_EQ(registry().Find("book")->pid, second);
   registry().Remove("book", second);
   EXPECT_FALSE(registry().Find("book").has_value());
@@ -150,9 +154,106 @@ TEST_F(LocalRegistryTest, ANameOfTheNodeThatIsPublishedLaterIsWithdrawnAtTheEnd)
   system_.InstallPublisher(&publisher);
   ASSERT_TRUE(registry().Insert(Record("book", NewPid(1))).ok());
   ASSERT_TRUE(registry().Insert(Record("book", NewPid(1), NameScope::kCluster)).ok());
-  registry().RemoveAll(NewPid(1));
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
   EXPECT_THAT(publisher.notes, ElementsAre("withdraw book"));
   system_.InstallPublisher(nullptr);
+}
+
+// The keeper has serial 7, and owners that it spawns have it in their records.
+class KeptNameTest : public LocalRegistryTest {
+ protected:
+  NameRecord Kept(std::string name, uint64_t serial, NameScope scope = NameScope::kCluster) {
+    NameRecord record = Record(std::move(name), NewPid(serial), scope);
+    record.kept_by = NewPid(7);
+    return record;
+  }
+  void Keep(std::string name, NameKeep::After after = NameKeep::After::kAnyEnd) {
+    registry().Keep({.name = std::move(name), .keeper = NewPid(7), .scope = NameScope::kCluster, .after = after});
+  }
+  void SetUp() override { system_.InstallPublisher(&publisher_); }
+  void TearDown() override { system_.InstallPublisher(nullptr); }
+
+  NotingPublisher publisher_;
+};
+
+TEST_F(KeptNameTest, IsVacantFromTheEndOfItsOwnerToTheNextOne) {
+  registry().Watch("book", Note());
+  Keep("book");
+  EXPECT_FALSE(registry().IsVacant("book")) << "nobody has had it";
+  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+  EXPECT_FALSE(registry().IsVacant("book"));
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
+  EXPECT_TRUE(registry().IsVacant("book"));
+  EXPECT_TRUE(IsRestarting(NoOwnerError(registry(), "book")));
+  ASSERT_TRUE(registry().Insert(Kept("book", 2)).ok());
+  EXPECT_FALSE(registry().IsVacant("book"));
+  registry().Remove("book", NewPid(2));
+  EXPECT_FALSE(registry().IsVacant("book")) << "the owner, which lives, gave it up";
+  EXPECT_TRUE(IsNoName(NoOwnerError(registry(), "book")));
+  EXPECT_THAT(notes_, ElementsAre("book 1", "book free", "book 2", "book free"));
+  EXPECT_THAT(publisher_.notes, ElementsAre("vacate book", "withdraw book"));
+}
+
+TEST_F(KeptNameTest, IsRefusedToOthersOfThisNodeAndNotToAnotherNode) {
+  Keep("book");
+  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
+  const absl::Status refused = registry().Insert(Record("book", NewPid(2)));
+  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("restarting"));
+  const Pid stranger(*system_.InternPeer("far", {7}), 1, 1);
+  ASSERT_TRUE(registry().Insert(Record("book", stranger, NameScope::kCluster)).ok());
+  EXPECT_FALSE(registry().IsVacant("book")) << "a live owner wins over a vacancy";
+  registry().Remove("book", stranger);
+  EXPECT_TRUE(registry().IsVacant("book"));
+}
+
+TEST_F(KeptNameTest, IsFreeAfterAnEndThatItIsNotKeptAfter) {
+  Keep("book", NameKeep::After::kAbnormalEnd);
+  for (const ExitReason& end :
+       {ExitReason::Normal(), ExitReason::Shutdown(), ExitReason::NameConflict("book"), ExitReason::NameLost("book")}) {
+    ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+    registry().RemoveAll(NewPid(1), end);
+    EXPECT_FALSE(registry().IsVacant("book")) << end.ToString();
+  }
+  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+  registry().RemoveAll(NewPid(1), ExitReason::Killed());
+  EXPECT_TRUE(registry().IsVacant("book"));
+}
+
+TEST_F(KeptNameTest, GoesWithItsKeeperWhoIsTheFirst) {
+  Keep("book");
+  registry().Keep({.name = "book", .keeper = NewPid(8)});
+  registry().Free("book", NewPid(8));
+  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok());
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
+  EXPECT_TRUE(registry().IsVacant("book"));
+  registry().RemoveAll(NewPid(7), ExitReason::Killed());
+  EXPECT_FALSE(registry().IsVacant("book"));
+  EXPECT_TRUE(registry().Insert(Record("book", NewPid(2))).ok());
+  EXPECT_THAT(publisher_.notes, ElementsAre("vacate book", "free book"));
+}
+
+TEST_F(KeptNameTest, OfAnOwnerElsewhereIsVacantAtOnce) {
+  registry().Keep({.name = "book", .keeper = NewPid(7), .scope = NameScope::kCluster, .is_elsewhere = true});
+  EXPECT_TRUE(registry().IsVacant("book"));
+  ASSERT_TRUE(registry().Insert(Kept("book", 1)).ok()) << "its node may be this one";
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
+  EXPECT_TRUE(registry().IsVacant("book"));
+  registry().Free("book", NewPid(7));
+  EXPECT_FALSE(registry().IsVacant("book"));
+  EXPECT_THAT(publisher_.notes, ElementsAre("vacate book", "vacate book", "free book"));
+}
+
+TEST_F(KeptNameTest, OnAnotherNodeIsFreeToActorsOfThisOne) {
+  registry().SetVacantElsewhere("book", true);
+  EXPECT_TRUE(registry().IsVacant("book"));
+  ASSERT_TRUE(registry().Insert(Record("book", NewPid(1))).ok());
+  EXPECT_FALSE(registry().IsVacant("book"));
+  registry().RemoveAll(NewPid(1), ExitReason::Normal());
+  EXPECT_TRUE(registry().IsVacant("book"));
+  registry().SetVacantElsewhere("book", false);
+  EXPECT_FALSE(registry().IsVacant("book"));
 }
 
 TEST_F(LocalRegistryTest, RefusesWhatIsNoName) {

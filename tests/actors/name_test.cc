@@ -105,6 +105,36 @@ TEST_F(NameTest, ANameThatDoesNotComeAnswersNoName) {
   EXPECT_TRUE(IsNoName(status_)) << status_;
 }
 
+TEST_F(NameTest, AVacantNameAnswersRestarting) {
+  RunTask(script_, [](Script& self) -> Task<> {
+    self.context().KeepName({.name = "book"});
+    co_return;
+  });
+  const Ref<Book> book = system().Spawn<Book>(SpawnOptions{.registered_as = "book", .names_kept_by = script_.pid()});
+  system().RunUntilIdle();
+  system().Kill(book.pid());
+  system().RunUntilIdle();
+  Lookup<BookRef>("book", absl::ZeroDuration());
+  EXPECT_TRUE(IsRestarting(status_)) << status_;
+  Lookup<BookRef>("book", absl::Seconds(5));
+  system().Advance(absl::Seconds(5));
+  EXPECT_TRUE(IsRestarting(status_)) << status_;
+  EXPECT_TRUE(IsRestarting(system().Lookup<BookRef>("book", absl::Seconds(1)).status()));
+  const Named<BookRef> named(system(), "book");
+  EXPECT_TRUE(named.Resolve().pid().is_vacant());
+  EXPECT_TRUE(IsRestarting(named.Resolve()[&Book::extra].Send(1))) << "a plain thread's send";
+  RunTask(script_, [this](Script&) -> Task<> {
+    auto asked = Named<BookRef>("book")->load().Ask(1, absl::Seconds(1));
+    status_ = (co_await asked).status();
+  });
+  system().RunUntilIdle();
+  EXPECT_TRUE(IsRestarting(status_)) << status_;
+  EXPECT_TRUE(absl::IsUnavailable(status_));
+  system().Kill(script_.pid());
+  system().RunUntilIdle();
+  EXPECT_TRUE(named.Resolve().pid().is_unnamed() && !named.Resolve().pid().is_vacant());
+}
+
 TEST_F(NameTest, LookupOfWhatIsNoNameSaysSo) {
   NewBook();
   system().RunUntilIdle();
@@ -209,6 +239,8 @@ class SlowPublisher final : public NamePublisher {
     waiting = std::move(done);
   }
   void Withdraw(absl::string_view name, Pid /*owner*/) override { withdrawn.emplace_back(name); }
+  void Vacate(absl::string_view, Pid) override {}
+  void Free(absl::string_view) override {}
 
   std::vector<std::string> published;
   std::vector<std::string> withdrawn;

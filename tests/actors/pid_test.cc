@@ -49,6 +49,10 @@ TEST(PidTest, NobodyAndTheOwnerOfAFreeNameAreNull) {
   EXPECT_TRUE(Pid::Unnamed().is_null());
   EXPECT_TRUE(Pid::Unnamed().is_unnamed());
   EXPECT_NE(Pid(), Pid::Unnamed());
+  EXPECT_FALSE(Pid::Unnamed().is_vacant());
+  EXPECT_TRUE(Pid::Vacant().is_null());
+  EXPECT_TRUE(Pid::Vacant().is_unnamed());
+  EXPECT_TRUE(Pid::Vacant().is_vacant());
 }
 
 TEST(PidTest, PrintsNodeCellAndSerial) {
@@ -56,6 +60,7 @@ TEST(PidTest, PrintsNodeCellAndSerial) {
   EXPECT_EQ(Pid(node, 7, 42).ToString(), "<house-1.7.42>");
   EXPECT_EQ(Pid().ToString(), "<no actor>");
   EXPECT_EQ(Pid::Unnamed().ToString(), "<no name>");
+  EXPECT_EQ(Pid::Vacant().ToString(), "<restarting>");
   EXPECT_EQ(Pid(0, 1, 2).ToString(), "<?.1.2>");
 }
 

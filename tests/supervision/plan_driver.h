@@ -153,6 +153,8 @@ class PlanDriver {
     now_ = end;
   }
 
+  // The children whose names are kept: "a b".
+  std::string Kept() const { return absl::StrJoin(kept_, " "); }
   bool IsUp(const std::string& id) const { return life_.contains(id); }
   RestartPlan::LifeId LifeOf(const std::string& id) const { return life_.at(id); }
   // Which run of a child that life was: "a".
@@ -193,6 +195,7 @@ class PlanDriver {
   void CarryOut(const Action& action) {
     switch (action.kind) {
       case Action::Kind::kStart:
+        if (plan_.KeepsNames(action.life)) kept_.insert(action.child->id);
         Start(action);
         break;
       case Action::Kind::kStop:
@@ -218,6 +221,9 @@ class PlanDriver {
       case Action::Kind::kAwaitGone:
         log_.push_back(absl::StrCat("await gone ", id_of_.at(action.life)));
         stuck_[id_of_.at(action.life)] = {action.life, place_of_.at(action.life)};
+        break;
+      case Action::Kind::kFreeNames:
+        kept_.erase(action.child->id);
         break;
       case Action::Kind::kForget:
         break;
@@ -287,6 +293,7 @@ class PlanDriver {
   std::map<std::string, RestartPlan::LifeId> life_;
   std::map<RestartPlan::LifeId, std::string> id_of_;
   std::map<RestartPlan::TimerId, MonotonicTime> timers_;
+  std::set<std::string> kept_;
   std::map<RestartPlan::RequestId, absl::Status> replies_;
   std::map<RestartPlan::RequestId, int> answers_;
   std::set<RestartPlan::LifeId> asked_;

@@ -28,6 +28,8 @@ struct Budget {
   int cuts = 0;      // sessions that end
   int ends = 0;      // owners that end by themselves
   int restarts = 0;  // claims that are made anew
+  int vacates = 0;   // owners that end, and whose node keeps the name vacant
+  int frees = 0;     // vacancies that end
 };
 
 struct State {
@@ -37,9 +39,13 @@ struct State {
   int ended = 0;
   uint64_t serial = 10;
   absl::optional<int> winner;  // who must own the name in the end, if that is known
+  // From when that node sees an owner, it must never see the name free; -1: any may.
+  int kept_from = -1;
+  bool was_kept = false;
 
   std::string Key() const {
-    return absl::StrCat(net.DebugString(), left.cuts, "/", left.ends, "/", left.restarts, "/", ended);
+    return absl::StrCat(net.DebugString(), left.cuts, "/", left.ends, "/", left.restarts, "/", ended, "/", left.vacates,
+                        "/", left.frees, "/", kept_from, was_kept ? "!" : "");
   }
   std::vector<std::pair<int, int>> Pairs() const {
     std::vector<std::pair<int, int>> pairs;
@@ -73,7 +79,9 @@ class Explorer {
     return std::all_of(pairs.begin(), pairs.end(),
                        [&](const auto& two) { return state.net.IsJoined(two.first, two.second); });
   }
-  static bool IsBystander(State& state, int node) { return state.left.restarts == 0 && !state.net.Owns(node, kName); }
+  static bool IsBystander(State& state, int node) {
+    return state.left.restarts == 0 && !state.net.Owns(node, kName) && !state.net.Keeps(node, kName);
+  }
   static bool HaveClaimedTogether(State& state, int i, int j) {
     return state.net.Owns(i, kName) && state.net.Owns(j, kName) &&
            state.net.table(i).Find(kName)->claimed == state.net.table(j).Find(kName)->claimed;
@@ -91,9 +99,18 @@ class Explorer {
       wrong_ = absl::StrCat("node ", *state.winner, " does not own the name:\n", state.net.DebugString());
       return;
     }
+    bool is_kept = false;
+    for (int i = 0; i < state.nodes; ++i) is_kept |= state.net.Keeps(i, kName);
+    if (state.net.table(0).IsVacant(kName) != (is_kept && owners == 0)) {
+      wrong_ = absl::StrCat(is_kept ? "not vacant:\n" : "vacant:\n", state.net.DebugString());
+      return;
+    }
     const auto first = state.net.table(0).Find(kName);
     for (int i = 1; i < state.nodes; ++i) {
       const auto other = state.net.table(i).Find(kName);
+      if (state.net.table(i).IsVacant(kName) != state.net.table(0).IsVacant(kName)) {
+        wrong_ = absl::StrCat("vacancies differ:\n", state.net.DebugString());
+      }
       if (first.has_value() != other.has_value() || (first.has_value() && first->pid != other->pid)) {
         wrong_ = absl::StrCat("tables differ:\n", state.net.DebugString());
       }
@@ -102,6 +119,12 @@ class Explorer {
 
   void Visit(State state) {
     for (int i = 0; i < state.nodes; ++i) state.net.table(i).TakeChanges();
+    if (state.kept_from >= 0) {
+      const NameTable& table = state.net.table(state.kept_from);
+      const bool is_kept = table.Find(kName).has_value() || table.IsVacant(kName);
+      if (state.was_kept && !is_kept) wrong_ = absl::StrCat("seen free:\n", state.net.DebugString());
+      state.was_kept |= is_kept;
+    }
     if (!wrong_.empty() || !seen_.insert(state.Key()).second) return;
     const auto ready = state.net.Ready();
     if (ready.empty() && IsConnected(state)) Check(state);
@@ -125,6 +148,19 @@ class Explorer {
           --after.left.ends;
           ++after.ended;
           after.net.Release(i, kName);
+        });
+      }
+      if (state.left.vacates > 0 && state.net.Owns(i, kName)) {
+        next([i](State& after) {
+          --after.left.vacates;
+          ++after.ended;
+          after.net.Vacate(i, kName);
+        });
+      }
+      if (state.left.frees > 0 && state.net.Keeps(i, kName)) {
+        next([i](State& after) {
+          --after.left.frees;
+          after.net.Free(i, kName);
         });
       }
       // Its age begins anew.
@@ -270,6 +306,35 @@ TEST(NameConflictModel, AnOwnerThatWasRefusedInSilenceGivesWayToALaterOne) {
   ExpectHolds({AnOwnerThatWasRefusedInSilence()}, 771);
 }
 
+// ---- Names that are kept vacant while their owners are down ----
+
+// One owner at node a; b and c are joined with it, or not.
+State OneOwner(int nodes, Budget budget, bool is_joined) {
+  State state{.net = NameNet(nodes), .nodes = nodes, .left = budget};
+  EXPECT_TRUE(state.net.Claim(0, kName, 1).ok());
+  for (const auto& [i, j] : is_joined ? state.Pairs() : std::vector<std::pair<int, int>>()) state.net.Join(i, j);
+  return state;
+}
+
+TEST(NameConflictModel, AVacancyIsSeenAlikeByAllAndGoesWithTheSessionOrWithAClaim) {
+  ExpectHolds({OneOwner(3, {.restarts = 1, .vacates = 1, .frees = 1}, /*is_joined=*/true)}, 349);
+  ExpectHolds({OneOwner(2, {.cuts = 2, .ends = 1, .restarts = 2, .vacates = 2, .frees = 1}, /*is_joined=*/false)},
+              26854);
+}
+
+TEST(NameConflictModel, OfTwoOwnersOneStaysWhateverVacanciesThereAre) {
+  ExpectHolds({Owners(2, {.cuts = 1, .restarts = 1, .vacates = 2, .frees = 1})}, 4623);
+}
+
+// It restarts, and b never sees its name free.
+State SeenFromB() {
+  State state = OneOwner(2, {.restarts = 2, .vacates = 2}, /*is_joined=*/true);
+  state.kept_from = 1;
+  return state;
+}
+
+TEST(NameConflictModel, APeerThatSawAnOwnerNeverSeesTheNameFreeWhileItIsKept) { ExpectHolds({SeenFromB()}, 362); }
+
 // ---- A rule that is left out is found ----
 
 // What is found to be wrong when what is sent is changed.
@@ -305,6 +370,13 @@ TEST(NameConflictModel, WithoutCancellingACircleOfOffersKeepsAllOwners) {
   const std::string found = FoundWith(
       [](NameNet&, int, int, proto::NameChanges& changes) { return Remove(changes, proto::NameChange::kCancel); });
   EXPECT_TRUE(found.starts_with("3 owners")) << found;
+}
+
+TEST(NameConflictModel, WithoutVacanciesAPeerSeesTheNameFree) {
+  State state = SeenFromB();
+  state.net.SetSent(
+      [](NameNet&, int, int, proto::NameChanges& changes) { return Remove(changes, proto::NameChange::kVacancy); });
+  EXPECT_TRUE(Explore({state}).wrong.starts_with("seen free"));
 }
 
 TEST(NameConflictModel, WithoutConfirmationsNobodyGivesWay) {

@@ -51,6 +51,7 @@ class NameNet {
   NameTable& table(int node) { return tables_[node]; }
 
   absl::Status Claim(int node, absl::string_view name, uint64_t serial, int64_t at = 100) {
+    kept_.erase({node, std::string(name)});
     const absl::Status claimed = tables_[node].Claim(name, Pid(static_cast<uint16_t>(node + 1), 1, serial), At(at), {});
     Tell();
     return claimed;
@@ -63,6 +64,20 @@ class NameNet {
     Tell();
     return true;
   }
+  void Vacate(int node, absl::string_view name) {
+    const absl::optional<NameEntry> entry = tables_[node].Find(name);
+    const bool is_own = entry.has_value() && entry->node == NodeOf(node);
+    tables_[node].Vacate(name, is_own ? entry->pid : Pid());
+    kept_.emplace(node, name);
+    Tell();
+  }
+  void Free(int node, absl::string_view name) {
+    tables_[node].Free(name);
+    kept_.erase({node, std::string(name)});
+    Tell();
+  }
+  // It keeps the name vacant.
+  bool Keeps(int node, absl::string_view name) const { return kept_.contains({node, std::string(name)}); }
   bool Owns(int node, absl::string_view name) {
     const absl::optional<NameEntry> entry = tables_[node].Find(name);
     return entry.has_value() && entry->node == NodeOf(node);
@@ -145,6 +160,10 @@ class NameNet {
         return absl::StrCat("show ", change.name, " ", change.entry.node);
       case NameTable::Change::Kind::kHide:
         return absl::StrCat("hide ", change.name);
+      case NameTable::Change::Kind::kVacant:
+        return absl::StrCat("vacant ", change.name);
+      case NameTable::Change::Kind::kNotVacant:
+        return absl::StrCat("not vacant ", change.name);
       case NameTable::Change::Kind::kLost:
         return absl::StrCat("lost ", change.name, " to ", change.peer);
       case NameTable::Change::Kind::kForbidden:
@@ -171,6 +190,7 @@ class NameNet {
   }
 
   std::vector<NameTable> tables_;
+  std::set<std::pair<int, std::string>> kept_;
   std::set<std::pair<int, int>> joined_;
   std::map<std::pair<int, int>, std::deque<std::string>> queues_;
   Sent sent_;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,7 @@ class Fuzzed {
     const std::string peer(kPeers[which % kPeers.size()]);
     const std::string name(kNames[which % kNames.size()]);
     now_ = now_ + absl::Milliseconds(which);
-    switch (what % 9) {
+    switch (what % 12) {
       case 0:
         if (!joined_[peer]) table_.OnSessionBegun(peer, IndexOf(peer), now_);
         joined_[peer] = true;
@@ -92,6 +93,14 @@ class Fuzzed {
         break;
       case 6:
         table_.OnGrantsChanged(peer);
+        break;
+      case 7: {
+        const auto owner = table_.Find(name);
+        table_.Vacate(name, owner.has_value() ? owner->pid : Pid());
+        break;
+      }
+      case 8:
+        table_.Free(name);
         break;
       default:
         Tell(peer, MadeUp(input).SerializeAsString());
@@ -117,7 +126,7 @@ class Fuzzed {
       const uint8_t kind = input.Byte();
       const std::string name(kNames[input.Byte() % kNames.size()]);
       const uint64_t number = input.Byte() % 4;
-      if (kind % 7 == 0) {
+      if (kind % 8 == 0) {
         proto::NameClaim& claim = *change.mutable_claim();
         claim.set_name(name);
         claim.set_cell(number % 2);
@@ -127,11 +136,12 @@ class Fuzzed {
         claim.set_signatures(input.Byte() % 3);
         continue;
       }
-      proto::NameMark& mark = kind % 7 == 1   ? *change.mutable_release()
-                              : kind % 7 == 2 ? *change.mutable_refusal()
-                              : kind % 7 == 3 ? *change.mutable_offer()
-                              : kind % 7 == 4 ? *change.mutable_confirm()
-                              : kind % 7 == 5 ? *change.mutable_cancel()
+      proto::NameMark& mark = kind % 8 == 1   ? *change.mutable_release()
+                              : kind % 8 == 2 ? *change.mutable_refusal()
+                              : kind % 8 == 3 ? *change.mutable_offer()
+                              : kind % 8 == 4 ? *change.mutable_confirm()
+                              : kind % 8 == 5 ? *change.mutable_cancel()
+                              : kind % 8 == 6 ? *change.mutable_vacancy()
                                               : *change.mutable_cancelled();
       mark.set_name(name);
       mark.set_number(number);
@@ -157,6 +167,12 @@ class Fuzzed {
         case NameTable::Change::Kind::kHide:
           shown_.erase(change.name);
           break;
+        case NameTable::Change::Kind::kVacant:
+          UNDERSTUDY_CHECK(vacant_.insert(change.name).second, change.name, " is vacant twice");
+          break;
+        case NameTable::Change::Kind::kNotVacant:
+          UNDERSTUDY_CHECK(vacant_.erase(change.name) == 1, change.name, " was not vacant");
+          break;
         case NameTable::Change::Kind::kLost:
         case NameTable::Change::Kind::kForbidden:
           UNDERSTUDY_CHECK(MayOwn(change.peer, change.name), change.name, " is lost to ", change.peer);
@@ -171,6 +187,7 @@ class Fuzzed {
       const auto shown = shown_.find(std::string(name));
       UNDERSTUDY_CHECK(owner.has_value() == (shown != shown_.end()), name, " is shown otherwise than it was told");
       UNDERSTUDY_CHECK(!owner.has_value() || owner->pid == shown->second, name, " is another's");
+      UNDERSTUDY_CHECK(!table_.IsVacant(name) || !owner.has_value(), name, " is vacant and has an owner");
     }
     for (const absl::string_view peer : kPeers) {
       while (const absl::optional<NameFeed::Part> part = table_.TakePart(peer)) {
@@ -185,6 +202,7 @@ class Fuzzed {
   MonotonicTime now_ = MonotonicTime::FromNanos(1000000000);
   std::map<std::string, bool> joined_;
   std::map<std::string, Pid> shown_;
+  std::set<std::string> vacant_;  // at peers
 };
 
 }  // namespace

@@ -48,6 +48,87 @@ TEST(NameTableTest, AClaimIsShownAndToldAndItsReleaseToo) {
   EXPECT_EQ(net.table(kB).names_of("a"), 0U);
 }
 
+// ---- Vacancies ----
+
+TEST(NameTableTest, AVacancyIsShownBeforeTheOwnerIsHiddenAndEndsAfterTheNextIsShown) {
+  NameNet net(2);
+  net.Join(kA, kB);
+  ASSERT_TRUE(net.Claim(kA, "lot", 1).ok());
+  net.DeliverAll();
+  net.Changes(kB);
+  net.Vacate(kA, "lot");
+  EXPECT_THAT(net.Changes(kA), ElementsAre("show lot a", "hide lot"));
+  EXPECT_TRUE(net.table(kA).IsVacant("lot"));
+  net.DeliverAll();
+  EXPECT_THAT(net.Changes(kB), ElementsAre("vacant lot", "hide lot"));
+  EXPECT_TRUE(net.table(kB).IsVacant("lot"));
+  ASSERT_TRUE(net.Claim(kA, "lot", 2).ok());
+  net.DeliverAll();
+  EXPECT_THAT(net.Changes(kB), ElementsAre("show lot a", "not vacant lot"));
+  EXPECT_FALSE(net.table(kB).IsVacant("lot"));
+}
+
+TEST(NameTableTest, AVacancyGoesWhenItIsFreedAndWithTheSession) {
+  NameNet net(2);
+  net.Vacate(kA, "lot");
+  net.Join(kA, kB);
+  net.DeliverAll();
+  EXPECT_THAT(net.Changes(kB), ElementsAre("vacant lot")) << "the snapshot has it";
+  net.Cut(kA, kB);
+  EXPECT_THAT(net.Changes(kB), ElementsAre("not vacant lot"));
+  net.Join(kA, kB);
+  net.DeliverAll();
+  net.Changes(kB);
+  net.Free(kA, "lot");
+  net.DeliverAll();
+  EXPECT_THAT(net.Changes(kB), ElementsAre("not vacant lot"));
+  EXPECT_FALSE(net.table(kA).IsVacant("lot"));
+}
+
+TEST(NameTableTest, ALiveOwnerWinsOverAVacancy) {
+  NameNet net(3);
+  net.Vacate(kA, "lot");
+  for (const auto& [i, j] : {std::pair(kA, kB), std::pair(kA, kC), std::pair(kB, kC)}) net.Join(i, j);
+  net.DeliverAll();
+  ASSERT_TRUE(net.Claim(kB, "lot", 1).ok());
+  net.DeliverAll();
+  for (const int node : {kA, kB, kC}) EXPECT_EQ(net.table(node).Find("lot")->node, "b");
+  EXPECT_TRUE(absl::IsAlreadyExists(net.Claim(kA, "lot", 1))) << "its owner is known";
+  net.Release(kB, "lot");
+  net.DeliverAll();
+  for (const int node : {kA, kB, kC}) EXPECT_FALSE(net.table(node).IsVacant("lot")) << "the claim ended the vacancy";
+}
+
+TEST(NameTableTest, AVacancyWithoutTheGrantIsEnteredNowhere) {
+  NameNet net(2, [](absl::string_view, absl::string_view owner, absl::string_view) { return owner != "a"; });
+  ASSERT_TRUE(net.Claim(kB, "other", 1).ok());
+  net.Vacate(kA, "lot");
+  net.Vacate(kA, "other");
+  net.Join(kA, kB);
+  net.DeliverAll();
+  EXPECT_FALSE(net.table(kB).IsVacant("lot"));
+  EXPECT_THAT(net.Changes(kB), ElementsAre("show other b"));
+}
+
+// What a reader that does not know vacancies sees: only the releases and claims.
+TEST(NameTableTest, APeerThatDoesNotKnowVacanciesSeesTheNameFreeAndThenItsOwner) {
+  NameNet net(2);
+  net.SetSent([](NameNet&, int, int, proto::NameChanges& changes) {
+    proto::NameChanges known;
+    for (const proto::NameChange& change : changes.changes()) {
+      if (!change.has_vacancy()) *known.add_changes() = change;
+    }
+    *changes.mutable_changes() = known.changes();
+    return true;
+  });
+  net.Join(kA, kB);
+  ASSERT_TRUE(net.Claim(kA, "lot", 1).ok());
+  net.Vacate(kA, "lot");
+  ASSERT_TRUE(net.Claim(kA, "lot", 2).ok());
+  net.DeliverAll();
+  EXPECT_THAT(net.Changes(kB), ElementsAre("show lot a", "hide lot", "show lot a"));
+}
+
 TEST(NameTableTest, ANameThatIsKnownToBeTakenIsRefusedWithItsOwner) {
   NameNet net(1);
   ASSERT_TRUE(net.Claim(kA, "lot", 1).ok());
