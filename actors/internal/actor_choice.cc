@@ -140,8 +140,8 @@ bool ActorCore::HandleOne() {
   if (IsReceiving()) return ReceiveOne(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {
-    auto& events = rare_->events;
-    while (!events.empty() && (IsStale(events.front()) || RunsOn(events.front()))) events.pop_front();
+    EventQueue& events = rare_->events;
+    while (!events.empty() && (IsStale(events.front()) || RunsOn(events.front()))) events.Drop(events.begin());
     if (!events.empty()) event = events.front().stamp;
   }
   const Choices candidates = Candidates(*table);

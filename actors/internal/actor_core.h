@@ -328,9 +328,6 @@ class ActorCore final : public CellOwner {
   bool HasRoomForLink(Pid peer);
   void OnLinkSignal(const Signal& signal);
   void OnExitSignal(const Signal& signal);
-  SentEvents& SentLike(const Event& event);
-  bool AddSent(Event event);
-  void TakeSent(Event& event);
   void OnDownSignal(Signal signal);
   uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void TellOfDemonitor(uint64_t id, Pid target);
@@ -340,7 +337,8 @@ class ActorCore final : public CellOwner {
   void OnOutcome(SpawnReport report);
   bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);
-  void AddEvent(Event event);
+  // False when it was merged with others that wait.
+  bool AddEvent(Event event);
   // What ends an actor: what it did, what it has brought upon itself outside of its
   // code, what it was told, or a Kill.
   enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };

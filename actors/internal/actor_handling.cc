@@ -123,8 +123,7 @@ const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) 
 }
 
 void ActorCore::HandleEvent() {
-  Event event = std::move(rare_->events.front());
-  rare_->events.pop_front();
+  Event event = rare_->events.Take(rare_->events.begin());
   std::shared_ptr<MessageHandler> handler = HandlerOf(event);
   RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
 }
@@ -136,7 +135,6 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
     const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
     if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
   }
-  if (event.is_sent) TakeSent(event);
   if (handler == nullptr) {
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),

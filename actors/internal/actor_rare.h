@@ -24,6 +24,7 @@
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/event_queue.h"
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
@@ -32,25 +33,6 @@
 #include "understudy/actors/timer_queue.h"
 
 namespace understudy::internal {
-
-// An event that waits for its handler, and what it came from, so that it can be
-// taken back.
-struct Event {
-  enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
-  Kind kind = Kind::kTimer;
-  uint64_t stamp = 0;
-  uint64_t id = 0;                                             // monitor or timer
-  uint64_t epoch = 0;                                          // of the behaviour, for its timers; 0 for others
-  MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // of Idle: the last message then
-  absl::Time at = absl::InfinitePast();                        // of At
-  size_t place = 0;                                            // of At: in behavior_timers
-  bool is_sent = false;                                        // by Exit or RequestStop, for which no room is kept
-  bool is_tied_exit = false;                                   // kParentExit: of SpawnLink::kOneWay
-  Pid peer;
-  ExitReason reason;  // for events that end the actor when nobody handles them
-  Payload payload;
-  std::shared_ptr<MessageHandler> handler;  // null for exits and requests to stop: see ActorCore::HandlerOf
-};
 
 struct Timer {
   enum class Kind { kBehavior, kEvery, kIdle, kNamed };
@@ -71,13 +53,6 @@ struct ReceiveUnderWay {
   std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
   bool is_taken = false;                        // what it waited for is in hand
   bool looks_again = false;                     // before a timeout, at what has come
-};
-
-// Exits, or requests to stop, that were sent and wait to be handled, and those
-// beyond the limit: the last that waits stands for them too.
-struct SentEvents {
-  size_t waiting = 0;
-  int64_t merged = 0;
 };
 
 struct NameWatch {
@@ -125,7 +100,7 @@ struct Rare {
   // The newest of the postponed messages of each mailbox, which are in a ring like that of Queue; empty if none are.
   std::vector<Envelope*> postponed;
   std::vector<Envelope*> unsorted;  // came after what ends the actor
-  std::list<Event> events;
+  EventQueue events;
   std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
   absl::InlinedVector<Waiter, 2> resumable;
   std::vector<ReceiveUnderWay> receives;  // the innermost last
@@ -147,9 +122,6 @@ struct Rare {
   std::map<uint64_t, NameWatch> name_watches;
   uint64_t last_name_watch = 0;
   bool traps_exits = false;
-  SentEvents sent_exits;
-  SentEvents parents_sent_exits;
-  SentEvents stop_requests;
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;
   std::shared_ptr<MessageHandler> stop_handler;

@@ -46,11 +46,11 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
 // Takes the first event that came before stamp `before` and does not wait. True
 // when there was one. The Receive's own timeouts are only noted.
 bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout) {
-  auto& events = rare().events;
+  EventQueue& events = rare().events;
   for (auto place = events.begin(); place != events.end() && place->stamp < before;) {
     if (place->epoch != 0) {
       if (RunsOn(*place)) {
-        place = events.erase(place);
+        place = events.Drop(place);
         continue;
       }
       has_timeout = has_timeout || !IsStale(*place);
@@ -64,8 +64,7 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
       ++place;
       continue;
     }
-    Event taken = std::move(*place);
-    events.erase(place);
+    Event taken = events.Take(place);
     std::shared_ptr<MessageHandler> handler = clause != nullptr ? clause->handler : HandlerOf(taken);
     RunEvent(std::move(taken), std::move(handler), /*ends_receive=*/clause != nullptr);
     return true;
@@ -113,8 +112,7 @@ void ActorCore::BeginRound(Activation& activation) {
   activation.is_interleaved = false;  // nothing else is taken meanwhile
   RemoveBehaviorTimers();
   ++rare().epoch;
-  const auto is_timeout = [](const Event& event) { return event.epoch != 0; };
-  rare().events.remove_if(is_timeout);
+  rare().events.RemoveBehaviorTimers();
 }
 
 // It has been handled: the Receive is over.

@@ -1,5 +1,4 @@
 // Signals: links, exits, monitors, stops, replies, cancellations.
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -82,9 +81,11 @@ LinkTable& ActorCore::links() {
   return rare().links;
 }
 
-void ActorCore::AddEvent(Event event) {
+bool ActorCore::AddEvent(Event event) {
   event.stamp = ++last_stamp_;
-  rare().events.push_back(std::move(event));
+  if (rare().events.Add(std::move(event))) return true;
+  system().CountMergedExit();
+  return false;
 }
 
 // A peer's exit came along a link. False when there is none any more.
@@ -126,40 +127,11 @@ void ActorCore::OnExitSignal(const Signal& signal) {
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent})};
-  if (!AddSent(std::move(event))) return;
+  if (!AddEvent(std::move(event))) return;
   if (from_parent) rare().is_told_to_end = true;
   if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
     rare().parent_exit_timer = system().KillAfter(shutdown_within(), cell(), life());
   }
-}
-
-SentEvents& ActorCore::SentLike(const Event& event) {
-  if (event.kind == Event::Kind::kStopRequest) return rare().stop_requests;
-  return event.kind == Event::Kind::kParentExit ? rare().parents_sent_exits : rare().sent_exits;
-}
-
-// False when it was merged with others that wait.
-bool ActorCore::AddSent(Event event) {
-  if (event.is_sent) {
-    SentEvents& sent = SentLike(event);
-    if (sent.waiting >= limits::kExitsWaitingPerActorMax) {
-      ++sent.merged;
-      system().CountMergedExit();
-      return false;
-    }
-    ++sent.waiting;
-  }
-  AddEvent(std::move(event));
-  return true;
-}
-
-// It waits no more. The last that waited stands for those that were merged.
-void ActorCore::TakeSent(Event& event) {
-  SentEvents& sent = SentLike(event);
-  if (--sent.waiting > 0) return;
-  const bool is_stop = event.kind == Event::Kind::kStopRequest;
-  int64_t& merged = is_stop ? event.payload.As<StopRequest>().merged : event.payload.As<ExitEvent>().merged;
-  merged = std::exchange(sent.merged, 0);
 }
 
 // Of a monitor that has fired; none when nobody is to be told. A null one: a
@@ -218,11 +190,11 @@ void ActorCore::OnDownSignal(Signal signal) {
 }
 
 void ActorCore::OnRequestStop(const Signal& signal) {
-  (void)AddSent({.kind = Event::Kind::kStopRequest,
-                 .is_sent = true,
-                 .peer = signal.from,
-                 .reason = signal.reason,
-                 .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
+  AddEvent({.kind = Event::Kind::kStopRequest,
+            .is_sent = true,
+            .peer = signal.from,
+            .reason = signal.reason,
+            .payload = Payload::Of(StopRequest{.from = signal.from, .reason = signal.reason})});
 }
 
 Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
@@ -284,19 +256,9 @@ void ActorCore::Link(Pid peer) {
 }
 
 void ActorCore::Unlink(Pid peer) {
-  bool takes_back = false;
-  bool stays = false;
-  rare().events.erase(std::remove_if(rare().events.begin(), rare().events.end(),
-                                     [&](const Event& event) {
-                                       const bool is_parents = event.kind == Event::Kind::kParentExit;
-                                       if (!(is_parents || event.kind == Event::Kind::kExit)) return false;
-                                       const bool is_of_link =
-                                           event.peer == peer && !event.is_sent && !event.is_tied_exit;
-                                       (is_of_link ? takes_back : stays) |= is_parents;
-                                       return is_of_link;
-                                     }),
-                      rare().events.end());
-  if (takes_back && !stays) system().executor().Cancel(std::exchange(rare().parent_exit_timer, 0));
+  if (rare().events.RemoveExitsOfLink(peer)) {
+    system().executor().Cancel(std::exchange(rare().parent_exit_timer, 0));
+  }
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }
@@ -328,10 +290,7 @@ uint64_t ActorCore::BeginMonitor(uint64_t id, Pid target, std::shared_ptr<Messag
 }
 
 void ActorCore::Demonitor(uint64_t id) {
-  rare().events.erase(
-      std::remove_if(rare().events.begin(), rare().events.end(),
-                     [&](const Event& event) { return event.kind == Event::Kind::kDown && event.id == id; }),
-      rare().events.end());
+  rare().events.RemoveDowns(id);
   rare().monitor_handlers.erase(id);
   if (!links().IsMonitoring(id)) return;
   TellOfDemonitor(id, links().Demonitor(id));

@@ -113,8 +113,7 @@ bool ActorCore::RunsOn(const Event& event) {
 
 // One at a time: while a handler that awaits holds the actor they do not pile up.
 void ActorCore::AddPeriodicEvent(const Timer& timer, MonotonicTime idle_since) {
-  const auto waits = [&](const Event& event) { return event.epoch == timer.epoch && event.handler == timer.handler; };
-  if (std::any_of(rare().events.begin(), rare().events.end(), waits)) return;
+  if (rare().events.HasBehaviorTimer(timer.epoch, timer.handler)) return;
   AddEvent({.kind = Event::Kind::kTimer,
             .epoch = timer.epoch,
             .idle_since = idle_since,
@@ -185,12 +184,7 @@ bool ActorCore::CancelTimer(absl::string_view name) {
   if (named == rare().named_timers.end()) return false;
   const uint64_t id = named->second;
   rare().named_timers.erase(named);
-  if (rare().timers.Remove(id)) return true;
-  const auto waits = [id](const Event& event) { return event.kind == Event::Kind::kTimer && event.id == id; };
-  const auto place = std::find_if(rare().events.begin(), rare().events.end(), waits);
-  if (place == rare().events.end()) return false;
-  rare().events.erase(place);
-  return true;
+  return rare().timers.Remove(id) || rare().events.RemoveNamedTimer(id);
 }
 
 }  // namespace understudy::internal
