@@ -204,11 +204,11 @@ absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration del
                                       std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
-  return core_.StartTimer(name, delay, std::move(handler));
+  return core_.timers().Start(name, core_.system().clock().Now() + delay, std::move(handler), core_.events());
 }
 bool Context::CancelTimer(absl::string_view name) {
   const OwnersCall call(core_);
-  return !call.is_refused() && core_.CancelTimer(name);
+  return !call.is_refused() && core_.timers().Cancel(name, core_.events());
 }
 absl::Status Context::Register(absl::string_view name) {
   const OwnersCall call(core_);

@@ -76,7 +76,7 @@ void ActorCore::ChangeBehavior() {
 
 void ActorCore::EnterBehavior(BehaviorPtr table) {
   if (rare_ != nullptr) {
-    if (!rare_->behavior_timers.empty()) RemoveBehaviorTimers();
+    if (rare_->timers != nullptr) rare_->timers->Leave();
     ++rare_->epoch;
   }
   behavior_ = std::move(table);
@@ -85,7 +85,7 @@ void ActorCore::EnterBehavior(BehaviorPtr table) {
                     layout().size());
   Set(kIsNotSimple, !behavior_->is_simple());
   if (behavior_->extra() != nullptr) {
-    AddBehaviorTimers(*behavior_);
+    EnterTimersOf(*behavior_);
     RunHook(behavior_->MakeExtra().hooks.entered);
   }
   if (!is_fenced() && has_postponed()) ReturnPostponed();

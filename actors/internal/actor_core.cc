@@ -1,5 +1,7 @@
 #include "understudy/actors/internal/actor_core.h"
 
+#include <algorithm>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -307,6 +309,52 @@ void ActorCore::OnStale(Envelope* envelope) {
     return;
   }
   LetGo(envelope);
+}
+
+ActorTimers& ActorCore::timers() {
+  std::unique_ptr<ActorTimers>& timers = rare().timers;
+  if (timers == nullptr) timers = std::make_unique<ActorTimers>();
+  return *timers;
+}
+
+void ActorCore::FireTimers() {
+  rare().executor_timer = 0;
+  rare().executor_time = MonotonicTime::InfiniteFuture();
+  const ActorTimers::Time time = ReadClocks();
+  ExpireAsks(time.now);
+  if (rare_->timers == nullptr) return;
+  while (absl::optional<Event> event = timers().NextDue(time, rare_->epoch, rare_->events)) AddEvent(*std::move(event));
+}
+
+bool ActorCore::RunsOn(const Event& event) {
+  return event.at != absl::InfinitePast() && timers().RunsOn(event, rare_->epoch, ReadClocks());
+}
+
+// Before the actor goes idle: the executor calls when the earliest is due.
+void ActorCore::ArmExecutor() {
+  if (rare_ == nullptr) return;
+  MonotonicTime next = MonotonicTime::InfiniteFuture();
+  if (rare_->timers != nullptr) next = rare_->timers->Next();
+  if (asks() != nullptr) next = std::min(next, asks()->NextDeadline());
+  if (next.is_infinite() || next >= rare_->executor_time) return;
+  if (rare_->executor_timer != 0) system().executor().Cancel(rare_->executor_timer);
+  rare_->executor_time = next;
+  rare_->executor_timer = system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
+    PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
+  });
+}
+
+// At the end of the life: nothing comes for it any more.
+void ActorCore::DisarmExecutor() {
+  if (rare_ == nullptr) return;
+  for (uint64_t* const timer : {&rare_->executor_timer, &rare_->parent_exit_timer, &rare_->start_timer}) {
+    if (*timer != 0) system().executor().Cancel(std::exchange(*timer, 0));
+  }
+}
+
+void ActorCore::EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once) {
+  if (table.extra() == nullptr || table.extra()->timers.empty()) return;
+  timers().Enter(table.extra()->timers, rare_->epoch, ReadClocks(), at_once);
 }
 
 // Which mailboxes would be handled if mail came now.

@@ -13,8 +13,8 @@
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
 // actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
-// actor_asks.cc, actor_timers.cc, actor_life.cc (start), actor_end.cc,
-// actor_crash.cc, context.cc.
+// actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
+// Its parts, each a class of its own: event_queue.h, actor_timers.h, link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -103,8 +103,10 @@ class ActorCore final : public CellOwner {
   void SetTraps(std::shared_ptr<MessageHandler> handler, std::shared_ptr<MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<MessageHandler> handler) { rare().stop_handler = std::move(handler); }
 
-  absl::Status StartTimer(absl::string_view name, absl::Duration delay, std::shared_ptr<MessageHandler> handler);
-  bool CancelTimer(absl::string_view name);
+  // Its parts. Timers are made at first use.
+  EventQueue& events() { return rare().events; }
+  ActorTimers& timers();
+
   void CloseMailbox(int mailbox);
   void EndLease(int mailbox);
   void Postpone();
@@ -357,15 +359,13 @@ class ActorCore final : public CellOwner {
   void TellOfWait(uint64_t id);
   void DropAsks();
 
-  // actor_timers.cc.
-  uint64_t AddTimer(MonotonicTime time, Timer timer);
+  // actor_core.cc: when the actor's timers and asks are due.
+  ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
   void FireTimers();
-  // Adds the event of an Every or an Idle, unless one waits already. `idle_since` is Event::idle_since.
-  void AddPeriodicEvent(const Timer& timer, MonotonicTime idle_since);
   void ArmExecutor();
   void DisarmExecutor();
-  void AddBehaviorTimers(const BehaviorTable& table);
-  void RemoveBehaviorTimers();
+  // `at_once`: as of ActorTimers::Enter.
+  void EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once = nullptr);
 
   // actor_life.cc.
   struct Starter;

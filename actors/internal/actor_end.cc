@@ -116,7 +116,7 @@ void ActorCore::DropHandlers() {
     rare_->parent_exit_handler = nullptr;
     rare_->stop_handler = nullptr;
     (void)std::exchange(rare_->events, {});
-    (void)std::exchange(rare_->timers, {});
+    (void)std::exchange(rare_->timers, nullptr);
     (void)std::exchange(rare_->monitor_handlers, {});
     for (auto& [id, child] : rare_->children) child.outcome = child.down = nullptr;
     for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;

@@ -74,7 +74,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
       return;
     }
   }
-  if (table.has_idle()) rare().last_message = system().clock().Now();
+  if (table.has_idle()) timers().NoteMessage(system().clock().Now());
   MessageHandler& handler = table.handler(clause);
   const MessageHandler::Form form = handler.form();
   if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
@@ -103,9 +103,8 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   RunHandler(ThisTurn(), &cell().queue(envelope->mailbox), activation, handler);
 }
 
-// Of a behaviour that is over, or of an idleness that a message has ended since.
 bool ActorCore::IsStale(const Event& event) const {
-  return event.epoch != 0 && (event.epoch != rare_->epoch || event.idle_since < rare_->last_message);
+  return event.epoch != 0 && rare_->timers->IsStale(event, rare_->epoch);
 }
 
 // What is set for exits and requests to stop when they are handled, not when they came.
@@ -131,10 +130,7 @@ void ActorCore::HandleEvent() {
 // A null handler: it ends the actor. By value: it is pinned while it runs.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
-  if (event.kind == Event::Kind::kTimer && event.id != 0) {
-    const auto named = rare_->named_timers.find(event.payload.As<TimerEvent>().name);
-    if (named != rare_->named_timers.end() && named->second == event.id) rare_->named_timers.erase(named);
-  }
+  if (event.kind == Event::Kind::kTimer && event.id != 0) timers().Taken(event);
   if (handler == nullptr) {
     UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
                      event.payload.type()->name(), " of ", self().ToString(),

@@ -4,7 +4,6 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/actor_timers.h"
 #include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/internal/event_queue.h"
@@ -30,21 +30,8 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
-#include "understudy/actors/timer_queue.h"
 
 namespace understudy::internal {
-
-struct Timer {
-  enum class Kind { kBehavior, kEvery, kIdle, kNamed };
-  Kind kind = Kind::kBehavior;
-  uint64_t epoch = 0;                    // all but kNamed
-  std::string name;                      // kNamed
-  absl::Duration period;                 // kEvery, kIdle
-  MonotonicTime since;                   // kIdle: armed or fired last; kEvery: was due last
-  absl::Time at = absl::InfinitePast();  // kBehavior: not before it on the wall clock
-  size_t place = 0;                      // all but kNamed: in behavior_timers
-  std::shared_ptr<MessageHandler> handler;
-};
 
 // A Receive of the process style.
 struct ReceiveUnderWay {
@@ -110,8 +97,6 @@ struct Rare {
   std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may come later in what is being drained
   std::vector<BehaviorPtr> stack;                       // below what it has, or will have become
   uint64_t epoch = 1;                                   // counts behaviours entered
-  std::vector<uint64_t> behavior_timers;
-  MonotonicTime last_message;
 
   uint64_t leased = 0;  // mailboxes that a lease keeps closed
   std::vector<uint32_t> leases;
@@ -129,8 +114,7 @@ struct Rare {
   uint64_t parent_exit_timer = 0;  // the executor's; 0 until the parent's exit has come
   uint64_t start_timer = 0;        // the executor's, of a start that is bounded
 
-  TimerQueue<Timer> timers;
-  std::map<std::string, uint64_t, std::less<>> named_timers;
+  std::unique_ptr<ActorTimers> timers;  // made at first use
   uint64_t executor_timer = 0;
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 

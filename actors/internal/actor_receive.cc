@@ -19,7 +19,8 @@ void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) 
   rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current()}});
   ++rare().epoch;
   if (has_postponed()) ReturnPostponed();
-  AddBehaviorTimers(*rare().receives.back().table);
+  ReceiveUnderWay& receive = rare().receives.back();
+  EnterTimersOf(*receive.table, &receive.timeout_now);
 }
 
 bool ActorCore::IsReceiver(const Activation& activation) const {
@@ -110,7 +111,7 @@ void ActorCore::BeginRound(Activation& activation) {
   activation.Hold().behavior = receive.table;
   activation.ends_receive = true;
   activation.is_interleaved = false;  // nothing else is taken meanwhile
-  RemoveBehaviorTimers();
+  if (rare_->timers != nullptr) rare_->timers->Leave();
   ++rare().epoch;
   rare().events.RemoveBehaviorTimers();
 }
