@@ -299,17 +299,15 @@ void ActorCore::FreeName(absl::string_view name) { system().registry().Free(name
 void ActorCore::Unregister(absl::string_view name) { system().registry().Remove(name, self()); }
 
 void ActorCore::WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler) {
-  const uint64_t id = ++rare().last_name_watch;
-  NameWatch& watch = rare().name_watches[id];
-  watch.name = std::string(name);
-  watch.handler = std::move(handler);
-  watch.registry_id = system().registry().Watch(
+  const uint64_t id = watches().AddName(std::move(handler));
+  const uint64_t registry_id = system().registry().Watch(
       name, [cell = &cell(), core = &system(), self = self(), id](absl::string_view changed, const NameRecord* record) {
         PostOrDrop(*cell, *core, self.life(),
                    MakeEnvelope(EnvelopeKind::kNameChange, NameReport{.watch = id,
                                                                       .name = std::string(changed),
                                                                       .pid = record == nullptr ? Pid() : record->pid}));
       });
+  watches().SetRegistryId(id, registry_id);
 }
 
 }  // namespace understudy::internal

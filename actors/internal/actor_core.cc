@@ -285,11 +285,11 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     case EnvelopeKind::kNameChange: {
       auto& name = *static_cast<NameReport*>(envelope->value());
-      const auto watch = rare().name_watches.find(name.watch);
-      if (watch == rare().name_watches.end()) break;
+      absl::optional<std::shared_ptr<MessageHandler>> handler = watches().HandlerOfName(name.watch);
+      if (!handler.has_value()) break;
       AddEvent({.kind = Event::Kind::kName,
                 .payload = Payload::Of(NameChange{.name = std::move(name.name), .pid = name.pid}),
-                .handler = watch->second.handler});
+                .handler = *std::move(handler)});
       break;
     }
   }

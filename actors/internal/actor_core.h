@@ -14,7 +14,8 @@
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
 // actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
 // actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
-// Its parts, each a class of its own: event_queue.h, actor_timers.h, link_table.h, ask_table.h.
+// Its parts, each a class of its own: event_queue.h, actor_timers.h, watches.h,
+// link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 
@@ -333,7 +334,7 @@ class ActorCore final : public CellOwner {
   void OnDownSignal(Signal signal);
   uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void TellOfDemonitor(uint64_t id, Pid target);
-  absl::optional<std::shared_ptr<MessageHandler>> TakeDownHandler(uint64_t monitor);
+  Watches& watches();
   void OnDemonitor(const Signal& signal);
   void TellOfRefusedSpawn(Pid pid, SpawnLink link, const ParentsWish& wish, SpawnOptions& options);
   void OnOutcome(SpawnReport report);
@@ -393,6 +394,7 @@ class ActorCore final : public CellOwner {
   void BuryEnded(Signal& signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
+  void TellChildrenOfEnd(const ExitReason& reason);
   void Free();
 
   // actor_crash.cc.

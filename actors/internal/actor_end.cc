@@ -117,9 +117,7 @@ void ActorCore::DropHandlers() {
     rare_->stop_handler = nullptr;
     (void)std::exchange(rare_->events, {});
     (void)std::exchange(rare_->timers, nullptr);
-    (void)std::exchange(rare_->monitor_handlers, {});
-    for (auto& [id, child] : rare_->children) child.outcome = child.down = nullptr;
-    for (auto& [id, watch] : rare_->name_watches) watch.handler = nullptr;
+    if (rare_->watches != nullptr) rare_->watches->DropHandlers();
     if (asks() != nullptr) {
       for (Answer& answer : asks()->TakeAnswers()) LetGo(std::move(answer.payload));
     }
@@ -128,8 +126,8 @@ void ActorCore::DropHandlers() {
 }
 
 void ActorCore::LeaveRegistry(const ExitReason& reason) {
-  if (rare_ != nullptr) {
-    for (const auto& [id, watch] : rare_->name_watches) system().registry().Unwatch(watch.registry_id);
+  if (rare_ != nullptr && rare_->watches != nullptr) {
+    for (const uint64_t id : rare_->watches->RegistryIds()) system().registry().Unwatch(id);
   }
   if (has_names_) system().registry().RemoveAll(self(), reason);
 }
@@ -206,13 +204,26 @@ void ActorCore::BuryEnded(Signal& signal) {
       if (is_fenced() && rare_->is_told_to_end) system().CountOverdueEnd();
       break;
     case SignalKind::kDown:
-      (void)TakeDownHandler(signal.id);
+      if (rare_ != nullptr && rare_->watches != nullptr) (void)rare_->watches->TakeDown(signal.id, links());
       break;
     case SignalKind::kReply:
       system().CountLateReply();
       break;
     default:
       break;
+  }
+}
+
+// Those of whom it asked to be told.
+void ActorCore::TellChildrenOfEnd(const ExitReason& reason) {
+  for (const auto& [id, child] : rare_->watches->children()) {
+    Signal signal{.kind = SignalKind::kDemonitor, .from = self(), .to = child.pid, .id = id};
+    if (child.is_tied) {
+      signal.kind = SignalKind::kExit;
+      signal.is_link = true;
+      signal.reason = reason;
+    }
+    system().Post(std::move(signal));
   }
 }
 
@@ -223,15 +234,7 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
     for (const Pid peer : rare_->links.Links()) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
-    for (const auto& [id, child] : rare_->children) {
-      Signal signal{.kind = SignalKind::kDemonitor, .from = self(), .to = child.pid, .id = id};
-      if (child.is_tied) {
-        signal.kind = SignalKind::kExit;
-        signal.is_link = true;
-        signal.reason = reason;
-      }
-      system().Post(std::move(signal));
-    }
+    if (rare_->watches != nullptr) TellChildrenOfEnd(reason);
     for (const auto& [watcher, id] : rare_->links.watchers()) {
       Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
       if (watcher == parent() && id == heirs_monitor && !estate.empty()) {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/internal/event_queue.h"
 #include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/watches.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -40,20 +40,6 @@ struct ReceiveUnderWay {
   std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
   bool is_taken = false;                        // what it waited for is in hand
   bool looks_again = false;                     // before a timeout, at what has come
-};
-
-struct NameWatch {
-  uint64_t registry_id = 0;
-  std::string name;
-  std::shared_ptr<MessageHandler> handler;
-};
-
-// One whose outcome or end the actor asked to be told of when it spawned it.
-struct SpawnedChild {
-  Pid pid;
-  bool is_tied = false;                     // SpawnLink::kOneWay: it ends with this actor
-  std::shared_ptr<MessageHandler> outcome;  // null once it was told
-  std::shared_ptr<MessageHandler> down;
 };
 
 // What an actor is to tell its parent, because that asked when it spawned it. The
@@ -102,10 +88,7 @@ struct Rare {
   std::vector<uint32_t> leases;
 
   LinkTable links;
-  std::map<uint64_t, std::shared_ptr<MessageHandler>> monitor_handlers;
-  std::map<uint64_t, SpawnedChild> children;  // by the id in their wish
-  std::map<uint64_t, NameWatch> name_watches;
-  uint64_t last_name_watch = 0;
+  std::unique_ptr<Watches> watches;  // made at first use
   bool traps_exits = false;
   std::shared_ptr<MessageHandler> exit_handler;
   std::shared_ptr<MessageHandler> parent_exit_handler;

@@ -134,34 +134,21 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   }
 }
 
-// Of a monitor that has fired; none when nobody is to be told. A null one: a
-// Receive is.
-absl::optional<std::shared_ptr<MessageHandler>> ActorCore::TakeDownHandler(uint64_t monitor) {
-  if (rare_ == nullptr) return absl::nullopt;
-  if (const auto found = rare_->children.find(monitor); found != rare_->children.end()) {
-    SpawnedChild& child = found->second;
-    child.is_tied = false;
-    std::shared_ptr<MessageHandler> handler = std::move(child.down);
-    if (child.outcome == nullptr) rare_->children.erase(found);
-    if (handler == nullptr) return absl::nullopt;
-    return handler;
-  }
-  if (!links().OnDown(monitor)) return absl::nullopt;
-  auto handler = rare_->monitor_handlers.extract(monitor);
-  if (handler.empty()) return absl::nullopt;
-  return std::move(handler.mapped());
+Watches& ActorCore::watches() {
+  std::unique_ptr<Watches>& watches = rare().watches;
+  if (watches == nullptr) watches = std::make_unique<Watches>();
+  return *watches;
 }
 
 void ActorCore::OnOutcome(SpawnReport report) {
-  const auto found = rare().children.find(report.id);
-  if (found == rare().children.end() || found->second.outcome == nullptr) return;
+  absl::optional<std::shared_ptr<MessageHandler>> handler = watches().TakeOutcome(report.id);
+  if (!handler.has_value()) return;
   AddEvent({.kind = Event::Kind::kOutcome,
             .peer = report.child,
             .payload = Payload::Of(SpawnOutcome{.pid = report.child,
                                                 .kind = static_cast<SpawnOutcome::Kind>(report.kind),
                                                 .reason = std::move(report.reason)}),
-            .handler = std::move(found->second.outcome)});
-  if (found->second.down == nullptr) rare().children.erase(found);
+            .handler = *std::move(handler)});
 }
 
 void ActorCore::OnDemonitor(const Signal& signal) {
@@ -178,7 +165,8 @@ void ActorCore::OnDownSignal(Signal signal) {
       system().lingering_lives().Defer(signal)) {
     return;
   }
-  absl::optional<std::shared_ptr<MessageHandler>> handler = TakeDownHandler(signal.id);
+  if (rare_ == nullptr || rare_->watches == nullptr) return;
+  absl::optional<std::shared_ptr<MessageHandler>> handler = watches().TakeDown(signal.id, links());
   if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
   if (signal.payload.is_typed()) down.estate = std::move(signal.payload.As<Estate>());
@@ -217,7 +205,7 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
                           : Spawn(system(), self(), std::move(options), std::move(make), wish, std::move(has_failed));
   child.pid = pid;
   if (link == SpawnLink::kLinked) links().OnLink(pid);  // if it is refused, until its end is told
-  if (wish.id != 0) rare().children.emplace(wish.id, std::move(child));
+  if (wish.id != 0) watches().AddChild(wish.id, std::move(child));
   if (is_full) TellOfRefusedSpawn(pid, link, wish, options);
   return pid;
 }
@@ -274,7 +262,7 @@ uint64_t ActorCore::MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler>
 
 uint64_t ActorCore::BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler) {
   links().Monitor(id, target);
-  rare().monitor_handlers.emplace(id, std::move(handler));
+  watches().AddMonitor(id, std::move(handler));
   if (links().monitor_count() > limits::kMonitorsPerActorMax) {
     system().Post(Signal{
         .kind = SignalKind::kDown,
@@ -291,7 +279,7 @@ uint64_t ActorCore::BeginMonitor(uint64_t id, Pid target, std::shared_ptr<Messag
 
 void ActorCore::Demonitor(uint64_t id) {
   rare().events.RemoveDowns(id);
-  rare().monitor_handlers.erase(id);
+  watches().RemoveMonitor(id);
   if (!links().IsMonitoring(id)) return;
   TellOfDemonitor(id, links().Demonitor(id));
 }
