@@ -136,11 +136,11 @@ void Context::RequestStopPid(Pid pid, ExitReason reason) {
 void Context::SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                        std::shared_ptr<internal::MessageHandler> parent_handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.SetTraps(std::move(handler), std::move(parent_handler));
+  if (!call.is_refused()) core_.exits().Trap(std::move(handler), std::move(parent_handler));
 }
 void Context::SetStopHandler(std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.SetStopHandler(std::move(handler));
+  if (!call.is_refused()) core_.exits().SetStopHandler(std::move(handler));
 }
 void Context::FinishStart() {
   const OwnersCall call(core_);

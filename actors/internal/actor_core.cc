@@ -347,8 +347,10 @@ void ActorCore::ArmExecutor() {
 // At the end of the life: nothing comes for it any more.
 void ActorCore::DisarmExecutor() {
   if (rare_ == nullptr) return;
-  for (uint64_t* const timer : {&rare_->executor_timer, &rare_->parent_exit_timer, &rare_->start_timer}) {
-    if (*timer != 0) system().executor().Cancel(std::exchange(*timer, 0));
+  const uint64_t parents = rare_->exits == nullptr ? 0 : rare_->exits->TakeParentsTimer();
+  for (const uint64_t timer :
+       {std::exchange(rare_->executor_timer, 0), parents, std::exchange(rare_->start_timer, 0)}) {
+    if (timer != 0) system().executor().Cancel(timer);
   }
 }
 

@@ -14,7 +14,7 @@
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
 // actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
 // actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
-// Its parts, each a class of its own: event_queue.h, actor_timers.h, watches.h,
+// Its parts, each a class of its own: event_queue.h, actor_timers.h, watches.h, exits.h,
 // link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
@@ -101,12 +101,11 @@ class ActorCore final : public CellOwner {
   uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
   uint64_t MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler);
   void Demonitor(uint64_t id);
-  void SetTraps(std::shared_ptr<MessageHandler> handler, std::shared_ptr<MessageHandler> parent_handler);
-  void SetStopHandler(std::shared_ptr<MessageHandler> handler) { rare().stop_handler = std::move(handler); }
 
-  // Its parts. Timers are made at first use.
+  // Its parts, made at first use.
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
+  Exits& exits();
 
   void CloseMailbox(int mailbox);
   void EndLease(int mailbox);
@@ -335,6 +334,10 @@ class ActorCore final : public CellOwner {
   uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void TellOfDemonitor(uint64_t id, Pid target);
   Watches& watches();
+  // Null when there are none.
+  const Exits* known_exits() const { return rare_ == nullptr ? nullptr : rare_->exits.get(); }
+  // As of an actor that has set nothing, if there are none.
+  const Exits& KnownExits() const;
   void OnDemonitor(const Signal& signal);
   void TellOfRefusedSpawn(Pid pid, SpawnLink link, const ParentsWish& wish, SpawnOptions& options);
   void OnOutcome(SpawnReport report);

@@ -89,16 +89,16 @@ void ActorCore::NoteCrash(ExitCause cause) {
       }
     }
   }
-  rare_->has_crashed = true;
-  rare_->exit = rare_->exit->WithCrash(std::move(report));
+  exits().AddCrash(std::move(report));
 }
 
 // One for each actor that ends abnormally by its own doing (OTP's crash reports,
 // proc_lib): who it was, why, in what, whose child, and who is linked to it.
 void ActorCore::ReportCrash() {
-  if (rare_ == nullptr || !rare_->has_crashed || !system().log().Wants(LogSeverity::kError)) return;
+  const CrashReport* const report = known_exits() == nullptr ? nullptr : known_exits()->crash();
+  if (report == nullptr || !system().log().Wants(LogSeverity::kError)) return;
   constexpr size_t kPeersNamedMax = 8;
-  const CrashReport& crash = *rare_->exit->crash();
+  const CrashReport& crash = *report;
   std::string line = self().ToString();
   if (!crash.label.empty()) absl::StrAppend(&line, " (", crash.label, ")");
   absl::StrAppend(&line, " ended in ", crash.doing, ": ", reason().ToString());

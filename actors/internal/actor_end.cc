@@ -18,13 +18,15 @@
 namespace understudy::internal {
 
 ExitReason ActorCore::reason() const {
-  return rare_ != nullptr && rare_->exit.has_value() ? *rare_->exit : ExitReason::Normal();
+  const ExitReason* const reason = known_exits() == nullptr ? nullptr : known_exits()->reason();
+  return reason != nullptr ? *reason : ExitReason::Normal();
 }
 
 const ExitReason* ActorCore::ending() const {
   static const ExitReason* const normal = new ExitReason(ExitReason::Normal());
   if (!has_exit()) return nullptr;
-  return rare_ != nullptr && rare_->exit.has_value() ? &*rare_->exit : normal;
+  const ExitReason* const reason = known_exits() == nullptr ? nullptr : known_exits()->reason();
+  return reason != nullptr ? reason : normal;
 }
 
 // Suspended handlers newest first, OnExit, the object, names, exits and Downs.
@@ -112,9 +114,7 @@ void ActorCore::DropHandlers() {
     rare_->become = nullptr;
     rare_->stack.clear();
     rare_->receives.clear();
-    rare_->exit_handler = nullptr;
-    rare_->parent_exit_handler = nullptr;
-    rare_->stop_handler = nullptr;
+    if (rare_->exits != nullptr) rare_->exits->DropHandlers();
     (void)std::exchange(rare_->events, {});
     (void)std::exchange(rare_->timers, nullptr);
     if (rare_->watches != nullptr) rare_->watches->DropHandlers();
@@ -197,11 +197,11 @@ void ActorCore::BuryEnded(Signal& signal) {
       Act(std::move(signal));
       break;
     case SignalKind::kExit:
-      if (is_fenced() && signal.from == parent()) rare_->is_told_to_end = true;
+      if (is_fenced() && signal.from == parent()) exits().NoteParentsExit();
       if (signal.is_link) (void)EndsLink(signal.from);
       break;
     case SignalKind::kKill:
-      if (is_fenced() && rare_->is_told_to_end) system().CountOverdueEnd();
+      if (is_fenced() && KnownExits().is_told_to_end()) system().CountOverdueEnd();
       break;
     case SignalKind::kDown:
       if (rare_ != nullptr && rare_->watches != nullptr) (void)rare_->watches->TakeDown(signal.id, links());
@@ -277,7 +277,7 @@ void ActorCore::Fence(ExitReason reason) {
   is_killed_ = true;
   is_ending_ = true;
   Set(kIsFenced);
-  rare().exit = reason;
+  exits().End(reason);
   cell().BeginStop();
   rare_->resumable.clear();
   system->CountFenced(1);

@@ -107,18 +107,8 @@ bool ActorCore::IsStale(const Event& event) const {
   return event.epoch != 0 && rare_->timers->IsStale(event, rare_->epoch);
 }
 
-// What is set for exits and requests to stop when they are handled, not when they came.
 const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
-  switch (event.kind) {
-    case Event::Kind::kExit:
-      return rare_->exit_handler;
-    case Event::Kind::kParentExit:
-      return rare_->parent_exit_handler;
-    case Event::Kind::kStopRequest:
-      return rare_->stop_handler;
-    default:
-      return event.handler;
-  }
+  return Exits::IsHandled(event.kind) ? KnownExits().HandlerOf(event.kind) : event.handler;
 }
 
 void ActorCore::HandleEvent() {

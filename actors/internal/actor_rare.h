@@ -24,6 +24,7 @@
 #include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
 #include "understudy/actors/internal/event_queue.h"
+#include "understudy/actors/internal/exits.h"
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/internal/watches.h"
 #include "understudy/actors/link_table.h"
@@ -63,8 +64,7 @@ struct Rare {
   std::unique_ptr<SpawnOptions> options;
   ParentsWish wish;
 
-  absl::optional<ExitReason> exit;  // Normal without one
-  bool has_crashed = false;         // it ends abnormally by its own doing; `exit` says what it was at
+  std::unique_ptr<Exits> exits;                             // made at first use
   std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
@@ -89,13 +89,7 @@ struct Rare {
 
   LinkTable links;
   std::unique_ptr<Watches> watches;  // made at first use
-  bool traps_exits = false;
-  std::shared_ptr<MessageHandler> exit_handler;
-  std::shared_ptr<MessageHandler> parent_exit_handler;
-  std::shared_ptr<MessageHandler> stop_handler;
-  bool is_told_to_end = false;     // by its parent's exit
-  uint64_t parent_exit_timer = 0;  // the executor's; 0 until the parent's exit has come
-  uint64_t start_timer = 0;        // the executor's, of a start that is bounded
+  uint64_t start_timer = 0;          // the executor's, of a start that is bounded
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
   uint64_t executor_timer = 0;

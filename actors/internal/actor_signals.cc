@@ -27,7 +27,7 @@ void ActorCore::Act(Signal signal) {
       OnExitSignal(signal);
       return;
     case SignalKind::kKill:
-      if (!has_exit() && rare_ != nullptr && rare_->is_told_to_end) system().CountOverdueEnd();
+      if (!has_exit() && KnownExits().is_told_to_end()) system().CountOverdueEnd();
       SetExit(ExitReason::Killed(), ExitCause::kKill);
       return;
     case SignalKind::kLink:
@@ -69,7 +69,7 @@ void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
   if (has_exit()) return;
   Set(kHasExit);
   is_killed_ = cause == ExitCause::kKill;
-  if (!reason.is_normal()) rare().exit = std::move(reason);
+  if (!reason.is_normal()) exits().End(std::move(reason));
   if (cause <= ExitCause::kOwnOutside && this->reason().is_abnormal()) NoteCrash(cause);
 }
 
@@ -114,12 +114,10 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   if (signal.is_link && !EndsLink(signal.from)) return;
   // Of one without a parent a plain thread is; what comes along a link to nobody is that link's end.
   const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
-  if (rare_ == nullptr || !rare_->traps_exits) {
-    // Normal ends nobody but its sender.
-    if (signal.reason.is_normal() && signal.from != self()) return;
-    SetExit(signal.reason, signal.from == self() ? ExitCause::kOwnOutside : ExitCause::kTold);
-    return;
-  }
+  const bool is_own = signal.from == self();
+  const Exits::Effect effect = KnownExits().EffectOf(signal.reason, is_own);
+  if (effect == Exits::Effect::kEndsActor) SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
+  if (effect != Exits::Effect::kIsEvent) return;
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
       .is_sent = !signal.is_link,
@@ -128,10 +126,22 @@ void ActorCore::OnExitSignal(const Signal& signal) {
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent})};
   if (!AddEvent(std::move(event))) return;
-  if (from_parent) rare().is_told_to_end = true;
-  if (from_parent && rare().parent_exit_timer == 0 && shutdown_within() != absl::InfiniteDuration()) {
-    rare().parent_exit_timer = system().KillAfter(shutdown_within(), cell(), life());
+  if (!from_parent) return;
+  exits().NoteParentsExit();
+  if (exits().parents_timer() == 0 && shutdown_within() != absl::InfiniteDuration()) {
+    exits().SetParentsTimer(system().KillAfter(shutdown_within(), cell(), life()));
   }
+}
+
+Exits& ActorCore::exits() {
+  std::unique_ptr<Exits>& exits = rare().exits;
+  if (exits == nullptr) exits = std::make_unique<Exits>();
+  return *exits;
+}
+
+const Exits& ActorCore::KnownExits() const {
+  static const Exits* const none = new Exits;
+  return known_exits() == nullptr ? *none : *known_exits();
 }
 
 Watches& ActorCore::watches() {
@@ -244,9 +254,7 @@ void ActorCore::Link(Pid peer) {
 }
 
 void ActorCore::Unlink(Pid peer) {
-  if (rare().events.RemoveExitsOfLink(peer)) {
-    system().executor().Cancel(std::exchange(rare().parent_exit_timer, 0));
-  }
+  if (rare().events.RemoveExitsOfLink(peer)) system().executor().Cancel(exits().TakeParentsTimer());
   const uint64_t id = links().Unlink(peer);
   if (id != 0) system().Post({.kind = SignalKind::kUnlink, .from = self(), .to = peer, .id = id});
 }
@@ -287,12 +295,6 @@ void ActorCore::Demonitor(uint64_t id) {
 void ActorCore::TellOfDemonitor(uint64_t id, Pid target) {
   if (LinkTable::IsUntilGone(id)) system().lingering_lives().Forget(target, self(), id);
   system().Post({.kind = SignalKind::kDemonitor, .from = self(), .to = target, .id = id});
-}
-
-void ActorCore::SetTraps(std::shared_ptr<MessageHandler> handler, std::shared_ptr<MessageHandler> parent_handler) {
-  rare().traps_exits = true;
-  rare().exit_handler = std::move(handler);
-  rare().parent_exit_handler = std::move(parent_handler);
 }
 
 }  // namespace understudy::internal
