@@ -53,7 +53,7 @@ void Lease::End() {
   internal::ActorCore* core = OwnerOf("a Lease", owner_);
   const internal::KernelCode kernel;
   if (core != nullptr && !kernel.is_fenced()) {
-    ask_ == 0 ? core->EndLease(mailbox) : core->EndAskLease(mailbox, ask_);
+    ask_ == 0 ? core->closed().Reopen(mailbox) : core->EndAskLease(mailbox, ask_);
   }
 }
 
@@ -168,7 +168,7 @@ absl::Status Context::Unbecome() {
 Lease Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);
   if (call.is_refused()) return Lease();
-  core_.CloseMailbox(mailbox.index());
+  core_.closed().Close(mailbox.index());
   return Lease(core_.self(), mailbox.index());
 }
 std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
@@ -176,7 +176,7 @@ std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
   std::vector<Lease> leases;
   if (call.is_refused()) return leases;
   for (size_t place = 0; place < mailboxes.size(); ++place) {
-    core_.CloseMailbox(mailboxes.IndexOf(place));
+    core_.closed().Close(mailboxes.IndexOf(place));
     leases.emplace_back(core_.self(), mailboxes.IndexOf(place));
   }
   return leases;

@@ -68,7 +68,7 @@ void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
   // Not taken after all: then this node does not know the name either.
   const std::string publishes = std::exchange(notes->publishes, {});
   if (!has_good_answer && !publishes.empty()) Unregister(publishes);
-  for (const int mailbox : std::exchange(notes->leases, {})) EndLease(mailbox);
+  for (const int mailbox : std::exchange(notes->leases, {})) closed().Reopen(mailbox);
 }
 
 void ActorCore::TellCallee(uint64_t id) {
@@ -178,7 +178,7 @@ Answer ActorCore::TakeAnswer(const PendingId& pending) {
 bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
   if (IsAnswered(id)) return false;
   asks()->NotesOf(id).leases.push_back(mailbox);
-  CloseMailbox(mailbox);
+  closed().Close(mailbox);
   return true;
 }
 
@@ -188,7 +188,7 @@ void ActorCore::EndAskLease(int mailbox, uint64_t id) {
   const auto lease = std::find(notes->leases.begin(), notes->leases.end(), mailbox);
   if (lease == notes->leases.end()) return;
   notes->leases.erase(lease);
-  EndLease(mailbox);
+  closed().Reopen(mailbox);
 }
 
 // At the end of the life: the callees are told, and nothing is left behind.

@@ -96,42 +96,33 @@ void ActorCore::AddCandidates(BehaviorTable& table, size_t place, const ClauseSe
 ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
   const ClauseSet guards = HoldingGuards(table);
   Choices candidates;
-  for (uint64_t waiting = Waiting() & table.mailboxes(); waiting != 0 && !ends(); waiting &= waiting - 1) {
+  for (uint64_t waiting = has_mail_ & ~closed_mask() & table.mailboxes(); waiting != 0 && !ends();
+       waiting &= waiting - 1) {
     AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
   // Its ranks begin anew, from the top. A Receive without ranks says nothing about those of the next.
-  if (candidates.empty() && table.has_ranks()) {
-    rank_index_ = 0;
-    rank_used_ = 0;
-  }
+  if (candidates.empty() && table.has_ranks()) rank_turns_.Restart();
   return candidates;
 }
 
-// Ranks take turns from the top, each up to its quota while it has mail. There
-// is a candidate.
+// There is a candidate.
 ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choices& candidates) {
   const auto is_older = [](const Choice& a, const Choice& b) { return a.envelope->stamp < b.envelope->stamp; };
   if (!table.has_ranks()) return *std::min_element(candidates.begin(), candidates.end(), is_older);
   const std::vector<int>& ranks = table.extra()->ranks;
-  // Whose turn it is outlives a Receive, so that no rank starves in a loop of them; the next may have fewer ranks.
-  if (rank_index_ >= ranks.size()) {
-    rank_index_ = 0;
-    rank_used_ = 0;
-  }
-  for (size_t tried = 0; tried <= ranks.size(); ++tried) {
-    Choice best;
+  // Without an envelope where the rank has no candidate.
+  const auto oldest_of = [&](size_t rank) {
+    Choice oldest;
     for (const Choice& candidate : candidates) {
-      if (table.extra(candidate.clause)->rank != ranks[rank_index_]) continue;
-      if (best.envelope == nullptr || is_older(candidate, best)) best = candidate;
+      if (table.extra(candidate.clause)->rank != ranks[rank]) continue;
+      if (oldest.envelope == nullptr || is_older(candidate, oldest)) oldest = candidate;
     }
-    if (best.envelope != nullptr && rank_used_ < table.extra(best.clause)->quota) {
-      ++rank_used_;
-      return best;
-    }
-    rank_index_ = static_cast<uint8_t>((rank_index_ + 1U) % ranks.size());
-    rank_used_ = 0;
-  }
-  return {};
+    return oldest;
+  };
+  return oldest_of(rank_turns_.Next(ranks.size(), [&](size_t rank) -> size_t {
+    const Choice oldest = oldest_of(rank);
+    return oldest.envelope == nullptr ? 0 : table.extra(oldest.clause)->quota;
+  }));
 }
 
 bool ActorCore::HandleOne() {

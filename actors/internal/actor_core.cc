@@ -183,7 +183,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
     const bool is_simple = HandlesOldest();
     uint64_t open = 0;
     if (ABSL_PREDICT_TRUE(is_simple)) {
-      open = behavior_->mailboxes() & ~leased();
+      open = behavior_->mailboxes() & ~closed_mask();
       if (const uint64_t waiting = has_mail_ & open; waiting != 0) {
         --budget;
         HandleOldest(turn, waiting);
@@ -363,13 +363,13 @@ void ActorCore::EnterTimersOf(const BehaviorTable& table, std::shared_ptr<Messag
 uint64_t ActorCore::OpenMask() {
   BehaviorTable* table = Effective();
   if (table == nullptr || IsHeld()) return 0;
-  if (!table->has_guards()) return table->mailboxes() & ~leased();
+  if (!table->has_guards()) return table->mailboxes() & ~closed_mask();
   const ClauseSet guards = HoldingGuards(*table);
   uint64_t mask = 0;
   for (size_t i = 0; i < table->size(); ++i) {
     if (guards[i]) mask |= uint64_t{1} << table->mailbox(i);
   }
-  return mask & ~leased();
+  return mask & ~closed_mask();
 }
 
 // Under a seizure, in its user code.

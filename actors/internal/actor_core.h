@@ -39,6 +39,7 @@
 #include "understudy/actors/internal/actor_rare.h"
 #include "understudy/actors/internal/exceptions.h"
 #include "understudy/actors/internal/hook.h"
+#include "understudy/actors/internal/rank_turns.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/internal/worker.h"
 
@@ -106,9 +107,8 @@ class ActorCore final : public CellOwner {
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
   Exits& exits();
+  ClosedMailboxes& closed() { return rare().closed; }
 
-  void CloseMailbox(int mailbox);
-  void EndLease(int mailbox);
   void Postpone();
   bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }
   // The message in hand, or what was made of it, goes to `mailbox`; a call with its
@@ -281,8 +281,7 @@ class ActorCore final : public CellOwner {
   bool IsQuiet() const;
   bool IsHeld() const;
   BehaviorTable* Effective();
-  uint64_t leased() const { return ABSL_PREDICT_TRUE(rare_ == nullptr) ? 0 : rare_->leased; }
-  uint64_t Waiting() const { return has_mail_ & ~leased(); }
+  uint64_t closed_mask() const { return ABSL_PREDICT_TRUE(rare_ == nullptr) ? 0 : rare_->closed.mask(); }
   using Choices = absl::InlinedVector<Choice, 8>;
   Choices Candidates(BehaviorTable& table);
   size_t ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message, const ClauseSet& guards);
@@ -422,8 +421,7 @@ class ActorCore final : public CellOwner {
   // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
   // Envelope. Or null.
   void* in_hand_ = nullptr;
-  uint16_t rank_used_ = 0;
-  uint8_t rank_index_ = 0;
+  RankTurns rank_turns_;
   Stage stage_ = Stage::kConstructing;
   uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
   bool is_killed_ : 1 = false;

@@ -92,7 +92,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& tu
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& turn, Envelope* envelope) {
   const size_t place = envelope->mailbox;
   const uint64_t bit = uint64_t{1} << place;
-  if (ABSL_PREDICT_TRUE(HandlesOldest() && !cell().HasInbound() && (behavior_->mailboxes() & ~leased() & bit) != 0)) {
+  if (ABSL_PREDICT_TRUE(HandlesOldest() && !cell().HasInbound() &&
+                        (behavior_->mailboxes() & ~closed_mask() & bit) != 0)) {
     BehaviorTable& table = *behavior_;
     MessageHandler& handler = table.handler(table.ClauseFor(place));
     if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler))) {

@@ -192,19 +192,6 @@ void ActorCore::ReturnPostponed() {
   }
 }
 
-void ActorCore::CloseMailbox(int mailbox) {
-  const auto place = static_cast<size_t>(mailbox);
-  std::vector<uint32_t>& leases = rare().leases;
-  leases.resize(std::max(leases.size(), place + 1));
-  ++leases[place];
-  rare_->leased |= uint64_t{1} << place;
-}
-
-void ActorCore::EndLease(int mailbox) {
-  const auto place = static_cast<size_t>(mailbox);
-  if (--rare().leases[place] == 0) rare_->leased &= ~(uint64_t{1} << place);
-}
-
 // Nobody waits for it any more, and its asker knows: it gave up, or its deadline has passed.
 Fate ActorCore::FateOfCancelled(MonotonicTime deadline) {
   return deadline <= system().clock().Now() ? Fate::kExpired : Fate::kCancelled;

@@ -23,6 +23,7 @@
 #include "understudy/actors/internal/actor_timers.h"
 #include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/closed_mailboxes.h"
 #include "understudy/actors/internal/event_queue.h"
 #include "understudy/actors/internal/exits.h"
 #include "understudy/actors/internal/ledger_book.h"
@@ -84,8 +85,7 @@ struct Rare {
   std::vector<BehaviorPtr> stack;                       // below what it has, or will have become
   uint64_t epoch = 1;                                   // counts behaviours entered
 
-  uint64_t leased = 0;  // mailboxes that a lease keeps closed
-  std::vector<uint32_t> leases;
+  ClosedMailboxes closed;
 
   LinkTable links;
   std::unique_ptr<Watches> watches;  // made at first use
