@@ -158,12 +158,12 @@ absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
   UNDERSTUDY_CHECK(behavior.table() != nullptr, "BecomeStacked of a behavior that was never built");
-  return core_.BecomeStacked(behavior.table());
+  return core_.behaviors().Push(behavior.table(), core_.behavior());
 }
 absl::Status Context::Unbecome() {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
-  return core_.Unbecome();
+  return core_.behaviors().Pop();
 }
 Lease Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);

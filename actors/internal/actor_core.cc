@@ -323,11 +323,12 @@ void ActorCore::FireTimers() {
   const ActorTimers::Time time = ReadClocks();
   ExpireAsks(time.now);
   if (rare_->timers == nullptr) return;
-  while (absl::optional<Event> event = timers().NextDue(time, rare_->epoch, rare_->events)) AddEvent(*std::move(event));
+  while (absl::optional<Event> event = timers().NextDue(time, rare_->behaviors.epoch(), rare_->events))
+    AddEvent(*std::move(event));
 }
 
 bool ActorCore::RunsOn(const Event& event) {
-  return event.at != absl::InfinitePast() && timers().RunsOn(event, rare_->epoch, ReadClocks());
+  return event.at != absl::InfinitePast() && timers().RunsOn(event, rare_->behaviors.epoch(), ReadClocks());
 }
 
 // Before the actor goes idle: the executor calls when the earliest is due.
@@ -356,7 +357,7 @@ void ActorCore::DisarmExecutor() {
 
 void ActorCore::EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once) {
   if (table.extra() == nullptr || table.extra()->timers.empty()) return;
-  timers().Enter(table.extra()->timers, rare_->epoch, ReadClocks(), at_once);
+  timers().Enter(table.extra()->timers, rare_->behaviors.epoch(), ReadClocks(), at_once);
 }
 
 // Which mailboxes would be handled if mail came now.

@@ -88,9 +88,8 @@ class ActorCore final : public CellOwner {
   // CHECKs that the constructor has run.
   uint32_t WireHashOf(int mailbox);
 
+  // When the handler returns, or awaits.
   void Become(BehaviorPtr table);
-  absl::Status BecomeStacked(BehaviorPtr table);
-  absl::Status Unbecome();
   void Fail(absl::Status status);
   void Stop(ExitReason reason);
   void FinishStart();
@@ -107,7 +106,10 @@ class ActorCore final : public CellOwner {
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
   Exits& exits();
+  BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
+  // The behavior that it has, which may be null.
+  const BehaviorPtr& behavior() const { return behavior_; }
 
   void Postpone();
   bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }

@@ -37,7 +37,7 @@ void ActorCore::End() {
   ReportCrash();
   if (rare_ != nullptr) {
     rare_->resumable.clear();
-    rare_->become = nullptr;
+    rare_->behaviors.SetNext(nullptr);
     DropActivations(reason);
   }
   std::exception_ptr thrown;
@@ -111,8 +111,7 @@ void ActorCore::DropActivations(const ExitReason& reason) {
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ != nullptr) {
-    rare_->become = nullptr;
-    rare_->stack.clear();
+    rare_->behaviors.Clear();
     rare_->receives.clear();
     if (rare_->exits != nullptr) rare_->exits->DropHandlers();
     (void)std::exchange(rare_->events, {});

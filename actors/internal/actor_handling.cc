@@ -104,7 +104,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
 }
 
 bool ActorCore::IsStale(const Event& event) const {
-  return event.epoch != 0 && rare_->timers->IsStale(event, rare_->epoch);
+  return event.epoch != 0 && rare_->timers->IsStale(event, rare_->behaviors.epoch());
 }
 
 const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
@@ -224,7 +224,8 @@ void ActorCore::SettlePostponed(Activation& activation) {
   if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
     watch->WaitsAgain(activation.asker(), activation.ask());
   }
-  PutBack(std::exchange(activation.envelope, nullptr), held == nullptr || held->postponed_in == rare_->epoch);
+  PutBack(std::exchange(activation.envelope, nullptr),
+          held == nullptr || held->postponed_in == rare_->behaviors.epoch());
 }
 
 bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
@@ -240,7 +241,7 @@ void ActorCore::Postpone() {
   UNDERSTUDY_CHECK(!current()->is_moved, "Postpone in a handler that took its message, a ",
                    current()->envelope->type->name(), ", by value: it was moved from; take const M&");
   current()->is_postponed = true;
-  if (current()->held() != nullptr) current()->held()->postponed_in = rare_->epoch;
+  if (current()->held() != nullptr) current()->held()->postponed_in = rare_->behaviors.epoch();
 }
 
 void ActorCore::SendReply(Pid asker, Envelope* block) {

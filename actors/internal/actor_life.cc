@@ -257,7 +257,7 @@ void ActorCore::Decide(Next next) {
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
     BecomeStarted();
-    if (rare_ == nullptr || rare_->become == nullptr) EnterBehavior(behavior->table());
+    if (rare_ == nullptr || rare_->behaviors.next() == nullptr) EnterBehavior(behavior->table());
   }
 }
 

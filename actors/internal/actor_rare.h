@@ -23,6 +23,7 @@
 #include "understudy/actors/internal/actor_timers.h"
 #include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/behavior_stack.h"
 #include "understudy/actors/internal/closed_mailboxes.h"
 #include "understudy/actors/internal/event_queue.h"
 #include "understudy/actors/internal/exits.h"
@@ -79,11 +80,9 @@ struct Rare {
   absl::InlinedVector<Waiter, 2> resumable;
   std::vector<ReceiveUnderWay> receives;  // the innermost last
 
-  BehaviorPtr become;  // when the handler returns
+  BehaviorStack behaviors;
   bool passes_calls_on = false;
   std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may come later in what is being drained
-  std::vector<BehaviorPtr> stack;                       // below what it has, or will have become
-  uint64_t epoch = 1;                                   // counts behaviours entered
 
   ClosedMailboxes closed;
 

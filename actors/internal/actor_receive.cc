@@ -17,7 +17,7 @@ void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) 
                    " waits already; only the handler of what it has taken may Receive meanwhile");
   if (stage_ == Stage::kStarting) FinishStart();
   rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current()}});
-  ++rare().epoch;
+  rare().behaviors.BeginEpoch();
   if (has_postponed()) ReturnPostponed();
   ReceiveUnderWay& receive = rare().receives.back();
   EnterTimersOf(*receive.table, &receive.timeout_now);
@@ -94,7 +94,7 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
 
 void ActorCore::TakeTimeout() {
   Event timeout{.kind = Event::Kind::kTimer,
-                .epoch = rare().epoch,
+                .epoch = rare().behaviors.epoch(),
                 .payload = Payload::Of(TimerEvent{}),
                 .handler = rare().receives.back().timeout_now};
   const auto fired = std::find_if(rare().events.begin(), rare().events.end(),
@@ -112,7 +112,7 @@ void ActorCore::BeginRound(Activation& activation) {
   activation.ends_receive = true;
   activation.is_interleaved = false;  // nothing else is taken meanwhile
   if (rare_->timers != nullptr) rare_->timers->Leave();
-  ++rare().epoch;
+  rare().behaviors.BeginEpoch();
   rare().events.RemoveBehaviorTimers();
 }
 
