@@ -182,7 +182,7 @@ SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, 
     outcome = core.TakeAnswer(waits).status;
     return SendStep::kDone;
   }
-  core.NoteWaitForRoom(waits.id, to);
+  core.asks().NotesOf(waits.id).waits_for_room = to;
   if (CallWatch* watch = core.system().call_watch(); watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
@@ -234,7 +234,7 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
     ActorCell::TakeBack(/*gates=*/nullptr, type, value, Handing::kMove, block);
     return SendStep::kDone;
   }
-  core.NoteWaitForRoom(waits.id, to);
+  core.asks().NotesOf(waits.id).waits_for_room = to;
   if (watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
@@ -287,7 +287,7 @@ bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
   if (wait.is_over()) return true;
   for (const PendingId& pending : pendings) {
     ActorCore& core = OwnerOf(pending);
-    if (core.IsAnswered(pending.id)) wait.Count(core.HasGoodAnswer(pending.id));
+    if (core.IsAnswered(pending.id)) wait.Count(core.asks().HasGoodAnswer(pending.id));
     if (wait.is_over()) return true;
   }
   return wait.is_over();
@@ -300,15 +300,15 @@ void StopWaiting(PendingId pending) {
   const KernelCode kernel;
   // Not its actor's turn: then that has ended, and its table with it.
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
-  if (core != nullptr && !kernel.is_fenced()) core->StopWaiting(pending.id);
+  if (core != nullptr && !kernel.is_fenced()) core->asks().StopWaiting(pending.id);
 }
 uint64_t AnsweredAs(PendingId pending) {
   const KernelCode kernel;
-  return OwnerOf(pending).AnsweredAs(pending.id);
+  return OwnerOf(pending).asks().AnsweredAs(pending.id);
 }
 Pid CalleeOf(PendingId pending) {
   const KernelCode kernel;
-  return OwnerOf(pending).CalleeOf(pending.id);
+  return OwnerOf(pending).asks().CalleeOf(pending.id);
 }
 
 Pid Resolve(absl::string_view name, SystemCore* system) {

@@ -222,7 +222,7 @@ Pending<void> Context::Publish(absl::string_view name) {
 }
 void Context::Unregister(absl::string_view name) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Unregister(name);
+  if (!call.is_refused()) core_.system().registry().Remove(name, core_.self());
 }
 void Context::KeepName(NameKeep keep) {
   const OwnersCall call(core_);
@@ -230,7 +230,7 @@ void Context::KeepName(NameKeep keep) {
 }
 void Context::FreeName(absl::string_view name) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.FreeName(name);
+  if (!call.is_refused()) core_.system().registry().Free(name, core_.self());
 }
 Sleeping Context::Sleep(absl::Duration delay) {
   const MonotonicTime until = Now() + delay;

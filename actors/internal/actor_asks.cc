@@ -33,24 +33,29 @@ MonotonicTime ActorCore::DeadlineWithin(absl::Duration timeout) {
   return current() == nullptr ? deadline : std::min(deadline, current()->deadline());
 }
 
+AskTable& ActorCore::MakeAsks() {
+  rare().asks = std::make_unique<AskTable>();
+  return *rare_->asks;
+}
+
 PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
-  if (asks() == nullptr) rare().asks = std::make_unique<AskTable>();
-  const uint64_t id = asks()->Add(callee, deadline);
+  const uint64_t id = asks().Add(callee, deadline);
   const bool is_for_call = current() != nullptr && current()->is_call() && current()->held() != nullptr;
-  if (is_for_call && id != 0 && !callee.is_null()) asks()->NoteForCall(id, current()->asker(), current()->ask());
+  if (is_for_call && id != 0 && !callee.is_null()) asks().NoteForCall(id, current()->asker(), current()->ask());
   return {.asker = self(), .id = id, .deadline = deadline};
 }
 
 // The call in hand was cancelled: so are those made for it. At its deadline they expire by themselves.
 void ActorCore::CancelAsksFor(const Activation& activation) {
-  if (asks() == nullptr || activation.deadline() <= system().clock().Now()) return;
-  for (const uint64_t id : asks()->AsksForCall(activation.asker(), activation.ask())) CancelAsk(id);
+  if (known_asks() == nullptr || activation.deadline() <= system().clock().Now()) return;
+  for (const uint64_t id : asks().AsksForCall(activation.asker(), activation.ask())) CancelAsk(id);
 }
 
 bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
   const bool is_good = status.ok();
   Answer answer{.status = std::move(status), .payload = std::move(payload)};
-  const absl::optional<Waiter> waiter = asks() == nullptr ? absl::nullopt : asks()->Answered(id, std::move(answer));
+  const absl::optional<Waiter> waiter =
+      known_asks() == nullptr ? absl::nullopt : asks().Answered(id, std::move(answer));
   if (!waiter) {
     LetGo(std::move(answer.payload));  // NOLINT(bugprone-use-after-move): it was not taken
     return false;
@@ -62,40 +67,40 @@ bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
 }
 
 void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
-  AskNotes* notes = asks()->FindNotes(id);
+  AskNotes* notes = asks().FindNotes(id);
   if (notes == nullptr) return;
   if (notes->name_watch != 0) system().registry().Unwatch(std::exchange(notes->name_watch, 0));
   // Not taken after all: then this node does not know the name either.
   const std::string publishes = std::exchange(notes->publishes, {});
-  if (!has_good_answer && !publishes.empty()) Unregister(publishes);
+  if (!has_good_answer && !publishes.empty()) system().registry().Remove(publishes, self());
   for (const int mailbox : std::exchange(notes->leases, {})) closed().Reopen(mailbox);
 }
 
 void ActorCore::TellCallee(uint64_t id) {
-  const Pid callee = asks()->CalleeOf(id);
-  if (asks()->IsAnswered(id) || callee.is_null()) return;
+  const Pid callee = asks().CalleeOf(id);
+  if (asks().IsAnswered(id) || callee.is_null()) return;
   system().Post({.kind = SignalKind::kCancel, .from = self(), .to = callee, .id = id});
 }
 
 void ActorCore::ExpireAsks(MonotonicTime now) {
-  if (asks() == nullptr) return;
-  while (const uint64_t id = asks()->PopDue(now)) ExpireAsk(id);
+  if (known_asks() == nullptr) return;
+  while (const uint64_t id = asks().PopDue(now)) ExpireAsk(id);
 }
 
 // Its time is over. Awaited later, it says so.
 void ActorCore::ExpireAsk(uint64_t id) {
   TellCallee(id);
-  if (StopWaitingForNode(id) && asks()->IsAwaited(id)) {
+  if (StopWaitingForNode(id) && asks().IsAwaited(id)) {
     Answered(id, MakeError(ErrorKind::kExpired, "there was no room in the mailbox in time"), {});
     return;
   }
-  if (!asks()->IsAwaited(id)) {
-    SettleNotes(id, asks()->HasGoodAnswer(id));
-    if (absl::optional<Answer> never_awaited = asks()->Take(id)) LetGo(std::move(never_awaited->payload));
+  if (!asks().IsAwaited(id)) {
+    SettleNotes(id, asks().HasGoodAnswer(id));
+    if (absl::optional<Answer> never_awaited = asks().Take(id)) LetGo(std::move(never_awaited->payload));
     if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
     return;
   }
-  const AskNotes* notes = asks()->FindNotes(id);
+  const AskNotes* notes = asks().FindNotes(id);
   if (notes != nullptr && !notes->waits_for_room.is_null()) {
     absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
     if (!unsent) return;  // it was sent, or cannot be: the reply is on its way
@@ -111,7 +116,7 @@ void ActorCore::ExpireAsk(uint64_t id) {
 
 // True when it waits for room on another node; there too it is given up now.
 bool ActorCore::StopWaitingForNode(uint64_t id) {
-  const AskNotes* notes = asks()->FindNotes(id);
+  const AskNotes* notes = asks().FindNotes(id);
   if (notes == nullptr || notes->waits_for_room.is_null() || system().IsLocal(notes->waits_for_room)) return false;
   if (Router* router = system().router(); router != nullptr) router->StopWaiting(self(), id);
   return true;
@@ -124,11 +129,12 @@ void ActorCore::CancelAsk(uint64_t id) {
 }
 
 bool ActorCore::IsAnswered(uint64_t id) const {
-  return asks() == nullptr || !asks()->Has(id) || asks()->IsAnswered(id);
+  const AskTable* const asks = known_asks();
+  return asks == nullptr || !asks->Has(id) || asks->IsAnswered(id);
 }
 
 void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
-  asks()->Await(id, {.handle = waiter, .activation = current()});
+  asks().Await(id, {.handle = waiter, .activation = current()});
   TellOfWait(id);
 }
 
@@ -146,7 +152,7 @@ void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait
   wait.waiter = {.handle = waiter, .activation = current()};
   // Those that are answered too: they are kept until the group has gone on.
   for (const PendingId& pending : pendings) {
-    if (asks()->Has(pending.id)) asks()->Join(pending.id, &wait);
+    if (asks().Has(pending.id)) asks().Join(pending.id, &wait);
   }
   // Where fewer would do, one that does not come holds nobody up.
   const bool needs_all =
@@ -159,16 +165,12 @@ void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait
   }
 }
 
-void ActorCore::StopWaiting(uint64_t id) {
-  if (asks() != nullptr) asks()->StopWaiting(id);
-}
-
 Answer ActorCore::TakeAnswer(const PendingId& pending) {
   if (pending.id == 0) {
     return {.status = MakeError(ErrorKind::kFull, absl::StrCat("an actor has at most ", limits::kAsksPerActorMax,
                                                                " asks under way; await some first"))};
   }
-  absl::optional<Answer> answer = asks()->Take(pending.id);
+  absl::optional<Answer> answer = asks().Take(pending.id);
   if (answer) return *std::move(answer);
   UNDERSTUDY_CHECK(system().clock().Now() >= pending.deadline, "a Pending of ", self().ToString(),
                    " is awaited a second time; await each once, and keep the answer");
@@ -177,13 +179,13 @@ Answer ActorCore::TakeAnswer(const PendingId& pending) {
 
 bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
   if (IsAnswered(id)) return false;
-  asks()->NotesOf(id).leases.push_back(mailbox);
+  asks().NotesOf(id).leases.push_back(mailbox);
   closed().Close(mailbox);
   return true;
 }
 
 void ActorCore::EndAskLease(int mailbox, uint64_t id) {
-  AskNotes* notes = asks() == nullptr ? nullptr : asks()->FindNotes(id);
+  AskNotes* notes = known_asks() == nullptr ? nullptr : asks().FindNotes(id);
   if (notes == nullptr) return;
   const auto lease = std::find(notes->leases.begin(), notes->leases.end(), mailbox);
   if (lease == notes->leases.end()) return;
@@ -193,11 +195,11 @@ void ActorCore::EndAskLease(int mailbox, uint64_t id) {
 
 // At the end of the life: the callees are told, and nothing is left behind.
 void ActorCore::DropAsks() {
-  if (asks() == nullptr) return;
+  if (known_asks() == nullptr) return;
   if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->ForgetAll(self());
-  for (const uint64_t id : asks()->All()) {
+  for (const uint64_t id : asks().All()) {
     TellCallee(id);
-    const AskNotes* notes = asks()->FindNotes(id);
+    const AskNotes* notes = asks().FindNotes(id);
     if (notes == nullptr) continue;
     if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
     if (notes->waits_for_room.is_null() || StopWaitingForNode(id)) continue;
@@ -227,8 +229,8 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
     return pending;
   }
   pending.deadline = DeadlineWithin(timeout);
-  asks()->SetDeadline(id, pending.deadline);
-  asks()->NotesOf(id).looks_up = std::string(name);
+  asks().SetDeadline(id, pending.deadline);
+  asks().NotesOf(id).looks_up = std::string(name);
   // A change comes back as a reply to this ask: the first one answers it.
   const uint64_t watch = system().registry().Watch(name, [cell = &cell(), core = &system(), self = self(), id](
                                                              absl::string_view, const NameRecord* record) {
@@ -239,7 +241,7 @@ PendingId ActorCore::StartLookup(absl::string_view name, absl::Duration timeout)
             EnvelopeKind::kSignal,
             Signal{.kind = SignalKind::kReply, .from = self, .to = self, .id = id, .payload = Payload::Of(*record)}));
   });
-  asks()->NotesOf(id).name_watch = watch;
+  asks().NotesOf(id).name_watch = watch;
   return pending;
 }
 
@@ -265,7 +267,7 @@ PendingId ActorCore::Publish(absl::string_view name, Pid kept_by) {
     Answered(id, std::move(taken), {});
     return pending;
   }
-  asks()->NotesOf(id).publishes = std::string(name);
+  asks().NotesOf(id).publishes = std::string(name);
   publisher->Publish(record, [cell = &cell(), core = &system(), self = self(), id](absl::Status published) {
     PostOrDrop(
         *cell, *core, self.life(),
@@ -293,10 +295,6 @@ void ActorCore::KeepName(NameKeep keep) {
   keep.keeper = self();
   system().registry().Keep(keep);
 }
-
-void ActorCore::FreeName(absl::string_view name) { system().registry().Free(name, self()); }
-
-void ActorCore::Unregister(absl::string_view name) { system().registry().Remove(name, self()); }
 
 void ActorCore::WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler) {
   const uint64_t id = watches().AddName(std::move(handler));

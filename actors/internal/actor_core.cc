@@ -336,7 +336,7 @@ void ActorCore::ArmExecutor() {
   if (rare_ == nullptr) return;
   MonotonicTime next = MonotonicTime::InfiniteFuture();
   if (rare_->timers != nullptr) next = rare_->timers->Next();
-  if (asks() != nullptr) next = std::min(next, asks()->NextDeadline());
+  if (rare_->asks != nullptr) next = std::min(next, rare_->asks->NextDeadline());
   if (next.is_infinite() || next >= rare_->executor_time) return;
   if (rare_->executor_timer != 0) system().executor().Cancel(rare_->executor_timer);
   rare_->executor_time = next;

@@ -106,6 +106,7 @@ class ActorCore final : public CellOwner {
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
   Exits& exits();
+  AskTable& asks() { return ABSL_PREDICT_TRUE(known_asks() != nullptr) ? *known_asks() : MakeAsks(); }
   BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
   // The behavior that it has, which may be null.
@@ -127,19 +128,11 @@ class ActorCore final : public CellOwner {
   MonotonicTime DeadlineWithin(absl::Duration timeout);
   // It need not be waited for: it has an answer, or is gone.
   bool IsAnswered(uint64_t id) const;
-  bool HasGoodAnswer(uint64_t id) const { return asks() != nullptr && asks()->HasGoodAnswer(id); }
-  uint64_t AnsweredAs(uint64_t id) const { return asks() == nullptr ? 0 : asks()->AnsweredAs(id); }
-  Pid CalleeOf(uint64_t id) const { return asks() == nullptr ? Pid() : asks()->CalleeOf(id); }
   void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
   void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
-  void StopWaiting(uint64_t id);
   Answer TakeAnswer(const PendingId& pending);
-  // Entries that are not free, for tests and introspection.
-  size_t asks_under_way() const { return asks() == nullptr ? 0 : asks()->size(); }
   // The asker gives it up; its answer is Cancelled.
   void CancelAsk(uint64_t id);
-  // The ask waits until a message to `to` has been sent.
-  void NoteWaitForRoom(uint64_t id, Pid to) { asks()->NotesOf(id).waits_for_room = to; }
   // A lease on `mailbox` that ends with the answer, at the latest. False when
   // there is nothing to wait for.
   bool CloseUntilAnswered(int mailbox, uint64_t id);
@@ -151,8 +144,6 @@ class ActorCore final : public CellOwner {
   PendingId Publish(absl::string_view name, Pid kept_by = Pid());
   absl::Status Register(absl::string_view name, Pid kept_by = Pid());
   void KeepName(NameKeep keep);
-  void FreeName(absl::string_view name);
-  void Unregister(absl::string_view name);
   void WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler);
 
   void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
@@ -354,7 +345,9 @@ class ActorCore final : public CellOwner {
   absl::Duration shutdown_within() const;
 
   // actor_asks.cc.
-  AskTable* asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
+  AskTable& MakeAsks();
+  // Null when it has never asked.
+  AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
   void ExpireAsks(MonotonicTime now);
   void ExpireAsk(uint64_t id);
   // Ends what hangs on an ask besides its answer.

@@ -117,8 +117,8 @@ void ActorCore::DropHandlers() {
     (void)std::exchange(rare_->events, {});
     (void)std::exchange(rare_->timers, nullptr);
     if (rare_->watches != nullptr) rare_->watches->DropHandlers();
-    if (asks() != nullptr) {
-      for (Answer& answer : asks()->TakeAnswers()) LetGo(std::move(answer.payload));
+    if (rare_->asks != nullptr) {
+      for (Answer& answer : rare_->asks->TakeAnswers()) LetGo(std::move(answer.payload));
     }
   }
   if (has_remains()) Sweep();

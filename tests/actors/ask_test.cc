@@ -61,7 +61,7 @@ class AskTest : public ActorTest {
   }
   void NoteAsksUnderWay() {
     Run([this](Context&) -> Task<> {
-      notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().asks_under_way()));
+      notes_.push_back(std::to_string(internal::ActorCore::OfThisTurn().asks().size()));
       co_return;
     });
     system().RunUntilIdle();
