@@ -62,7 +62,7 @@ bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
   }
   if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
   SettleNotes(id, is_good);
-  if (waiter->handle != nullptr) rare().resumable.push_back(*waiter);
+  if (waiter->handle != nullptr) rare().activations.AddResumable(*waiter);
   return true;
 }
 

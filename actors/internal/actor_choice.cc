@@ -11,22 +11,14 @@
 
 namespace understudy::internal {
 
-bool ActorCore::IsHeld() const {
-  if (rare_ == nullptr || rare_->activations.empty()) return false;
-  return std::any_of(rare_->activations.begin(), rare_->activations.end(),
-                     [&](const std::unique_ptr<Activation>& activation) {
-                       return !activation->is_interleaved && !IsReceiver(*activation);
-                     });
-}
-
 // Nothing but messages.
-bool ActorCore::IsQuiet() const {
-  return rare_->events.empty() && rare_->resumable.empty() && rare_->receives.empty() &&
-         (rare_->activations.empty() || !IsHeld());
-}
+bool ActorCore::IsQuiet() const { return rare_->events.empty() && rare_->activations.IsQuiet(); }
 
 BehaviorTable* ActorCore::Effective() {
-  if (IsReceiving()) return rare_->receives.back().is_taken ? nullptr : rare_->receives.back().table.get();
+  if (IsReceiving()) {
+    const ReceiveUnderWay& receive = rare_->activations.receive();
+    return receive.is_taken ? nullptr : receive.table.get();
+  }
   return stage_ == Stage::kStartingOpen || stage_ == Stage::kRunning ? behavior_.get() : nullptr;
 }
 
@@ -127,7 +119,7 @@ ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choi
 
 bool ActorCore::HandleOne() {
   BehaviorTable* table = Effective();
-  if (table == nullptr || IsHeld()) return false;
+  if (table == nullptr || (rare_ != nullptr && rare_->activations.IsHeld())) return false;
   if (IsReceiving()) return ReceiveOne(*table);
   uint64_t event = UINT64_MAX;
   if (rare_ != nullptr) {

@@ -136,10 +136,8 @@ bool ActorCore::HandleNext() {
     Sweep();
     return true;
   }
-  if (rare_ == nullptr || rare_->resumable.empty()) return HandleOne();
-  const Waiter next = rare_->resumable.front();
-  rare_->resumable.erase(rare_->resumable.begin());
-  Resume(next);
+  if (rare_ == nullptr || !rare_->activations.HasResumable()) return HandleOne();
+  Resume(rare_->activations.TakeResumable());
   return true;
 }
 
@@ -363,7 +361,7 @@ void ActorCore::EnterTimersOf(const BehaviorTable& table, std::shared_ptr<Messag
 // Which mailboxes would be handled if mail came now.
 uint64_t ActorCore::OpenMask() {
   BehaviorTable* table = Effective();
-  if (table == nullptr || IsHeld()) return 0;
+  if (table == nullptr || (rare_ != nullptr && rare_->activations.IsHeld())) return 0;
   if (!table->has_guards()) return table->mailboxes() & ~closed_mask();
   const ClauseSet guards = HoldingGuards(*table);
   uint64_t mask = 0;

@@ -272,7 +272,6 @@ class ActorCore final : public CellOwner {
   static bool RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler);
   bool HandlesOldest() const;
   bool IsQuiet() const;
-  bool IsHeld() const;
   BehaviorTable* Effective();
   uint64_t closed_mask() const { return ABSL_PREDICT_TRUE(rare_ == nullptr) ? 0 : rare_->closed.mask(); }
   using Choices = absl::InlinedVector<Choice, 8>;
@@ -308,14 +307,12 @@ class ActorCore final : public CellOwner {
   void RunHook(Hook& hook);
 
   // actor_receive.cc.
-  bool IsReceiving() const { return rare_ != nullptr && !rare_->receives.empty(); }
+  bool IsReceiving() const { return rare_ != nullptr && rare_->activations.IsReceiving(); }
   bool ReceiveOne(BehaviorTable& table);
   bool TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout);
   const EventEntry* ClauseFor(const BehaviorTable& table, const Event& event);
   void TakeTimeout();
-  bool IsReceiver(const Activation& activation) const;
   void BeginRound(Activation& activation);
-  void SettleRound(const Activation& activation);
 
   // actor_signals.cc.
   void Act(Signal signal);

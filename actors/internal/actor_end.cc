@@ -36,7 +36,7 @@ void ActorCore::End() {
   cell().BeginStop();
   ReportCrash();
   if (rare_ != nullptr) {
-    rare_->resumable.clear();
+    rare_->activations.ForgetResumable();
     rare_->behaviors.SetNext(nullptr);
     DropActivations(reason);
   }
@@ -87,9 +87,9 @@ void ActorCore::EndLife(const ExitReason& reason) {
 void ActorCore::DropActivations(const ExitReason& reason) {
   std::atomic<Rights>& rights = ThisWorker()->rights;
   rights.store(Rights::kLettingGo, std::memory_order_relaxed);
-  while (!rare_->activations.empty() && !is_fenced()) {
-    const std::unique_ptr<Activation> newest = std::move(rare_->activations.back());
-    rare_->activations.pop_back();
+  while (!is_fenced()) {
+    const std::unique_ptr<Activation> newest = rare_->activations.TakeNewest();
+    if (newest == nullptr) break;
     SetCurrent(newest.get());
     InUserCode([&] {
       newest->held()->root = RootTask();  // frames first: their Repliers answer
@@ -112,7 +112,7 @@ void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ != nullptr) {
     rare_->behaviors.Clear();
-    rare_->receives.clear();
+    rare_->activations.DropReceives();
     if (rare_->exits != nullptr) rare_->exits->DropHandlers();
     (void)std::exchange(rare_->events, {});
     (void)std::exchange(rare_->timers, nullptr);
@@ -278,7 +278,7 @@ void ActorCore::Fence(ExitReason reason) {
   Set(kIsFenced);
   exits().End(reason);
   cell().BeginStop();
-  rare_->resumable.clear();
+  rare_->activations.ForgetResumable();
   system->CountFenced(1);
   auto burial = std::make_unique<Burial>(*system, self(), reason);
   // Before the cell is closed and the end is told; until FinishFenced.
@@ -286,7 +286,7 @@ void ActorCore::Fence(ExitReason reason) {
   {
     const Remains::Scope scope_of_remains(burial->remains());
     SettleFenced(current(), reason);
-    for (const auto& activation : rare_->activations) {
+    for (const auto& activation : rare_->activations.all()) {
       if (activation.get() != current()) SettleFenced(activation.get(), reason);
     }
     for (const HeldRight& held : rare_->rights.TakeAll()) {
@@ -316,7 +316,8 @@ void ActorCore::FinishFenced() {
   SystemCore& core = system();
   core.executor().EndOwnThread(own_thread());
   InUserCode([&] {
-    while (!rare_->activations.empty()) rare_->activations.pop_back();
+    while (rare_->activations.TakeNewest() != nullptr) {
+    }
   });
   DropHandlers();
   InUserCode([&] { actor_ = nullptr; });

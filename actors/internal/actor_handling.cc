@@ -1,7 +1,6 @@
 // Handlers: running them, and what becomes of what they handled.
 #include "understudy/actors/internal/actor_handling.h"
 
-#include <algorithm>
 #include <bit>
 #include <memory>
 #include <string>
@@ -159,7 +158,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
   Activation& running = *activation;
   running.Hold();
   if (running.source() == Activation::Source::kMessage) CountInHand(running);
-  rare().activations.push_back(std::move(activation));
+  rare().activations.Add(std::move(activation));
   SetCurrent(&running);
   std::exception_ptr thrown;
   InUserCode([&] {
@@ -193,12 +192,7 @@ void ActorCore::AfterStep(Activation& activation) {
     activation.has_failed = true;
     SetExit(DescribeException(activation.held()->exception), ExitCause::kOwn);
   }
-  auto& activations = rare_->activations;
-  const auto place = std::find_if(activations.begin(), activations.end(),
-                                  [&](const std::unique_ptr<Activation>& held) { return held.get() == &activation; });
-  UNDERSTUDY_CHECK(place != activations.end(), "a handler ended twice");
-  const std::unique_ptr<Activation> finished = std::move(*place);
-  activations.erase(place);
+  const std::unique_ptr<Activation> finished = rare_->activations.Take(activation);
   // The frame first: a Replier that it forgot gives the right to answer back.
   SetCurrent(finished.get());
   InUserCode([&] {

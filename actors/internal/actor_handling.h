@@ -26,7 +26,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activat
   }
   if (ABSL_PREDICT_TRUE(rare_ == nullptr)) return;
   ApplyBecome();
-  SettleRound(activation);
+  if (ABSL_PREDICT_FALSE(activation.ends_receive)) rare_->activations.EndReceive();
 }
 
 // A handler that is no coroutine.

@@ -216,7 +216,7 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
     }
   }
   if (rare_ == nullptr) return false;
-  for (const std::unique_ptr<Activation>& activation : rare_->activations) {
+  for (const std::unique_ptr<Activation>& activation : rare_->activations.all()) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
     CancelAsksFor(*activation);
     if (activation->is_passed_on) continue;  // the call is elsewhere

@@ -4,12 +4,10 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -19,7 +17,7 @@
 #include "understudy/actors/crash_report.h"
 #include "understudy/actors/estate.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/activation.h"
+#include "understudy/actors/internal/activations.h"
 #include "understudy/actors/internal/actor_timers.h"
 #include "understudy/actors/internal/answer_right.h"
 #include "understudy/actors/internal/ask_table.h"
@@ -35,15 +33,6 @@
 #include "understudy/actors/random.h"
 
 namespace understudy::internal {
-
-// A Receive of the process style.
-struct ReceiveUnderWay {
-  BehaviorPtr table;
-  Waiter receiver;
-  std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
-  bool is_taken = false;                        // what it waited for is in hand
-  bool looks_again = false;                     // before a timeout, at what has come
-};
 
 // What an actor is to tell its parent, because that asked when it spawned it. The
 // handlers are the parent's.
@@ -76,10 +65,7 @@ struct Rare {
   std::vector<Envelope*> postponed;
   std::vector<Envelope*> unsorted;  // came after what ends the actor
   EventQueue events;
-  std::list<std::unique_ptr<Activation>> activations;  // suspended, oldest first
-  absl::InlinedVector<Waiter, 2> resumable;
-  std::vector<ReceiveUnderWay> receives;  // the innermost last
-
+  Activations activations;
   BehaviorStack behaviors;
   bool passes_calls_on = false;
   std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may come later in what is being drained

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/actor_core.h"
@@ -13,19 +12,14 @@ namespace understudy::internal {
 void ActorCore::BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter) {
   UNDERSTUDY_CHECK(is_process_, "Receive is for the process style, where Start returns the Task<> that receives; ",
                    self().ToString(), " has behaviours: Become one that names what it waits for");
-  UNDERSTUDY_CHECK(rare().receives.empty() || rare().receives.back().is_taken, "a Receive of ", self().ToString(),
+  Activations& activations = rare().activations;
+  UNDERSTUDY_CHECK(activations.BeginReceive(std::move(table), {.handle = waiter, .activation = current()}),
+                   "a Receive of ", self().ToString(),
                    " waits already; only the handler of what it has taken may Receive meanwhile");
   if (stage_ == Stage::kStarting) FinishStart();
-  rare().receives.push_back({.table = std::move(table), .receiver = {.handle = waiter, .activation = current()}});
-  rare().behaviors.BeginEpoch();
+  rare_->behaviors.BeginEpoch();
   if (has_postponed()) ReturnPostponed();
-  ReceiveUnderWay& receive = rare().receives.back();
-  EnterTimersOf(*receive.table, &receive.timeout_now);
-}
-
-bool ActorCore::IsReceiver(const Activation& activation) const {
-  return std::any_of(rare_->receives.begin(), rare_->receives.end(),
-                     [&](const ReceiveUnderWay& receive) { return receive.receiver.activation == &activation; });
+  EnterTimersOf(*activations.receive().table, &activations.receive().timeout_now);
 }
 
 // The first clause that takes the event, or null.
@@ -85,7 +79,7 @@ bool ActorCore::ReceiveOne(BehaviorTable& table) {
     HandleMessage(table, ChooseByRank(table, candidates));
     return true;
   }
-  ReceiveUnderWay& receive = rare().receives.back();
+  ReceiveUnderWay& receive = rare().activations.receive();
   if (!has_timeout && receive.timeout_now == nullptr) return false;
   if (cell().HasInbound() && !std::exchange(receive.looks_again, true)) return false;  // at what has come; once
   TakeTimeout();
@@ -96,7 +90,7 @@ void ActorCore::TakeTimeout() {
   Event timeout{.kind = Event::Kind::kTimer,
                 .epoch = rare().behaviors.epoch(),
                 .payload = Payload::Of(TimerEvent{}),
-                .handler = rare().receives.back().timeout_now};
+                .handler = rare().activations.receive().timeout_now};
   const auto fired = std::find_if(rare().events.begin(), rare().events.end(),
                                   [&](const Event& event) { return event.epoch != 0 && !IsStale(event); });
   if (fired != rare().events.end()) timeout.handler = fired->handler;
@@ -106,7 +100,7 @@ void ActorCore::TakeTimeout() {
 
 // What the Receive waited for is in hand: it takes nothing more.
 void ActorCore::BeginRound(Activation& activation) {
-  ReceiveUnderWay& receive = rare().receives.back();
+  ReceiveUnderWay& receive = rare().activations.receive();
   receive.is_taken = true;
   activation.Hold().behavior = receive.table;
   activation.ends_receive = true;
@@ -114,13 +108,6 @@ void ActorCore::BeginRound(Activation& activation) {
   if (rare_->timers != nullptr) rare_->timers->Leave();
   rare().behaviors.BeginEpoch();
   rare().events.RemoveBehaviorTimers();
-}
-
-// It has been handled: the Receive is over.
-void ActorCore::SettleRound(const Activation& activation) {
-  if (!activation.ends_receive) return;
-  rare().resumable.push_back(rare().receives.back().receiver);
-  rare().receives.pop_back();
 }
 
 }  // namespace understudy::internal
