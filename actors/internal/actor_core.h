@@ -14,8 +14,10 @@
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
 // actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
 // actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
-// Its parts, each a class of its own: event_queue.h, actor_timers.h, watches.h, exits.h,
-// link_table.h, ask_table.h.
+//
+// Its parts are classes of their own, tested in tests/actors/core without an actor: event_queue.h, activations.h,
+// behavior_stack.h, exits.h, watches.h, link_table.h, actor_timers.h, ask_table.h, closed_mailboxes.h,
+// postponed_mail.h, rank_turns.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_CORE_H_
 

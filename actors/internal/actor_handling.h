@@ -106,7 +106,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& tu
   }
   SetCurrent(nullptr);
   envelope->stamp = ++last_stamp_;
-  Append(cell().queue(turn.gates, place), envelope);
+  Append(cell().queue(turn.gates, place).newest, envelope);
   has_mail_ |= bit;
 }
 

@@ -35,44 +35,14 @@ Envelope* Parse(Envelope* envelope, const MessageType& type) {
   return parsed;
 }
 
-// Moves the envelopes of another ring, which is not empty, into the ring of `newest`. Both are in the order of their
-// stamps. It is one step when all of one ring are older than all of the other, as when messages return from being
-// postponed one after the other.
-void Merge(Envelope*& newest, Envelope* other) {
-  if (newest == nullptr) {
-    newest = other;
-    return;
-  }
-  Envelope* a = newest->next;  // the oldest of each
-  Envelope* b = other->next;
-  Envelope* const last = newest->stamp < other->stamp ? other : newest;
-  if (newest->stamp < b->stamp || other->stamp < a->stamp) {
-    std::swap(newest->next, other->next);  // the oldest of each follows the newest of the other
-  } else {
-    newest->next = other->next = nullptr;
-    Envelope* oldest = nullptr;
-    Envelope** end = &oldest;
-    while (a != nullptr && b != nullptr) {
-      Envelope*& older = a->stamp < b->stamp ? a : b;
-      *end = older;
-      end = &older->next;
-      older = *end;
-    }
-    *end = a != nullptr ? a : b;
-    last->next = oldest;
-  }
-  newest = last;
-}
-
 }  // namespace
 
 absl::InlinedVector<Envelope**, 2> ActorCore::Rings(size_t place) {
   absl::InlinedVector<Envelope**, 2> rings;
-  const auto add = [&](Envelope*& newest) {
-    if (newest != nullptr) rings.push_back(&newest);
-  };
-  if (rare_ != nullptr && place < rare_->postponed.size()) add(rare_->postponed[place]);
-  add(cell().queue(place).newest);
+  if (rare_ != nullptr) {
+    if (Envelope** const postponed = rare_->postponed.Ring(place); postponed != nullptr) rings.push_back(postponed);
+  }
+  if (Envelope*& newest = cell().queue(place).newest; newest != nullptr) rings.push_back(&newest);
   return rings;
 }
 
@@ -172,11 +142,10 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
     AddAsOwner(cell().byte_gate(place).limit, 0U - counted);
   }
   ThisTurn().unpublished |= uint64_t{1} << place;
-  envelope->next = envelope;
   if (waits_for_change) {
-    rare().postponed.resize(layout().size());
-    Merge(rare_->postponed[place], envelope);
+    rare().postponed.Add(envelope);
   } else {
+    envelope->next = envelope;
     Merge(queue.newest, envelope);
     has_mail_ |= uint64_t{1} << place;
   }
@@ -184,12 +153,10 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
 }
 
 void ActorCore::ReturnPostponed() {
-  const std::vector<Envelope*> postponed = std::exchange(rare_->postponed, {});
-  for (size_t i = 0; i < postponed.size(); ++i) {
-    if (postponed[i] == nullptr) continue;
-    Merge(cell().queue(i).newest, postponed[i]);
-    has_mail_ |= uint64_t{1} << i;
-  }
+  rare_->postponed.TakeAll([this](size_t place, Envelope* newest) {
+    Merge(cell().queue(place).newest, newest);
+    has_mail_ |= uint64_t{1} << place;
+  });
 }
 
 // Nobody waits for it any more, and its asker knows: it gave up, or its deadline has passed.

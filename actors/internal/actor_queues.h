@@ -11,29 +11,9 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/envelope_ring.h"
 
 namespace understudy::internal {
-
-// A queue is a ring of envelopes, of which the owner holds the newest. Postponed messages are in another (Rare).
-inline void Append(Queue& queue, Envelope* envelope) {
-  if (queue.newest == nullptr) {
-    envelope->next = envelope;
-  } else {
-    envelope->next = queue.newest->next;
-    queue.newest->next = envelope;
-  }
-  queue.newest = envelope;
-}
-
-// Takes the envelope, before which `before` lies, out of the ring of `newest`.
-inline void CutOut(Envelope*& newest, Envelope* envelope, Envelope* before) {
-  if (envelope == before) {
-    newest = nullptr;
-  } else {
-    before->next = envelope->next;
-    if (newest == envelope) newest = before;
-  }
-}
 
 // A message was accepted by its gate: into its mailbox.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& turn, Envelope* envelope) {
@@ -43,7 +23,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& t
   }
   const size_t place = envelope->mailbox;
   envelope->stamp = ++last_stamp_;
-  Append(cell().queue(turn.gates, place), envelope);
+  Append(cell().queue(turn.gates, place).newest, envelope);
   has_mail_ |= uint64_t{1} << place;
   if (ABSL_PREDICT_FALSE((turn.layout->overflowing() >> place & 1U) != 0)) DropOverflow(place);
 }

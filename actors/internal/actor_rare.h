@@ -1,5 +1,6 @@
-// Rare: what an actor has besides its mailboxes and its behaviour, made at the
-// first use of any of it. Owner's turn only.
+// Rare: what an actor has besides its mailboxes and its behavior, made at the first use of any of it. Most of it are
+// parts: classes that keep one invariant each, know neither clock nor system, and have tests of their own in
+// tests/actors/core. Owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ACTOR_RARE_H_
 
@@ -26,6 +27,7 @@
 #include "understudy/actors/internal/event_queue.h"
 #include "understudy/actors/internal/exits.h"
 #include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/postponed_mail.h"
 #include "understudy/actors/internal/watches.h"
 #include "understudy/actors/link_table.h"
 #include "understudy/actors/message.h"
@@ -61,8 +63,7 @@ struct Rare {
 
   Estate inherited;                    // until there are mailboxes for it
   LedgerBook::Page* ledger = nullptr;  // of fates other than handled
-  // The newest of the postponed messages of each mailbox, which are in a ring like that of Queue; empty if none are.
-  std::vector<Envelope*> postponed;
+  PostponedMail postponed;
   std::vector<Envelope*> unsorted;  // came after what ends the actor
   EventQueue events;
   Activations activations;
