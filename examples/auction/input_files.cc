@@ -8,11 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "understudy/examples/auction/input_text.h"
 
 namespace auction {
-
-std::string InputProblem::ToString() const { return Printable(absl::StrCat(file, ":", line, ": ", reason)); }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);

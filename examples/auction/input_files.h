@@ -51,9 +51,7 @@ struct Bid {
 struct InputProblem {
   std::string file;
   int line = 0;
-  std::string reason;
-  // "bids.csv:17: unknown lot 'lot-99'", with '?' for what is not plain text.
-  std::string ToString() const;
+  std::string reason;  // may quote what is not plain text
 };
 
 // The lots in `text`, in file order. A lot with a fault is left out; reading

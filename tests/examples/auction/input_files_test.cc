@@ -43,7 +43,8 @@ std::string ProblemOfLine(absl::string_view line) {
   EXPECT_THAT(problems, SizeIs(1)) << line;
   if (problems.size() != 1) return "";
   EXPECT_EQ(problems[0].line, 3) << line;
-  return problems[0].ToString();
+  EXPECT_EQ(problems[0].file, "bids.csv");
+  return problems[0].reason;
 }
 
 TEST(AmountTest, DecimalsAreCents) {
@@ -103,7 +104,7 @@ TEST(LotsTest, ABadLotIsReportedWithItsLineAndTheOthersAreRead) {
     std::vector<Lot> lots = ParseLots("lots", LotText("a") + c.bad + LotText("b"), problems);
     EXPECT_THAT(lots, ElementsAre(Field(&Lot::id, "a"), Field(&Lot::id, "b"))) << c.bad;
     ASSERT_THAT(problems, SizeIs(1)) << c.bad;
-    EXPECT_EQ(problems[0].line, c.line) << problems[0].ToString();
+    EXPECT_EQ(problems[0].line, c.line) << problems[0].reason;
     EXPECT_THAT(problems[0].reason, HasSubstr(c.reason));
   }
 }
@@ -112,7 +113,8 @@ TEST(LotsTest, TextBeforeTheFirstLotIsReported) {
   std::vector<InputProblem> problems;
   EXPECT_THAT(ParseLots("lots", "id: \"x\"\n" + LotText("a"), problems), SizeIs(1));
   ASSERT_THAT(problems, SizeIs(1));
-  EXPECT_EQ(problems[0].ToString().substr(0, 7), "lots:1:");
+  EXPECT_EQ(problems[0].file, "lots");
+  EXPECT_EQ(problems[0].line, 1);
 }
 
 TEST(LotsTest, AnEmptyFileHasNoLotsAndNoProblems) {
@@ -130,11 +132,6 @@ TEST(InputFilesTest, AByteOrderMarkIsNotAFault) {
                         TwoLots(), problems),
               SizeIs(1));
   EXPECT_THAT(problems, IsEmpty());
-}
-
-TEST(InputFilesTest, AFaultIsPrintedWithoutWhatATerminalWouldObey) {
-  EXPECT_EQ((InputProblem{"bids\x1b.csv", 3, "unknown lot '\x1b[2J\xff\xc2\x9bJ\xc3\xb6rg'"}.ToString()),
-            "bids?.csv:3: unknown lot '?[2J???J\xc3\xb6rg'");
 }
 
 TEST(BidsTest, GoodLinesAreReadInFileOrder) {
@@ -159,7 +156,7 @@ TEST(BidsTest, GoodLinesAreReadInFileOrder) {
 }
 
 TEST(BidsTest, EachKindOfBadLineIsReportedAndTheRestIsRead) {
-  EXPECT_EQ(ProblemOfLine("2024-05-04T14:00:00Z,anna,z,1"), "bids.csv:3: unknown lot 'z'");
+  EXPECT_EQ(ProblemOfLine("2024-05-04T14:00:00Z,anna,z,1"), "unknown lot 'z'");
   EXPECT_THAT(ProblemOfLine("noon,anna,a,1"), HasSubstr("time 'noon' is not a time"));
   EXPECT_THAT(ProblemOfLine("2024-13-04T14:00:00Z,anna,a,1"), HasSubstr("is not a time"));
   EXPECT_THAT(ProblemOfLine("infinite-future,anna,a,1"), HasSubstr("is not in the years 1970 to 9999"));

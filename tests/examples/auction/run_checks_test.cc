@@ -192,6 +192,11 @@ TEST(ProblemsTest, EachFileIsNamedOnce) {
             "  lots\n       3: no title\n   12345: ?[2J\n  bids\n       1: short\n");
 }
 
+TEST(ProblemsTest, WhatATerminalWouldObeyIsNotPrinted) {
+  EXPECT_EQ(FormatProblems({{"bids\x1b.csv", 3, "unknown lot '\x1b[2J\xff\xc2\x9bJ\xc3\xb6rg'"}}),
+            "  bids?.csv\n       3: unknown lot '?[2J???J\xc3\xb6rg'\n");
+}
+
 TEST(ProgressTest, SaysWhatIsDoneHowFastAndWhoIsUp) {
   using understudy::ChildInfo;
   using understudy::ChildState;
