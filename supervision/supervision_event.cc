@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/crash_report.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/supervision/child_spec.h"
 
 namespace understudy {
@@ -100,12 +101,7 @@ std::string SupervisionEvent::ToReport(size_t bytes_max) const {
     absl::StrAppend(&text, "offender: ", pid.is_null() ? "" : absl::StrCat(pid.ToString(), ", "), DescribeChild(*spec),
                     ", restarts: ", restarts, "\n");
   }
-  constexpr absl::string_view kCut = "… (cut)\n";
-  if (text.size() > bytes_max) {
-    text.resize(bytes_max > kCut.size() ? bytes_max - kCut.size() : 0);
-    if (bytes_max > kCut.size()) absl::StrAppend(&text, kCut);
-  }
-  return text;
+  return CutText(text, bytes_max);
 }
 
 }  // namespace understudy

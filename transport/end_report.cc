@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 
@@ -21,14 +22,11 @@ namespace {
 // One reason of a chain, on one line.
 std::string LineOf(const ExitReason& reason) {
   constexpr size_t kLineBytesMax = 500;
-  std::string line = reason.ToString();
-  line.resize(line.size() -
-              (reason.cause() == nullptr ? 0 : absl::StrCat("; because of ", reason.cause()->ToString()).size()));
+  std::string line = reason.ToStringWithoutCauses();
   for (char& c : line) {
     if (c == '\n') c = ' ';
   }
-  if (line.size() > kLineBytesMax) line = absl::StrCat(line.substr(0, kLineBytesMax), " …");
-  return line;
+  return CutText(line, kLineBytesMax);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
@@ -155,7 +156,7 @@ absl::Status ValidateNodeName(absl::string_view name) {
   const auto is_letter = [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); };
   if (name.empty() || name.size() > limits::kNodeNameBytesMax || !is_letter(name.front()) || !is_letter(name.back()) ||
       !std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || c == '-'; })) {
-    return absl::InvalidArgumentError(absl::StrCat("the node's name '", name.substr(0, limits::kNodeNameBytesMax),
+    return absl::InvalidArgumentError(absl::StrCat("the node's name '", CutText(name, limits::kNodeNameBytesMax),
                                                    "' is not a DNS label: 1 to 63 of a-z, 0-9 and inner '-'"));
   }
   if (name == "understudy") {

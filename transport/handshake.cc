@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
@@ -110,7 +111,7 @@ std::string RefuseFrame(const Refusal& refusal, const WireVersions& ours, NodeIn
   FramePacker packer(0, 0);
   proto::Refuse& refuse = *packer.frame().mutable_refuse();
   refuse.set_reason(refusal.reason);
-  refuse.set_detail(refusal.detail.substr(0, limits::kMailboxNameBytesMax));
+  refuse.set_detail(CutText(refusal.detail, limits::kMailboxNameBytesMax));
   refuse.set_version(ours.lowest);
   refuse.set_version_highest(ours.highest);
   refuse.set_proof(std::string(proof));

@@ -15,6 +15,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/fault_point.h"
 #include "understudy/actors/limits.h"
@@ -357,12 +358,12 @@ void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime no
   live.sequence.End();
   ended_ += live.sequence.ledger();
   leave_at_ = MonotonicTime::InfiniteFuture();
-  detail = detail.substr(0, limits::kNameBytesMax);
+  std::string text = CutText(detail, limits::kNameBytesMax);
   last_ = std::move(live.terms);
   if (carrier_.has_value()) {
     FramePacker packer(last_->epoch, live.sequence.received());
     proto::Goodbye& goodbye = *packer.frame().mutable_goodbye();
-    goodbye.set_why(absl::StrCat(SessionEndName(why), ": ", detail));
+    goodbye.set_why(absl::StrCat(SessionEndName(why), ": ", text));
     goodbye.set_leaving(why == SessionEnd::kLeft);
     const Carrier carrier = *std::exchange(carrier_, absl::nullopt);
     Farewell(carrier.stream, carrier.writing, packer.Encode(), now);
@@ -370,8 +371,7 @@ void PeerSession::End(SessionEnd why, absl::string_view detail, MonotonicTime no
   if (leaving_ && dial_.has_value()) AbandonDial(now);
   if (why == SessionEnd::kBadFrame || why == SessionEnd::kPeerEnded) backoff_ = config_.times.backoff_max;
   dial_at_ = std::max(dial_at_, now + backoff_ * (1 - random_.Fraction() / 2));
-  actions_.push_back(
-      SessionEnded{.why = why, .detail = std::string(detail), .nodes = live.nodes, .epoch = last_->epoch});
+  actions_.push_back(SessionEnded{.why = why, .detail = std::move(text), .nodes = live.nodes, .epoch = last_->epoch});
 }
 
 void PeerSession::LoseStream(absl::string_view why, MonotonicTime now) {

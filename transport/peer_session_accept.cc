@@ -12,6 +12,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/fault_point.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
@@ -220,7 +221,7 @@ void PeerSession::OnOfferFrame(uint64_t stream, absl::string_view bytes, Monoton
   const absl::Status begun = Begin(offer.terms);
   if (!begun.ok()) {
     FramePacker packer(offer.terms.epoch, 0);
-    packer.frame().mutable_goodbye()->set_why(std::string(begun.message().substr(0, limits::kNameBytesMax)));
+    packer.frame().mutable_goodbye()->set_why(CutText(begun.message(), limits::kNameBytesMax));
     DropOffer(offer.terms.epoch);
     Farewell(stream, offer.writing, packer.Encode(), now);
     return;

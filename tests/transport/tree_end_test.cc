@@ -93,6 +93,7 @@ TEST(EndReport, IsBoundedAndKeepsWhoGaveUpAndWhatWasWrong) {
   EXPECT_GT(text.size(), limits::kEndReportBytesMax / 2);
   EXPECT_THAT(text,
               StartsWith("node n ended with exit status 1, because its tree did:\n  RestartsExhausted(child 13 "));
+  EXPECT_THAT(text, HasSubstr("x… (cut: it had "));
   EXPECT_THAT(text, HasSubstr("\n  …\n"));
   EXPECT_THAT(text, EndsWith("  because of Failed(DATA_LOSS: page 7)\nsome of its actors had to be killed\n"));
 }

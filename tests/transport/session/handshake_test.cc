@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -15,6 +16,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
+#include "understudy/actors/cut_text.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/hello.h"
@@ -321,6 +324,14 @@ TEST(SessionProofTest, AProofIsOfOneClaimAndOneSecret) {
     EXPECT_FALSE(secret.Accepts(changed, proof));
   }
   EXPECT_NE(NewSessionKey(), NewSessionKey());
+}
+
+TEST(HandshakeTest, ALongRefusalIsCutWithAMark) {
+  const std::string why(5000, 'x');
+  const absl::StatusOr<proto::Frame> frame =
+      DecodeFrame(RefuseFrame({.reason = proto::Refuse::FULL, .detail = why}, WireVersions(), {.bits = kOfA}));
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  EXPECT_EQ(frame->refuse().detail(), CutText(why, limits::kMailboxNameBytesMax));
 }
 
 }  // namespace

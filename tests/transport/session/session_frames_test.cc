@@ -1,14 +1,23 @@
-// PeerSession: how many frames it writes, and when it acknowledges.
+// PeerSession: how many frames it writes, when it acknowledges, and how it cuts a long goodbye.
 #include <cstddef>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/cut_text.h"
+#include "understudy/actors/limits.h"
 #include "understudy/tests/transport/session_pair.h"
+#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/peer_session.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {
 namespace {
+
+using ::testing::UnorderedElementsAre;
 
 class SessionFramesTest : public ::testing::Test {
  protected:
@@ -47,6 +56,20 @@ TEST_F(SessionFramesTest, LittleIsAcknowledgedAfterAWhileAndMuchAtOnce) {
   for (int i = 0; i < 16; ++i) Send(pair_.a(), large);
   Run(absl::Milliseconds(10));
   EXPECT_GE(pair_.a().session->ledger().acknowledged, 10);
+}
+
+TEST_F(SessionFramesTest, ALongReasonOfAnEndIsCutWithAMark) {
+  const std::string why(5000, 'x');
+  pair_.a().session->EndForBadFrame(why, pair_.now());
+  std::vector<std::string> told;
+  for (const SessionAction& action : pair_.a().session->TakeActions()) {
+    if (const auto* end = std::get_if<SessionEnded>(&action)) told.push_back(end->detail);
+    if (const auto* write = std::get_if<WriteFrame>(&action)) {
+      told.push_back(DecodeFrame(write->bytes)->goodbye().why());
+    }
+  }
+  EXPECT_THAT(told, UnorderedElementsAre(CutText(why, limits::kNameBytesMax),
+                                         "bad frame: " + CutText(why, limits::kNameBytesMax)));
 }
 
 }  // namespace
