@@ -23,7 +23,9 @@ constexpr size_t kProcessIdBytesMax = limits::kNodeNameBytesMax - 1 - 20;
 
 std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   std::vector<FieldProblem> found;
-  if (spec.stops_together && spec.strategy != RestartStrategy::kOneForOne) {
+  // One that is no RestartStrategy at all has an error for that.
+  const bool has_order = spec.strategy == RestartStrategy::kOneForAll || spec.strategy == RestartStrategy::kRestForOne;
+  if (spec.stops_together && has_order) {
     found.push_back({"stops_together", absl::StrCat(RestartStrategyName(spec.strategy),
                                                     " stops its children in an order; use one_for_one, or false")});
   }
@@ -33,7 +35,7 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
     found.push_back({"children", absl::StrCat("there are ", spec.children.size(),
                                               "; a pool has none but those that it is asked to start")});
   }
-  if (spec.strategy != RestartStrategy::kOneForOne) {
+  if (has_order) {
     found.push_back(
         {"strategy", absl::StrCat(RestartStrategyName(spec.strategy),
                                   " needs an order, which a pool's children do not have; use one_for_one")});
