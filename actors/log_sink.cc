@@ -1,6 +1,5 @@
 #include "understudy/actors/log_sink.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,19 +9,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "understudy/actors/internal/fixed_text.h"
+#include "understudy/actors/internal/log_head.h"
 
 namespace understudy {
 namespace {
 
 std::atomic<std::string (*)()> log_origin = nullptr;
 
-// With a space before it; empty where nothing is known.
+// Empty where nothing is known.
 std::string Origin() {
   auto* const origin = log_origin.load(std::memory_order_relaxed);
-  std::string text = origin == nullptr ? std::string() : origin();
-  return text.empty() ? text : absl::StrCat(" ", text);
+  return origin == nullptr ? std::string() : origin();
 }
 
 class StderrSink final : public LogSink {
@@ -32,9 +30,9 @@ class StderrSink final : public LogSink {
   void Write(LogSeverity severity, absl::string_view line) override {
     if (!Wants(severity)) return;
     constexpr absl::string_view kLetters = "DIWE";
-    const std::string text = absl::StrCat(kLetters.substr(static_cast<size_t>(severity), 1), " ",
-                                          absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::Now(), absl::UTCTimeZone()),
-                                          " ", getpid(), "/", syscall(SYS_gettid), Origin(), "] ", line, "\n");
+    internal::FixedText head;
+    internal::AddLogHead(head, kLetters[static_cast<size_t>(severity)], Origin());
+    const std::string text = absl::StrCat(head.text(), line, "\n");
     for (size_t written = 0; written < text.size();) {
       const ssize_t n = write(STDERR_FILENO, text.data() + written, text.size() - written);
       if (n < 0 && errno == EINTR) continue;

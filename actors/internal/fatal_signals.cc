@@ -22,6 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/fixed_text.h"
+#include "understudy/actors/internal/log_head.h"
 #include "understudy/actors/internal/signal_stack.h"
 #include "understudy/actors/internal/system_core.h"
 
@@ -120,11 +121,7 @@ bool TryDescribe(ActorCore& actor) {
 void Report(const Fatal& fatal, const siginfo_t& info) {
   ActorCore* const actor = ThisTurn().actor();
   const bool is_readable = actor == nullptr || TryDescribe(*actor);
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  // It begins as a LogSink's lines do.
-  line.Add("E ").AddUtc(now).Add(" ").AddNumber(static_cast<uint64_t>(getpid())).Add("/");
-  line.AddNumber(static_cast<uint64_t>(ThisThread())).Add(who.text().empty() ? "" : " ").Add(who).Add("] ");
+  AddLogHead(line, 'E', who.text());
   line.Add(fatal.name);
   // Else it was sent, as abort() does.
   if (info.si_code > 0) {
