@@ -163,9 +163,10 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     absl::MutexLock lock(&mu_);
     if (listening_ < 0) return;
     thread_.Forget(watch_);
+    // First: once it is closed the file looks left behind, and may be another's by the time that it is removed.
+    if (address_.reach == NodeAddress::Reach::kUnixSocket) unlink(address_.path.c_str());
     close(listening_);
     listening_ = -1;
-    if (address_.reach == NodeAddress::Reach::kUnixSocket) unlink(address_.path.c_str());
     while (!connections_.empty()) ForgetLocked(connections_.begin());
   }
 

@@ -1,6 +1,8 @@
 #include "understudy/transport/unix_socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -20,6 +23,7 @@ namespace understudy::internal {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr int kLockTries = 1000;  // a millisecond each
 
 absl::StatusOr<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address;
@@ -51,6 +55,28 @@ bool IsLeftBehind(const std::string& path) {
   return refused;
 }
 
+// Keeps others that start in this folder from taking a file for left behind which has just been replaced, or on which
+// nobody listens yet.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    descriptor_ = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // Another user who may read the folder could keep the lock for ever: then this one starts without it.
+    for (int i = 0; i < kLockTries && descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i) {
+      poll(nullptr, 0, 1);
+    }
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
 }  // namespace
 
 absl::StatusOr<int> ListenUnix(const std::string& path) {
@@ -58,6 +84,7 @@ absl::StatusOr<int> ListenUnix(const std::string& path) {
   if (!address.ok()) return address.status();
   absl::StatusOr<int> listening = NewSocket();
   if (!listening.ok()) return listening.status();
+  const FolderLock lock(path);
   if (IsLeftBehind(path)) unlink(path.c_str());
   if (bind(*listening, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) == 0 &&
       listen(*listening, kBacklog) == 0) {

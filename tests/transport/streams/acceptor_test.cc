@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/barrier.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -233,6 +234,54 @@ TEST(SocketFolder, IsOpenToItsUserOnlyAndGoesWithItsNode) {
     close(socket.descriptor);
   }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Each who was told that it listens is reached at the path, whoever else starts or stops there.
+TEST(ListenUnix, OfManyThatStartAtOnceOneReplacesTheFileThatWasLeftBehind) {
+  constexpr int kStarters = 4;
+  SocketFolder folder;
+  const std::string path = NodeAddress::Parse(folder.AddressFor("house").value())->path;
+  for (int round = 0; round < 500; ++round) {
+    const absl::StatusOr<int> left_behind = ListenUnix(path);
+    ASSERT_TRUE(left_behind.ok()) << left_behind.status();
+    close(*left_behind);  // and the file stays
+    absl::Barrier* const begin = new absl::Barrier(kStarters);
+    std::vector<absl::StatusOr<int>> listening(kStarters, absl::UnknownError("has not tried"));
+    std::vector<std::thread> starters;
+    for (absl::StatusOr<int>& mine : listening) {
+      starters.emplace_back([&mine, &path, begin] {
+        if (begin->Block()) delete begin;
+        mine = ListenUnix(path);
+      });
+    }
+    for (std::thread& starter : starters) starter.join();
+    int listeners = 0;
+    for (const absl::StatusOr<int>& one : listening) {
+      if (one.ok()) ++listeners;
+      if (one.ok()) close(*one);
+      if (!one.ok()) EXPECT_EQ(one.status().code(), absl::StatusCode::kAlreadyExists) << one.status();
+    }
+    ASSERT_EQ(listeners, 1) << "round " << round;
+  }
+}
+
+TEST(Acceptor, WhoeverListensWhenItStopsKeepsTheFile) {
+  SocketFolder folder;
+  const std::string address = folder.AddressFor("house").value();
+  const std::string path = NodeAddress::Parse(address)->path;
+  for (int round = 0; round < 500; ++round) {
+    Given given;
+    Acceptor acceptor(ListenOn(address), {}, given.Take());
+    acceptor.Start();
+    std::thread stopper([&acceptor] { acceptor.Stop(); });
+    absl::StatusOr<int> next = ListenUnix(path);
+    while (!next.ok()) next = ListenUnix(path);
+    stopper.join();
+    const absl::StatusOr<int> connected = ConnectUnix(path);
+    ASSERT_TRUE(connected.ok()) << "round " << round << ": " << connected.status();
+    close(*connected);
+    close(*next);
+  }
 }
 
 TEST(PeerProcess, AKilledProcessHasEnded) {
