@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -294,7 +296,16 @@ void NameTable::OnSessionEnded(absl::string_view peer_name) {
 }
 
 void NameTable::OnGrantsChanged(absl::string_view peer) {
-  if (const auto found = peers_.find(peer); found != peers_.end()) found->second.feed.AskAgain();
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  // The peer need not do as it is asked, so what it has and may not have any more goes now.
+  for (const std::string& name : std::set(found->second.names)) {
+    if (!may_publish_(peer, name)) RemoveTheirs(peer, found->second, name);
+  }
+  for (const auto& [name, number] : std::map(found->second.vacancies)) {
+    if (!may_publish_(peer, name)) EndVacancy(found->second, name);
+  }
+  found->second.feed.AskAgain();
 }
 
 absl::optional<NameFeed::Part> NameTable::TakePart(absl::string_view peer) {

@@ -179,7 +179,7 @@ void NodeCore::SetGrants(Grants grants) {
     for (const auto& [name, core] : peers_) core->SetGrants(shared);
     parts_.names.SetGrants(shared);
   }
-  TellNames();
+  NamesChanged();
 }
 
 bool NodeCore::Allows(absl::string_view node, Operation operation, absl::string_view name) {

@@ -70,6 +70,7 @@ void NodeNames::SetGrants(std::shared_ptr<const Grants> grants) {
   absl::MutexLock lock(&mu_);
   grants_ = std::move(grants);
   for (const auto& [peer, identity] : identities_) table_.OnGrantsChanged(peer);
+  TakeChanges(/*refusals=*/nullptr);
 }
 
 void NodeNames::OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place,

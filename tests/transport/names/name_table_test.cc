@@ -243,6 +243,19 @@ TEST(NameTableTest, NamesThatWereRefusedAreToldAgainWhenTheGrantsChange) {
   EXPECT_EQ(net.table(kB).names_of("a"), 0U);
 }
 
+TEST(NameTableTest, ANameThatIsNoLongerGrantedGoesAtOnceWhateverThePeerSays) {
+  auto granted = std::make_shared<bool>(true);
+  NameNet net(2, [granted](absl::string_view, absl::string_view, absl::string_view) { return *granted; });
+  net.Join(kA, kB);
+  ASSERT_TRUE(net.Claim(kA, "lot", 1).ok());
+  net.DeliverAll();
+  EXPECT_THAT(net.Changes(kB), ElementsAre("show lot a"));
+  *granted = false;
+  net.table(kB).OnGrantsChanged("a");
+  EXPECT_THAT(net.Changes(kB), ElementsAre("hide lot"));
+  EXPECT_EQ(net.table(kB).names_of("a"), 0U);
+}
+
 // ---- Conflicts ----
 
 TEST(NameTableTest, OfTwoLiveOwnersTheOlderClaimWinsOnBothNodes) {
