@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
+#include "understudy/actors/cut_text.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
@@ -31,6 +32,29 @@ namespace {
 
 // Of the memory of an envelope so much is kept for the next.
 constexpr size_t kKeptBytesMax = size_t{64} << 10;
+
+// While more bytes of signals are unacknowledged, a reason travels without its causes and with so much of each text and
+// of its status's payloads: otherwise 130 monitors of an actor that fails with a reason of 64 KiB would end the
+// session.
+constexpr size_t kWholeReasonsBytesMax = limits::kSessionSignalBytesMax / 4;
+constexpr size_t kBriefTextBytesMax = 256;
+
+ExitReason Brief(const ExitReason& whole) {
+  const absl::Status status = whole.status();
+  absl::Status brief(status.code(), CutText(status.message(), kBriefTextBytesMax));
+  size_t payload_bytes = 0;
+  status.ForEachPayload([&](absl::string_view url, const auto& payload) {
+    payload_bytes += url.size() + payload.size();
+    if (payload_bytes <= kBriefTextBytesMax) brief.SetPayload(url, payload);
+  });
+  return ExitReason::FromParts({.kind = whole.kind(),
+                                .status = std::move(brief),
+                                .exception_type = CutText(whole.exception_type(), kBriefTextBytesMax),
+                                .detail = CutText(whole.detail(), kBriefTextBytesMax),
+                                .os_value = whole.os_value(),
+                                .handler_running = whole.handler_running(),
+                                .causes_cut = whole.causes_cut() || whole.cause() != nullptr});
+}
 
 }  // namespace
 
@@ -201,9 +225,21 @@ void PeerCore::AppendOrEnd(OutboundEnvelope envelope) {
 }
 
 void PeerCore::AppendSignal(const Signal& signal) {
-  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), signal),
-               .room = Room::kSignals,
-               .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()});
+  OutboundEnvelope envelope{.room = Room::kSignals,
+                            .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()};
+  if (signal.reason.bytes() > kBriefTextBytesMax &&
+      peer_->session.bytes_waiting(Room::kSignals) > kWholeReasonsBytesMax) {
+    const Signal brief{.kind = signal.kind,
+                       .from = signal.from,
+                       .to = signal.to,
+                       .id = signal.id,
+                       .is_link = signal.is_link,
+                       .reason = Brief(signal.reason)};
+    envelope.bytes = EncodeSignal(peer_->session.nodes(), brief);
+  } else {
+    envelope.bytes = EncodeSignal(peer_->session.nodes(), signal);
+  }
+  AppendOrEnd(std::move(envelope));
 }
 
 void PeerCore::AppendReply(const Signal& reply) {

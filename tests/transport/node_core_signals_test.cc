@@ -1,0 +1,58 @@
+// Exits and Downs between nodes when very many of them come at once.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "understudy/actors/context.h"
+#include "understudy/actors/events.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/pid.h"
+#include "understudy/tests/transport/cluster_test.h"
+#include "understudy/tests/transport/puppet.h"
+
+namespace understudy {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class SignalsTest : public ClusterTest {};
+
+TEST_F(SignalsTest, VeryManyDownsWithALongReasonEndNoSessionAndTheLaterOnesTellItBriefly) {
+  constexpr size_t kMonitors = 5000;
+  Join();
+  const Puppeteer watcher = Make("a");
+  const Puppeteer target = Make("b");
+  const auto reasons = std::make_shared<std::vector<ExitReason>>();
+  const Pid target_pid = Seen("a", target, "b");
+  Do(watcher, [=](Puppet& puppet) {
+    for (size_t i = 0; i < kMonitors; ++i) {
+      puppet.monitors_.push_back(
+          puppet.context().Monitor(target_pid, [=](const Down& down) { reasons->push_back(down.reason); }));
+    }
+  });
+  const std::string text = "no table " + std::string(60'000, 'x');
+  Do(target, [text](Puppet& puppet) { (void)puppet.Fail(absl::NotFoundError(text)); });
+  Run(absl::Seconds(5));
+  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
+  EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
+  ASSERT_THAT(*reasons, SizeIs(kMonitors));
+  EXPECT_EQ(reasons->front().status().message(), text);
+  EXPECT_LE(reasons->back().bytes(), 1000U);
+  for (const ExitReason& reason : *reasons) {
+    ASSERT_EQ(reason.kind(), ExitReason::Kind::kFailed);
+    ASSERT_EQ(reason.status().code(), absl::StatusCode::kNotFound);
+    ASSERT_TRUE(absl::StartsWith(reason.status().message(), "no table xxx"));
+  }
+}
+
+}  // namespace
+}  // namespace understudy
