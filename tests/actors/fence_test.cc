@@ -239,7 +239,7 @@ TEST(FenceTest, OnRealThreadsToo) {
     client[&Client::ask].Tell(hog);
     holds.WaitForNotification();
     system.Kill(hog.pid());
-    told.WaitForNotification();
+    EXPECT_TRUE(told.WaitForNotificationWithTimeout(absl::Seconds(30)));
     EXPECT_EQ(system.fenced_actors(), 1);
     EXPECT_TRUE(IsNoProcess(hog[&Hog::tell].Send(1)));
     go_on.Notify();

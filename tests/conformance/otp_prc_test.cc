@@ -41,6 +41,7 @@ TEST_F(PrcTest, ALargeReasonArrivesIntact) {
     self.context().Exit(trapping, large);
     self.context().Exit(plain, large);
   });
+  EXPECT_EQ(large.status().message().size(), 30000U) << "it was not cut when it was made";
   EXPECT_EQ(trapped, large);
   EXPECT_EQ(seen, large);
   EXPECT_FALSE(seen.causes_cut());
@@ -418,6 +419,15 @@ TEST_F(PrcTest, AnAskAndItsWatchEndTogetherByReplyDownOrCancel) {
   callee = NewScript();
   AskAndNote(asker, callee[&Script::ask]);
   End(callee, DiskFailed());
+  EXPECT_THAT(Notes(), ElementsAre("CalleeExited Failed(DATA_LOSS: disk)"));
+  callee = NewScript();
+  RunTask(asker, [callee](Script& self) -> Task<> {
+    Do(callee, [](Script& other) { other.context().Stop(DiskFailed()); });
+    const auto asked = callee[&Script::ask].Ask(1, absl::Seconds(1));
+    const absl::StatusOr<int> answer = co_await asked;
+    self.Note(AnswerText(answer));
+  });
+  system().RunUntilIdle();
   EXPECT_THAT(Notes(), ElementsAre("CalleeExited Failed(DATA_LOSS: disk)"));
   // A reply by another holder, after the callee's end, is no longer the callee's: the watch has moved with the Replier.
   callee = NewScript();

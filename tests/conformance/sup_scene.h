@@ -305,36 +305,40 @@ class SupScene {
   // "a running, b stopped"
   std::string States(SupervisorRef tree) {
     std::vector<std::string> states;
-    for (const ChildInfo& child : Answer(system_.Ask(tree.which_children(), WhichChildren(), kLong)).children) {
+    for (const ChildInfo& child : Answer(system_.Ask(tree.which_children(), WhichChildren(), patience_)).children) {
       states.push_back(absl::StrCat(child.id, " ", ChildStateName(child.state)));
     }
     return absl::StrJoin(states, ", ");
   }
-  ChildCounts Counts(SupervisorRef tree) { return Answer(system_.Ask(tree.count_children(), CountChildren(), kLong)); }
+  ChildCounts Counts(SupervisorRef tree) {
+    return Answer(system_.Ask(tree.count_children(), CountChildren(), patience_));
+  }
   // What the requests are answered: "OK", or the status.
   std::string Add(SupervisorRef tree, const ChildSpec& spec) {
-    return Text(system_.Ask(tree.start_child(), StartChild{spec}, kLong).status());
+    return Text(system_.Ask(tree.start_child(), StartChild{spec}, patience_).status());
   }
   std::string Terminate(SupervisorRef tree, const std::string& id) {
-    return Text(system_.Ask(tree.terminate_child(), TerminateChild{id}, kLong).status());
+    return Text(system_.Ask(tree.terminate_child(), TerminateChild{id}, patience_).status());
   }
   std::string Restart(SupervisorRef tree, const std::string& id) {
-    return Text(system_.Ask(tree.restart_child(), RestartChild{id}, kLong).status());
+    return Text(system_.Ask(tree.restart_child(), RestartChild{id}, patience_).status());
   }
   std::string Delete(SupervisorRef tree, const std::string& id) {
-    return Text(system_.Ask(tree.delete_child(), DeleteChild{id}, kLong).status());
+    return Text(system_.Ask(tree.delete_child(), DeleteChild{id}, patience_).status());
   }
   absl::StatusOr<ChildSpec> SpecOf(SupervisorRef tree, const std::string& id) {
-    return system_.Ask(tree.get_child_spec(), GetChildSpec{id}, kLong);
+    return system_.Ask(tree.get_child_spec(), GetChildSpec{id}, patience_);
   }
 
   void AwaitUntil(absl::FunctionRef<bool()> done, const std::string& what) {
-    const bool came = system_.executor().BlockUntil(done, system_.clock().Now() + kLong);
+    const bool came = system_.executor().BlockUntil(done, system_.clock().Now() + patience_);
     EXPECT_TRUE(came) << what << "\n" << absl::StrJoin(account_->chronicle.lines(), ", ");
+    if (!came) patience_ = absl::ZeroDuration();
   }
 
  private:
-  static constexpr absl::Duration kLong = absl::Minutes(1);
+  // What has not come in this time does not come, and the scenario is lost: nothing in it is waited for any more.
+  absl::Duration patience_ = absl::Minutes(1);
 
   template <class T>
   static T Answer(absl::StatusOr<T> answer) {
