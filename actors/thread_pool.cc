@@ -86,6 +86,8 @@ void ThreadPool::Schedule(Runnable* runnable) {
   }
   const internal::KernelCode kernel(here);  // a send wakes from user code
   auto& worker = static_cast<PoolWorker&>(*here);
+  const bool has_more_to_do = runnable == worker.current.load(std::memory_order_relaxed);  // the turn that ends
+  if (ABSL_PREDICT_FALSE(has_more_to_do) && QueueBehind(worker, runnable)) return;
   if (Runnable* const displaced = worker.slot.Put(runnable)) Queue(worker, displaced);
 }
 
@@ -105,6 +107,19 @@ ABSL_ATTRIBUTE_NOINLINE void ThreadPool::Queue(PoolWorker& worker, Runnable* run
     Overflow(worker, runnable);
   }
   parking_.Announce();
+}
+
+// Behind what waits where this worker looks next. False when nothing waits there.
+ABSL_ATTRIBUTE_NOINLINE bool ThreadPool::QueueBehind(PoolWorker& worker, Runnable* runnable) {
+  if (worker.queue.size() != 0) {
+    Queue(worker, runnable);
+  } else if (!shared_.empty()) {
+    shared_.Push(runnable);
+    parking_.Announce();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 // The older half of a full queue, and then `runnable`, go where all look.

@@ -1,7 +1,8 @@
 // ThreadPool: an Executor of worker threads that steal work from each other.
 //
 // Each worker has a slot for what its turn made runnable last, which runs next,
-// and a bounded queue from which others steal; what plain threads make runnable
+// and a bounded queue from which others steal; a turn that ends with more to do
+// goes behind what waits. What plain threads make runnable
 // and what a full queue gives away is in a queue that all share. A worker with
 // nothing to do looks for a few microseconds and then sleeps.
 //
@@ -126,6 +127,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   Runnable* Steal(internal::PoolWorker& thief);
   void ScheduleElsewhere(Runnable* runnable);
   void Queue(internal::PoolWorker& worker, Runnable* runnable);
+  bool QueueBehind(internal::PoolWorker& worker, Runnable* runnable);
   void Overflow(internal::PoolWorker& worker, Runnable* runnable);
   bool HasWork() const;
 

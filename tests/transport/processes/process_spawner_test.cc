@@ -275,14 +275,45 @@ TEST_F(ProcessSpawnerTest, WhoPosesAsTheParentOrAsAChildOverAnotherConnectionIsR
 
 TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
   auto story = std::make_shared<Story>();
-  const Ref<Parent> parent = Launch(TestNode("house-1", {"child"}), story);
+  auto gone = std::make_shared<Story>();
+  // It ignores SIGTERM.
+  const Ref<Parent> parent =
+      system_.Spawn<Parent>(TestNode("house-1", {"deaf"}), story, [gone] { gone->Add("it has ended"); });
+  EXPECT_THAT(story->WaitFor(1), ElementsAre("started"));
+  parent[&Parent::kill].Tell({});
+  EXPECT_THAT(story->WaitFor(2), ElementsAre("started", "down: Killed"));
+  EXPECT_THAT(gone->WaitFor(1), ElementsAre("it has ended"));
+}
+
+// Is linked to one actor, and tells of the exit.
+class Linked final : public Actor {
+ public:
+  Linked(Pid other, std::shared_ptr<Story> told) : other_(other), told_(std::move(told)) {}
+  Next Start() override {
+    context().TrapExits([this](const ExitEvent& exit) { told_->Add(std::string(ExitKindName(exit.reason.kind()))); });
+    context().Link(other_);
+    return Behavior("linked", After(absl::Hours(1), [] {}));
+  }
+
+ private:
+  const Pid other_;
+  const std::shared_ptr<Story> told_;
+};
+
+// EBA 31
+TEST_F(ProcessSpawnerTest, WhoIsLinkedToAnActorOfAKilledNodeIsToldNoConnectionWithinFiveSeconds) {
+  auto story = std::make_shared<Story>();
+  auto told = std::make_shared<Story>();
+  Launch(TestNode("house-1", {"child"}), story);
   story->WaitFor(1);
   const EchoRef echo = Find("echo/house-1");
-  parent[&Parent::kill].Tell({});
-  EXPECT_EQ(story->WaitFor(2)[1], "down: Killed");
-  const absl::StatusOr<ExitReason> end = system_.AwaitEnd(echo.pid(), kDeadline);
-  ASSERT_TRUE(end.ok()) << end.status();
-  EXPECT_EQ(end->kind(), ExitReason::Kind::kNoConnection);
+  const Ref<Linked> linked = system_.Spawn<Linked>(echo.pid(), told);
+  ASSERT_TRUE(system_.AwaitStart(linked.pid(), kDeadline).ok());
+  ASSERT_TRUE(system_.Ask(echo.say(), EchoActor::Text(), kDeadline).ok());
+  const absl::Time before = absl::Now();
+  Die(echo, -SIGKILL);
+  EXPECT_THAT(told->WaitFor(1), ElementsAre("NoConnection"));
+  EXPECT_LT(absl::Now() - before, absl::Seconds(5));
 }
 
 // Its stand-in is down before: nobody waits for the process there.
