@@ -173,7 +173,7 @@ ParentWatch::~ParentWatch() {
 }
 
 void ParentWatch::ParentIsGone() {
-  gone_.store(true, std::memory_order_release);  // pairs with Run's load
+  if (gone_.exchange(true, std::memory_order_release)) return;  // pairs with Run's load
   eventfd_write(wake_, 1);
 }
 
@@ -192,11 +192,11 @@ void ParentWatch::Run() {
   }
   on_parent_gone_();
   // What this process has left to do must not keep it: nobody would ever end it.
-  eventfd_t value = 0;
-  eventfd_read(wake_, &value);
   const int timeout = exit_after_milliseconds_.load(std::memory_order_relaxed);
   while (!stopping_.load(std::memory_order_acquire)) {
-    if (poll(&wait[1], 1, timeout) != 0) continue;
+    eventfd_t told = 0;  // by ParentIsGone, which may be late
+    eventfd_read(wake_, &told);
+    if (stopping_.load(std::memory_order_acquire) || poll(&wait[1], 1, timeout) != 0) continue;
     fprintf(stderr, "E the parent of this node is gone; the process exits\n");
     _exit(kOrphanExitStatus);
   }
