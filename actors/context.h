@@ -101,6 +101,9 @@ class Lease {
 // The result of Lookup: awaits StatusOr<R>.
 template <class R>
 class [[nodiscard]] PendingLookup {
+  static_assert(std::is_constructible_v<R, Pid>,
+                "Lookup gives a ref, not an actor: Lookup<Ref<Counter>>, or the ref class of a service");
+
  public:
   using UnderstudyAwaitable = void;
   explicit PendingLookup(internal::PendingId id) : id_(id) {}
@@ -113,7 +116,7 @@ class [[nodiscard]] PendingLookup {
         if (!answer.status.ok()) return answer.status;
         const auto& record = answer.payload.template As<NameRecord>();
         if (absl::Status fits = CheckMailboxes(internal::MailboxesOf<R>(), record.mailboxes); !fits.ok()) return fits;
-        return R(record.pid);
+        if constexpr (std::is_constructible_v<R, Pid>) return R(record.pid);
       }
     };
     return Awaiter(id_);

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -39,7 +40,11 @@ class Named {
 
   const std::string& name() const { return name_; }
   // The ref of the present owner; its pid is_unnamed() when there is none.
-  R Resolve() const { return R(internal::Resolve(name_, system_)); }
+  R Resolve() const {
+    static_assert(std::is_constructible_v<R, Pid>,
+                  "a name is resolved to a ref, not to an actor: Named<Ref<Counter>>, or the ref class of a service");
+    if constexpr (std::is_constructible_v<R, Pid>) return R(internal::Resolve(name_, system_));
+  }
 
   class Arrow {
    public:

@@ -69,8 +69,10 @@ class TaskPromiseBase {
 
   template <class A>
   decltype(auto) await_transform(A&& awaitable) {
-    static_assert(Awaitable<A> || IsTask<std::remove_cvref_t<A>>::value,
-                  "a Task awaits only Understudy's awaitables (Pending, Receive, Lookup, Task)");
+    static_assert(
+        Awaitable<A> || IsTask<std::remove_cvref_t<A>>::value,
+        "a Task awaits only Understudy's awaitables (of Ask, SendWhenRoom, Lookup, Sleep, Publish, Receive and "
+        "groups of asks) and other Tasks");
     static_assert(!Awaitable<A> || AwaitableAs<A>,
                   "this awaitable stays where it is until it is awaited: keep it in a variable, and await that");
     return std::forward<A>(awaitable);

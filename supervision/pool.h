@@ -47,6 +47,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
+#include "understudy/actors/actor_spec.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
@@ -135,7 +136,9 @@ class Pool<A(Args...)> : public internal::PlanSupervisor {
 
   explicit Pool(const PoolOptions& options = {}) : Pool(PoolTree(options)) {}
   // Requires a pool's tree.
-  explicit Pool(const SupervisorSpec& tree) : PlanSupervisor(std::make_shared<const SupervisorSpec>(tree)) {}
+  explicit Pool(const SupervisorSpec& tree) : PlanSupervisor(std::make_shared<const SupervisorSpec>(tree)) {
+    static_assert(alignof(internal::ActorCheck<A, const std::decay_t<Args>&...>) > 0);
+  }
 
  protected:
   Mailbox<"start", Call<Arguments, ChildRef>> start{this, kRequests};
@@ -164,9 +167,9 @@ class Pool<A(Args...)> : public internal::PlanSupervisor {
   static std::shared_ptr<const ChildStart> StartOf(Arguments arguments) {
     ChildStart::MakeActor make = [arguments = std::move(arguments)]() -> std::unique_ptr<Actor> {
       if constexpr (sizeof...(Args) == 1) {
-        return std::make_unique<A>(arguments);
+        return internal::MakeChecked<A>(arguments);
       } else {
-        return std::apply([](const auto&... each) { return std::make_unique<A>(each...); }, arguments);
+        return std::apply([](const auto&... each) { return internal::MakeChecked<A>(each...); }, arguments);
       }
     };
     return std::make_shared<const ChildStart>(std::move(make), internal::TypeName<A>());

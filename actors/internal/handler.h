@@ -101,11 +101,18 @@ decltype(auto) CallHandler(F& handler, Actor& self, Args&&... args) {
   }
 }
 
+// A callable, or a member function of an actor.
+template <class F>
+constexpr bool kCanBeHandler =
+    std::is_void_v<typename HandlerClass<F>::type> || kIsActorClass<typename HandlerClass<F>::type>;
+
 template <class F, class... Args>
 constexpr bool CanCallHandler() {
   using A = typename HandlerClass<F>::type;
   if constexpr (std::is_void_v<A>) {
     return std::is_invocable_v<F&, Args...>;
+  } else if constexpr (!kCanBeHandler<F>) {
+    return false;
   } else {
     return std::is_invocable_v<F, A&, Args...>;
   }
@@ -240,8 +247,11 @@ struct HandlerCheck {
   static constexpr bool kTakesGood = kForm != HandlerForm::kNone;
   static constexpr bool kReturnsGood =
       !kTakesGood || (kAnswers ? kCallResult<Result, ReplyOf<Traits>> : kTellResult<Result>);
-  static_assert(kTakesGood || Traits::kIsCall, "a handler takes the mailbox's message (const M& or M), or nothing");
-  static_assert(kTakesGood || !Traits::kIsCall,
+  static_assert(kCanBeHandler<F>,
+                "a handler is a member function of a class derived from Actor, or a callable such as a lambda");
+  static_assert(kTakesGood || Traits::kIsCall || !kCanBeHandler<F>,
+                "a handler takes the mailbox's message (const M& or M), or nothing");
+  static_assert(kTakesGood || !Traits::kIsCall || !kCanBeHandler<F>,
                 "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
   static_assert(kReturnsGood || !kAnswers,
                 "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");

@@ -10,6 +10,7 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/channel.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/named.h"
 
 namespace understudy {
 
@@ -28,6 +29,12 @@ class AuctionActor : public Actor {
 class AuctionRef : public Ref<AuctionActor> {
  public:
   Channel<int> make_offer() const { return (*this)[&AuctionActor::make_offer]; }
+};
+
+struct Stranger {
+  void Tell(int) {}
+  bool Holds() const { return true; }
+  void Enter() {}
 };
 
 class Sample final : public Actor {
@@ -64,6 +71,21 @@ class Sample final : public Actor {
 #ifdef NOCOMPILE_HANDLER_CHANGES_ITS_MESSAGE
   void TakesText(int&) {}
   Behavior bad_{"bad", On(tell, &Sample::TakesText)};
+#endif
+#ifdef NOCOMPILE_HANDLER_OF_NO_ACTOR
+  Behavior bad_{"bad", On(tell, &Stranger::Tell)};
+#endif
+#ifdef NOCOMPILE_GUARD_OF_NO_ACTOR
+  Behavior bad_{"bad", On(tell, &Sample::Tell).When(&Stranger::Holds)};
+#endif
+#ifdef NOCOMPILE_HOOK_OF_NO_ACTOR
+  Behavior bad_ = Behavior("bad", On(tell, &Sample::Tell)).WhenEntered(&Stranger::Enter);
+#endif
+#ifdef NOCOMPILE_LOOKUP_OF_NO_REF
+  Task<> Find() {
+    auto looking = context().Lookup<Sample>("sample", absl::Seconds(1));
+    (void)co_await looking;
+  }
 #endif
 #ifdef NOCOMPILE_TELL_RESULT
   int ReturnsInt(int) { return 1; }
@@ -155,6 +177,9 @@ void Use(const Ref<Sample>& sample, const AuctionRef& auction, ActorSystem& syst
 #endif
   (void)sample[&Sample::tell].Send(1);
   (void)system.Ask(sample[&Sample::call], 1, absl::Seconds(1));
+#ifdef NOCOMPILE_NAMED_OF_NO_REF
+  (void)Named<Sample>("sample").Resolve();
+#endif
 #ifdef NOCOMPILE_WRONG_TYPE
   (void)sample[&Sample::tell].Send(std::string("one"));
 #endif

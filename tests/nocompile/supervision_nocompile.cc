@@ -4,6 +4,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/pool.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {
@@ -17,6 +18,12 @@ void Use(const SupervisorSpec& tree) {
   (void)OneForOne().Child("a", Permanent(tree)).Child("b", Transient(OneForAll()));
 #ifdef NOCOMPILE_CHILD_WITH_WRONG_ARGUMENTS
   (void)Permanent<Idle>(std::string("one"));
+#endif
+#ifdef NOCOMPILE_POOL_WITH_WRONG_ARGUMENTS
+  (void)Permanent<Pool<Idle(std::string)>>(PoolOptions());
+#endif
+#ifdef NOCOMPILE_POOL_WITH_TWO_WRONG_ARGUMENTS
+  (void)Permanent<Pool<Idle(std::string, int)>>(PoolOptions());
 #endif
 #ifdef NOCOMPILE_SUPERVISOR_WITHOUT_ITS_TREE
   (void)Permanent(MakeSupervisor(tree));
