@@ -93,7 +93,7 @@ class Actor {
   // callable, of the forms that internal/handler.h lists.
   template <class M, class F>
   static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
-    return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), mailbox.index());
+    return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), internal::IndexForClause(mailbox));
   }
   // The same for each mailbox of the array; the handler may take after its
   // message (and Replier) which one it is: a size_t, or its label.
@@ -110,7 +110,7 @@ class Actor {
   template <class M>
   static auto Refuse(const internal::TypedMailbox<M>& mailbox, absl::Status status) {
     UNDERSTUDY_CHECK(!status.ok(), "Refuse wants a status that is not OK: it is what the asker gets");
-    return MakeClause<M>(internal::MessageHandler::Refusing(std::move(status)), mailbox.index());
+    return MakeClause<M>(internal::MessageHandler::Refusing(std::move(status)), internal::IndexForClause(mailbox));
   }
   template <internal::FixedString kName, class M>
   static auto Refuse(const MailboxArray<kName, M>& mailboxes, const absl::Status& status) {
@@ -124,7 +124,7 @@ class Actor {
   template <class M>
   static auto Drop(const internal::TypedMailbox<M>& mailbox) {
     static_assert(!internal::MessageTraits<M>::kIsCall, "a call wants an answer: Refuse it");
-    return MakeClause<M>(internal::MessageHandler::Dropping(), mailbox.index());
+    return MakeClause<M>(internal::MessageHandler::Dropping(), internal::IndexForClause(mailbox));
   }
   // At the given wall time (at once when it has passed). Never before it, also
   // when the wall clock is set back meanwhile; when it is set forward, late by

@@ -16,6 +16,12 @@ MailboxHost& MailboxHost::Constructing() {
   return *constructing;
 }
 
+int IndexForClause(const MailboxBase& mailbox) {
+  UNDERSTUDY_CHECK(constructing == nullptr || constructing->HasMade(mailbox),
+                   "a clause for a mailbox that is not made yet: declare behaviors after the mailboxes they use");
+  return mailbox.index();
+}
+
 ConstructingScope::ConstructingScope(MailboxHost* host) : outer_(constructing) { constructing = host; }
 
 ConstructingScope::~ConstructingScope() { constructing = outer_; }

@@ -40,11 +40,15 @@ struct FixedString {
 };
 
 class ActorCore;
+class MailboxBase;
 
 // The actor under construction on this thread, as its mailboxes see it.
 class MailboxHost {
  public:
-  virtual int AddMailbox(const MailboxDeclaration& declaration) = 0;
+  // `mailbox` is under construction; null for one of an array.
+  virtual int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) = 0;
+  // Whether its constructor has run. True for what is of an array.
+  virtual bool HasMade(const MailboxBase& mailbox) const = 0;
   virtual ActorCore& core() = 0;
   static MailboxHost& Constructing();
 
@@ -84,13 +88,16 @@ class MailboxBase {
 
  protected:
   explicit MailboxBase(const MailboxDeclaration& declaration)
-      : index_(MailboxHost::Constructing().AddMailbox(declaration)) {}
+      : index_(MailboxHost::Constructing().AddMailbox(declaration, this)) {}
   explicit MailboxBase(int index) : index_(index) {}
   ~MailboxBase() = default;
 
  private:
   const int index_;
 };
+
+// mailbox.index(), for a clause. CHECKs, while an actor is constructed, that the mailbox has been.
+int IndexForClause(const MailboxBase& mailbox);
 
 // A mailbox of M, whatever its name: what clauses are made of.
 template <class M>

@@ -44,7 +44,7 @@ MailboxArrayBase::MailboxArrayBase(const MailboxDeclaration& each, std::vector<s
     declaration.hash = MailboxNames::Intern(ElementName(name_, label));
     declaration.wire_name = MailboxNames::Find(declaration.hash);
     // An actor's mailboxes are numbered as they are declared: in a row.
-    const int index = MailboxHost::Constructing().AddMailbox(declaration);
+    const int index = MailboxHost::Constructing().AddMailbox(declaration, nullptr);
     if (place == 0) first_ = index;
   }
 }

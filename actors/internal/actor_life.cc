@@ -1,4 +1,6 @@
 // How an actor begins.
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <typeinfo>
 #include <utility>
@@ -27,7 +29,7 @@ class Construction final : public MailboxHost {
  public:
   explicit Construction(ActorCore& core) : core_(core) {}
 
-  int AddMailbox(const MailboxDeclaration& declaration) override {
+  int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) override {
     UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
                      " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
     UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
@@ -37,7 +39,14 @@ class Construction final : public MailboxHost {
     } else if (status_.ok()) {
       status_ = Extend(declaration);
     }
+    made_[static_cast<size_t>(count_)] = mailbox;
     return count_++;
+  }
+  bool HasMade(const MailboxBase& mailbox) const override {
+    const int index = mailbox.index();  // anything, before its constructor has run
+    if (index < 0 || index >= count_) return false;
+    const MailboxBase* const made = made_[static_cast<size_t>(index)];
+    return made == nullptr || made == &mailbox;
   }
   ActorCore& core() override { return core_; }
   const MailboxLayout& layout() const { return *layout_; }
@@ -60,6 +69,8 @@ class Construction final : public MailboxHost {
   ActorCore& core_;
   const MailboxLayout* layout_ = &MailboxLayout::Empty();
   int count_ = 0;
+  // The first count_; null for those of arrays. The others are not read, and not set, as this is made for each spawn.
+  std::array<const MailboxBase*, limits::kMailboxesPerActorMax> made_;
   absl::Status status_;
 };
 

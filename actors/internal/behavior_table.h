@@ -66,7 +66,7 @@ struct ClauseDraft {
   ClauseDraft(MessageHandler its_handler, int its_mailbox)
       : handler(std::move(its_handler)), mailbox(static_cast<uint8_t>(its_mailbox)) {
     UNDERSTUDY_CHECK(its_mailbox >= 0 && its_mailbox < limits::kMailboxesPerActorMax,
-                     "a clause for a mailbox that is not made yet: declare behaviors after the members they use");
+                     "a clause for a mailbox that is not made yet: declare behaviors after the mailboxes they use");
   }
   ClauseExtra& MakeExtra() {
     if (extra == nullptr) extra = std::make_unique<ClauseExtra>();

@@ -227,6 +227,19 @@ class RefusesForNoReason final : public Actor {
   Next Start() override { return Behavior("x", Refuse(call, absl::OkStatus())); }
 };
 
+// The memory of an object that is being made is often zero, and so is the index of its first mailbox.
+class TooEarly final : public Actor {
+ public:
+  Mailbox<"first", int> first{this};
+  Next Start() override { return early_; }
+
+ private:
+  Behavior early_{"early", On(second, [](int) {})};
+
+ public:
+  Mailbox<"second", int> second{this};
+};
+
 TEST(ClauseDeathTest, WhatMakesNoBehaviourSaysWhy) {
   const auto start = []<class A>(A* /*actor*/) {
     TestSystem system;
@@ -234,6 +247,7 @@ TEST(ClauseDeathTest, WhatMakesNoBehaviourSaysWhy) {
     system.RunUntilIdle();
   };
   EXPECT_DEATH(start(static_cast<TooWide*>(nullptr)), "behavior too wide has 256 clauses; at most 255 are allowed");
+  EXPECT_DEATH(start(static_cast<TooEarly*>(nullptr)), "declare behaviors after the mailboxes they use");
   EXPECT_DEATH(start(static_cast<RefusesForNoReason*>(nullptr)), "Refuse wants a status that is not OK");
 }
 
