@@ -154,6 +154,10 @@ void Context::Stop(ExitReason reason) {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.Stop(std::move(reason));
 }
+void Context::StopAs(ExitReason reason) {
+  const OwnersCall call(core_);
+  if (!call.is_refused()) core_.StopAs(std::move(reason));
+}
 absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();

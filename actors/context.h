@@ -286,6 +286,9 @@ class Context : public SpawnsActors<Context> {
   // Ends this actor when the handler returns or awaits. The first exit wins.
   // During Start it is a start that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
+  // The same, for an actor that stands for something else, such as a process:
+  // `reason` is why that ended, so this actor did not crash and leaves no CrashReport.
+  void StopAs(ExitReason reason);
 
   // Become, that keeps the present behaviour below the new one, until Unbecome.
   // Like Become it takes effect when the handler returns or awaits; Become

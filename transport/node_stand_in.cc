@@ -108,7 +108,7 @@ class NodeStandIn final : public Actor {
   // What an answer of the host that is none says of the child.
   ExitReason ReasonOf(const absl::Status& status) const;
   bool Fails(ExitReason reason) {
-    context().Stop(std::move(reason));
+    context().StopAs(std::move(reason));
     return false;
   }
 
@@ -247,13 +247,13 @@ Task<> NodeStandIn::AwaitEnd() {
     if (HostHasEnded(end.status())) {
       // Its Down comes when its name has gone: the next life does not find it again.
       lost_ = ReasonOf(end.status());
-      watch_ = context().Monitor(host_, [this](const Down&) { context().Stop(lost_); });
+      watch_ = context().Monitor(host_, [this](const Down&) { context().StopAs(lost_); });
     } else if (!end.ok()) {
-      context().Stop(ReasonOf(end.status()));
+      context().StopAs(ReasonOf(end.status()));
     } else {
       SetLeft(end->estate());
       const absl::StatusOr<ExitReason> reason = FromProto(end->reason());
-      context().Stop(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
+      context().StopAs(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
     }
     co_return;
   }

@@ -185,11 +185,11 @@ class ProcessStandIn final : public ProcessParentActor {
   void Ended(const ProcessEnded& end);
   void StartedThere(const proto::ProcessStarted&) {
     context().FinishStart();
-    if (birth_.Started()) context().Stop(birth_.reason());
+    if (birth_.Started()) context().StopAs(birth_.reason());
   }
   void Gone(const StreamGone& gone) {
     if (birth_.StreamOver()) {
-      context().Stop(birth_.reason());
+      context().StopAs(birth_.reason());
       return;
     }
     if (stopping_ || leaving_) return;  // it is ending, as it should
@@ -340,9 +340,9 @@ void ProcessStandIn::Ended(const ProcessEnded& end) {
   const bool is_told = birth_.Ended(end.reason, address_->has_stream()) ||
                        !context()
                             .StartTimer("end", limits::kProcessEndsWithin,
-                                        [this](const TimerEvent&) { context().Stop(birth_.reason()); })
+                                        [this](const TimerEvent&) { context().StopAs(birth_.reason()); })
                             .ok();
-  if (is_told) context().Stop(birth_.reason());
+  if (is_told) context().StopAs(birth_.reason());
 }
 
 void ProcessStandIn::Attached(const proto::ProcessAttached& message) {

@@ -94,6 +94,7 @@ class ActorCore final : public CellOwner {
   void Become(BehaviorPtr table);
   void Fail(absl::Status status);
   void Stop(ExitReason reason);
+  void StopAs(ExitReason reason);
   void FinishStart();
   void DeclineStart();
 

@@ -310,6 +310,7 @@ void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
 }
 
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
+void ActorCore::StopAs(ExitReason reason) { SetExit(std::move(reason), ExitCause::kTold); }
 
 void ActorCore::Fail(absl::Status status) {
   if (current() != nullptr) current()->has_failed = true;

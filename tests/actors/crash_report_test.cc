@@ -203,6 +203,22 @@ TEST_F(CrashReportTest, WhatOnExitThrowsIsLoggedAndChangesNothing) {
 }
 #endif
 
+TEST_F(CrashReportTest, AnActorThatStandsForSomethingElseHasNoneOfTheEndOfThat) {
+  class StandIn final : public Actor {
+   public:
+    Next Start() override {
+      return Behavior("standing in", After(absl::Seconds(1), [this] { context().StopAs(ExitReason::OsSignal(9)); }));
+    }
+  };
+  ActorSystem& system = System(4);
+  ExitReason reason;
+  system.Spawn<Watcher>(system.Spawn<StandIn>().pid(), &reason);
+  executor_.Advance(absl::Seconds(2));
+  EXPECT_EQ(reason, ExitReason::OsSignal(9));
+  EXPECT_EQ(reason.crash(), nullptr);
+  EXPECT_THAT(log_.lines(), testing::IsEmpty());
+}
+
 TEST_F(CrashReportTest, AnActorThatWasToldToEndHasNone) {
   ActorSystem& system = System(4);
   const Ref<Clerk> clerk = system.Spawn<Clerk>();

@@ -50,6 +50,7 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr absl::Duration kDeadline = Story::kDeadline;
@@ -88,7 +89,9 @@ class Parent final : public Actor {
         return story_->Add(absl::StrCat("failed: ", outcome.reason.ToString()));
     }
   }
-  void Ended(const Down& down) { story_->Add(absl::StrCat("down: ", down.reason.ToString())); }
+  void Ended(const Down& down) {
+    story_->Add(absl::StrCat("down: ", down.reason.ToString(), down.reason.crash() == nullptr ? "" : "; it crashed"));
+  }
 
   ProcessChild child_;
   const std::shared_ptr<Story> story_;
@@ -194,6 +197,7 @@ TEST_F(ProcessSpawnerTest, ItsSignalIsItsReason) {
   Die(Find("echo/house-1"), -SIGABRT);
   const std::string end = story->WaitFor(2)[1];
   EXPECT_THAT(end, StartsWith(EndOf(ExitReason::OsSignal(SIGABRT))));
+  EXPECT_THAT(end, Not(HasSubstr("; it crashed"))) << "what stands for the process here did not";
   EXPECT_THAT(end, ContainsRegex("<house-1[.0-9]+>\\] SIGABRT in understudy::Echo \"echo/house-1\", mailbox [^ ]*Die "
                                  "handling a google.protobuf.Int32Value; build id [0-9a-f]{16,}"));
 }
