@@ -39,6 +39,8 @@ absl::string_view SessionEndName(SessionEnd end) {
   switch (end) {
     case SessionEnd::kGraceOver:
       return "grace period over";
+    case SessionEnd::kNoGrace:
+      return "it has no grace period";
     case SessionEnd::kReserveSpent:
       return "no room for signals or answers";
     case SessionEnd::kBadFrame:
@@ -380,7 +382,7 @@ void PeerSession::LoseStream(absl::string_view why, MonotonicTime now) {
   dial_at_ = now + backoff_ * (1 - random_.Fraction() / 2);
   const absl::Duration grace = live_->terms.times.grace_period;
   if (grace <= absl::ZeroDuration()) {
-    End(SessionEnd::kGraceOver, why, now);
+    End(SessionEnd::kNoGrace, why, now);
     return;
   }
   live_->sequence.Rewind();

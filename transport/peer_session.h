@@ -104,6 +104,7 @@ struct SessionConfig {
 
 enum class SessionEnd : uint8_t {
   kGraceOver,       // suspect for too long
+  kNoGrace,         // its stream closed, and there is no time to wait for another
   kReserveSpent,    // no room for what must arrive
   kBadFrame,        // the peer broke the protocol
   kPeerEnded,       // the peer ended it, and says why

@@ -153,7 +153,7 @@ TEST_F(PeerSessionTest, WithoutAGracePeriodALostStreamEndsTheSessionAtOnce) {
   pair().CutAll();
   pair().RunFor(absl::Milliseconds(3));
   ASSERT_FALSE(a().events.empty());
-  EXPECT_EQ(a().events[0], "ended 1 grace period over");
+  EXPECT_EQ(a().events[0], "ended 1 it has no grace period");
 }
 
 TEST_F(PeerSessionTest, HeartbeatsKeepAnIdleSessionUp) {
