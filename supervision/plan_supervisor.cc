@@ -442,7 +442,9 @@ void PlanSupervisor::Tell(SupervisionEvent event) {
   event.supervisor = context().Self();
   LogSink& log = context().Log();
   if (const LogSeverity severity = SeverityOf(event, spec_->pool != nullptr && !is_front()); log.Wants(severity)) {
-    log.Write(severity, absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", event.ToString()));
+    const std::string text = event.ToString();
+    const bool names_it = event.kind == SupervisionEvent::Kind::kShutdown;
+    log.Write(severity, names_it ? text : absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", text));
   }
   if (spec_->on_event) spec_->on_event(event);
   for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
