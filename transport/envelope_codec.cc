@@ -45,7 +45,8 @@ absl::Status Serialize(const internal::Payload& payload, std::string& bytes) {
   if (!payload.is_typed()) return absl::OkStatus();
   if (!payload.type()->is_wire) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the reply is a ", payload.type()->name(), ", which is not a wire message"));
+        absl::StrCat("a reply of type ", payload.type()->name(),
+                     " cannot be sent to another node: only Protocol Buffers messages can"));
   }
   if (!payload.type()->serialize(payload.value(), &bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("the reply, a ", payload.type()->name(), ", does not serialise"));

@@ -37,8 +37,9 @@ constexpr size_t kKeptBytesMax = size_t{64} << 10;
 // The message's bytes, or why it cannot travel.
 absl::Status Serialize(const OutboundMessage& message, std::string& bytes) {
   if (message.type == nullptr || !message.type->is_wire) {
-    return absl::InvalidArgumentError(absl::StrCat("a ", message.type == nullptr ? "nothing" : message.type->name(),
-                                                   " is not a wire message: it cannot be sent to another node"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of type ", message.type == nullptr ? "void" : message.type->name(),
+                     " cannot be sent to another node: only Protocol Buffers messages can"));
   }
   if (!message.type->serialize(message.value, &bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("a ", message.type->name(), " does not serialise"));
