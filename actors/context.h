@@ -358,9 +358,12 @@ class Context : public SpawnsActors<Context> {
   // AlreadyExists, InvalidArgument; FailedPrecondition in a constructor, as
   // mailboxes are known when that has run.
   [[nodiscard]] absl::Status Register(absl::string_view name);
-  // Takes a name of the cluster; OK means free as far as this node knows. What
-  // is refused this node gives up too, also a name that Register had taken. In
-  // a constructor as Register.
+  // Takes a name of the cluster. OK means that the name is free as far as this
+  // node knows. A peer knows the name only if it grants it to this node: without
+  // an entry in its NodeOptions::grants that is names below NODE/, or any name
+  // where the peers trust each other (grants.h). A peer that does not logs it.
+  // When the answer is an error, this node gives the name up too, also one that
+  // Register had taken. In a constructor as Register.
   Pending<void> Publish(absl::string_view name);
   // Gives a name of either kind up.
   void Unregister(absl::string_view name);

@@ -19,6 +19,9 @@
 // | Expired      | DeadlineExceeded   | deadline or time to live
 // | Cancelled    | Cancelled          | by the asker, or by a fenced actor
 //
+// A status prints its payloads as well, which are bytes: tell people
+// status.message(), and the text of ExitReasonOf(status) for the causes.
+//
 // absl has an IsCancelled too, which argument-dependent lookup finds: qualify
 // ours. Any thread.
 #ifndef UNDERSTUDY_ACTORS_ERROR_H_

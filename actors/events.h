@@ -56,7 +56,8 @@ struct TimerEvent {
   std::string name;  // empty for At, After and Idle
 };
 
-// A watched name has another owner, or none (a null pid).
+// A watched name has another owner, or none (a null pid), as also while its
+// owner is being restarted.
 struct NameChange {
   std::string name;
   Pid pid;

@@ -58,7 +58,7 @@ class ChildBuilder {
 
   // A name of this node, which is taken before the child starts.
   ChildBuilder& RegisteredAs(std::string name) { return Set(spec_.registered_as, std::move(name)); }
-  // A name of the cluster.
+  // A name of the cluster, as Context::Publish takes it: peers must grant it.
   ChildBuilder& PublishedAs(std::string name) { return Set(spec_.published_as, std::move(name)); }
   // Asked to exit, and killed after that time. Default: 5 s for workers and
   // processes; supervisors have all the time their children need.
@@ -242,7 +242,11 @@ ChildBuilder Temporary(Args&&... args) {
 // The same for a factory, an ActorSpec, or a supervisor: another builder, or the
 // SupervisorSpec of a tree, from a file for one. Of an ActorSpec's options its
 // names, times, label and thread are kept; what is a parent's (link, handlers,
-// estate) it may not have (CHECK).
+// estate) it may not have (CHECK). So a child that blocks gets a thread of its own:
+//
+//   ActorSpec<Ref<Reader>> reader = MakeActorSpec<Reader>(path);
+//   reader.options.thread = SpawnThread::kOwn;
+//   tree.Child("reader", Permanent(reader));
 template <internal::ChildSource S>
 ChildBuilder Permanent(const S& source) {
   return internal::SourceChild(RestartType::kPermanent, source);

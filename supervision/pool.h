@@ -24,6 +24,10 @@
 // - start_child, restart_child and delete_child are refused.
 // - All children are stopped at once.
 //
+// A pool begins without children, also when it is started again itself. Start
+// those that must always be there by a child that comes after it under
+// rest_for_one, whose Start asks the pool for each.
+//
 // The arguments are copied at each start; they are the message itself when there
 // is one, else a tuple. A start that declined gives a null ref.
 //
