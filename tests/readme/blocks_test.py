@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every ```cpp block of the README has a name and is built by a readme_program of this folder's BUILD."""
+"""Every ```cpp block of the README and of docs/guide has a name, and a readme_program builds it."""
 
 import os
 import re
@@ -13,18 +13,20 @@ from extract import blocks  # noqa: E402
 def main():
     assert [name for name, _, _ in blocks("```cpp\na\n```\n<!-- program: b -->\n```cpp\nc\n```\n")] == [None, "b"]
     root = os.path.dirname(os.path.realpath("WORKSPACE"))
-    readme = os.path.join(root, "README.md")
-    if not os.path.exists(readme):
-        sys.exit("there is no README.md")
-    with open(os.path.join(root, "tests/readme/BUILD"), encoding="utf-8") as file:
-        built = set(re.findall(r'readme_program\(\s*name = "(\w+)"', file.read()))
+    documents = {"README.md": "tests/readme/BUILD"}
+    for page in sorted(os.listdir(os.path.join(root, "docs/guide"))):
+        if page.endswith(".md"):
+            documents["docs/guide/" + page] = "tests/examples/guide/BUILD"
     bad = 0
-    with open(readme, encoding="utf-8") as file:
-        for name, line, _ in blocks(file.read()):
-            if name not in built:
-                print(f"README.md:{line}: a cpp block named {name}: mark it <!-- program: x -->, and add a "
-                      "readme_program x to tests/readme/BUILD")
-                bad += 1
+    for document, build in documents.items():
+        with open(os.path.join(root, build), encoding="utf-8") as file:
+            built = set(re.findall(r'readme_program\(\s*name = "(\w+)"', file.read()))
+        with open(os.path.join(root, document), encoding="utf-8") as file:
+            for name, line, _ in blocks(file.read()):
+                if name not in built:
+                    print(f"{document}:{line}: a cpp block named {name}: mark it <!-- program: x -->, and add a "
+                          f"readme_program x to {build}")
+                    bad += 1
     sys.exit(bad)
 
 
