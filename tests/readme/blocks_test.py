@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every ```cpp block of the README and of docs/guide has a name, and a readme_program builds it."""
+"""Every ```cpp block of the README and of docs/guide has a name, and a rule builds it; docs/guide has no other C++."""
 
 import os
 import re
@@ -11,7 +11,8 @@ from extract import blocks  # noqa: E402
 
 
 def main():
-    assert [name for name, _, _ in blocks("```cpp\na\n```\n<!-- program: b -->\n```cpp\nc\n```\n")] == [None, "b"]
+    example = "```cpp\na\n```\n<!-- program: b d -->\n```cpp\nc\n```\n"
+    assert [name for name, _, _ in blocks(example)] == [None, "b", "d"]
     root = os.path.dirname(os.path.realpath("WORKSPACE"))
     documents = {"README.md": "tests/readme/BUILD"}
     for page in sorted(os.listdir(os.path.join(root, "docs/guide"))):
@@ -20,9 +21,13 @@ def main():
     bad = 0
     for document, build in documents.items():
         with open(os.path.join(root, build), encoding="utf-8") as file:
-            built = set(re.findall(r'readme_program\(\s*name = "(\w+)"', file.read()))
+            built = set(re.findall(r'readme_(?:program|binary)\(\s*name = "(\w+)"', file.read()))
         with open(os.path.join(root, document), encoding="utf-8") as file:
-            for name, line, _ in blocks(file.read()):
+            text = file.read()
+            if document.startswith("docs/") and "```c++" in text:
+                print(f"{document}: a block marked ```c++ is not built: make it a part of a program")
+                bad += 1
+            for name, line, _ in blocks(text):
                 if name not in built:
                     print(f"{document}:{line}: a cpp block named {name}: mark it <!-- program: x -->, and add a "
                           f"readme_program x to {build}")
