@@ -216,7 +216,10 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     if ((*layout)[place].has_time_to_live()) envelope->call().accepted = system.clock().Now();
     envelope->call().bytes = bytes;
   }
-  if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kWakesAlways : bit))) return absl::OkStatus();
+  if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? kWakesAlways : bit))) {
+    if (!is_plain) WakeForExpiry(system, life, (*layout)[place]);
+    return absl::OkStatus();
+  }
   if (made != nullptr) {
     Uncount(gates, place, bytes);
   } else {

@@ -233,7 +233,7 @@ class alignas(64) ActorCell {
   void ReturnRoom(const MailboxDeclaration& declaration, size_t place, const RoomAmount& amount);
   // A count has been taken back, which a sender that waits for room may have been refused for meanwhile.
   void AdmitInstead(SystemCore& system);
-  // Asks the owner to look for calls that have expired: somebody wants their room.
+  // Asks the owner to look for messages that have expired: somebody wants their room.
   void AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   // By the owner: a message leaves that no gate has counted; now its gate does.
   void CountBeside(size_t place, uint64_t bytes);
@@ -360,6 +360,9 @@ class alignas(64) ActorCell {
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
+  // A message was pushed to that mailbox. If it may expire there while somebody waits for room, its owner is to see it,
+  // and looks when that is so (ActorCore::WatchExpiry).
+  void WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration);
   void Grow(size_t mailboxes);
 
   // The senders' line.

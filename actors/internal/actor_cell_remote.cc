@@ -82,6 +82,13 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
   if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
 }
 
+// After the push: if it came after the turn that the first to wait has caused (RoomWaiters::Join), it acquired what
+// that turn released, the mark included.
+void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
+  if (!declaration.has_time_to_live() || !has_room_waiters()) return;
+  if (inbound_.TryWake()) Schedule(system, life);
+}
+
 absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   const OutboundMessage message{.from = came.from,
                                 .to = came.to,
@@ -137,6 +144,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   // A mailbox that drops its oldest may have to: only the owner knows all that it holds.
   const bool wakes = declaration.options.overflow == Overflow::kDropOldest;
   if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? ~uint64_t{0} : uint64_t{1} << place))) {
+    WakeForExpiry(system, life, declaration);
     return absl::OkStatus();
   }
   if (is_reserved) {

@@ -159,6 +159,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& tur
   if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) {
     turn.system->room_waiters().Admit(cell(), life());
     if (has_remains()) return false;
+    WatchExpiry();
   }
   if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
   return true;
@@ -273,9 +274,7 @@ void ActorCore::ActOn(Envelope* envelope) {
         SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwnOutside);
       } else {
         cell().ForgetExpiry();  // first: a sender that finds one full from now on asks again
-        for (size_t i = 0; i < layout().size(); ++i) {
-          if (layout()[i].is_call() || layout()[i].has_time_to_live()) ExpireWaitingMessages(i);
-        }
+        ExpireWaitingMessages();
       }
       break;
     case EnvelopeKind::kOutcome:
@@ -320,6 +319,10 @@ void ActorCore::FireTimers() {
   rare().executor_time = MonotonicTime::InfiniteFuture();
   const ActorTimers::Time time = ReadClocks();
   ExpireAsks(time.now);
+  if (rare_->expires_at <= time.now) {
+    rare_->expires_at = MonotonicTime::InfiniteFuture();
+    ExpireWaitingMessages();
+  }
   if (rare_->timers == nullptr) return;
   while (absl::optional<Event> event = timers().NextDue(time, rare_->behaviors.epoch(), rare_->events))
     AddEvent(*std::move(event));
@@ -335,6 +338,7 @@ void ActorCore::ArmExecutor() {
   MonotonicTime next = MonotonicTime::InfiniteFuture();
   if (rare_->timers != nullptr) next = rare_->timers->Next();
   if (rare_->asks != nullptr) next = std::min(next, rare_->asks->NextDeadline());
+  next = std::min(next, rare_->expires_at);
   if (next.is_infinite() || next >= rare_->executor_time) return;
   if (rare_->executor_timer != 0) system().executor().Cancel(rare_->executor_timer);
   rare_->executor_time = next;

@@ -249,6 +249,7 @@ class ActorCore final : public CellOwner {
   void CancelAsksFor(const Activation& activation);
   bool CancelWaiting(Pid asker, uint64_t ask);
   Fate FateOfCancelled(MonotonicTime deadline);
+  void ExpireWaitingMessages();
   void ExpireWaitingMessages(size_t place);
   void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
   void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
@@ -361,6 +362,7 @@ class ActorCore final : public CellOwner {
   ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
   void FireTimers();
   void ArmExecutor();
+  void WatchExpiry();
   void DisarmExecutor();
   // `at_once`: as of ActorTimers::Enter.
   void EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once = nullptr);

@@ -193,8 +193,30 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   return false;
 }
 
-// Somebody wants its room: calls that nobody waits for any more, and messages whose time to live is over, leave it,
-// whether it is open or not.
+// Somebody wants room: calls that nobody waits for any more, and messages whose time to live is over, leave their
+// mailboxes, whether those are open or not.
+void ActorCore::ExpireWaitingMessages() {
+  for (size_t i = 0; i < layout().size(); ++i) {
+    if (layout()[i].is_call() || layout()[i].has_time_to_live()) ExpireWaitingMessages(i);
+  }
+}
+
+// Somebody waits for room: the message that expires first is to give its room back then, though its mailbox is closed.
+// No call has to be looked at, because nobody waits for room in its mailbox: an ask that finds none is refused.
+void ActorCore::WatchExpiry() {
+  if (!cell().has_room_waiters()) return;  // they have been served
+  MonotonicTime first = MonotonicTime::InfiniteFuture();
+  for (size_t i = 0; i < layout().size(); ++i) {
+    const MailboxDeclaration& declaration = layout()[i];
+    if (declaration.is_call() || !declaration.has_time_to_live()) continue;
+    for (Envelope* const* const newest : Rings(i)) {
+      const Envelope* const oldest = (*newest)->next;
+      first = std::min(first, oldest->call().accepted + declaration.options.time_to_live);
+    }
+  }
+  if (rare_ != nullptr || !first.is_infinite()) rare().expires_at = first;
+}
+
 void ActorCore::ExpireWaitingMessages(size_t place) {
   for (Envelope** const newest : Rings(place)) {
     const Envelope* const last = *newest;
@@ -204,6 +226,7 @@ void ActorCore::ExpireWaitingMessages(size_t place) {
       is_last = envelope == last;
       absl::Status why;
       if (!IsExpired(*envelope, why)) {
+        if (!layout()[place].is_call()) break;  // one time to live: those that came later expire later
         before = envelope;
         continue;
       }

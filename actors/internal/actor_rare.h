@@ -78,6 +78,8 @@ struct Rare {
   uint64_t start_timer = 0;          // the executor's, of a start that is bounded
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
+  // When the message expires first whose room somebody waits for.
+  MonotonicTime expires_at = MonotonicTime::InfiniteFuture();
   uint64_t executor_timer = 0;
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 

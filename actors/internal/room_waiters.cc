@@ -48,12 +48,10 @@ void RoomWaiters::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
     Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
     if (cell.Post(system_, life, wake) == Pushed::kClosed) Envelope::Delete(wake);
   }
-  const MailboxLayout* const layout = still_waits ? cell.LayoutOf(life) : nullptr;
-  if (const int place = layout == nullptr ? -1 : layout->Find(line.second); place >= 0) {
-    cell.AskExpiry(system_, life, (*layout)[static_cast<size_t>(place)], static_cast<size_t>(place));
-    // A local sender has asked for reserved room back when its send was refused.
-    if (is_remote) system_.remote_room().AskBack(cell, life, static_cast<size_t>(place));
-  }
+  // A local sender has asked for reserved room back when its send was refused.
+  const MailboxLayout* const layout = is_remote && still_waits ? cell.LayoutOf(life) : nullptr;
+  const int place = layout == nullptr ? -1 : layout->Find(line.second);
+  if (place >= 0) system_.remote_room().AskBack(cell, life, static_cast<size_t>(place));
   if (!cell.IsAlive(life)) RefuseAll(shard, life);  // it ended without looking
   Tell(std::move(answers));
 }

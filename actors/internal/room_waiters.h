@@ -14,7 +14,8 @@
 // that leaves the head of its line; and the sender that comes to wait, once
 // it has said so. One of receiver and sender sees the other: the
 // sender writes the mark, looks for room and wakes the receiver, which reads the
-// mark when it has published the room of that turn.
+// mark when it has published the room of that turn. A receiver whose mail expires
+// while somebody waits has a turn then (ActorCore::WatchExpiry).
 //
 // Any thread. No user code and no router runs under its locks. Joining, leaving
 // and being served take time in the logarithm of the waiters.

@@ -1,5 +1,5 @@
-// Messages that have expired in a closed mailbox give their room to another node as soon as it wants room (semantics
-// 7.5): nothing else takes them out of the mailbox before it opens.
+// Messages that expire in a closed mailbox give their room back as soon as somebody wants room, here or on another node
+// (semantics 3.9, 7.5): nothing else takes them out of the mailbox before it opens.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,8 +27,10 @@
 namespace understudy {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 using Query = Call<testing::Note, testing::Answer>;
 constexpr int64_t kCapacity = 8;
@@ -139,6 +141,27 @@ TEST_F(ExpiredRoomTest, NotesThatHaveExpiredGiveTheirRoomToASenderOfAnotherNodeT
   for (int i = 0; i < 3; ++i) NewClient("n0", outcomes)[&Client::send].Tell(absl::Minutes(1));
   Run(absl::Seconds(1));
   EXPECT_THAT(*outcomes, ElementsAre(absl::OkStatus(), absl::OkStatus(), absl::OkStatus()));
+}
+
+// Those that wait are more than the mailbox holds, so what gives room back is first what was there before, and then
+// what came when others waited already: by a sender of the node itself, or into room that was reserved for another
+// node.
+TEST_F(ExpiredRoomTest, NotesThatExpireWhileSendersWaitGiveTheirRoomToThemInTime) {
+  for (const char* const waits : {"home", "n0"}) {
+    SCOPED_TRACE(waits);
+    EXPECT_EQ(FillWithNotes("home"), kCapacity);
+    if (waits != absl::string_view("home")) EXPECT_EQ(FillWithNotes(waits), kCreditTerms.first_allowance.messages);
+    const auto outcomes = std::make_shared<Outcomes>();
+    for (int i = 0; i < 3 * kCapacity; ++i) NewClient(waits, outcomes)[&Client::send].Tell(absl::Minutes(1));
+    Run(absl::Milliseconds(600));
+    EXPECT_THAT(*outcomes, IsEmpty());
+    for (int64_t served = kCapacity; served <= 3 * kCapacity; served += kCapacity) {
+      Run(absl::Seconds(1));
+      EXPECT_THAT(*outcomes, SizeIs(served));
+    }
+    EXPECT_THAT(*outcomes, Each(absl::OkStatus()));
+    Run(absl::Seconds(2));
+  }
 }
 
 // The node n1 cannot take back its calls when they expire.
