@@ -268,6 +268,10 @@ std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
       wish.bytes = most;
       wish.messages = std::min(wish.messages, most / std::max(int64_t{1}, account.bytes_each));
     }
+    // Of no use: less than the message needs that is wanted, or bytes for no message.
+    if (account.granted.bytes + wish.bytes < account.wanted.bytes || account.granted.messages + wish.messages == 0) {
+      wish = {};
+    }
     // What becomes free is theirs that wait for it here.
     if (!account.before_line.empty()) wish = {};
     if (account.granted.is_zero() && !wish.is_zero()) {
@@ -287,7 +291,7 @@ absl::optional<CreditChange> CreditReceiver::OnReserved(const MailboxAddress& to
   if (found == accounts_.end()) return absl::nullopt;
   Account& account = found->second;
   account.is_reserving = false;
-  account.wanted = {};
+  const RoomAmount wanted = std::exchange(account.wanted, {});
   CreditChange grant{.kind = CreditChange::Kind::kGrant, .to = to.first, .mailbox = to.second};
   if (reserved.is_awaited && !kIsGivenOut.armed()) {
     if (!kIsForgotten.armed()) withheld_.insert(to);
@@ -302,12 +306,18 @@ absl::optional<CreditChange> CreditReceiver::OnReserved(const MailboxAddress& to
     in_use_.Change(before, account.allowance);
     if (!grant.granted.is_zero()) account.is_used_up = false;
   }
+  account.is_short = !wanted.is_zero() && !account.granted.CoversMessage(wanted.bytes);
   account.window = std::min(account.window, account.granted.messages + account.held.messages);
   NoteGranted(to, account);
   const bool is_told = std::exchange(account.is_asked, false) || !grant.granted.is_zero() || !grant.allowance.is_zero();
   EraseIfUnused(found);
   if (!is_told) return absl::nullopt;
   return grant;
+}
+
+absl::optional<CreditChange> CreditReceiver::AskBackIfShort(const MailboxAddress& to) {
+  const auto account = accounts_.find(to);
+  return account != accounts_.end() && account->second.is_short ? AskBack(to) : absl::nullopt;
 }
 
 absl::optional<CreditChange> CreditReceiver::AskBack(const MailboxAddress& to) {

@@ -97,6 +97,10 @@ class CreditReceiver {
   // OnReserved says what the peer is told.
   std::vector<std::pair<MailboxAddress, RoomAmount>> TakeDue();
   absl::optional<CreditChange> OnReserved(const MailboxAddress& to, const ReservedRoom& reserved);
+  // Call after OnReserved, whose change is told first. A message that found no credit has not enough still, and what
+  // the peer has there is in its way: it may need more than the node's fair share, or an empty mailbox. What the peer
+  // is told; the message is reserved anew when it is wanted again.
+  absl::optional<CreditChange> AskBackIfShort(const MailboxAddress& to);
 
   // Somebody wants that room: what the peer is told, if it has any unused and
   // was not asked yet.
@@ -136,6 +140,7 @@ class CreditReceiver {
     bool is_asked = false;       // the peer waits for an answer
     bool is_asked_back = false;  // and has not returned it
     bool is_reserving = false;   // TakeDue without OnReserved
+    bool is_short = false;       // OnReserved left what was wanted without enough
     MonotonicTime used;
   };
   using Accounts = std::map<MailboxAddress, Account>;

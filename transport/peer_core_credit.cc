@@ -314,8 +314,11 @@ void PeerCore::Carry(const CreditWork& work) {
         deliveries_.push_back(RoomReturn{.room = wishes[i]});
         continue;
       }
-      absl::optional<CreditChange> grant = peer_->credit_in.OnReserved({wishes[i].to, wishes[i].mailbox}, reserved[i]);
+      const MailboxAddress mailbox(wishes[i].to, wishes[i].mailbox);
+      absl::optional<CreditChange> grant = peer_->credit_in.OnReserved(mailbox, reserved[i]);
       if (grant.has_value()) grants.push_back(*std::move(grant));
+      absl::optional<CreditChange> in_the_way = peer_->credit_in.AskBackIfShort(mailbox);
+      if (in_the_way.has_value()) grants.push_back(*std::move(in_the_way));
     }
     if (is_over) return;
     TellCredit(grants);

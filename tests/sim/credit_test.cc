@@ -3,6 +3,7 @@
 // refused at all, and what is not used comes back.
 #include "understudy/transport/credit.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -161,6 +162,30 @@ TEST_F(CreditTest, ALargeMessageNeedsNoRoundTripEither) {
   EXPECT_EQ(Send({0}, 1, 1, std::string(10'000'000, 'x')), 1);
   Run(absl::Seconds(1));
   EXPECT_EQ(Handled(), 1);
+}
+
+// A message may be larger than the share of its node, or than the mailbox, which then has to be empty: room for small
+// messages that its node holds and does not use would be in its way.
+TEST_F(CreditTest, ALargeMessageIsNotKeptOutByTheSmallRoomThatItsNodeHolds) {
+  const std::vector<std::pair<MailboxOptions, size_t>> cases = {
+      {{.capacity_messages = 1000, .capacity_bytes = 100'000}, 80'000}, {{.capacity_messages = 1000}, 20 << 20}};
+  for (const auto& [options, bytes] : cases) {
+    SCOPED_TRACE(bytes);
+    Join(1, options);
+    Open();
+    (void)Send({0}, 30, 40, std::string(400, 'x'));
+    EXPECT_GT(HomesView("n0").credit_given.bytes, 20'000);
+    store_[&Store::close].Tell(1);
+    Run();
+    const std::string text(bytes, 'x');
+    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "by the first allowance";
+    EXPECT_EQ(Send({0}, 1, 1, text), 0);
+    Run(kCreditIdle / 20);
+    (void)Send({0}, 1, 1, text);
+    Run(kCreditIdle / 20);
+    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "the mailbox has room, and nobody else wants it";
+    EXPECT_EQ(HomesView("n0").credit_given, RoomAmount());
+  }
 }
 
 TEST_F(CreditTest, CreditThatLiesUnusedComesBack) {
