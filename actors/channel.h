@@ -191,10 +191,10 @@ class Channel : public internal::ChannelBase {
   // that is empty.
   //
   // To another node it waits too, in the same line as the senders there: the
-  // message stays here until that node has kept room for it. NoConnection when
-  // the session ends first. Full, without waiting, when limits::kWantsPerSessionMax
-  // senders of this node wait for that node's room; and, at once or when its turn
-  // comes, when the session itself has no room for the message's bytes.
+  // message stays here until that node has kept room for it, and the session has
+  // room for its bytes. NoConnection when the session ends first. Full, without
+  // waiting, when limits::kWantsPerSessionMax senders of this node wait for that
+  // node's room.
   Sending<M> SendWhenRoom(M message, absl::Duration timeout) const {
     return Sending<M>(*this, std::move(message), timeout);
   }

@@ -48,9 +48,10 @@ class Router {
 
   // Send, where the sender waits if there is no room; `wait` is an ask of its
   // own. Nothing when it waits: then one reply to that ask comes, OK when room is
-  // kept for the message, else why there never is (the receiver's end, the
-  // session's). It does not overtake senders that wait for the same mailbox. At
-  // most so many wait as the transport says; one more is refused with Full.
+  // kept for the message, there and on its way, else why there never is (the
+  // receiver's end, the session's). It does not overtake senders that wait for
+  // the same mailbox. At most so many wait as the transport says; one more is
+  // refused with Full.
   virtual absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) = 0;
   // Send, into the room that is kept for that ask. NoConnection when the session
   // that kept it is gone. The room is kept no longer, whatever the answer is.

@@ -19,10 +19,12 @@
 // A sender may wait for room (Channel::SendWhenRoom), with its message: a want
 // with a number enters the line of all that wait for that mailbox, and its turn
 // brings a grant with that number, of exactly the room that it asked for, which
-// no other sender uses. A want is answered once, by that grant or by a refusal.
-// A sender that gives up withdraws its want; it is answered all the same, and a
-// grant that comes then is returned. So a number is free again when its answer is
-// there, and a session has at most limits::kWantsPerSessionMax of them.
+// no other sender uses. Its sender is told when the session, too, has room for the
+// message's bytes, in the order of the grants, and the session keeps that room until
+// the message comes (Sequence::Keep). A want is answered once, by that grant or by a
+// refusal. A sender that gives up withdraws its want; it is answered all the same,
+// and a grant that comes then is returned. So a number is free again when its answer
+// is there, and a session has at most limits::kWantsPerSessionMax of them.
 //
 // A message larger than what is left of the allowance's bytes may use a whole
 // allowance that is untouched. All allowances of a session in use are bounded

@@ -241,6 +241,7 @@ void PeerCore::CarryOut() {
     for (SessionAction& action : peer_->session.TakeActions()) Apply(action);
   }
   peer_->carrying_out = false;
+  ServeSessionLine();
   if (IsIdle()) may_be_idle_ = true;
   SetDue();
 }

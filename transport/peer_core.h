@@ -21,7 +21,9 @@
 #ifndef UNDERSTUDY_TRANSPORT_PEER_CORE_H_
 #define UNDERSTUDY_TRANSPORT_PEER_CORE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -152,6 +154,12 @@ class PeerCore {
     const MessageType* type = nullptr;
     friend bool operator==(const TypedMailbox&, const TypedMailbox&) = default;
   };
+  // A sender of this node for whose message the peer has kept room in its mailbox.
+  struct GrantedSender {
+    CreditSender::Waiter waiter;
+    Pid to;
+    size_t bytes_max = 0;  // of its envelope
+  };
   // The peer that has the core.
   struct Peer {
     Peer(SessionConfig config, uint64_t its_tenancy, std::shared_ptr<const Grants> its_grants, PeerOrigin origin)
@@ -182,6 +190,10 @@ class PeerCore {
     // Of the live session.
     CreditSender credit_out;
     CreditReceiver credit_in;
+    // Senders of this node that have room in their mailboxes, in the order in which they got it: they wait for the
+    // session's own. And what the session keeps for those that have been told.
+    std::deque<GrantedSender> session_line;
+    std::map<CreditSender::Waiter, size_t> kept_bytes;
     MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // what is due is done then
     MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // for what lies unused
     bool is_crediting = false;                                       // a CreditWork is on its way
@@ -314,6 +326,10 @@ class PeerCore {
   void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
   // Senders that wait for room: of this node (kGrant or kRefuse came), and of the peer (kWant or kReturn came).
   absl::Status OnWantAnswered(const CreditChange& answer, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Those that have room in their mailboxes are told, one after another, as far as the session has room for them.
+  void ServeSessionLine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // False when it neither waits nor has room.
+  bool GiveUp(const CreditSender::Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status OnPeerWaits(const CreditChange& want, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnPeerGaveUp(const CreditChange& change, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EnterLines() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -323,9 +339,9 @@ class PeerCore {
   bool Reaches(NodePlace node) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Remembers the type; InvalidArgument when the mailbox's name cannot travel.
   absl::Status NoteMailbox(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A message with that credit, or beyond what any credit covers.
-  absl::Status Append(const OutboundMessage& message, absl::string_view payload, Admission admission)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A message with that credit, or beyond what any credit covers; and with what the session keeps for it.
+  absl::Status Append(const OutboundMessage& message, absl::string_view payload, Admission admission,
+                      size_t kept_bytes = 0) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A signal that must not pass the releases of names before it.
   void HoldSignal(Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AppendTo(OutboundEnvelope&& envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

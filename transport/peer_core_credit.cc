@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
@@ -133,7 +136,13 @@ absl::Status PeerCore::OnWantAnswered(const CreditChange& answer, CreditChanges&
   absl::StatusOr<CreditSender::WantAnswered> answered = peer_->credit_out.OnWantAnswered(answer);
   if (!answered.ok()) return answered.status();
   if (answered->told.has_value()) told.push_back(*std::move(answered->told));
-  if (answered->waiter.has_value()) {
+  if (!answered->waiter.has_value()) return absl::OkStatus();
+  if (answer.kind == CreditChange::Kind::kGrant) {
+    peer_->session_line.push_back(
+        {.waiter = *answered->waiter,
+         .to = answer.to,
+         .bytes_max = static_cast<size_t>(answer.granted.bytes) + limits::kEnvelopeOverheadBytesMax});
+  } else {
     deliveries_.push_back(Signal{.kind = SignalKind::kReply,
                                  .from = answer.to,
                                  .to = answered->waiter->first,
@@ -141,6 +150,29 @@ absl::Status PeerCore::OnWantAnswered(const CreditChange& answer, CreditChanges&
                                  .status = answer.status});
   }
   return absl::OkStatus();
+}
+
+void PeerCore::ServeSessionLine() {
+  std::deque<GrantedSender>& line = peer_->session_line;
+  for (; !line.empty(); line.pop_front()) {
+    const GrantedSender& first = line.front();
+    if (!peer_->credit_out.HasRoom(first.waiter)) continue;  // it has given up
+    if (!peer_->session.Keep(first.bytes_max).ok()) return;
+    peer_->kept_bytes.emplace(first.waiter, first.bytes_max);
+    deliveries_.push_back(
+        Signal{.kind = SignalKind::kReply, .from = first.to, .to = first.waiter.first, .id = first.waiter.second});
+  }
+}
+
+bool PeerCore::GiveUp(const CreditSender::Waiter& waiter) {
+  absl::optional<CreditChange> told = peer_->credit_out.GiveUp(waiter);
+  if (!told.has_value()) return false;
+  if (const auto kept = peer_->kept_bytes.find(waiter); kept != peer_->kept_bytes.end()) {
+    peer_->session.StopKeeping(kept->second);
+    peer_->kept_bytes.erase(kept);
+  }
+  TellCredit({*std::move(told)});
+  return true;
 }
 
 absl::Status PeerCore::OnPeerWaits(const CreditChange& want, CreditChanges& told) {
@@ -207,10 +239,7 @@ bool PeerCore::EndWait(const RoomWait& wait, const absl::Status& status) {
 
 bool PeerCore::StopWaiting(Pid from, uint64_t wait) {
   const Changing changing(*this, Change::kCall);
-  if (!peer_.has_value()) return false;
-  absl::optional<CreditChange> told = peer_->credit_out.GiveUp({from, wait});
-  if (!told.has_value()) return false;
-  TellCredit({*std::move(told)});
+  if (!peer_.has_value() || !GiveUp({from, wait})) return false;
   CarryOut();
   return true;
 }
@@ -260,16 +289,21 @@ void PeerCore::TickCredit(MonotonicTime now) {
 }
 
 void PeerCore::EndCredit(NodePlace peer_node, uint64_t epoch) {
-  for (const auto& [waiter, mailbox] : peer_->credit_out.End()) {
-    deliveries_.push_back(
-        Signal{.kind = SignalKind::kReply,
-               .from = mailbox.first,
-               .to = waiter.first,
-               .id = waiter.second,
-               .status = MakeError(ErrorKind::kNoConnection,
-                                   absl::StrCat("the session with node ", peer_->name,
-                                                " ended while the message waited for room in a mailbox there"))});
+  const auto tell = [&](const CreditSender::Waiter& waiter, Pid to, absl::string_view what) {
+    mu_.AssertHeld();
+    deliveries_.push_back(Signal{
+        .kind = SignalKind::kReply,
+        .from = to,
+        .to = waiter.first,
+        .id = waiter.second,
+        .status = MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", peer_->name,
+                                                                   " ended while the message waited for ", what))});
+  };
+  for (const GrantedSender& sender : std::exchange(peer_->session_line, {})) {
+    if (peer_->credit_out.HasRoom(sender.waiter)) tell(sender.waiter, sender.to, "its room");
   }
+  peer_->kept_bytes.clear();
+  for (const auto& [waiter, mailbox] : peer_->credit_out.End()) tell(waiter, mailbox.first, "room in a mailbox there");
   for (const CreditReceiver::Waiting& waiting : peer_->credit_in.waiting()) {
     if (!waiting.is_in_line) continue;
     deliveries_.push_back(LineChange{.kind = LineChange::Kind::kLeaves, .wait = WaitOf(peer_node, epoch, waiting)});

@@ -100,7 +100,8 @@ absl::Status PeerCore::NoteMailbox(const OutboundMessage& message) {
   return absl::OkStatus();
 }
 
-absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view payload, Admission admission) {
+absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view payload, Admission admission,
+                              size_t kept_bytes) {
   absl::Status known = NoteMailbox(message);
   if (!known.ok()) return known;
   if (message.ask != 0 && !peer_->ties.MayAsk()) {
@@ -114,7 +115,8 @@ absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view 
   OutboundEnvelope envelope{.bytes = *std::move(bytes),
                             .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
                             .mailbox = message.mailbox,
-                            .deadline = message.deadline};
+                            .deadline = message.deadline,
+                            .kept_bytes = kept_bytes};
   absl::Status accepted = AppendTo(std::move(envelope));
   // AppendTo leaves the memory where it can. NOLINTNEXTLINE(bugprone-use-after-move)
   if (envelope.bytes.capacity() <= kKeptBytesMax) peer_->spare_bytes = std::move(envelope.bytes);
@@ -147,17 +149,24 @@ bool PeerCore::SendOrWait(const OutboundMessage& message, absl::string_view payl
   const auto payload_bytes = static_cast<int64_t>(payload.size());
   outcome.reset();
   absl::optional<Admission> admission;
-  if (!peer_->credit_out.IsAwaited(mailbox)) admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  if (peer_->session_line.empty() && !peer_->credit_out.IsAwaited(mailbox)) {
+    admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  }
   if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
     outcome = Append(message, payload, admission.value_or(Admission::kAllowance));
     if (outcome->ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
-  } else if (absl::optional<CreditChange> want =
-                 peer_->credit_out.Wants(mailbox, payload_bytes, {message.from, wait})) {
-    TellCredit({*std::move(want)});
-  } else {
-    outcome = MakeError(ErrorKind::kFull,
-                        absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
-                                     peer_->name, " already, or gave up just now"));
+    // For the session's room it waits in the same line, where it first has room of its own in the mailbox.
+    if (admission.has_value() && IsFull(*outcome)) outcome.reset();
+  }
+  if (!outcome.has_value()) {
+    absl::optional<CreditChange> want = peer_->credit_out.Wants(mailbox, payload_bytes, {message.from, wait});
+    if (want.has_value()) {
+      TellCredit({*std::move(want)});
+    } else {
+      outcome = MakeError(ErrorKind::kFull,
+                          absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
+                                       peer_->name, " already, or gave up just now"));
+    }
   }
   CarryOut();
   return true;
@@ -173,14 +182,18 @@ bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<a
                                                                 " that kept room for the message has ended"));
     return true;
   }
+  const auto kept = peer_->kept_bytes.find(waiter);
   accepted = payload.status();
-  if (payload.ok()) accepted = Append(message, *payload, Admission::kReserved);
+  if (payload.ok()) {
+    accepted = Append(message, *payload, Admission::kReserved, kept == peer_->kept_bytes.end() ? 0 : kept->second);
+  }
   if (accepted.ok()) {
     peer_->credit_out.OnSentInRoom(waiter);
-  } else if (absl::optional<CreditChange> told = peer_->credit_out.GiveUp(waiter)) {
-    TellCredit({*std::move(told)});
+    if (kept != peer_->kept_bytes.end()) peer_->kept_bytes.erase(kept);
+  } else {
+    (void)GiveUp(waiter);
   }
-  if (peer_->session.has_actions()) CarryOut();
+  CarryOut();
   return true;
 }
 

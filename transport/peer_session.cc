@@ -197,6 +197,11 @@ MonotonicTime PeerSession::NextDeadline() const {
 
 // ---- What the owner wants ----
 
+absl::Status PeerSession::Keep(size_t bytes) {
+  if (live_.has_value()) return live_->sequence.Keep(bytes);
+  return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
+}
+
 absl::Status PeerSession::Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now) {
   if (leaving_) return MakeError(ErrorKind::kStopping, "this node is leaving");
   if (!live_.has_value()) {

@@ -216,6 +216,11 @@ class PeerSession {
   // Leaves the memory of `envelope.bytes` to the caller where it can. `now` is
   // asked for the time only when there is something to do at once.
   absl::Status Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now);
+  // Sequence's, of the live session: without one Keep is NoConnection, and nothing is kept.
+  absl::Status Keep(size_t bytes);
+  void StopKeeping(size_t bytes) {
+    if (live_.has_value()) live_->sequence.StopKeeping(bytes);
+  }
   // Ends the session when all that was appended is acknowledged, at the latest
   // after leave_timeout; dials and accepts no more.
   void Leave(absl::string_view why, MonotonicTime now);

@@ -58,6 +58,8 @@ struct OutboundEnvelope {
   uint32_t mailbox = 0;
   // Travels as the time that is left when a frame is written.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
+  // What Sequence::Keep has kept for it, at least its bytes; 0 if it takes what there is.
+  size_t kept_bytes = 0;
 };
 
 // Envelopes of one sender that wait, one after another: one of any size, or several

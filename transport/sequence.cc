@@ -70,22 +70,39 @@ bool Sequence::MayExceed(Room room) const {
   return used_[static_cast<size_t>(room)] <= std::min(limits::kUnacknowledgedBytesMax, BytesMax(room) / 8);
 }
 
-absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
-  const size_t bytes = envelope.bytes.size() + limits::kSlotOverheadBytes;
-  size_t& used = used_[static_cast<size_t>(envelope.room)];
-  if (used + bytes > BytesMax(envelope.room) && !MayExceed(envelope.room)) {
+absl::Status Sequence::FindRoom(Room room, size_t bytes) const {
+  const size_t used = used_[static_cast<size_t>(room)];
+  if (used + bytes > BytesMax(room) && !MayExceed(room)) {
     return MakeError(ErrorKind::kFull,
                      absl::StrCat("the session keeps ", used, " unacknowledged bytes of that kind, and ", bytes,
-                                  " more would exceed ", BytesMax(envelope.room)));
+                                  " more would exceed ", BytesMax(room)));
   }
-  if (envelope.room == Room::kMessages) {
-    if (messages_ >= bounds_.messages_max) {
-      return MakeError(ErrorKind::kFull,
-                       absl::StrCat("the session keeps ", messages_, " unacknowledged messages, the most that it may"));
-    }
-    ++messages_;
+  if (room == Room::kMessages && messages_ >= bounds_.messages_max) {
+    return MakeError(ErrorKind::kFull,
+                     absl::StrCat("the session keeps ", messages_, " unacknowledged messages, the most that it may"));
   }
-  used += bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Sequence::Keep(size_t bytes) {
+  bytes += limits::kSlotOverheadBytes;
+  if (absl::Status room = FindRoom(Room::kMessages, bytes); !room.ok()) return room;
+  used_[static_cast<size_t>(Room::kMessages)] += bytes;
+  ++messages_;
+  return absl::OkStatus();
+}
+
+void Sequence::StopKeeping(size_t bytes) { Forget(Room::kMessages, 1, bytes); }
+
+absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
+  const size_t bytes = envelope.bytes.size() + limits::kSlotOverheadBytes;
+  if (envelope.kept_bytes != 0) {
+    StopKeeping(envelope.kept_bytes);
+  } else if (absl::Status room = FindRoom(envelope.room, bytes); !room.ok()) {
+    return room;
+  }
+  if (envelope.room == Room::kMessages) ++messages_;
+  used_[static_cast<size_t>(envelope.room)] += bytes;
   ++ledger_.accepted;
   ++ledger_.waiting;
   // What fits the next frame needs no queue, and the node's own envelopes, all of which are small enough to be cut at

@@ -78,6 +78,10 @@ class Sequence {
   // the kind's bound, are not acknowledged. Leaves the memory of `envelope.bytes` to
   // the caller where it can.
   absl::Status Append(OutboundEnvelope&& envelope);
+  // Keeps room for a message whose envelope will have at most so many bytes: others find it taken. Full when there is
+  // none. The envelope that names it as its kept_bytes is accepted; or StopKeeping.
+  absl::Status Keep(size_t bytes);
+  void StopKeeping(size_t bytes);
   // The session's last envelope: it is written when nothing else waits. It needs
   // no room. Call once, and Append nothing after it.
   void AppendLast(std::string bytes);
@@ -144,6 +148,8 @@ class Sequence {
   // Whether the next envelope of that kind may exceed the kind's bound. A message or reply may while little of its kind
   // is unacknowledged: that acknowledgement may wait for a frame, and a large envelope would be refused until then.
   bool MayExceed(Room room) const;
+  // OK, or Full.
+  absl::Status FindRoom(Room room, size_t bytes) const;
   void Number(OutboundEnvelope&& envelope);
   void Number(SendQueues::Piece piece);
   // An envelope of the node itself that is larger than a slot.
@@ -154,8 +160,8 @@ class Sequence {
 
   const Bounds bounds_;
   SessionLedger ledger_;
-  std::array<size_t, kRooms> used_{};  // bytes of each kind, unacknowledged
-  size_t messages_ = 0;                // unacknowledged
+  std::array<size_t, kRooms> used_{};  // bytes of each kind, unacknowledged or kept
+  size_t messages_ = 0;                // unacknowledged or kept
 
   SendQueues queues_;                 // what has no number yet
   absl::optional<std::string> last_;  // what is written when nothing else waits

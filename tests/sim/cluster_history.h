@@ -133,8 +133,8 @@ class ClusterHistory {
   struct Totals {
     int64_t sent = 0, handled = 0, dead_letters = 0, lost = 0, dropped = 0, asked = 0, answered = 0, fired = 0;
     int64_t foreign = 0;
-    // Senders that waited for room of another node, and what became of that; and messages for whose bytes the session
-    // had no room.
+    // Senders that waited for room of another node, and what became of that; none is refused because the session has no
+    // room for its message.
     int64_t served = 0, expired = 0, disconnected = 0, session_full = 0;
   };
   Totals totals() const;

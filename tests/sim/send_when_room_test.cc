@@ -376,25 +376,21 @@ TEST_F(SendWhenRoomTest, ASenderWhoseNodeIsLostLeavesTheLine) {
   ExpectNothingIsReserved();
 }
 
-// It does not wait for the session's room: there is no line for that.
-TEST_F(SendWhenRoomTest, WhenTheSessionItselfIsFullItIsToldAtOnceAndTheMessageIsItsOwnAgain) {
+TEST_F(SendWhenRoomTest, SendersWaitForTheSessionsOwnRoomTooAndAreServedInOrder) {
   bounds_.message_bytes_max = 2 * kLarge;
   Join(1, 3);
   Open();
   cluster_->network().PartitionOneWay("n0", "home");
   FillTheSession();
-  Start("n0", 7, absl::Hours(1), /*times=*/1, kLarge);
-  ASSERT_THAT(*outcomes_, SizeIs(1));
-  EXPECT_TRUE(IsFull(outcomes_->front().second)) << outcomes_->front().second;
+  for (const int64_t sender : {7, 8, 9}) Start("n0", sender, absl::Hours(1), /*times=*/1, kLarge);
+  EXPECT_THAT(*outcomes_, IsEmpty());
   HealAndResume();
-  outcomes_->clear();
-  Start("n0", 7, absl::Hours(1), /*times=*/1, kLarge);
   Run(absl::Seconds(1));
-  EXPECT_THAT(Sent(), ElementsAre(7));
+  EXPECT_THAT(Sent(), ElementsAre(7, 8, 9));
   ExpectNothingIsReserved();
 }
 
-TEST_F(SendWhenRoomTest, OneThatWaitedAndThenFindsTheSessionFullIsToldAndItsRoomGoesBack) {
+TEST_F(SendWhenRoomTest, OneThatHasRoomInItsMailboxWaitsForTheSessions) {
   bounds_.message_bytes_max = 2 * kLarge;
   Join(1, 1);
   Fill("home");
@@ -404,11 +400,35 @@ TEST_F(SendWhenRoomTest, OneThatWaitedAndThenFindsTheSessionFullIsToldAndItsRoom
   cluster_->network().PartitionOneWay("n0", "home");
   FillTheSession();
   Open();
-  ASSERT_THAT(*outcomes_, SizeIs(1));
-  EXPECT_TRUE(IsFull(outcomes_->front().second)) << outcomes_->front().second;
-  EXPECT_THAT(std::string(outcomes_->front().second.message()), HasSubstr("unacknowledged bytes"));
+  EXPECT_FALSE(IsAwaited());
+  EXPECT_THAT(*outcomes_, IsEmpty());
   HealAndResume();
-  EXPECT_EQ((*handled_)[7], 0);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(Sent(), ElementsAre(7));
+  EXPECT_EQ((*handled_)[7], 1);
+  ExpectNothingIsReserved();
+}
+
+TEST_F(SendWhenRoomTest, OneThatWaitsForTheSessionsRoomIsToldOfItsDeadlineAndOfTheSessionsEnd) {
+  bounds_.message_bytes_max = 2 * kLarge;
+  Join(1, 3);
+  Fill("home");
+  Fill("n0");
+  Start("n0", 7, absl::Seconds(1), /*times=*/1, kLarge);
+  Start("n0", 8, absl::Hours(1), /*times=*/1, kLarge);
+  cluster_->network().PartitionOneWay("n0", "home");
+  FillTheSession();
+  Open();
+  EXPECT_FALSE(IsAwaited());
+  Run(absl::Seconds(2));
+  ASSERT_THAT(*outcomes_, SizeIs(1));
+  EXPECT_TRUE(IsExpired(outcomes_->front().second)) << outcomes_->front().second;
+  Run(absl::Minutes(1));
+  ASSERT_THAT(*outcomes_, SizeIs(2));
+  EXPECT_TRUE(IsNoConnection(outcomes_->back().second)) << outcomes_->back().second;
+  cluster_->network().Heal("n0", "home");
+  ASSERT_TRUE(cluster_->RunUntil([&] { return cluster_->IsJoined(); }, absl::Minutes(1)));
+  EXPECT_EQ((*handled_)[7] + (*handled_)[8], 0);
   ExpectNothingIsReserved();
 }
 

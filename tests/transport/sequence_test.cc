@@ -377,6 +377,23 @@ TEST(SequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
   EXPECT_EQ(sequence.ledger().accepted, 3);
 }
 
+TEST(SequenceTest, RoomThatIsKeptIsForItsEnvelopeAlone) {
+  Sequence sequence({.message_bytes_max = 1000, .messages_max = 2});
+  ASSERT_TRUE(sequence.Keep(600).ok());
+  EXPECT_TRUE(IsFull(sequence.Keep(400)));
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(400, 'm')})));
+  ASSERT_TRUE(sequence.Append({.bytes = "small"}).ok());
+  EXPECT_TRUE(IsFull(sequence.Append({.bytes = "a third message"})));
+  EXPECT_TRUE(sequence.Append({.bytes = std::string(500, 'm'), .kept_bytes = 600}).ok());
+  std::set<uint32_t> defined;
+  Fill(sequence, defined);
+  ASSERT_TRUE(sequence.Acknowledge(2).ok());
+  ASSERT_TRUE(sequence.Keep(600).ok());
+  sequence.StopKeeping(600);
+  EXPECT_EQ(sequence.bytes_waiting(), 0U);
+  EXPECT_TRUE(sequence.all_acknowledged());
+}
+
 TEST(SequenceTest, TheMessagesOfASessionAreBoundedInNumber) {
   Sequence sequence({.messages_max = 3});
   for (uint64_t from = 1; from <= 2; ++from) Append(sequence, from, "small");
