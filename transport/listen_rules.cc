@@ -13,10 +13,22 @@
 #include "understudy/transport/frame_codec.h"
 
 namespace understudy::internal {
+namespace {
+
+bool CanBeDialled(const NodeAddress& address) {
+  return address.reach == NodeAddress::Reach::kUnixSocket || (!address.is_wildcard() && address.port != 0);
+}
+
+}  // namespace
 
 absl::Status CheckDialling(const Credentials& credentials, absl::string_view address) {
   const absl::StatusOr<NodeAddress> parsed = NodeAddress::Parse(address);
-  return parsed.ok() ? CheckAllowed(credentials, *parsed, "dial") : parsed.status();
+  if (!parsed.ok()) return parsed.status();
+  if (!CanBeDialled(*parsed)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot dial ", address, ": expected a host and its port, such as ledger.example:7000"));
+  }
+  return CheckAllowed(credentials, *parsed, "dial");
 }
 
 absl::Status CheckPeers(const Credentials& credentials, absl::string_view self,
@@ -56,8 +68,7 @@ absl::Status CheckAdvertising(absl::string_view advertise) {
   if (!address.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("NodeOptions::advertise: ", address.status().message()));
   }
-  const bool is_socket = address->reach == NodeAddress::Reach::kUnixSocket;
-  if (is_socket || (!address->is_wildcard() && address->port != 0)) return absl::OkStatus();
+  if (CanBeDialled(*address)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("NodeOptions::advertise is ", advertise,
                    ", which no peer can dial: expected a host and its port, such as ledger.example:7000"));

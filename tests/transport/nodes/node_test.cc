@@ -181,6 +181,10 @@ TEST(Node, BadOptionsEachHaveTheirError) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Node::Start(system, {.peers = {{"House", "127.0.0.1:1"}}}).status().code(),
             absl::StatusCode::kInvalidArgument);
+  for (const char* nowhere : {"127.0.0.1:0", "0.0.0.0:7000", "[::]:7000"}) {
+    EXPECT_EQ(Node::Start(system, {.peers = {{"house", nowhere}}}).status().code(), absl::StatusCode::kInvalidArgument)
+        << nowhere;
+  }
 }
 
 TEST(Node, AProcessThatNoNodeStartedHasNoParent) {
