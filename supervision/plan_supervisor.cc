@@ -309,10 +309,12 @@ void PlanSupervisor::CarryOut(Action& action) {
       StartLife(action);
       break;
     case Action::Kind::kStop:
+      subscribers_.erase(ActorOf(action.life));
       KeepNames(action.life, NameKeep::After::kAnyEnd);  // if it is to be started again with its siblings
       context().Exit(ActorOf(action.life), ExitReason::Shutdown());
       break;
     case Action::Kind::kKill:
+      subscribers_.erase(ActorOf(action.life));
       KeepNames(action.life, NameKeep::After::kAnyEnd);
       context().Kill(ActorOf(action.life));
       break;
@@ -447,7 +449,16 @@ void PlanSupervisor::Tell(SupervisionEvent event) {
     log.Write(severity, names_it ? text : absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", text));
   }
   if (spec_->on_event) spec_->on_event(event);
-  for (const auto& [pid, subscriber] : subscribers_) subscriber.channel.Tell(event);
+  for (auto next = subscribers_.begin(); next != subscribers_.end();) {
+    const auto subscriber = next++;
+    const Channel<SupervisionEvent>& channel = subscriber->second.channel;
+    const absl::Status sent = channel.Send(event);
+    if (IsNoProcess(sent) || IsStopping(sent) || IsNoConnection(sent)) {
+      subscribers_.erase(subscriber);  // its Down is on its way
+    } else if (!sent.ok()) {
+      channel.Tell(event);  // if it is refused again, a dead letter says that an event is lost
+    }
+  }
 }
 
 }  // namespace understudy::internal

@@ -87,7 +87,8 @@ struct ChildStarted {
 struct ChildDone {};
 
 // From now on each SupervisionEvent goes to `subscriber`, until its actor ends
-// or the supervisor does. ResourceExhausted at kSupervisionSubscribersMax.
+// or the supervisor does, or the supervisor tells the actor, a child of its own,
+// to stop. ResourceExhausted at kSupervisionSubscribersMax.
 struct Subscribe {
   Channel<SupervisionEvent> subscriber;
 };

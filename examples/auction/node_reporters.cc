@@ -30,6 +30,8 @@ bool IsNoteworthy(const SupervisionEvent& event, ReportedStops stops) {
 }
 
 understudy::Task<understudy::Next> Reporter::Subscribe() {
+  // Trapping makes its parent's exit end it only after the events that were sent before.
+  context().TrapExits([](const understudy::ExitEvent&) {});
   const bool has_own = supervisor_.pid() != understudy::Pid();
   const understudy::SupervisorRef supervisor(has_own ? supervisor_.pid() : context().Parent());
   const auto mine = context().ChannelTo(event_);
