@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,26 +126,28 @@ void PrintInput(const RunInput& input, const RunPlan& plan) {
 }
 
 // The page at the end; true when all holds.
-bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time start) {
+bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time start, const Terminal& terminal) {
+  std::ostringstream page;
   const std::vector<Check> checks = CheckRun(outcome.evidence);
   const FloorReport& floor = outcome.evidence.floor;
-  std::cout << "\nResults\n"
-            << FormatResults(input.lots, LedgerResults(input.lots, outcome.evidence.ledger_closings))
-            << "\nWhat was supervised\n";
-  for (const std::string& line : FormatTimeline(outcome.evidence.chronicle, start)) std::cout << line << "\n";
-  std::cout << "\nMessages\n"
-            << FormatMessageLedgers(outcome.message_ledgers) << "  " << floor.acknowledged.size()
-            << " offers acknowledged in " << floor.tries << " tries; " << floor.repeated
-            << " were repeated and recognised\n  watchers heard of " << floor.prices_seen << " prices\n"
-            << "\nChecks\n"
-            << FormatChecks(checks);
+  page << "\nResults\n"
+       << FormatResults(input.lots, LedgerResults(input.lots, outcome.evidence.ledger_closings))
+       << "\nWhat was supervised\n";
+  for (const std::string& line : FormatTimeline(outcome.evidence.chronicle, start)) page << line << "\n";
+  page << "\nMessages\n"
+       << FormatMessageLedgers(outcome.message_ledgers) << "  " << floor.acknowledged.size()
+       << " offers acknowledged in " << floor.tries << " tries; " << floor.repeated
+       << " were repeated and recognised\n  watchers heard of " << floor.prices_seen << " prices\n"
+       << "\nChecks\n"
+       << FormatChecks(checks);
   if (outcome.tree_gave_up.has_value()) {
-    std::cout << "\nThe tree gave up, and the run ended there\n" << FormatCauses(*outcome.tree_gave_up);
+    page << "\nThe tree gave up, and the run ended there\n" << FormatCauses(*outcome.tree_gave_up);
   }
-  if (!outcome.failure.ok()) std::cout << "\nThe run failed: " << outcome.failure.message() << "\n";
+  if (!outcome.failure.ok()) page << "\nThe run failed: " << outcome.failure.message() << "\n";
   bool all_hold = outcome.failure.ok() && !outcome.tree_gave_up.has_value();
   for (const Check& check : checks) all_hold = all_hold && check.holds;
-  std::cout << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n");
+  page << (all_hold ? "\nAll holds.\n" : "\nFAILED.\n");
+  std::cout << (terminal.takes_colour() ? Coloured(page.str()) : page.str());
   return all_hold;
 }
 
@@ -224,7 +227,7 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
   running.Set(static_cast<understudy::Node*>(nullptr));  // an interrupt, which removes the folder, is waited for
   outcome.failure.Update(run.ReadLedger(outcome));
   terminal.Clear();
-  const bool all_hold = PrintOutcome(input, outcome, start);
+  const bool all_hold = PrintOutcome(input, outcome, start, terminal);
   Keep(kept, input, outcome, start);
   const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
   if (all_hold && !results_path.empty()) {
