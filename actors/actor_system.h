@@ -66,8 +66,11 @@ enum class CrashReports { kYes, kNo };
 
 // Whether the first SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT of the process leaves one line in its standard error,
 // before it ends the process as it would without: which actor's handler ran on that thread (pid, class, label or name),
-// for which mailbox and type of message, and the program's build id. On threads of executors a stack overflow does so
-// too. A handler that is installed already, such as a sanitizer's, is called next, by the same signal.
+// for which mailbox and type of message, and the program's build id. A handler that is installed already, such as a
+// sanitizer's, is called next, by the same signal. A stack overflow leaves its line only on the threads that executors
+// and systems make (workers, actors' own threads, timers, watchdogs), which have an alternate signal stack. On main,
+// gRPC's threads, and others of a node or of the program it ends the process without a line, unless something else gave
+// the thread such a stack.
 enum class FatalSignalReports { kYes, kNo };
 
 struct ActorSystemOptions {

@@ -17,7 +17,9 @@
 // - The last FatalSignals that ends installs the earlier handlers again, except where somebody else has installed one
 //   meanwhile. Such a handler may still call the one here, which passes the signal on.
 //
-// A stack overflow is only reported on threads with a SignalStack, as those of a ThreadPool are.
+// A stack overflow is only reported on threads with an alternate signal stack: those of class OsThread, which have a
+// SignalStack (workers, actors' own threads, timers, watchdogs). Main, gRPC's threads, and those that a node or the
+// program makes with std::thread have none.
 // Any thread. What is installed is for the process, whichever system asked for it.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_FATAL_SIGNALS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_FATAL_SIGNALS_H_
