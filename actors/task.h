@@ -11,7 +11,8 @@
 //
 // Starts when awaited, which it is once (CHECKed), or run by the actor. Awaits only Understudy's awaitables
 // and other Tasks. Owner's turn only: its handle never leaves the actor (what it awaits is CHECKed). The
-// frame is destroyed with the Task, suspended or not.
+// frame is destroyed with the Task, suspended or not. Of Tasks that await each other the innermost is destroyed first,
+// as by an exception, and however many they are, this takes a bounded stack.
 #ifndef UNDERSTUDY_ACTORS_TASK_H_
 #define UNDERSTUDY_ACTORS_TASK_H_
 
@@ -51,6 +52,8 @@ class Relay {
   static inline constinit thread_local std::coroutine_handle<> next_ __attribute__((tls_model("initial-exec"))) = {};
 };
 
+class TaskOwner;
+
 class TaskPromiseBase {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -78,10 +81,22 @@ class TaskPromiseBase {
     return std::forward<A>(awaitable);
   }
 
-  void set_continuation(std::coroutine_handle<> continuation) {
+  // `owner` is this frame's.
+  template <class P>
+  void BeginAwait(TaskOwner& owner, std::coroutine_handle<P> continuation) {
     UNDERSTUDY_CHECK(continuation_ == nullptr,
                      "a Task is awaited a second time; await each once, and keep what it gives");
     continuation_ = continuation;
+    if constexpr (std::is_base_of_v<TaskPromiseBase, P>) {
+      awaiter_ = &continuation.promise();
+      awaiter_->awaited_ = &owner;
+    }
+  }
+  std::coroutine_handle<> frame() const { return frame_; }
+  void EndAwait() {
+    if (awaiter_ == nullptr) return;
+    awaiter_->awaited_ = nullptr;
+    awaiter_ = nullptr;
   }
 
  protected:
@@ -91,9 +106,51 @@ class TaskPromiseBase {
 #endif
   }
 
+  std::coroutine_handle<> frame_;
+
  private:
+  friend TaskOwner;
+
   std::coroutine_handle<> continuation_;  // null until it is awaited, which begins it
+  TaskPromiseBase* awaiter_ = nullptr;    // while it is awaited by a Task: that one's
+  TaskOwner* awaited_ = nullptr;          // while it awaits a Task: that one
   std::exception_ptr exception_;
+};
+
+// A Task of any type: owns a frame.
+class TaskOwner {
+ protected:
+  explicit TaskOwner(TaskPromiseBase* promise) : promise_(promise) {}
+  TaskOwner(TaskOwner&& other) noexcept : promise_(std::exchange(other.promise_, nullptr)) { TellAwaiter(); }
+  TaskOwner& operator=(TaskOwner&& other) noexcept {
+    std::swap(promise_, other.promise_);
+    TellAwaiter();
+    other.TellAwaiter();
+    return *this;
+  }
+  ~TaskOwner() {
+    if (promise_ != nullptr) DestroyFrames();
+  }
+
+  TaskPromiseBase* promise_;  // null: it was moved from, or its frame was destroyed before it
+
+ private:
+  void TellAwaiter() {
+    if (promise_ != nullptr && promise_->awaiter_ != nullptr) promise_->awaiter_->awaited_ = this;
+  }
+  // The frame, and before it those that it awaits, which may refer to what lies in it. Each of these has its owner in
+  // the frame that awaits it; emptied, that owner's destructor does not destroy it again.
+  void DestroyFrames() {
+    TaskPromiseBase* last = promise_;
+    while (last->awaited_ != nullptr) last = last->awaited_->promise_;
+    while (last != promise_) {
+      TaskPromiseBase* const awaiter = last->awaiter_;
+      std::exchange(awaiter->awaited_, nullptr)->promise_ = nullptr;
+      last->frame_.destroy();
+      last = awaiter;
+    }
+    promise_->frame_.destroy();
+  }
 };
 
 template <class T>
@@ -125,51 +182,48 @@ class TaskPromise<void> : public TaskPromiseBase {
 }  // namespace internal
 
 template <class T>
-class [[nodiscard]] Task {
+class [[nodiscard]] Task : private internal::TaskOwner {
  public:
   using promise_type = internal::TaskPromise<T>;
-  using Handle = std::coroutine_handle<promise_type>;
 
-  explicit Task(Handle handle) : handle_(handle) {}
-  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Task& operator=(Task&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  ~Task() {
-    if (handle_ != nullptr) handle_.destroy();
-  }
+  explicit Task(promise_type& promise) : TaskOwner(&promise) {}
+  Task(Task&&) noexcept = default;
+  Task& operator=(Task&&) noexcept = default;
 
   class Awaiter {
    public:
-    explicit Awaiter(Handle handle) : handle_(handle) {}
+    explicit Awaiter(Task& task) : task_(task), promise_(static_cast<promise_type&>(*task.promise_)) {}
     bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> waiter) {
-      handle_.promise().set_continuation(waiter);
-      internal::Relay::SetNext(handle_);
+    template <class P>
+    void await_suspend(std::coroutine_handle<P> waiter) {
+      promise_.BeginAwait(task_, waiter);
+      internal::Relay::SetNext(promise_.frame());
     }
-    T await_resume() { return handle_.promise().Take(); }
+    T await_resume() {
+      promise_.EndAwait();
+      return promise_.Take();
+    }
 
    private:
-    Handle handle_;
+    Task& task_;  // until it is awaited; then it may be moved
+    promise_type& promise_;
   };
   // The Task lives until the awaiting expression is over.
-  Awaiter operator co_await() const {
-    UNDERSTUDY_CHECK(handle_ != nullptr, "the Task was moved from");
-    return Awaiter(handle_);
+  Awaiter operator co_await() {
+    UNDERSTUDY_CHECK(promise_ != nullptr, "the Task was moved from");
+    return Awaiter(*this);
   }
-
- private:
-  Handle handle_;
 };
 
 template <class T>
 Task<T> internal::TaskPromise<T>::get_return_object() {
-  return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+  frame_ = std::coroutine_handle<TaskPromise>::from_promise(*this);
+  return Task<T>(*this);
 }
 
 inline Task<void> internal::TaskPromise<void>::get_return_object() {
-  return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+  frame_ = std::coroutine_handle<TaskPromise>::from_promise(*this);
+  return Task<void>(*this);
 }
 
 }  // namespace understudy
