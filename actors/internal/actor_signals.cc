@@ -116,7 +116,11 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
   const bool is_own = signal.from == self();
   const Exits::Effect effect = KnownExits().EffectOf(signal.reason, is_own);
-  if (effect == Exits::Effect::kEndsActor) SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
+  if (effect == Exits::Effect::kEndsActor) {
+    SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
+    // Its OnExit may run on, so that it has to be killed.
+    if (from_parent) exits().NoteParentsExit();
+  }
   if (effect != Exits::Effect::kIsEvent) return;
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,

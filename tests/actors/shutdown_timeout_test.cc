@@ -83,6 +83,24 @@ TEST_F(ShutdownTimeoutTest, ShutdownSaysSoOfOneWhoseHandlerRunsOn) {
   EXPECT_TRUE(has_told);
 }
 
+TEST_F(ShutdownTimeoutTest, ShutdownSaysSoOfOneWhoseOnExitRunsOn) {
+  (void)system().Spawn<Script>([this](Script& self) {
+    const Ref<Script> child = self.context().Spawn<Script>(
+        nullptr, [this](Script&, const ExitReason&) { system().seeded_executor().HoldHere(absl::Seconds(30)); });
+    const auto stop = [&self](const Down&) { self.context().Stop(ExitReason::Shutdown()); };
+    self.monitors.push_back(self.context().Monitor(child, stop));
+    // As a supervisor stops a child that has a second.
+    self.context().TrapExits([](const ExitEvent&) {},
+                             [&self, child](const ExitEvent& exit) {
+                               self.context().Exit(child, exit.reason);
+                               (void)self.context().StartTimer("kill", absl::Seconds(1),
+                                                               [&self, child] { self.context().Kill(child); });
+                             });
+  });
+  system().RunUntilIdle();
+  EXPECT_FALSE(system().Shutdown(absl::Hours(1)));
+}
+
 TEST_F(ShutdownTimeoutTest, ShutdownIsInOrderThoughOneKillsAnother) {
   // It was not told to end before: nobody had to kill it.
   (void)system().Spawn<Script>([](Script& self) {
