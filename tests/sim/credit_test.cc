@@ -180,10 +180,13 @@ TEST_F(CreditTest, ALargeMessageIsNotKeptOutByTheSmallRoomThatItsNodeHolds) {
     const std::string text(bytes, 'x');
     EXPECT_EQ(Send({0}, 1, 1, text), 1) << "by the first allowance";
     EXPECT_EQ(Send({0}, 1, 1, text), 0);
-    Run(kCreditIdle / 20);
-    (void)Send({0}, 1, 1, text);
-    Run(kCreditIdle / 20);
-    EXPECT_EQ(Send({0}, 1, 1, text), 1) << "the mailbox has room, and nobody else wants it";
+    int64_t sent = 0;
+    for (int i = 0; i < 8 && sent == 0; ++i) {
+      Run(kCreditIdle / 20);
+      sent = Send({0}, 1, 1, text);
+    }
+    EXPECT_EQ(sent, 1) << "the mailbox has room, and nobody else wants it";
+    Run(2 * kCreditIdle);
     EXPECT_EQ(HomesView("n0").credit_given, RoomAmount());
   }
 }
