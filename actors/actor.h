@@ -6,7 +6,7 @@
 //     Mailbox<"add", int> add{this};
 //     Mailbox<"total", Call<TotalRequest, Total>> total{this};
 //
-//     Next Start() override { return counting_; }
+//     StartResult Start() override { return counting_; }
 //
 //    private:
 //     void Add(int n) { sum_ += n; }
@@ -83,8 +83,8 @@ class Actor {
   Actor();
 
   // Decides how to begin: a Behavior; a Status or Fail (the start failed);
-  // Next::Ignore(); a Task<Next>; or a Task<>, the process style.
-  virtual Next Start() = 0;
+  // StartResult::Ignore(); a Task<StartResult>; or a Task<>, the process style.
+  virtual StartResult Start() = 0;
   // The actor is ending; may send, and not await. Not called when killed. What it
   // throws is logged, and changes nothing.
   virtual void OnExit(const ExitReason& /*reason*/) {}

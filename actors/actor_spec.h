@@ -16,7 +16,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/internal/handler.h"
 #include "understudy/actors/ref.h"
@@ -50,11 +50,11 @@ struct SpawnOptions {
   absl::Duration shutdown_within = absl::Seconds(5);
   // For people: in introspection and log lines.
   std::string label;
-  // Set by OnOutcome, OnDown and WithEstate, each of which returns the changed options by value, so that the result may
+  // Set by OnOutcome, OnDown and WithUnhandledMail, each of which returns the changed options by value, so that the result may
   // also be assigned to the same object: options = std::move(options).OnDown(…).
   std::shared_ptr<internal::MessageHandler> outcome_handler;
   std::shared_ptr<internal::MessageHandler> down_handler;
-  std::shared_ptr<Estate> estate;
+  std::shared_ptr<UnhandledMail> unhandled_mail;
 
   // Names the handler of the parent that gets exactly one SpawnOutcome, before
   // any Down.
@@ -65,7 +65,7 @@ struct SpawnOptions {
   }
   // Names the handler of the parent that gets its Down: a monitor that is there
   // from the beginning, so that the reason is known however soon it ends, and what
-  // it leaves (estate.h) is not lost. It cannot be taken back. Nothing for what a
+  // it leaves (unhandled_mail.h) is not lost. It cannot be taken back. Nothing for what a
   // plain thread spawns.
   template <class F>
   SpawnOptions OnDown(F handler) && {
@@ -73,8 +73,8 @@ struct SpawnOptions {
     return std::move(*this);
   }
   // What its predecessor left. The first spawn with these options takes it.
-  SpawnOptions WithEstate(Estate left) && {
-    if (!left.empty()) estate = std::make_shared<Estate>(std::move(left));
+  SpawnOptions WithUnhandledMail(UnhandledMail left) && {
+    if (!left.empty()) unhandled_mail = std::make_shared<UnhandledMail>(std::move(left));
     return std::move(*this);
   }
 };

@@ -56,7 +56,7 @@ class EndWatcher final : public Actor {
   EndWatcher(Task task, MonotonicTime deadline, Result result)
       : task_(std::move(task)), deadline_(deadline), result_(std::move(result)) {}
 
-  Next Start() override {
+  StartResult Start() override {
     watch_ = context().Monitor(task_.target, &EndWatcher::Ended);
     return Behavior("watching", After(deadline_ - context().Now(), &EndWatcher::GiveUp));
   }
@@ -105,7 +105,7 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
-  UNDERSTUDY_DCHECK(core_.Ledger().balances(), "messages of ", name(), " have no fate: ", core_.Ledger().ToString());
+  UNDERSTUDY_DCHECK(core_.Ledger().balances(), "messages of ", name(), " have no disposition: ", core_.Ledger().ToString());
   mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }
@@ -310,13 +310,13 @@ void ActorSystem::GiveBack(const RoomRequest& request) {
 
 void ActorSystem::WaitForRoom(const RoomWait& wait) {
   if (internal::ActorCell* const cell = core_.CellOf(wait.room.to); cell != nullptr) {
-    core_.room_waiters().Add(*cell, wait);
+    core_.blocked_senders().Add(*cell, wait);
   } else if (Router* const router = core_.router(); router != nullptr) {
     router->EndWait(wait, core_.NoCellError(wait.room.to));
   }
 }
 
-void ActorSystem::StopWaiting(const RoomWait& wait) { core_.room_waiters().Remove(wait); }
+void ActorSystem::StopWaiting(const RoomWait& wait) { core_.blocked_senders().Remove(wait); }
 
 absl::optional<Pid> ActorSystem::FindPid(absl::string_view name) {
   const absl::optional<NameRecord> record = registry().Find(name);

@@ -105,7 +105,7 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  public:
   explicit ActorSystem(ActorSystemOptions options = {});
   // Shutdown(shutdown_within). No plain thread uses the system, nor a channel,
-  // Replier or estate of it, until this has returned.
+  // Replier or unhandled mail of it, until this has returned.
   ~ActorSystem() override;
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;

@@ -238,21 +238,21 @@ class Behavior {
 };
 
 // What Start decides.
-class Next {
+class StartResult {
  public:
-  Next(Behavior behavior) : choice_(std::move(behavior)) {}  // NOLINT: implicit by design
-  Next(absl::Status failed) : choice_(std::move(failed)) {}  // NOLINT: implicit by design
-  Next(const Failure& failed) : choice_(failed.status()) {}  // NOLINT: implicit by design
-  Next(Task<Next> later) : choice_(std::move(later)) {}      // NOLINT: implicit by design
+  StartResult(Behavior behavior) : choice_(std::move(behavior)) {}  // NOLINT: implicit by design
+  StartResult(absl::Status failed) : choice_(std::move(failed)) {}  // NOLINT: implicit by design
+  StartResult(const Failure& failed) : choice_(failed.status()) {}  // NOLINT: implicit by design
+  StartResult(Task<StartResult> later) : choice_(std::move(later)) {}      // NOLINT: implicit by design
   // The process style: the body receives, and the actor stops when it ends.
-  Next(Task<void> body) : choice_(std::move(body)) {}  // NOLINT: implicit by design
+  StartResult(Task<void> body) : choice_(std::move(body)) {}  // NOLINT: implicit by design
   // The actor declines to run; it ends Normal, and its parent gets Ignored.
-  static Next Ignore() { return Next(Ignored()); }
+  static StartResult Ignore() { return StartResult(Ignored()); }
   // Start goes on under `behavior`: its mailboxes are open and events are
   // handled, but the actor is started only when it calls
   // context().FinishStart(). Exits before that are failures of the start, unless
   // it calls context().DeclineStart().
-  static Next Starting(Behavior behavior) { return Next(StartsLater{std::move(behavior)}); }
+  static StartResult Starting(Behavior behavior) { return StartResult(StartsLater{std::move(behavior)}); }
 
  private:
   friend class internal::ActorCore;
@@ -260,10 +260,10 @@ class Next {
   struct StartsLater {
     Behavior behavior;
   };
-  explicit Next(Ignored ignored) : choice_(ignored) {}
-  explicit Next(StartsLater later) : choice_(std::move(later)) {}
+  explicit StartResult(Ignored ignored) : choice_(ignored) {}
+  explicit StartResult(StartsLater later) : choice_(std::move(later)) {}
 
-  absl::variant<Behavior, absl::Status, Ignored, StartsLater, Task<Next>, Task<void>> choice_;
+  absl::variant<Behavior, absl::Status, Ignored, StartsLater, Task<StartResult>, Task<void>> choice_;
 };
 
 }  // namespace understudy

@@ -15,7 +15,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/block_pool.h"
-#include "understudy/actors/internal/burial.h"
+#include "understudy/actors/internal/deferred_destruction.h"
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/plain_send.h"
 #include "understudy/actors/internal/slow_path.h"
@@ -59,31 +59,31 @@ ActorCore& OwnerOf(PendingId pending) {
 
 // The two ways to an actor of the turn's system: each has its own registers to save.
 ABSL_ATTRIBUTE_NOINLINE bool TryTellBusy(const ChannelBase& channel, const MessageType& type, const void* value,
-                                         Handing handing, ActorCell& cell) {
-  return cell.AcceptPlain(ThisTurn(), channel.pid(), channel.mailbox(), type, value, handing);
+                                         TransferMode mode, ActorCell& cell) {
+  return cell.AcceptPlain(ThisTurn(), channel.pid(), channel.mailbox(), type, value, mode);
 }
 ABSL_ATTRIBUTE_NOINLINE bool TryTellIdle(const ChannelBase& channel, const MessageType& type, const void* value,
-                                         Handing handing, ActorCell& cell) {
+                                         TransferMode mode, ActorCell& cell) {
   return cell.HandSmall(ThisTurn(), channel.pid(), channel.mailbox(), type, value) ||
-         TryTellBusy(channel, type, value, handing, cell);
+         TryTellBusy(channel, type, value, mode, cell);
 }
 
-inline bool TryTellLocal(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing,
+inline bool TryTellLocal(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode,
                          ActorCell& cell) {
-  return cell.IsIdle() && type.small_bytes != 0 ? TryTellIdle(channel, type, value, handing, cell)
-                                                : TryTellBusy(channel, type, value, handing, cell);
+  return cell.IsIdle() && type.small_bytes != 0 ? TryTellIdle(channel, type, value, mode, cell)
+                                                : TryTellBusy(channel, type, value, mode, cell);
 }
 
 // Where calls are watched: a Replier in the message goes to the channel's actor.
 UNDERSTUDY_SLOW_PATH bool TryTellWatched(const ChannelBase& channel, const MessageType& type, const void* value,
-                                         Handing handing, ActorCell& cell) {
-  const CallWatch::Handing goes_to(channel.pid());
-  return TryTellLocal(channel, type, value, handing, cell);
+                                         TransferMode mode, ActorCell& cell) {
+  const CallWatch::SendScope goes_to(channel.pid());
+  return TryTellLocal(channel, type, value, mode, cell);
 }
 
 }  // namespace
 
-bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
+bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode) {
   SystemCore* const system = ThisTurn().system;
   const Worker* const worker = ThisWorker();
   const Pid to = channel.pid();
@@ -93,27 +93,27 @@ bool TryTell(const ChannelBase& channel, const MessageType& type, const void* va
   }
   ActorCell* const cell = system->CellOf(to);
   if (ABSL_PREDICT_FALSE(cell == nullptr)) return false;
-  if (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)) return TryTellWatched(channel, type, value, handing, *cell);
-  return TryTellLocal(channel, type, value, handing, *cell);
+  if (ABSL_PREDICT_FALSE(system->call_watch() != nullptr)) return TryTellWatched(channel, type, value, mode, *cell);
+  return TryTellLocal(channel, type, value, mode, *cell);
 }
 
-absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
+absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode) {
   if (IsRefused()) return RefusedError();
   const Pid to = channel.pid();
   SystemCore* const system = SystemForSend(to);
   if (system == nullptr) return NobodyError(to);
   absl::Status sent = system->Send(
-      {.from = ThisTurn().self, .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, handing);
+      {.from = ThisTurn().self, .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value}, mode);
   if (ABSL_PREDICT_FALSE(!sent.ok())) system->CountRefused();
   return sent;
 }
 
-void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing) {
-  if (ABSL_PREDICT_TRUE(TryTell(channel, type, value, handing))) return;
+void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode) {
+  if (ABSL_PREDICT_TRUE(TryTell(channel, type, value, mode))) return;
   // The channel may be the message's own, and a refusal destroys a message whose move may throw.
   const Pid to = channel.pid();
   const uint32_t mailbox = channel.mailbox();
-  absl::Status sent = SendTell(channel, type, value, handing);
+  absl::Status sent = SendTell(channel, type, value, mode);
   if (sent.ok()) return;
   SystemCore* system = SystemForSend(to);
   if (system == nullptr) return;
@@ -143,7 +143,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
                                                          .deadline = deadline,
                                                          .type = &type,
                                                          .value = value},
-                                                        Handing::kMove);
+                                                        TransferMode::kMove);
   if (!sent.ok()) {
     core.system().CountRefused();
     core.Answered(pending.id, std::move(sent), {});
@@ -206,17 +206,17 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
   }
   ActorCell* cell = to.is_null() ? nullptr : system.CellOf(to);
   if (cell == nullptr) {
-    outcome = SendTell(channel, type, value, Handing::kMove);
+    outcome = SendTell(channel, type, value, TransferMode::kMove);
     return SendStep::kDone;
   }
   // Not before those that wait.
   CallWatch* const watch = system.call_watch();
-  absl::optional<CallWatch::Handing> handing;
-  if (watch != nullptr) handing.emplace(to);
-  if (!cell->has_room_waiters()) {
+  absl::optional<CallWatch::SendScope> mode;
+  if (watch != nullptr) mode.emplace(to);
+  if (!cell->has_blocked_senders()) {
     outcome = cell->Accept(system,
                            {.from = core.self(), .to = to, .mailbox = channel.mailbox(), .type = &type, .value = value},
-                           Handing::kMove, WhenFull::kWaits);
+                           TransferMode::kMove, WhenFull::kWaits);
     if (!IsFull(outcome)) {
       if (!outcome.ok()) system.CountRefused();
       return SendStep::kDone;
@@ -231,14 +231,14 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
   waits = kernel.is_refused() ? CancelledAsk() : core.NewAsk(Pid(), core.DeadlineWithin(timeout));
   if (waits.id == 0) {
     outcome = kernel.is_refused() ? RefusedError() : core.TakeAnswer(waits).status;
-    ActorCell::TakeBack(/*gates=*/nullptr, type, value, Handing::kMove, block);
+    ActorCell::TakeBack(/*gates=*/nullptr, type, value, TransferMode::kMove, block);
     return SendStep::kDone;
   }
   core.asks().NotesOf(waits.id).waits_for_room = to;
   if (watch != nullptr) {
     watch->Asked(core.self(), waits.id, to, absl::StrCat("room in ", MailboxNames::Find(channel.mailbox())));
   }
-  system.room_waiters().Add(
+  system.blocked_senders().Add(
       *cell, {.from = core.self(), .to = to, .ask = waits.id, .mailbox = channel.mailbox(), .payload = Payload(block)});
   return SendStep::kWaits;
 }
@@ -336,7 +336,7 @@ ReplierBase::ReplierBase(Activation& activation)
 
 void ReplierBase::Moved() {
   if (is_watched_) TellOfMove();
-  const Pid to = HandingOn::IsUnderWay() ? Pid() : ThisTurn().self;
+  const Pid to = TransferScope::IsUnderWay() ? Pid() : ThisTurn().self;
   if (to == holder_ || right_ == nullptr) return;
   const KernelCode kernel;
   holder_ = to;
@@ -349,7 +349,7 @@ void ReplierBase::Moved() {
 void ReplierBase::TellOfMove() const {
   SystemCore* const system = SystemCore::OfLife(callee_.life());
   if (system == nullptr) return;
-  const Pid* to = CallWatch::Handing::Current();
+  const Pid* to = CallWatch::SendScope::Current();
   system->call_watch()->Moved(asker_, ask_, to == nullptr ? ThisTurn().self : *to);
 }
 
@@ -387,8 +387,8 @@ void ReplierBase::Abandon() {
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
     is_open_ = false;  // the handler's end answers: it may have failed
     (void)right_->Use();
-  } else if (const Burial* burial = Burial::Running(); holder == nullptr && burial != nullptr) {
-    Post(CalleeExitedError(burial->whose().ToString(), burial->reason()), {});
+  } else if (const DeferredDestruction* destruction = DeferredDestruction::Running(); holder == nullptr && destruction != nullptr) {
+    Post(CalleeExitedError(destruction->whose().ToString(), destruction->reason()), {});
   } else {
     Post(UnansweredError(callee_), {});
   }

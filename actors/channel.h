@@ -38,11 +38,11 @@ namespace internal {
 class ChannelBase;
 
 // The common case of a send, by the actor of this turn. False: it was not accepted, and SendTell does it, or says why.
-bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
+bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
 // Sends as the actor of this turn, or as the thread.
-absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
+absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
 // The same, but a refusal becomes a dead letter.
-void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, Handing handing);
+void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
 // Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
 // the answer. The value is moved from.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
@@ -172,11 +172,11 @@ class Channel : public internal::ChannelBase {
   Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
 
   // OK means accepted. A refused message is unchanged.
-  [[nodiscard]] absl::Status Send(M&& message) const { return Send(&message, internal::Handing::kMove); }
+  [[nodiscard]] absl::Status Send(M&& message) const { return Send(&message, internal::TransferMode::kMove); }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    return Send(&message, internal::Handing::kCopy);
+    return Send(&message, internal::TransferMode::kCopy);
   }
   // Send that waits while the mailbox is full, at most `timeout` (less when the
   // call in hand has less left), then Expired. Sent when awaited, behind those
@@ -207,12 +207,12 @@ class Channel : public internal::ChannelBase {
   }
   // Send, where a refusal is counted and told to the dead-letter listeners.
   void Tell(M&& message) const {
-    internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::Handing::kMove);
+    internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::TransferMode::kMove);
   }
   void Tell(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
-    internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::Handing::kCopy);
+    internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::TransferMode::kCopy);
   }
   template <class T>
     requires(!std::is_convertible_v<T &&, M>)
@@ -221,10 +221,10 @@ class Channel : public internal::ChannelBase {
   }
 
  private:
-  absl::Status Send(const void* message, internal::Handing handing) const {
+  absl::Status Send(const void* message, internal::TransferMode mode) const {
     const internal::MessageType& type = internal::TypeOf<M>();
-    if (ABSL_PREDICT_TRUE(internal::TryTell(*this, type, message, handing))) return absl::OkStatus();
-    return internal::SendTell(*this, type, message, handing);
+    if (ABSL_PREDICT_TRUE(internal::TryTell(*this, type, message, mode))) return absl::OkStatus();
+    return internal::SendTell(*this, type, message, mode);
   }
 };
 

@@ -47,13 +47,13 @@ void MonitorHandle::End() {
   if (core != nullptr && !kernel.is_fenced()) core->Demonitor(id);
 }
 
-void Lease::End() {
+void ScopedClose::End() {
   const int mailbox = std::exchange(mailbox_, -1);
   if (mailbox < 0) return;
-  internal::ActorCore* core = OwnerOf("a Lease", owner_);
+  internal::ActorCore* core = OwnerOf("a ScopedClose", owner_);
   const internal::KernelCode kernel;
   if (core != nullptr && !kernel.is_fenced()) {
-    ask_ == 0 ? core->closed().Reopen(mailbox) : core->EndAskLease(mailbox, ask_);
+    ask_ == 0 ? core->closed().Reopen(mailbox) : core->EndAskClose(mailbox, ask_);
   }
 }
 
@@ -169,40 +169,40 @@ absl::Status Context::Unbecome() {
   if (call.is_refused()) return internal::RefusedError();
   return core_.behaviors().Pop();
 }
-Lease Context::Close(const internal::MailboxBase& mailbox) {
+ScopedClose Context::Close(const internal::MailboxBase& mailbox) {
   const OwnersCall call(core_);
-  if (call.is_refused()) return Lease();
+  if (call.is_refused()) return ScopedClose();
   core_.closed().Close(mailbox.index());
-  return Lease(core_.self(), mailbox.index());
+  return ScopedClose(core_.self(), mailbox.index());
 }
-std::vector<Lease> Context::Close(const internal::MailboxArrayBase& mailboxes) {
+std::vector<ScopedClose> Context::Close(const internal::MailboxArrayBase& mailboxes) {
   const OwnersCall call(core_);
-  std::vector<Lease> leases;
-  if (call.is_refused()) return leases;
+  std::vector<ScopedClose> closes;
+  if (call.is_refused()) return closes;
   for (size_t place = 0; place < mailboxes.size(); ++place) {
     core_.closed().Close(mailboxes.IndexOf(place));
-    leases.emplace_back(core_.self(), mailboxes.IndexOf(place));
+    closes.emplace_back(core_.self(), mailboxes.IndexOf(place));
   }
-  return leases;
+  return closes;
 }
-Lease Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
+ScopedClose Context::CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending) {
   const OwnersCall call(core_);
-  if (call.is_refused()) return Lease();
-  UNDERSTUDY_CHECK(pending.asker == core_.self(), "a lease of ", core_.self().ToString(), " until an ask of ",
+  if (call.is_refused()) return ScopedClose();
+  UNDERSTUDY_CHECK(pending.asker == core_.self(), "a scoped close of ", core_.self().ToString(), " until an ask of ",
                    pending.asker.ToString(), " is over; only its own asks end it");
-  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return Lease();
-  return Lease(core_.self(), mailbox.index(), pending.id);
+  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return ScopedClose();
+  return ScopedClose(core_.self(), mailbox.index(), pending.id);
 }
 void Context::Postpone() {
   const OwnersCall call(core_);
   if (!call.is_refused()) core_.Postpone();
 }
-void Context::PassOnPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier) {
+void Context::ForwardPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier) {
   core_.CheckTurn();
   const uint64_t bytes = core_.IsBoundedInBytes(mailbox) ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
   if (call.is_refused()) return;  // its caller's end answers
-  core_.PassOn(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
+  core_.Forward(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,
                                       std::shared_ptr<internal::MessageHandler> handler) {

@@ -71,13 +71,13 @@ using LifeHold = std::shared_ptr<const void>;
 
 // Keeps a mailbox closed while it lives; one that is bound to an ask ends with
 // that at the latest. Move-only, owner only.
-class Lease {
+class ScopedClose {
  public:
-  Lease() = default;
+  ScopedClose() = default;
   // `ask` is 0 when it is bound to none.
-  Lease(Pid owner, int mailbox, uint64_t ask = 0) : owner_(owner), mailbox_(mailbox), ask_(ask) {}
-  Lease(Lease&& other) noexcept : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)), ask_(other.ask_) {}
-  Lease& operator=(Lease&& other) noexcept {
+  ScopedClose(Pid owner, int mailbox, uint64_t ask = 0) : owner_(owner), mailbox_(mailbox), ask_(ask) {}
+  ScopedClose(ScopedClose&& other) noexcept : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)), ask_(other.ask_) {}
+  ScopedClose& operator=(ScopedClose&& other) noexcept {
     if (this != &other) {
       End();
       owner_ = other.owner_;
@@ -86,7 +86,7 @@ class Lease {
     }
     return *this;
   }
-  ~Lease() { End(); }
+  ~ScopedClose() { End(); }
   void End();
   // Lets go: the mailbox stays closed until the ask is over, or, when it is
   // bound to none, as long as the actor lives.
@@ -279,9 +279,9 @@ class Context : public SpawnsActors<Context> {
     SetStopHandler(internal::MakeSharedHandler<StopRequest>(std::move(handler)));
   }
 
-  // Completes a start that began with Next::Starting.
+  // Completes a start that began with StartResult::Starting.
   void FinishStart();
-  // Declines one, as Next::Ignore() does.
+  // Declines one, as StartResult::Ignore() does.
   void DeclineStart();
   // Ends this actor when the handler returns or awaits. The first exit wins.
   // During Start it is a start that failed with `reason`.
@@ -299,15 +299,15 @@ class Context : public SpawnsActors<Context> {
   // Goes back to what lies below. FailedPrecondition when nothing does.
   [[nodiscard]] absl::Status Unbecome();
 
-  // Closes the mailbox while the lease lives.
-  [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox);
-  // All mailboxes of the array, each by a lease of its own.
-  [[nodiscard]] std::vector<Lease> Close(const internal::MailboxArrayBase& mailboxes);
+  // Closes the mailbox while the scoped close lives.
+  [[nodiscard]] ScopedClose Close(const internal::MailboxBase& mailbox);
+  // All mailboxes of the array, each by a scoped close of its own.
+  [[nodiscard]] std::vector<ScopedClose> Close(const internal::MailboxArrayBase& mailboxes);
   // Closes it until the ask is over, by its reply, the callee's death, its
-  // deadline, the session's end or Cancel, awaited or not; or until the lease is
-  // destroyed, unless that is kept: `std::move(lease).Keep()`.
+  // deadline, the session's end or Cancel, awaited or not; or until the scoped close is
+  // destroyed, unless that is kept: `std::move(scoped close).Keep()`.
   template <class R>
-  [[nodiscard]] Lease Close(const internal::MailboxBase& mailbox, const Pending<R>& until) {
+  [[nodiscard]] ScopedClose Close(const internal::MailboxBase& mailbox, const Pending<R>& until) {
     return CloseUntil(mailbox, until.id());
   }
   // The message in hand goes back to its mailbox and is eligible again when the
@@ -318,17 +318,17 @@ class Context : public SpawnsActors<Context> {
   void Postpone();
   // For a mailbox that is a classifier: the message in hand goes on, as
   // `message`, to another mailbox of this actor, where it is accepted anew, in
-  // the order of passing. Its own fate is "passed on"; when the target is full
+  // the order of passing. Its own disposition is "forwarded"; when the target is full
   // it is a dead letter, and its asker gets Full. A call goes with its Replier,
   // and keeps its asker and deadline. CHECKs when no message is in hand or it
-  // has been passed on.
+  // has been forwarded.
   template <class M>
-  void PassOn(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
-    PassOnPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), /*replier=*/nullptr);
+  void Forward(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
+    ForwardPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), /*replier=*/nullptr);
   }
   template <class Q, class R>
-  void PassOn(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
-    PassOnPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), &replier);
+  void Forward(const internal::TypedMailbox<Call<Q, R>>& target, std::type_identity_t<Q> request, Replier<R> replier) {
+    ForwardPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), &replier);
   }
 
   // Calls `handler` after `delay`, once. A timer of that name that runs is
@@ -413,11 +413,11 @@ class Context : public SpawnsActors<Context> {
                 std::shared_ptr<internal::MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<internal::MessageHandler> handler);
   // `replier` is null for a tell.
-  void PassOnPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier);
+  void ForwardPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier);
   absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
                                std::shared_ptr<internal::MessageHandler> handler);
   uint32_t WireHashOf(const internal::MailboxBase& mailbox) const;
-  Lease CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);
+  ScopedClose CloseUntil(const internal::MailboxBase& mailbox, const internal::PendingId& pending);
   internal::PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   void StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler);
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 
@@ -18,7 +18,7 @@ struct Down {
   uint64_t monitor = 0;  // MonitorHandle::id()
   ExitReason reason;
   // For the parent, in its first monitor: take `Down` by value to have it.
-  Estate estate;
+  UnhandledMail unhandled_mail;
 };
 
 // A linked actor has ended, or somebody called Exit; for actors that trap.
@@ -43,7 +43,7 @@ struct StopRequest {
 struct SpawnOutcome {
   enum class Kind {
     kStarted,
-    kIgnored,  // Start gave Next::Ignore()
+    kIgnored,  // Start gave StartResult::Ignore()
     kFailed,   // constructor or Start failed, with `reason`
   };
   Pid pid;

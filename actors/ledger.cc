@@ -8,33 +8,33 @@
 
 namespace understudy {
 
-absl::string_view FateName(Fate fate) {
-  switch (fate) {
-    case Fate::kHandled:
+absl::string_view DispositionName(Disposition disposition) {
+  switch (disposition) {
+    case Disposition::kHandled:
       return "handled";
-    case Fate::kRejected:
+    case Disposition::kRejected:
       return "rejected";
-    case Fate::kFailed:
+    case Disposition::kFailed:
       return "failed";
-    case Fate::kExpired:
+    case Disposition::kExpired:
       return "expired";
-    case Fate::kCancelled:
+    case Disposition::kCancelled:
       return "cancelled";
-    case Fate::kDropped:
+    case Disposition::kDropped:
       return "dropped";
-    case Fate::kDeadLetter:
+    case Disposition::kDeadLetter:
       return "dead letter";
-    case Fate::kPassedOn:
-      return "passed on";
+    case Disposition::kForwarded:
+      return "forwarded";
   }
   return "?";
 }
 
-bool MessageLedger::balances() const { return accepted == std::accumulate(fates.begin(), fates.end(), waiting); }
+bool MessageLedger::balances() const { return accepted == std::accumulate(dispositions.begin(), dispositions.end(), waiting); }
 
 MessageLedger& MessageLedger::operator+=(const MessageLedger& other) {
   accepted += other.accepted;
-  for (size_t i = 0; i < fates.size(); ++i) fates[i] += other.fates[i];
+  for (size_t i = 0; i < dispositions.size(); ++i) dispositions[i] += other.dispositions[i];
   waiting += other.waiting;
   refused += other.refused;
   return *this;
@@ -42,8 +42,8 @@ MessageLedger& MessageLedger::operator+=(const MessageLedger& other) {
 
 std::string MessageLedger::ToString() const {
   std::string text = absl::StrCat("accepted ", accepted, " =");
-  for (int i = 0; i < kFateCount; ++i) {
-    absl::StrAppend(&text, i == 0 ? " " : " + ", FateName(static_cast<Fate>(i)), " ", fates[static_cast<size_t>(i)]);
+  for (int i = 0; i < kDispositionCount; ++i) {
+    absl::StrAppend(&text, i == 0 ? " " : " + ", DispositionName(static_cast<Disposition>(i)), " ", dispositions[static_cast<size_t>(i)]);
   }
   absl::StrAppend(&text, " + waiting ", waiting, "; refused ", refused);
   return text;

@@ -4,7 +4,7 @@
 //   for (const MailboxLedger& mailbox : system.MailboxLedgers()) LOG << mailbox.ToString();
 //
 // Whenever no turn runs, each ledger balances: what was accepted is the sum of
-// the fates and of what waits. Read while turns run, it is about right.
+// the dispositions and of what waits. Read while turns run, it is about right.
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_LEDGER_H_
 #define UNDERSTUDY_ACTORS_LEDGER_H_
@@ -21,20 +21,20 @@
 namespace understudy {
 
 // What became of an accepted message; semantics of each in actors/README.md.
-enum class Fate { kHandled, kRejected, kFailed, kExpired, kCancelled, kDropped, kDeadLetter, kPassedOn };
-inline constexpr int kFateCount = 8;
+enum class Disposition { kHandled, kRejected, kFailed, kExpired, kCancelled, kDropped, kDeadLetter, kForwarded };
+inline constexpr int kDispositionCount = 8;
 // "handled", "dead letter", …
-absl::string_view FateName(Fate fate);
+absl::string_view DispositionName(Disposition disposition);
 
 // Of what one actor has handled in one mailbox while it lives, the number
 // modulo 2^32; all else is exact.
 struct MessageLedger {
   int64_t accepted = 0;
-  std::array<int64_t, kFateCount> fates{};
-  int64_t waiting = 0;  // in its mailbox, in a handler that awaits, or in an estate
+  std::array<int64_t, kDispositionCount> dispositions{};
+  int64_t waiting = 0;  // in its mailbox, in a handler that awaits, or in unhandled mail
   int64_t refused = 0;  // not accepted, and so not in the sum; counted for the whole system only
 
-  int64_t of(Fate fate) const { return fates[static_cast<size_t>(fate)]; }
+  int64_t of(Disposition disposition) const { return dispositions[static_cast<size_t>(disposition)]; }
   bool balances() const;
   MessageLedger& operator+=(const MessageLedger& other);
   std::string ToString() const;

@@ -19,7 +19,7 @@ enum class Overflow {
 };
 
 // What happens to tells that wait when the actor ends: they are dead letters, or
-// its successor gets them, if its parent, a supervisor for one, starts one (estate.h).
+// its successor gets them, if its parent, a supervisor for one, starts one (unhandled_mail.h).
 enum class OnRestart { kDiscard, kKeep };
 
 // Whether a CrashReport may show what its messages say.

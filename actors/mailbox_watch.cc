@@ -65,7 +65,7 @@ void MailboxWatch::State::Log(const ClosedMailbox& mailbox) {
   system.log().Write(LogSeverity::kWarning,
                      absl::StrCat("mailbox ", mailbox.mailbox, " of ", mailbox.actor.ToString(),
                                   " has been closed for ", absl::FormatDuration(mailbox.closed_for), " with ",
-                                  mailbox.waiting, " messages: its behavior neither takes nor drops them, or a lease, ",
+                                  mailbox.waiting, " messages: its behavior neither takes nor drops them, or a scoped close, ",
                                   "or a handler that awaits, holds it closed"));
 }
 

@@ -118,14 +118,14 @@ const std::string& TypeName() {
 
 // While it lives, what this thread moves goes into a message, or with `comes_back`
 // out of one that was refused.
-class HandingOn {
+class TransferScope {
  public:
-  explicit HandingOn(bool comes_back = false) : outer_(state_) {
+  explicit TransferScope(bool comes_back = false) : outer_(state_) {
     state_ = static_cast<uint8_t>(state_ | (comes_back ? kComesBack : kGoes));
   }
-  ~HandingOn() { state_ = outer_; }
-  HandingOn(const HandingOn&) = delete;
-  HandingOn& operator=(const HandingOn&) = delete;
+  ~TransferScope() { state_ = outer_; }
+  TransferScope(const TransferScope&) = delete;
+  TransferScope& operator=(const TransferScope&) = delete;
   static bool IsUnderWay() { return state_ == kGoes; }
 
  private:
@@ -142,7 +142,7 @@ void MoveMessage(void* to, void* from) {
   if constexpr (std::is_copy_constructible_v<M>) {
     new (to) M(std::move(*static_cast<M*>(from)));
   } else {
-    const HandingOn handing;
+    const TransferScope mode;
     new (to) M(std::move(*static_cast<M*>(from)));
   }
 }

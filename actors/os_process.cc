@@ -44,7 +44,7 @@ namespace {
 
 constexpr int kFirstInheritedDescriptor = 3;
 // What a pipe that is ready takes without making us wait.
-constexpr size_t kPassOnBytes = 4096;
+constexpr size_t kForwardBytes = 4096;
 
 absl::Status StartError(absl::string_view binary, int error) {
   const std::string what = absl::StrCat("cannot start '", binary, "': ");
@@ -183,11 +183,11 @@ absl::Status Limit(pid_t pid, const ProcessLimits& limits) {
 }
 
 // Writes to our standard error what it takes without waiting.
-void PassOn(absl::string_view text) {
-  static_assert(kPassOnBytes <= PIPE_BUF);
+void Forward(absl::string_view text) {
+  static_assert(kForwardBytes <= PIPE_BUF);
   while (!text.empty()) {
     pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-    const absl::string_view part = text.substr(0, kPassOnBytes);
+    const absl::string_view part = text.substr(0, kForwardBytes);
     if (poll(&ready, 1, 0) != 1 || write(STDERR_FILENO, part.data(), part.size()) <= 0) return;
     text.remove_prefix(part.size());
   }
@@ -220,13 +220,13 @@ struct OsProcess::Watched {
 
   // Takes what is there of its standard error. Watcher only.
   void ReadErrors() {
-    std::array<char, kPassOnBytes> text;
+    std::array<char, kForwardBytes> text;
     ssize_t got = 0;
     // At most so much at a time: there are other processes.
     for (int i = 0; i < kReadsMax && (got = read(standard_error, text.data(), text.size())) > 0; ++i) {
       const absl::string_view written(text.data(), static_cast<size_t>(got));
       stderr_tail.Add(written, Clock::Real().Now());
-      PassOn(written);
+      Forward(written);
     }
   }
 

@@ -1,21 +1,21 @@
-// All, Any, FirstGood, Quorum: awaiting several answers at once; AskAll: asking
+// All, Any, FirstOk, Quorum: awaiting several answers at once; AskAll: asking
 // a group.
 //
 //   auto asked = AskAll(replicas, Read(key), absl::Seconds(1));   // a Pending for each
-//   auto first = FirstGood(asked);
+//   auto first = FirstOk(asked);
 //   absl::StatusOr<Row> row = co_await first;                     // a second statement, always
 //
 // | All(a, b, …)     | a tuple of the answers, all of them                            |
 // | All(vector)      | a vector of the answers, in the order of the pendings          |
 // | Any(vector)      | index and answer of the first that is answered; the others stay |
 // |                  | pending, and may be awaited or cancelled                       |
-// | FirstGood(v)     | the first OK answer; the others are cancelled                  |
+// | FirstOk(v)     | the first OK answer; the others are cancelled                  |
 // | Quorum(n, v)     | the first n OK answers, in the order of answering; the others  |
 // |                  | are cancelled                                                  |
 //
-// FirstGood and Quorum answer as soon as they can no longer succeed, with a
+// FirstOk and Quorum answer as soon as they can no longer succeed, with a
 // status that names the failures: of their code when they are alike, else
-// Unavailable. Of no pendings: All gives nothing at once; Any, FirstGood and
+// Unavailable. Of no pendings: All gives nothing at once; Any, FirstOk and
 // Quorum answer InvalidArgument.
 //
 // Guarantees: what Pending does, for each: a pending is awaited once, alone or
@@ -238,14 +238,14 @@ class [[nodiscard]] QuorumOf : public internal::PendingGroup<std::vector<interna
 };
 
 template <class R>
-class [[nodiscard]] FirstGoodOf : public QuorumOf<R> {
+class [[nodiscard]] FirstOkOf : public QuorumOf<R> {
  public:
-  explicit FirstGoodOf(const std::vector<Pending<R>>& pendings) : QuorumOf<R>(1, pendings) {}
+  explicit FirstOkOf(const std::vector<Pending<R>>& pendings) : QuorumOf<R>(1, pendings) {}
 
-  auto operator co_await() & { return typename FirstGoodOf::PendingGroup::template Awaiter<FirstGoodOf>(*this); }
+  auto operator co_await() & { return typename FirstOkOf::PendingGroup::template Awaiter<FirstOkOf>(*this); }
 
  private:
-  friend typename FirstGoodOf::PendingGroup;
+  friend typename FirstOkOf::PendingGroup;
   absl::StatusOr<R> Take() {
     absl::StatusOr<std::vector<R>> good = QuorumOf<R>::Take();
     if (!good.ok()) return good.status();
@@ -266,8 +266,8 @@ AnyOf<R> Any(const std::vector<Pending<R>>& pendings) {
   return AnyOf<R>(pendings);
 }
 template <class R>
-FirstGoodOf<R> FirstGood(const std::vector<Pending<R>>& pendings) {
-  return FirstGoodOf<R>(pendings);
+FirstOkOf<R> FirstOk(const std::vector<Pending<R>>& pendings) {
+  return FirstOkOf<R>(pendings);
 }
 template <class R>
 QuorumOf<R> Quorum(size_t needed, const std::vector<Pending<R>>& pendings) {

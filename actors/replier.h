@@ -72,7 +72,7 @@ class ReplierBase {
   // For a plain thread, an actor that asks for it.
   Pid asker() const { return asker_; }
 
-  // For Context::PassOn: gives the right up, unanswered. CHECKs that it is open.
+  // For Context::Forward: gives the right up, unanswered. CHECKs that it is open.
   CallInHand Release();
 
  protected:

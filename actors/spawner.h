@@ -5,9 +5,9 @@
 // started when the thing it stands for has started, ends with the reason that
 // the thing ended with (a process's wait status), ends it when it is told to
 // stop, and SIGKILLs it when it is killed itself. So links, monitors, Started
-// and shutdown timeouts work as for every other actor. The stand-in of a process
+// and shutdown timeouts work as for every other actor. The proxy of a process
 // is gone (Context::MonitorUntilGone) when the process has ended: after a SIGKILL
-// that is later than the stand-in's end.
+// that is later than the proxy's end.
 //
 // A Node installs its spawners in its ActorSystem; context().Spawner() gives
 // them to actors.
@@ -69,11 +69,11 @@ struct NodeChild {
   // What it has to end in when its parent's node is lost: infinite is no limit,
   // 0 a kill.
   absl::Duration stop_within = absl::Seconds(5);
-  // Told who the actor is, in the stand-in's turn, just before that has started;
+  // Told who the actor is, in the proxy's turn, just before that has started;
   // may be null.
   std::function<void(Pid)> on_started;
   // What the last life of the same child left, on the node where it ran, in
-  // mailboxes that are kept (estate.h); after this life's end, what this one did.
+  // mailboxes that are kept (unhandled_mail.h); after this life's end, what this one did.
   // A life that begins on that node has it. It is dead letters when another node
   // has the next life, or when it is let go. May be null: nothing is kept.
   std::shared_ptr<std::shared_ptr<const void>> left;
@@ -89,7 +89,7 @@ class Spawner {
   // this could never start.
   virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child) = 0;
 
-  // The same for an actor on another node. Its node's loss ends the stand-in
+  // The same for an actor on another node. Its node's loss ends the proxy
   // with NoConnection.
   virtual absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild& child) = 0;
 

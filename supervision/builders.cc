@@ -52,13 +52,12 @@ ChildBuilder& ChildBuilder::ConnectWithin(absl::Duration time) {
 
 namespace internal {
 
-ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options) {
+ChildBuilder WorkerOf(ChildStart::MakeActor make, const SpawnOptions& options) {
   UNDERSTUDY_CHECK(
       options.link == SpawnLink::kLinked && options.outcome_handler == nullptr && options.down_handler == nullptr &&
-          options.estate == nullptr,
-      "an ActorSpec that is a child has no link, handlers or estate of its own: these are its supervisor's");
+          options.unhandled_mail == nullptr,
+      "an ActorSpec that is a child has no link, handlers or unhandled mail of its own: these are its supervisor's");
   ChildSpec spec;
-  spec.restart = restart;
   spec.registered_as = options.registered_as;
   spec.published_as = options.published_as;
   spec.start_within = options.start_within;
@@ -71,34 +70,30 @@ ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const Spa
   return ChildBuilder(std::move(spec));
 }
 
-ChildBuilder SupervisorOf(RestartType restart, SupervisorSpec tree) {
+ChildBuilder SupervisorOf(SupervisorSpec tree) {
   ChildSpec spec;
   spec.kind = ChildKind::kSupervisor;
-  spec.restart = restart;
   spec.subtree = Subtree(std::move(tree));
   return ChildBuilder(std::move(spec));
 }
 
-ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments) {
+ChildBuilder ProcessOf(std::string binary, std::vector<std::string> arguments) {
   ChildSpec spec;
   spec.kind = ChildKind::kProcess;
-  spec.restart = restart;
   spec.process = ProcessSpec{.binary = std::move(binary), .arguments = std::move(arguments)};
   return ChildBuilder(std::move(spec));
 }
 
-ChildBuilder RemoteOf(RestartType restart, NodePlacement placement, FactoryCall factory) {
+ChildBuilder RemoteOf(NodePlacement placement, FactoryCall factory) {
   ChildSpec spec;
-  spec.restart = restart;
   spec.placement = std::move(placement);
   spec.factory = std::move(factory);
   return ChildBuilder(std::move(spec));
 }
 
-ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& options) {
+ChildBuilder PoolOf(ChildStart make, const PoolOptions& options) {
   ChildSpec spec;
   spec.kind = ChildKind::kSupervisor;
-  spec.restart = restart;
   spec.subtree = Subtree(PoolTree(options));
   spec.start = std::make_shared<const ChildStart>(std::move(make));
   return ChildBuilder(std::move(spec));

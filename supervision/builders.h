@@ -1,17 +1,17 @@
 // Builders: supervision trees, as a program writes them.
 //
 //   auto house = OneForOne().Intensity(3, absl::Seconds(10))      // start in this order, stop in reverse
-//       .Child("ledger", PermanentProcess("ledger_node", {"--db", path}))
-//       .Child("lots", Permanent(RestForOne()                     // supervisors nest
-//           .Child("book", Permanent<Book>(path).RegisteredAs("book"))
-//           .Child("lot-1", Transient<EnglishAuction>(closes).ShutdownWithin(absl::Seconds(2))
+//       .Child("ledger", Process("ledger_node", {"--db", path}))
+//       .Child("lots", Of(RestForOne()                     // supervisors nest
+//           .Child("book", Of<Book>(path).RegisteredAs("book"))
+//           .Child("lot-1", Of<EnglishAuction>(closes).Transient().ShutdownWithin(absl::Seconds(2))
 //                               .Backoff({.min = absl::Milliseconds(50)}))));
 //   SupervisorRef root = system.Spawn(house);
 //
 // A child may also run on another node of the cluster, which has registered a
 // factory for it:
 //
-//   .Child("encoder", PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "encoder", config)
+//   .Child("encoder", Remote(OnAnyOf({"worker-1", "worker-2"}), "encoder", config)
 //                         .Backoff({.min = absl::Milliseconds(50)}))
 //
 // A supervisor's builder is an ActorSpec<SupervisorRef> like any other. Errors
@@ -51,10 +51,15 @@
 
 namespace understudy {
 
-// One child, without its id.
+// One child, without its id. Permanent unless said.
 class ChildBuilder {
  public:
   explicit ChildBuilder(ChildSpec spec) : spec_(std::move(spec)) {}
+
+  // Restarted after an abnormal exit only: neither Normal nor Shutdown.
+  ChildBuilder& Transient() { return Set(spec_.restart, RestartType::kTransient); }
+  // Never restarted, and forgotten when it ends.
+  ChildBuilder& Temporary() { return Set(spec_.restart, RestartType::kTemporary); }
 
   // A name of this node, which is taken before the child starts.
   ChildBuilder& RegisteredAs(std::string name) { return Set(spec_.registered_as, std::move(name)); }
@@ -135,8 +140,8 @@ class SupervisorBuilder {
     return *this;
   }
   // Children are stopped all at once, not one after another. Only of OneForOne.
-  SupervisorBuilder& StopsTogether() {
-    spec_.stops_together = true;
+  SupervisorBuilder& StopTogether() {
+    spec_.stop_together = true;
     return *this;
   }
   // Called for each event of this supervisor, and of those below it that have
@@ -173,11 +178,11 @@ concept ActorFactory = requires(const F& factory) {
 template <class S>
 concept ChildSource = ActorFactory<S> || Spawnable<S> || std::same_as<S, SupervisorSpec>;
 
-ChildBuilder WorkerOf(RestartType restart, ChildStart::MakeActor make, const SpawnOptions& options);
-ChildBuilder SupervisorOf(RestartType restart, SupervisorSpec tree);
-ChildBuilder ProcessOf(RestartType restart, std::string binary, std::vector<std::string> arguments);
-ChildBuilder RemoteOf(RestartType restart, NodePlacement placement, FactoryCall factory);
-ChildBuilder PoolOf(RestartType restart, ChildStart make, const PoolOptions& options);
+ChildBuilder WorkerOf(ChildStart::MakeActor make, const SpawnOptions& options);
+ChildBuilder SupervisorOf(SupervisorSpec tree);
+ChildBuilder ProcessOf(std::string binary, std::vector<std::string> arguments);
+ChildBuilder RemoteOf(NodePlacement placement, FactoryCall factory);
+ChildBuilder PoolOf(ChildStart make, const PoolOptions& options);
 
 template <class T>
 inline constexpr bool kIsPool = false;
@@ -186,114 +191,72 @@ inline constexpr bool kIsPool<Pool<Signature>> = true;
 
 // `auto`, as SourceChild: see MakeHandler.
 template <class T, class... Args>
-auto ClassChild(RestartType restart, Args&&... args) {
+auto ClassChild(Args&&... args) {
   if constexpr (kIsPool<T>) {
     ChildStart make([](const SupervisorSpec& tree) -> std::unique_ptr<Actor> { return std::make_unique<T>(tree); },
                     TypeName<T>());
-    return PoolOf(restart, std::move(make), PoolOptions(std::forward<Args>(args)...));
+    return PoolOf(std::move(make), PoolOptions(std::forward<Args>(args)...));
   } else {
     static_assert(alignof(ActorCheck<T, const std::decay_t<Args>&...>) > 0);
     const auto spec = MakeActorSpec<T, std::decay_t<Args>...>(std::forward<Args>(args)...);
-    return WorkerOf(restart, spec.make, spec.options);
+    return WorkerOf(spec.make, spec.options);
   }
 }
 
 template <ChildSource S>
-auto SourceChild(RestartType restart, const S& source) {
+auto SourceChild(const S& source) {
   if constexpr (std::is_same_v<S, SupervisorBuilder>) {
-    return SupervisorOf(restart, source.spec());
+    return SupervisorOf(source.spec());
   } else if constexpr (std::is_same_v<S, SupervisorSpec>) {
-    return SupervisorOf(restart, source);
+    return SupervisorOf(source);
   } else if constexpr (Spawnable<S>) {
     static_assert(!std::derived_from<typename S::RefType, SupervisorRef>,
                   "an ActorSpec hides the tree of its supervisor: give the SupervisorSpec or the builder itself, as in "
-                  "Permanent(spec), and a pool as Permanent<Workers>(PoolOptions())");
+                  "Of(spec), and a pool as Of<Workers>(PoolOptions())");
     const ActorSpec<typename S::RefType> spec = source;
-    return WorkerOf(restart, spec.make, spec.options);
+    return WorkerOf(spec.make, spec.options);
   } else {
     if constexpr (requires { source == nullptr; }) {
-      if (source == nullptr) return WorkerOf(restart, nullptr, SpawnOptions());
+      if (source == nullptr) return WorkerOf(nullptr, SpawnOptions());
     }
-    return WorkerOf(restart, [source]() -> std::unique_ptr<Actor> { return source(); }, SpawnOptions());
+    return WorkerOf([source]() -> std::unique_ptr<Actor> { return source(); }, SpawnOptions());
   }
 }
 
 }  // namespace internal
 
-// Restarted after every exit.
+// What the child is: an actor class T with the arguments of its constructor, or a
+// pool with its PoolOptions. The child is permanent, that is restarted after
+// every exit, unless .Transient() or .Temporary() says otherwise.
 template <class T, class... Args>
   requires std::derived_from<T, Actor>
-ChildBuilder Permanent(Args&&... args) {
-  return internal::ClassChild<T>(RestartType::kPermanent, std::forward<Args>(args)...);
-}
-// Restarted after an abnormal exit: neither Normal nor Shutdown.
-template <class T, class... Args>
-  requires std::derived_from<T, Actor>
-ChildBuilder Transient(Args&&... args) {
-  return internal::ClassChild<T>(RestartType::kTransient, std::forward<Args>(args)...);
-}
-// Never restarted, and forgotten when it ends.
-template <class T, class... Args>
-  requires std::derived_from<T, Actor>
-ChildBuilder Temporary(Args&&... args) {
-  return internal::ClassChild<T>(RestartType::kTemporary, std::forward<Args>(args)...);
+ChildBuilder Of(Args&&... args) {
+  return internal::ClassChild<T>(std::forward<Args>(args)...);
 }
 
-// The same for a factory, an ActorSpec, or a supervisor: another builder, or the
-// SupervisorSpec of a tree, from a file for one. Of an ActorSpec's options its
-// names, times, label and thread are kept; what is a parent's (link, handlers,
-// estate) it may not have (CHECK). So a child that blocks gets a thread of its own:
-//
-//   ActorSpec<Ref<Reader>> reader = MakeActorSpec<Reader>(path);
-//   reader.options.thread = SpawnThread::kOwn;
-//   tree.Child("reader", Permanent(reader));
+// A factory, an ActorSpec, or a supervisor: another builder, or the
+// SupervisorSpec of a tree, from a file for instance. Of an ActorSpec's options
+// the names, times, label and thread are kept; what belongs to a parent (link,
+// handlers, unhandled mail) it may not have (CHECK).
 template <internal::ChildSource S>
-ChildBuilder Permanent(const S& source) {
-  return internal::SourceChild(RestartType::kPermanent, source);
-}
-template <internal::ChildSource S>
-ChildBuilder Transient(const S& source) {
-  return internal::SourceChild(RestartType::kTransient, source);
-}
-template <internal::ChildSource S>
-ChildBuilder Temporary(const S& source) {
-  return internal::SourceChild(RestartType::kTemporary, source);
+ChildBuilder Of(const S& source) {
+  return internal::SourceChild(source);
 }
 
-// The same on another node, one of `placement`, by the factory that it has
-// registered under that name (transport/child_host.h), without an argument or
+// An actor on another node, one of `placement`, made by the factory that the node
+// has registered as `factory` (transport/child_host.h), without an argument or
 // with a protobuf message. Needs a Node, and that node's grant.
-inline ChildBuilder PermanentRemote(NodePlacement placement, std::string factory) {
-  return internal::RemoteOf(RestartType::kPermanent, std::move(placement), FactoryCall{std::move(factory), "", ""});
+inline ChildBuilder Remote(NodePlacement placement, std::string factory) {
+  return internal::RemoteOf(std::move(placement), FactoryCall{std::move(factory), "", ""});
 }
 template <WireMessage M>
-ChildBuilder PermanentRemote(NodePlacement placement, std::string factory, const M& argument) {
-  return internal::RemoteOf(RestartType::kPermanent, std::move(placement), CallWith(std::move(factory), argument));
-}
-inline ChildBuilder TransientRemote(NodePlacement placement, std::string factory) {
-  return internal::RemoteOf(RestartType::kTransient, std::move(placement), FactoryCall{std::move(factory), "", ""});
-}
-template <WireMessage M>
-ChildBuilder TransientRemote(NodePlacement placement, std::string factory, const M& argument) {
-  return internal::RemoteOf(RestartType::kTransient, std::move(placement), CallWith(std::move(factory), argument));
-}
-inline ChildBuilder TemporaryRemote(NodePlacement placement, std::string factory) {
-  return internal::RemoteOf(RestartType::kTemporary, std::move(placement), FactoryCall{std::move(factory), "", ""});
-}
-template <WireMessage M>
-ChildBuilder TemporaryRemote(NodePlacement placement, std::string factory, const M& argument) {
-  return internal::RemoteOf(RestartType::kTemporary, std::move(placement), CallWith(std::move(factory), argument));
+ChildBuilder Remote(NodePlacement placement, std::string factory, const M& argument) {
+  return internal::RemoteOf(std::move(placement), CallWith(std::move(factory), argument));
 }
 
-// The same for a binary; see ProcessSpec. Needs a Node.
-inline ChildBuilder PermanentProcess(std::string binary, std::vector<std::string> arguments = {}) {
-  return internal::ProcessOf(RestartType::kPermanent, std::move(binary), std::move(arguments));
-}
-inline ChildBuilder TransientProcess(std::string binary, std::vector<std::string> arguments = {}) {
-  return internal::ProcessOf(RestartType::kTransient, std::move(binary), std::move(arguments));
-}
-inline ChildBuilder TemporaryProcess(std::string binary, std::vector<std::string> arguments = {}) {
-  return internal::ProcessOf(RestartType::kTemporary, std::move(binary), std::move(arguments));
+// A binary that runs as a process of its own; see ProcessSpec. Needs a Node.
+inline ChildBuilder Process(std::string binary, std::vector<std::string> arguments = {}) {
+  return internal::ProcessOf(std::move(binary), std::move(arguments));
 }
 
 }  // namespace understudy

@@ -44,7 +44,7 @@ void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
   absl::StrAppend(&out, indent, spec.pool != nullptr ? "pool" : RestartStrategyName(spec.strategy), ", at most ",
                   RestartsText(spec.intensity, spec.period));
-  if (spec.stops_together) absl::StrAppend(&out, ", stopped together");
+  if (spec.stop_together) absl::StrAppend(&out, ", stopped together");
   if (spec.pool != nullptr && spec.pool->shards > 1) absl::StrAppend(&out, ", in ", spec.pool->shards, " shards");
   absl::StrAppend(&out, "\n");
   if (spec.pool != nullptr) absl::StrAppend(&out, indent, "  each ", DescribeChild(spec.pool->child), "\n");
@@ -123,7 +123,7 @@ absl::Duration LongestStopOfChildren(const SupervisorSpec& spec) {
   absl::Duration sum = absl::ZeroDuration();
   for (const ChildSpec& child : spec.children) {
     const absl::Duration stop = ShutdownOf(child).LongestStop();
-    sum = spec.stops_together ? std::max(sum, stop) : sum + stop;
+    sum = spec.stop_together ? std::max(sum, stop) : sum + stop;
   }
   return sum;
 }

@@ -214,7 +214,7 @@ struct SupervisorSpec {
   std::vector<ChildSpec> children;
   // Stopped all at once instead; only of one_for_one, where they do not depend on
   // each other. A pool always does so.
-  bool stops_together = false;
+  bool stop_together = false;
   // Set for a pool, which is one_for_one and has no `children`.
   std::shared_ptr<const PoolSpec> pool;
 };

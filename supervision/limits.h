@@ -38,7 +38,7 @@ inline constexpr int kPoolShardsMax = 64;
 inline constexpr int64_t kSupervisorRequestsMax = 100000;
 // To hear from another node that an actor there, which is to be terminated and is
 // no child, has ended: several times what a round trip takes.
-inline constexpr absl::Duration kStrangerAnswersWithin = absl::Seconds(2);
+inline constexpr absl::Duration kUnknownPidAnswersWithin = absl::Seconds(2);
 
 }  // namespace understudy::limits
 

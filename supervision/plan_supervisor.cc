@@ -44,7 +44,7 @@ namespace {
 
 constexpr absl::string_view kTimerName = "supervisor";
 
-std::string StrangerTimer(uint64_t monitor) { return absl::StrCat("supervisor: stranger ", monitor); }
+std::string UnknownTimer(uint64_t monitor) { return absl::StrCat("supervisor: unknown pid ", monitor); }
 
 AnswerRequest With(Replier<ChildStarted> replier) {
   return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
@@ -87,7 +87,7 @@ LogSeverity SeverityOf(const SupervisionEvent& event, bool is_of_pool) {
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
     : spec_(std::move(spec)), shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
 
-Next PlanSupervisor::Start() {
+StartResult PlanSupervisor::Start() {
   if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
   const Behavior supervising = Supervising();
   context().TrapExits(&PlanSupervisor::LinkedExit, &PlanSupervisor::ParentExit);
@@ -100,10 +100,10 @@ Next PlanSupervisor::Start() {
   if (lives_ == nullptr) lives_ = std::make_shared<ExclusiveLives>();
   InheritPredecessors();
   plan_->StartAll(context().Now());
-  CarryOut();
+  Apply();
   LookAtPredecessors();
   in_start_ = false;
-  return is_started_ ? Next(supervising) : Next::Starting(supervising);
+  return is_started_ ? StartResult(supervising) : StartResult::Starting(supervising);
 }
 
 // ---- Requests.
@@ -125,7 +125,7 @@ Children PlanSupervisor::List(const WhichChildren& query) {
 
 void PlanSupervisor::Add(StartChild request, Replier<ChildStarted> replier) {
   plan_->StartChild(std::move(request.spec), Remember(With(std::move(replier))), context().Now());
-  CarryOut();
+  Apply();
 }
 
 void PlanSupervisor::AddMember(StartMember request, Replier<ChildStarted> replier) {
@@ -152,12 +152,12 @@ void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const Chi
 void PlanSupervisor::AddHanded(HandedStart request) {
   plan_->StartMember(std::move(request.id), std::move(request.start), Remember(std::move(request.answer)),
                      context().Now());
-  CarryOut();
+  Apply();
 }
 
 void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone> replier) {
   if (request.id.empty() && !request.pid.is_null() && !plan_->HasChild(request.pid)) {
-    TerminateStranger(request.pid, std::move(replier));
+    TerminateUnknown(request.pid, std::move(replier));
     return;
   }
   if (request.id.empty()) {
@@ -165,35 +165,35 @@ void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone>
     return;
   }
   plan_->TerminateChild(request.id, Remember(With(std::move(replier))), context().Now());
-  CarryOut();
+  Apply();
 }
 
 void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<ChildDone> replier) {
   plan_->TerminateChild(request.pid, Remember(With(std::move(replier))), context().Now());
-  CarryOut();
+  Apply();
 }
 
 // Who has ended is terminated already; who lives is no child. A monitor of an
 // actor that has ended tells so before what is sent to oneself after it; on
 // another node, when that has answered.
-void PlanSupervisor::TerminateStranger(Pid pid, Replier<ChildDone> replier) {
-  MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::StrangerDown);
+void PlanSupervisor::TerminateUnknown(Pid pid, Replier<ChildDone> replier) {
+  MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::UnknownDown);
   const uint64_t id = monitor.id();
-  strangers_.emplace(id, Stranger{std::move(replier), std::move(monitor)});
+  unknown_pids_.emplace(id, UnknownPid{std::move(replier), std::move(monitor)});
   const bool is_elsewhere = pid.node() != context().Self().node();
   if (is_elsewhere && context()
-                          .StartTimer(StrangerTimer(id), limits::kStrangerAnswersWithin,
-                                      [this, id](const TimerEvent&) { StrangerSettled({id}); })
+                          .StartTimer(UnknownTimer(id), limits::kUnknownPidAnswersWithin,
+                                      [this, id](const TimerEvent&) { UnknownSettled({id}); })
                           .ok()) {
     return;
   }
   context().Tell(settle, Settle{id});
 }
 
-void PlanSupervisor::StrangerDown(const Down& down) {
-  auto stranger = strangers_.extract(down.monitor);
+void PlanSupervisor::UnknownDown(const Down& down) {
+  auto stranger = unknown_pids_.extract(down.monitor);
   if (stranger.empty()) return;
-  context().CancelTimer(StrangerTimer(down.monitor));
+  context().CancelTimer(UnknownTimer(down.monitor));
   if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
     stranger.mapped().replier.Reply(absl::NotFoundError(absl::StrCat(down.pid.ToString(), " is no child")));
   } else {
@@ -201,19 +201,19 @@ void PlanSupervisor::StrangerDown(const Down& down) {
   }
 }
 
-void PlanSupervisor::StrangerSettled(const Settle& settled) {
-  auto stranger = strangers_.extract(settled.monitor);
+void PlanSupervisor::UnknownSettled(const Settle& settled) {
+  auto stranger = unknown_pids_.extract(settled.monitor);
   if (!stranger.empty()) stranger.mapped().replier.Reply(absl::NotFoundError("there is no child with that pid"));
 }
 
 void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> replier) {
   plan_->RestartChild(request.id, Remember(With(std::move(replier))), context().Now());
-  CarryOut();
+  Apply();
 }
 
 void PlanSupervisor::Delete(const DeleteChild& request, Replier<ChildDone> replier) {
   plan_->DeleteChild(request.id, Remember(With(std::move(replier))), context().Now());
-  CarryOut();
+  Apply();
 }
 
 absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& request) {
@@ -235,11 +235,11 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   switch (outcome.kind) {
     case SpawnOutcome::Kind::kStarted:
       if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && !found->second.life->child.is_null()) {
-        plan_->Spawned(life, found->second.life->child);  // others know the child, not its stand-in
+        plan_->Spawned(life, found->second.life->child);  // others know the child, not its proxy
         KeepNameElsewhere(life);
       }
       plan_->Started(life, context().Now());
-      CarryOut();
+      Apply();
       break;
     case SpawnOutcome::Kind::kIgnored:
       declined_.insert(life);
@@ -252,24 +252,24 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
 void PlanSupervisor::ChildDown(Down down) {
   const LifeId life = LifeOf(down.pid);
   if (life == 0) return;
-  if (!down.estate.empty()) estates_[plan_->SpecOf(life)->id].Append(std::move(down.estate));
+  if (!down.unhandled_mail.empty()) unhandled_[plan_->SpecOf(life)->id].Append(std::move(down.unhandled_mail));
   if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && found->second.life->left != nullptr) {
     left_elsewhere_[plan_->SpecOf(life)->id] = std::move(found->second.life->left);
   }
-  ForgetStandIn(life);
+  ForgetProxy(life);
   NoticeWhatLingers(life);
   if (declined_.erase(life) > 0) {
     plan_->Ignored(life, context().Now());
   } else {
     plan_->Down(life, down.reason, context().Now());
   }
-  CarryOut();
+  Apply();
   LookAtPredecessors();
 }
 
 void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
   plan_->Shutdown(reason, context().Now());
-  CarryOut();
+  Apply();
 }
 
 void PlanSupervisor::TimerCame() {
@@ -279,7 +279,7 @@ void PlanSupervisor::TimerCame() {
     deadlines_.erase(deadlines_.begin());
     timers_.erase(timer);
     plan_->TimerElapsed(timer, context().Now());
-    CarryOut();
+    Apply();
   }
   ArmEarliest();
 }
@@ -290,20 +290,20 @@ void PlanSupervisor::NameChanged(const NameChange& change) {
     return;
   }
   plan_->NameFreed(change.name, context().Now());
-  CarryOut();
+  Apply();
 }
 
 // ---- Actions.
 
-void PlanSupervisor::CarryOut() {
+void PlanSupervisor::Apply() {
   for (;;) {
     std::vector<Action> actions = plan_->TakeActions();
     if (actions.empty()) return;
-    for (Action& action : actions) CarryOut(action);
+    for (Action& action : actions) Apply(action);
   }
 }
 
-void PlanSupervisor::CarryOut(Action& action) {
+void PlanSupervisor::Apply(Action& action) {
   switch (action.kind) {
     case Action::Kind::kStart:
       StartLife(action);
@@ -344,7 +344,7 @@ void PlanSupervisor::CarryOut(Action& action) {
       FreeNames(*action.child);
       break;
     case Action::Kind::kForget:
-      estates_.erase(action.child->id);
+      unhandled_.erase(action.child->id);
       left_elsewhere_.erase(action.child->id);
       if (!plan_->HasPredecessor(action.child->id)) lives_->Forget(KeyOf(action.child->id), IsGone());
       break;
@@ -372,30 +372,30 @@ void PlanSupervisor::StartLife(const Action& action) {
                                                                           : NameKeep::After::kAnyEnd);
   SpawnOptions options = OptionsOf(*action.child);
   options.names_kept_by = context().Self();
-  if (auto left = estates_.extract(action.child->id); !left.empty()) {
-    options = std::move(options).WithEstate(std::move(left.mapped()));
+  if (auto left = unhandled_.extract(action.child->id); !left.empty()) {
+    options = std::move(options).WithUnhandledMail(std::move(left.mapped()));
   }
   const Pid spawned =
       context().SpawnMade(std::move(options), make.ok() ? *std::move(make) : FailedStart(make.status()));
   plan_->Spawned(action.life, spawned);
   RecordLife(*action.child, spawned);
   if (elsewhere == nullptr) return;
-  elsewhere_[action.life] = {.stand_in = spawned, .life = elsewhere};
-  stand_ins_[spawned] = action.life;
+  elsewhere_[action.life] = {.proxy = spawned, .life = elsewhere};
+  proxies_[spawned] = action.life;
 }
 
 Pid PlanSupervisor::ActorOf(LifeId life) const {
   const auto found = elsewhere_.find(life);
-  return found == elsewhere_.end() ? plan_->PidOf(life) : found->second.stand_in;
+  return found == elsewhere_.end() ? plan_->PidOf(life) : found->second.proxy;
 }
 
 PlanSupervisor::LifeId PlanSupervisor::LifeOf(Pid actor) const {
-  const auto found = stand_ins_.find(actor);
-  return found == stand_ins_.end() ? plan_->LifeOf(actor) : found->second;
+  const auto found = proxies_.find(actor);
+  return found == proxies_.end() ? plan_->LifeOf(actor) : found->second;
 }
 
-void PlanSupervisor::ForgetStandIn(LifeId life) {
-  if (const auto found = elsewhere_.extract(life); !found.empty()) stand_ins_.erase(found.mapped().stand_in);
+void PlanSupervisor::ForgetProxy(LifeId life) {
+  if (const auto found = elsewhere_.extract(life); !found.empty()) proxies_.erase(found.mapped().proxy);
 }
 
 SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {

@@ -27,7 +27,7 @@
 #include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/mailbox.h"
@@ -67,7 +67,7 @@ class PlanSupervisor : public Supervisor {
  public:
   explicit PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec);
 
-  Next Start() override;
+  StartResult Start() override;
   // Before Start, by the supervisor above: the lives of this one's children, which it keeps for all lives of this one,
   // and whether this one or a supervisor above it is exclusive.
   void SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_below_exclusive);
@@ -106,9 +106,9 @@ class PlanSupervisor : public Supervisor {
   void Delete(const DeleteChild& request, Replier<ChildDone> replier);
   absl::StatusOr<Subscribed> AddSubscriber(const Subscribe& request);
   RequestId Remember(AnswerRequest answer);
-  void TerminateStranger(Pid pid, Replier<ChildDone> replier);
-  void StrangerSettled(const Settle& settle);
-  void StrangerDown(const Down& down);
+  void TerminateUnknown(Pid pid, Replier<ChildDone> replier);
+  void UnknownSettled(const Settle& settle);
+  void UnknownDown(const Down& down);
 
   // Requests to a front (supervisor_front.cc).
   Task<absl::StatusOr<Children>> ListShards(WhichChildren query);
@@ -144,8 +144,8 @@ class PlanSupervisor : public Supervisor {
   void PredecessorDown(const Down& down);
 
   // Actions.
-  void CarryOut();
-  void CarryOut(Action& action);
+  void Apply();
+  void Apply(Action& action);
   void StartLife(const Action& action);
   // supervisor_names.cc
   void KeepNames(LifeId life, NameKeep::After after);
@@ -161,7 +161,7 @@ class PlanSupervisor : public Supervisor {
   // The actor here that is the child, or stands in for it, and back.
   Pid ActorOf(LifeId life) const;
   LifeId LifeOf(Pid actor) const;
-  void ForgetStandIn(LifeId life);
+  void ForgetProxy(LifeId life);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   void ArmEarliest();
   void Answer(Action& action);
@@ -181,14 +181,14 @@ class PlanSupervisor : public Supervisor {
   // Of children on other nodes: who stands in for them here, and who they are
   // there, once that is known.
   struct Elsewhere {
-    Pid stand_in;
+    Pid proxy;
     std::shared_ptr<RemoteLife> life;
   };
   std::map<LifeId, Elsewhere> elsewhere_;
-  std::map<Pid, LifeId> stand_ins_;
+  std::map<Pid, LifeId> proxies_;
   std::set<LifeId> declined_;  // to start; their Downs are yet to come
   // What the last lives of children left for the next, by the child's id.
-  std::map<std::string, Estate> estates_;
+  std::map<std::string, UnhandledMail> unhandled_;
   std::map<std::string, std::shared_ptr<const void>> left_elsewhere_;  // on other nodes; see NodeChild::left
   // A life of an exclusive child that may not be gone, or what is below it.
   struct Predecessor {
@@ -205,11 +205,11 @@ class PlanSupervisor : public Supervisor {
   MonotonicTime armed_ = MonotonicTime::InfiniteFuture();
   RequestId last_request_ = 0;
   std::map<RequestId, AnswerRequest> answers_;
-  struct Stranger {
+  struct UnknownPid {
     Replier<ChildDone> replier;
     MonitorHandle monitor;
   };
-  std::map<uint64_t, Stranger> strangers_;  // by monitor
+  std::map<uint64_t, UnknownPid> unknown_pids_;  // by monitor
   struct Subscriber {
     Channel<SupervisionEvent> channel;
     MonitorHandle monitor;
@@ -240,7 +240,7 @@ Behavior PlanSupervisor::SupervisingAnd(More&&... more) {
                   On(restart_child, &PlanSupervisor::Restart), On(delete_child, &PlanSupervisor::Delete),
                   On(start_member, &PlanSupervisor::AddMember), On(handed_start, &PlanSupervisor::AddHanded),
                   On(handed_termination, &PlanSupervisor::TerminateHanded),
-                  On(terminate_child, &PlanSupervisor::Terminate), On(settle, &PlanSupervisor::StrangerSettled),
+                  On(terminate_child, &PlanSupervisor::Terminate), On(settle, &PlanSupervisor::UnknownSettled),
                   On(subscribe, &PlanSupervisor::AddSubscriber), std::forward<More>(more)...);
 }
 

@@ -2,7 +2,7 @@
 // class. OTP's simple_one_for_one; Elixir's DynamicSupervisor.
 //
 //   using Workers = Pool<Worker(JobConfig)>;             // the arguments travel in the start message
-//   auto house = OneForOne().Child("workers", Permanent<Workers>(PoolOptions{.shards = 4}).RegisteredAs("workers"));
+//   auto house = OneForOne().Child("workers", Of<Workers>(PoolOptions{.shards = 4}).RegisteredAs("workers"));
 //
 //   auto starting = workers.start().Ask(config, absl::Seconds(1));       // workers: a PoolRef<Worker(JobConfig)>
 //   absl::StatusOr<Ref<Worker>> worker = co_await starting;              // started, or why not

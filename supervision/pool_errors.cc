@@ -25,8 +25,8 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   std::vector<FieldProblem> found;
   // One that is no RestartStrategy at all has an error for that.
   const bool has_order = spec.strategy == RestartStrategy::kOneForAll || spec.strategy == RestartStrategy::kRestForOne;
-  if (spec.stops_together && has_order) {
-    found.push_back({"stops_together", absl::StrCat(RestartStrategyName(spec.strategy),
+  if (spec.stop_together && has_order) {
+    found.push_back({"stop_together", absl::StrCat(RestartStrategyName(spec.strategy),
                                                     " stops its children in an order; use one_for_one, or false")});
   }
   if (spec.pool == nullptr) return found;

@@ -12,8 +12,8 @@
 
 namespace understudy::internal {
 
-// What a supervisor and the stand-in of a child on another node know of one life.
-// The stand-in writes: `child` before it has started, `left` before it ends.
+// What a supervisor and the proxy of a child on another node know of one life.
+// The proxy writes: `child` before it has started, `left` before it ends.
 struct RemoteLife {
   Pid child;                         // its own pid
   std::shared_ptr<const void> left;  // see NodeChild::left

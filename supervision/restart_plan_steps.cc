@@ -33,7 +33,7 @@ bool RestartPlan::StepPlan() {
 
 // Stops the last child that is up. True when none is.
 bool RestartPlan::StepStop() {
-  if (is_pool() || flags_.stops_together) return StepStopTogether();
+  if (is_pool() || flags_.stop_together) return StepStopTogether();
   auto next = children_.lower_bound(plan_->cursor);
   while (next != children_.begin()) {
     Child& child = (--next)->second;

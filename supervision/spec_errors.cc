@@ -225,7 +225,7 @@ void Finder::FindInShutdown(const ChildSpec& child) {
     Add("shutdown",
         absl::StrCat(
             Text(shutdown.timeout), " is not more than its children may take to stop, ",
-            child.subtree->pool != nullptr || child.subtree->stops_together ? "together (" : "one after another (",
+            child.subtree->pool != nullptr || child.subtree->stop_together ? "together (" : "one after another (",
             time, "); give it more, or Infinity"));
   }
 }

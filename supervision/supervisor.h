@@ -3,8 +3,8 @@
 // data (MakeSupervisor):
 //
 //   SupervisorRef house = system.Spawn(OneForOne().Intensity(3, absl::Seconds(10))
-//                                          .Child("book", Permanent<Book>("bids.db"))
-//                                          .Child("lot-1", Transient<Lot>(closes)));
+//                                          .Child("book", Of<Book>("bids.db"))
+//                                          .Child("lot-1", Of<Lot>(closes).Transient()));
 //   auto asked = house.which_children().Ask({}, absl::Seconds(1));
 //
 // The rules are OTP's, with the differences that README.md lists: what a
@@ -70,7 +70,7 @@ struct StartMember {
 };
 // By id, or when that is empty by pid: OK also for one that has ended, NotFound
 // for one that lives and is no child. One of another node lives when that says
-// nothing else within kStrangerAnswersWithin.
+// nothing else within kUnknownPidAnswersWithin.
 struct TerminateChild {
   std::string id;
   Pid pid;

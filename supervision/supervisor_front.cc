@@ -40,7 +40,7 @@ SupervisorSpec FrontOf(const SupervisorSpec& pool) {
   shard->pool = std::move(part);
   SupervisorSpec front;
   front.intensity = 0;
-  front.stops_together = true;
+  front.stop_together = true;
   for (int i = 0; i < shards; ++i) {
     front.children.push_back({.id = ShardId(i), .kind = ChildKind::kSupervisor, .subtree = shard});
   }

@@ -22,7 +22,7 @@ namespace {
 class CannotStart final : public Actor {
  public:
   explicit CannotStart(absl::Status status) : status_(std::move(status)) {}
-  Next Start() override { return status_; }
+  StartResult Start() override { return status_; }
 
  private:
   const absl::Status status_;

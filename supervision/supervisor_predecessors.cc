@@ -65,7 +65,7 @@ void PlanSupervisor::LookAtPredecessors() {
     }
     plan_->Gone(predecessor.life, context().Now());
     if (!plan_->HasChild(predecessor.child)) lives_->Forget(predecessor.key, IsGone());
-    CarryOut();
+    Apply();
   }
 }
 

@@ -16,7 +16,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
@@ -45,7 +45,7 @@ class ChildHost final : public ChildHostActor {
   ChildHost(std::shared_ptr<const ActorFactories> factories, ChildHostOptions options)
       : factories_(std::move(factories)), options_(options) {}
 
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {}, &ChildHost::ParentExit);
     context().TrapStops(&ChildHost::StopRequested);
     return Publish();
@@ -58,45 +58,45 @@ class ChildHost final : public ChildHostActor {
     Pid child;
     std::string label;
     absl::Duration stop_within;
-    MonitorHandle stand_in;
+    MonitorHandle proxy;
     absl::optional<StartReplier> starting;
     absl::optional<WaitReplier> waiting;
     absl::optional<ExitReason> ended;  // and nobody has asked yet
-    bool is_orphan = false;            // its stand-in has ended
+    bool is_orphan = false;            // its proxy has ended
     bool has_declined = false;
     Pid supervisor;       // null for none
-    uint64_t estate = 0;  // what it left
+    uint64_t unhandled_mail = 0;  // what it left
   };
   // For the next life of the same child.
   struct Left {
-    Estate estate;
+    UnhandledMail unhandled_mail;
     Pid supervisor;
     MonitorHandle watch;  // of that
   };
-  using Children = std::map<Pid, Hosted>;  // by stand-in
+  using Children = std::map<Pid, Hosted>;  // by proxy
 
-  Task<Next> Publish() {
+  Task<StartResult> Publish() {
     node_ = std::string(NodeNameOf(context().Self()));
     const auto publishing = context().Publish(internal::ChildHostName(node_));
     absl::Status published = co_await publishing;
-    if (!published.ok()) co_return Next(std::move(published));
-    co_return Next(hosting_);
+    if (!published.ok()) co_return StartResult(std::move(published));
+    co_return StartResult(hosting_);
   }
 
-  // Calls of stand-ins.
+  // Calls of proxys.
   void StartChild(const proto::StartHostedChild& request, StartReplier replier);
-  absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const proto::StartHostedChild& request, Pid stand_in);
+  absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const proto::StartHostedChild& request, Pid proxy);
   void AwaitChild(const proto::AwaitHostedChild& request, WaitReplier replier);
   void StopChild(const proto::StopHostedChild& request, Replier<google::protobuf::Empty> replier);
 
-  void DropEstate(const proto::DropEstate& request) { left_.erase(request.estate()); }
+  void DropUnhandledMail(const proto::DropUnhandledMail& request) { left_.erase(request.unhandled_mail()); }
 
-  // Of children and stand-ins.
+  // Of children and proxys.
   void Outcome(const SpawnOutcome& outcome);
   void ChildDown(Down down);
-  uint64_t Keep(Estate estate, const Hosted& hosted);
-  Estate TakeLeft(uint64_t number, Pid supervisor);
-  void StandInDown(const Down& down);
+  uint64_t Keep(UnhandledMail unhandled_mail, const Hosted& hosted);
+  UnhandledMail TakeLeft(uint64_t number, Pid supervisor);
+  void ProxyDown(const Down& down);
   // Ends it as its parent, and kills it when its time is over.
   void EndChild(const Hosted& hosted, const ExitReason& reason);
   Children::iterator FindChild(Pid child);
@@ -106,30 +106,30 @@ class ChildHost final : public ChildHostActor {
   void StopRequested(const StopRequest& request) { StopAll(request.reason); }
   void StopAll(const ExitReason& reason);
   void StopWhenAllHaveEnded() {
-    if (stopping_.has_value() && stand_ins_.empty()) context().Stop(*stopping_);
+    if (stopping_.has_value() && proxies_.empty()) context().Stop(*stopping_);
   }
   // For a supervisor the node is then as good as lost.
   absl::Status StoppingError() const {
     return MakeError(ErrorKind::kNoConnection,
                      absl::StrCat("node ", node_, " stops the children that it hosts: ", stopping_->ToString()));
   }
-  void Log(LogSeverity severity, const Hosted& hosted, Pid stand_in, absl::string_view what);
+  void Log(LogSeverity severity, const Hosted& hosted, Pid proxy, absl::string_view what);
 
   const std::shared_ptr<const ActorFactories> factories_;
   const ChildHostOptions options_;
   std::string node_;
   Children children_;
-  std::map<Pid, Pid> stand_ins_;         // by child
+  std::map<Pid, Pid> proxies_;         // by child
   std::map<uint64_t, Left> left_;        // by a number that nobody guesses
   absl::optional<ExitReason> stopping_;  // with this, when no child is left
   Behavior hosting_{"hosting", On(start, &ChildHost::StartChild), On(wait, &ChildHost::AwaitChild),
-                    On(stop, &ChildHost::StopChild), On(drop, &ChildHost::DropEstate)};
+                    On(stop, &ChildHost::StopChild), On(drop, &ChildHost::DropUnhandledMail)};
 };
 
 // Normal would end nobody.
 ExitReason AsParentsExit(const ExitReason& reason) { return reason.is_normal() ? ExitReason::Shutdown() : reason; }
 
-// The end of a stand-in that had no time to pass anything on.
+// The end of a proxy that had no time to pass anything on.
 bool IsSudden(const ExitReason& reason) {
   return reason.kind() == ExitReason::Kind::kKilled || reason.kind() == ExitReason::Kind::kStartTimeout ||
          reason.kind() == ExitReason::Kind::kNoProcess;
@@ -138,19 +138,19 @@ bool IsSudden(const ExitReason& reason) {
 std::string KillTimer(Pid child) { return absl::StrCat("kill ", child.ToString()); }
 
 absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto::StartHostedChild& request,
-                                                                     Pid stand_in) {
-  const absl::string_view from = NodeNameOf(stand_in);
-  if (stand_in.is_null()) return absl::InvalidArgumentError("only an actor has children");
-  if (stand_in.node() != context().Self().node()) {
+                                                                     Pid proxy) {
+  const absl::string_view from = NodeNameOf(proxy);
+  if (proxy.is_null()) return absl::InvalidArgumentError("only an actor has children");
+  if (proxy.node() != context().Self().node()) {
     Spawner* const spawner = context().Spawner();
-    if (spawner == nullptr || !spawner->Grants(stand_in)) {
+    if (spawner == nullptr || !spawner->Grants(proxy)) {
       return MakeError(ErrorKind::kNotPermitted,
                        absl::StrCat("node ", node_, " does not let node ", from, " start actors; it needs a grant"));
     }
   }
   if (stopping_.has_value()) return StoppingError();
-  if (children_.contains(stand_in)) {
-    return absl::FailedPreconditionError(absl::StrCat(stand_in.ToString(), " has a child here already"));
+  if (children_.contains(proxy)) {
+    return absl::FailedPreconditionError(absl::StrCat(proxy.ToString(), " has a child here already"));
   }
   if (children_.size() >= options_.children_max) {
     return absl::ResourceExhaustedError(absl::StrCat("node ", node_, " hosts ", children_.size(), " children already"));
@@ -172,32 +172,32 @@ absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto
 }
 
 void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier replier) {
-  const Pid stand_in = replier.asker();
-  const absl::StatusOr<std::shared_ptr<const ChildStart>> start = StartOf(request, stand_in);
+  const Pid proxy = replier.asker();
+  const absl::StatusOr<std::shared_ptr<const ChildStart>> start = StartOf(request, proxy);
   if (!start.ok()) {
     context().Log().Write(LogSeverity::kWarning, absl::StrCat("does not start a child '", request.label(), "' for ",
-                                                              stand_in.ToString(), ": ", start.status().message()));
+                                                              proxy.ToString(), ": ", start.status().message()));
     replier.Reply(start.status());
     return;
   }
-  Hosted& hosted = children_[stand_in];
+  Hosted& hosted = children_[proxy];
   hosted.label = request.label();
   hosted.stop_within =
       request.has_stop_within_nanos() ? absl::Nanoseconds(request.stop_within_nanos()) : absl::InfiniteDuration();
   hosted.starting = std::move(replier);
   if (request.has_supervisor()) {
     const absl::StatusOr<Pid> supervisor = PidFromProto(request.supervisor(), context().Self());
-    if (supervisor.ok() && supervisor->place() == stand_in.place()) hosted.supervisor = *supervisor;
+    if (supervisor.ok() && supervisor->place() == proxy.place()) hosted.supervisor = *supervisor;
   }
-  SpawnOptions options = SpawnOptions().WithEstate(TakeLeft(request.estate(), hosted.supervisor));
+  SpawnOptions options = SpawnOptions().WithUnhandledMail(TakeLeft(request.unhandled_mail(), hosted.supervisor));
   options.published_as = request.published_as();
   options.names_kept_by = hosted.supervisor;
   options.shutdown_within = hosted.stop_within;
-  options.label = absl::StrCat(request.label(), " (", request.factory(), " for ", stand_in.ToString(), ")");
+  options.label = absl::StrCat(request.label(), " (", request.factory(), " for ", proxy.ToString(), ")");
   hosted.child = context().SpawnMade(std::move(options).OnOutcome(&ChildHost::Outcome).OnDown(&ChildHost::ChildDown),
                                      (*start)->make());
-  stand_ins_[hosted.child] = stand_in;
-  hosted.stand_in = context().Monitor(stand_in, &ChildHost::StandInDown);
+  proxies_[hosted.child] = proxy;
+  hosted.proxy = context().Monitor(proxy, &ChildHost::ProxyDown);
 }
 
 void ChildHost::AwaitChild(const proto::AwaitHostedChild&, WaitReplier replier) {
@@ -218,8 +218,8 @@ void ChildHost::StopChild(const proto::StopHostedChild& request, Replier<google:
 }
 
 ChildHost::Children::iterator ChildHost::FindChild(Pid child) {
-  const auto stand_in = stand_ins_.find(child);
-  return stand_in == stand_ins_.end() ? children_.end() : children_.find(stand_in->second);
+  const auto proxy = proxies_.find(child);
+  return proxy == proxies_.end() ? children_.end() : children_.find(proxy->second);
 }
 
 void ChildHost::Outcome(const SpawnOutcome& outcome) {
@@ -237,21 +237,21 @@ void ChildHost::Outcome(const SpawnOutcome& outcome) {
 
 // What a child left is kept for as long as its supervisor lives and has not said
 // that nobody is to have it.
-uint64_t ChildHost::Keep(Estate estate, const Hosted& hosted) {
-  const bool is_kept = !estate.empty() && !hosted.supervisor.is_null() && !hosted.is_orphan && !stopping_.has_value() &&
+uint64_t ChildHost::Keep(UnhandledMail unhandled_mail, const Hosted& hosted) {
+  const bool is_kept = !unhandled_mail.empty() && !hosted.supervisor.is_null() && !hosted.is_orphan && !stopping_.has_value() &&
                        left_.size() < options_.children_max;
   if (!is_kept) return 0;
   uint64_t number = 0;
   while (number == 0 || left_.contains(number)) number = context().Random().Next();
-  left_[number] = {.estate = std::move(estate), .supervisor = hosted.supervisor, .watch = {}};
+  left_[number] = {.unhandled_mail = std::move(unhandled_mail), .supervisor = hosted.supervisor, .watch = {}};
   left_[number].watch = context().Monitor(hosted.supervisor, [this, number](const Down&) { left_.erase(number); });
   return number;
 }
 
-Estate ChildHost::TakeLeft(uint64_t number, Pid supervisor) {
+UnhandledMail ChildHost::TakeLeft(uint64_t number, Pid supervisor) {
   const auto left = left_.find(number);
-  if (left == left_.end() || supervisor.is_null() || left->second.supervisor != supervisor) return Estate();
-  return std::move(left_.extract(left).mapped().estate);
+  if (left == left_.end() || supervisor.is_null() || left->second.supervisor != supervisor) return UnhandledMail();
+  return std::move(left_.extract(left).mapped().unhandled_mail);
 }
 
 void ChildHost::ChildDown(Down down) {
@@ -260,9 +260,9 @@ void ChildHost::ChildDown(Down down) {
   context().CancelTimer(KillTimer(down.pid));
   Log(down.reason.is_abnormal() ? LogSeverity::kWarning : LogSeverity::kInfo, hosted->second, hosted->first,
       absl::StrCat("ended: ", down.reason.ToString()));
-  stand_ins_.erase(down.pid);
+  proxies_.erase(down.pid);
   hosted->second.ended = down.reason;
-  hosted->second.estate = Keep(std::move(down.estate), hosted->second);
+  hosted->second.unhandled_mail = Keep(std::move(down.unhandled_mail), hosted->second);
   if (hosted->second.waiting.has_value() || hosted->second.starting.has_value() || hosted->second.is_orphan) {
     Forget(hosted);
   }
@@ -278,7 +278,7 @@ void ChildHost::Forget(Children::iterator hosted) {
   const absl::Status stopped = stopping_.has_value() ? StoppingError() : absl::OkStatus();
   if (gone.starting.has_value()) {
     proto::HostedChildStart answer;
-    answer.set_estate(gone.estate);
+    answer.set_unhandled_mail(gone.unhandled_mail);
     if (gone.has_declined) {
       answer.set_declined(true);
     } else {
@@ -288,19 +288,19 @@ void ChildHost::Forget(Children::iterator hosted) {
   } else if (gone.waiting.has_value()) {
     proto::HostedChildEnd end;
     *end.mutable_reason() = ToProto(*gone.ended);
-    end.set_estate(gone.estate);
+    end.set_unhandled_mail(gone.unhandled_mail);
     gone.waiting->Reply(stopped.ok() ? absl::StatusOr<proto::HostedChildEnd>(std::move(end)) : stopped);
   }
 }
 
-void ChildHost::StandInDown(const Down& down) {
+void ChildHost::ProxyDown(const Down& down) {
   const auto hosted = children_.find(down.pid);
   if (hosted == children_.end()) return;
   hosted->second.is_orphan = true;
   hosted->second.starting.reset();
   hosted->second.waiting.reset();
   if (hosted->second.ended.has_value()) {
-    left_.erase(hosted->second.estate);
+    left_.erase(hosted->second.unhandled_mail);
     children_.erase(hosted);
   } else if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
     EndChild(hosted->second,
@@ -330,16 +330,16 @@ void ChildHost::StopAll(const ExitReason& reason) {
   left_.clear();
   // Before a supervisor hears of an end, and looks for a node to start the child on.
   context().Unregister(internal::ChildHostName(node_));
-  for (const auto& [stand_in, hosted] : children_) {
+  for (const auto& [proxy, hosted] : children_) {
     if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());
   }
   StopWhenAllHaveEnded();
 }
 
-void ChildHost::Log(LogSeverity severity, const Hosted& hosted, Pid stand_in, absl::string_view what) {
+void ChildHost::Log(LogSeverity severity, const Hosted& hosted, Pid proxy, absl::string_view what) {
   if (!context().Log().Wants(severity)) return;
   context().Log().Write(severity, absl::StrCat("hosted child '", hosted.label, "' ", hosted.child.ToString(), " of ",
-                                               stand_in.ToString(), " ", what));
+                                               proxy.ToString(), " ", what));
 }
 
 }  // namespace

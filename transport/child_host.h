@@ -5,10 +5,10 @@
 //     auto node = Node::Start(system, {.listen = …, .insecure_loopback_grants = true});
 //     ActorFactories factories;
 //     factories.Add<EncoderConfig>("encoder", [](const EncoderConfig& config) { return … });
-//     return (*node)->RunTree(OneForOne().Child("host", Permanent(HostChildren(factories)).ShutdownWithoutLimit()));
+//     return (*node)->RunTree(OneForOne().Child("host", Of(HostChildren(factories)).ShutdownWithoutLimit()));
 //   }
 //
-// The other node's supervisor has a child PermanentRemote(OnNode("worker-1"),
+// The other node's supervisor has a child Remote(OnNode("worker-1"),
 // "encoder", config): see builders.h.
 //
 // Guarantees. A child is made by a factory that is registered here, for peers

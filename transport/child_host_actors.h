@@ -37,7 +37,7 @@ class ChildHostActor : public Actor {
   Mailbox<"Start", StartCall> start{this, {.capacity_messages = kCapacity}};
   Mailbox<"Wait", WaitCall> wait{this, {.capacity_messages = kCapacity}};
   Mailbox<"Stop", StopCall> stop{this, {.capacity_messages = kCapacity}};
-  Mailbox<"Drop", proto::DropEstate> drop{this, {.capacity_messages = kCapacity}};
+  Mailbox<"Drop", proto::DropUnhandledMail> drop{this, {.capacity_messages = kCapacity}};
   friend class ChildHostRef;
 };
 
@@ -47,7 +47,7 @@ class ChildHostRef : public Ref<ChildHostActor> {
   Channel<ChildHostActor::StartCall> start() const { return (*this)[&ChildHostActor::start]; }
   Channel<ChildHostActor::WaitCall> wait() const { return (*this)[&ChildHostActor::wait]; }
   Channel<ChildHostActor::StopCall> stop() const { return (*this)[&ChildHostActor::stop]; }
-  Channel<proto::DropEstate> drop() const { return (*this)[&ChildHostActor::drop]; }
+  Channel<proto::DropUnhandledMail> drop() const { return (*this)[&ChildHostActor::drop]; }
   static std::vector<MailboxSignature> Mailboxes() {
     return {SignatureOf(&ChildHostActor::start), SignatureOf(&ChildHostActor::wait), SignatureOf(&ChildHostActor::stop),
             SignatureOf(&ChildHostActor::drop)};

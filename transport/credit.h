@@ -21,7 +21,7 @@
 // brings a grant with that number, of exactly the room that it asked for, which
 // no other sender uses. Its sender is told when the session, too, has room for the
 // message's bytes, in the order of the grants, and the session keeps that room until
-// the message comes (Sequence::Keep). A want is answered once, by that grant or by a
+// the message comes (ReliableSequence::Keep). A want is answered once, by that grant or by a
 // refusal. A sender that gives up withdraws its want; it is answered all the same,
 // and a grant that comes then is returned. So a number is free again when its answer
 // is there, and a session has at most limits::kWantsPerSessionMax of them.

@@ -57,7 +57,7 @@ std::string PeerEvent::ToString() const {
 
 NodeCore::NodeCore(NodeCoreOptions options)
     : parts_(std::move(options), this, this),
-      door_(std::make_shared<internal::Door<NodeCore>>(this)),
+      back_reference_(std::make_shared<internal::BackReference<NodeCore>>(this)),
       nobody_(std::make_unique<PeerCore>(parts_, 0)),
       random_(parts_.options.seed),
       grants_(std::make_shared<const Grants>(parts_.options.grants)) {
@@ -68,7 +68,7 @@ NodeCore::NodeCore(NodeCoreOptions options)
 }
 
 NodeCore::~NodeCore() {
-  door_->Close();
+  back_reference_->Close();
   parts_.links.CloseAll();
 }
 
@@ -261,7 +261,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<NodeLink>& link, const absl::S
   if (core == nullptr) {
     core = nobody_.get();
     absl::MutexLock lock(&table_mu_);
-    strangers_.erase(link->number);
+    pending_handshakes_.erase(link->number);
   }
   core->OnClosed(link, why);
 }
@@ -269,7 +269,7 @@ void NodeCore::OnLinkClosed(const std::shared_ptr<NodeLink>& link, const absl::S
 MonotonicTime NodeCore::ReadClock() const { return parts_.options.clock->Now(); }
 
 void NodeCore::WakeAt(MonotonicTime time) {
-  parts_.options.run_at(time, [door = door_, time] { door->Enter([time](NodeCore& core) { core.Tick(time); }); });
+  parts_.options.run_at(time, [back_reference = back_reference_, time] { back_reference->Enter([time](NodeCore& core) { core.Tick(time); }); });
 }
 
 void NodeCore::Tick(MonotonicTime scheduled) {

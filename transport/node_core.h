@@ -9,7 +9,7 @@
 // message that the receiving system refuses is answered to its asker, and
 // counted for a tell. A send needs credit (credit.h); without it, it is refused
 // with Full. A peer may do
-// what session_ties.h says; the rest is refused, and answered by signal.
+// what outstanding_requests.h says; the rest is refused, and answered by signal.
 //
 // Threads: any. Each peer has a lock and a row of deliveries of its own
 // (peer_core.h): what is sent to one peer, and what arrives from it, waits for no
@@ -166,7 +166,7 @@ class NodeCore final : public Router,
   PeerCore* EndOldestHandshake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   absl::optional<Refusal> CheckStranger(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  void CloseStranger(const std::shared_ptr<NodeLink>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
+  void ClosePendingHandshake(const std::shared_ptr<NodeLink>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   void CloseLateStrangers();
 
   // ---- Events ----
@@ -183,7 +183,7 @@ class NodeCore final : public Router,
   void NamesChanged();
 
   internal::NodeParts parts_;
-  const std::shared_ptr<internal::Door<NodeCore>> door_;  // for timers
+  const std::shared_ptr<internal::BackReference<NodeCore>> back_reference_;  // for timers
   // What belongs to no peer.
   const std::unique_ptr<PeerCore> nobody_;
   // Written with table_mu_ held.
@@ -201,11 +201,11 @@ class NodeCore final : public Router,
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(table_mu_);
   SessionLedger erased_ ABSL_GUARDED_BY(table_mu_);  // of the peers that were
   // Accepted, and waiting for their Hello until then.
-  struct Stranger {
+  struct PendingHandshake {
     std::shared_ptr<NodeLink> link;
     MonotonicTime deadline;
   };
-  std::map<uint64_t, Stranger> strangers_ ABSL_GUARDED_BY(table_mu_);
+  std::map<uint64_t, PendingHandshake> pending_handshakes_ ABSL_GUARDED_BY(table_mu_);
   int64_t streams_refused_ ABSL_GUARDED_BY(table_mu_) = 0;
 };
 

@@ -1,4 +1,4 @@
-// NodeCore: streams that other nodes opened, until they are a peer's. Such a stream has its entry in strangers_, and
+// NodeCore: streams that other nodes opened, until they are a peer's. Such a stream has its entry in pending_handshakes_, and
 // no other place, until its Hello has passed all that can be checked without a session. From then until its handshake
 // is complete it has a peer's place, which it gives up to a newcomer when all are taken: names that are said and not
 // followed up keep nobody out.
@@ -52,10 +52,10 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
   {
     absl::MutexLock lock(&table_mu_);
     // Those of which nothing is proved share a quarter: they keep out no other.
-    const auto unproved = std::count_if(strangers_.begin(), strangers_.end(),
+    const auto unproved = std::count_if(pending_handshakes_.begin(), pending_handshakes_.end(),
                                         [](const auto& entry) { return !entry.second.link->identity.is_proved(); });
     const bool is_full = !identity.is_proved() && unproved >= static_cast<int64_t>(limits::kUnprovedPeersMax);
-    if (leaving_.load(std::memory_order_relaxed) || is_full || strangers_.size() >= limits::kPeersMax) {
+    if (leaving_.load(std::memory_order_relaxed) || is_full || pending_handshakes_.size() >= limits::kPeersMax) {
       ++streams_refused_;
       return nullptr;
     }
@@ -65,16 +65,16 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
     link->on_over = std::move(on_over);
     link->Open();
     const MonotonicTime deadline = ReadClock() + parts_.options.times.handshake_timeout;
-    strangers_[link->number] = {.link = link, .deadline = deadline};
+    pending_handshakes_[link->number] = {.link = link, .deadline = deadline};
     nobody_->VisitAt(deadline);
   }
   nobody_->Settle(Change::kCall);
   return link.get();
 }
 
-void NodeCore::CloseStranger(const std::shared_ptr<NodeLink>& link) {
+void NodeCore::ClosePendingHandshake(const std::shared_ptr<NodeLink>& link) {
   if (!link->is_refused) ++streams_refused_;  // else it is counted
-  strangers_.erase(link->number);
+  pending_handshakes_.erase(link->number);
   nobody_->Close(link);
 }
 
@@ -82,10 +82,10 @@ void NodeCore::CloseLateStrangers() {
   {
     absl::MutexLock lock(&table_mu_);
     const MonotonicTime now = ReadClock();
-    const std::map<uint64_t, Stranger> strangers = strangers_;
+    const std::map<uint64_t, PendingHandshake> strangers = pending_handshakes_;
     for (const auto& [number, stranger] : strangers) {
       if (stranger.deadline <= now) {
-        CloseStranger(stranger.link);
+        ClosePendingHandshake(stranger.link);
       } else {
         nobody_->VisitAt(stranger.deadline);
       }
@@ -103,7 +103,7 @@ void NodeCore::OnLinkFrame(const std::shared_ptr<NodeLink>& link, absl::string_v
   PeerCore* evicted = nullptr;
   {
     absl::MutexLock lock(&table_mu_);
-    if (!strangers_.contains(link->number)) return;
+    if (!pending_handshakes_.contains(link->number)) return;
     evicted = BindAccepted(link, frame);
   }
   // The lock is free: now streams may be called.
@@ -168,7 +168,7 @@ absl::optional<Refusal> NodeCore::CheckStranger(const NodeLink& link, const prot
 NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link, absl::string_view frame) {
   const absl::StatusOr<proto::Frame> decoded = DecodeHandshake(frame);
   if (link->is_refused || !decoded.ok() || !decoded->has_hello()) {
-    CloseStranger(link);
+    ClosePendingHandshake(link);
     return nullptr;
   }
   const proto::Hello& hello = decoded->hello();
@@ -183,7 +183,7 @@ NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link
                   .detail = absl::StrCat(proto::Refuse::Reason_Name(refusal->reason), ": ", refusal->detail)});
     return evicted;
   }
-  strangers_.erase(link->number);
+  pending_handshakes_.erase(link->number);
   // CheckStranger has seen that there is a place.
   AddPeer(hello.from_node(), link->identity.is_proved() ? PeerOrigin::kKnown : PeerOrigin::kUnproved)
       ->Bind(link, hello);

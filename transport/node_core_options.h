@@ -19,7 +19,7 @@
 #include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/peer_watch.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
 
@@ -77,7 +77,7 @@ struct NodeCoreOptions {
   // The times of the session with that peer, where they are not `times`; may be
   // null. Called with the lock of the table of peers held.
   std::function<SessionTimes(absl::string_view peer)> times_for;
-  Sequence::Bounds bounds;
+  ReliableSequence::Bounds bounds;
   // A credit waits so long for others to travel with it, unless the peer may need it sooner.
   absl::Duration credit_delay = absl::Milliseconds(50);
   // What peers may do here.

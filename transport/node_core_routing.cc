@@ -26,7 +26,7 @@
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/peer_core.h"
-#include "understudy/transport/session_ties.h"
+#include "understudy/transport/outstanding_requests.h"
 
 namespace understudy {
 namespace {
@@ -142,7 +142,7 @@ void NodeCore::Post(Signal signal) {
   const NodePlace place = signal.to.place();
   const absl::optional<ExitReason> unreachable = Reach(place, [&](PeerCore& core) { return core.Post(signal); });
   if (!unreachable.has_value()) return;
-  absl::optional<Signal> answer = SessionTies::AnswerTo(signal, *unreachable);
+  absl::optional<Signal> answer = OutstandingRequests::AnswerTo(signal, *unreachable);
   if (!answer.has_value()) return;
   // After what arrived in the last session with that incarnation, if that is not delivered yet.
   PeerCore* const last = parts_.places.Find(place);

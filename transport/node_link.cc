@@ -20,19 +20,19 @@
 namespace understudy::internal {
 
 void NodeLink::OnFrame(std::string frame) {
-  door_->Enter([&](NodeLinkOwner& owner) { owner.OnLinkFrame(shared_from_this(), frame); });
+  back_reference_->Enter([&](NodeLinkOwner& owner) { owner.OnLinkFrame(shared_from_this(), frame); });
   KeepMemory(std::move(frame));
 }
 
 void NodeLink::OnWritten() {
-  door_->Enter([&](NodeLinkOwner& owner) {
+  back_reference_->Enter([&](NodeLinkOwner& owner) {
     if (CompleteWrite(owner.ReadClock())) owner.OnLinkWritten(shared_from_this());
   });
 }
 
 void NodeLink::OnClosed(absl::Status why) {
   const std::shared_ptr<NodeLink> keep = std::move(self_);
-  door_->Enter([&](NodeLinkOwner& owner) { owner.OnLinkClosed(keep, why); });
+  back_reference_->Enter([&](NodeLinkOwner& owner) { owner.OnLinkClosed(keep, why); });
 }
 
 void NodeLink::Write(std::string frame, MonotonicTime now) {
@@ -68,9 +68,9 @@ void NodeLink::BeginBeats(std::string heartbeat, absl::Duration interval, Monoto
 }
 
 void NodeLink::BeatAt(MonotonicTime time, const CallAt& at) {
-  // `at` is an option of the core: it is there while somebody is behind the door.
-  at(time, [door = door_, weak = weak_from_this(), &at] {
-    door->Enter([&](NodeLinkOwner& owner) {
+  // `at` is an option of the core: it is there while somebody is behind the back_reference.
+  at(time, [back_reference = back_reference_, weak = weak_from_this(), &at] {
+    back_reference->Enter([&](NodeLinkOwner& owner) {
       const std::shared_ptr<NodeLink> beating = weak.lock();
       if (beating == nullptr) return;
       const MonotonicTime again = beating->Beat(owner.ReadClock());
@@ -99,11 +99,11 @@ MonotonicTime NodeLink::Beat(MonotonicTime now) {
 
 std::shared_ptr<NodeLink> NodeLinks::Add(StreamIdentity identity) {
   absl::MutexLock lock(&mu_);
-  // Where this list has the only pointer left, the link is gone, and no event can come through its door any more.
-  std::erase_if(doors_, [](const std::shared_ptr<NodeDoor>& door) { return door.use_count() == 1; });
-  auto door = std::make_shared<NodeDoor>(closed_ ? nullptr : owner_);
-  if (!closed_) doors_.push_back(door);
-  auto link = std::make_shared<NodeLink>(std::move(door), ++last_, std::move(identity));
+  // Where this list has the only pointer left, the link is gone, and no event can come through its back_reference any more.
+  std::erase_if(back_references_, [](const std::shared_ptr<NodeBackReference>& back_reference) { return back_reference.use_count() == 1; });
+  auto back_reference = std::make_shared<NodeBackReference>(closed_ ? nullptr : owner_);
+  if (!closed_) back_references_.push_back(back_reference);
+  auto link = std::make_shared<NodeLink>(std::move(back_reference), ++last_, std::move(identity));
   links_[link->number] = link;
   return link;
 }
@@ -118,13 +118,13 @@ void NodeLinks::Remove(uint64_t number) {
 }
 
 void NodeLinks::CloseAll() {
-  std::vector<std::shared_ptr<NodeDoor>> doors;
+  std::vector<std::shared_ptr<NodeBackReference>> back_references;
   {
     absl::MutexLock lock(&mu_);
     closed_ = true;
-    doors.swap(doors_);
+    back_references.swap(back_references_);
   }
-  for (const std::shared_ptr<NodeDoor>& door : doors) door->Close();
+  for (const std::shared_ptr<NodeBackReference>& back_reference : back_references) back_reference->Close();
   std::map<uint64_t, std::shared_ptr<NodeLink>> links;
   {
     absl::MutexLock lock(&mu_);

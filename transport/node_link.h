@@ -1,7 +1,7 @@
 // NodeLink: one stream of a node, as NodeCore and the core of its peer see it.
 //
-// Streams and timers may outlive the core. They find it through a NodeDoor, which
-// the core closes before it goes. Each link has a door of its own, so that the
+// Streams and timers may outlive the core. They find it through a NodeBackReference, which
+// the core closes before it goes. Each link has a back_reference of its own, so that the
 // streams of two peers share no lock.
 //
 // NodeLinks has every stream of the node that has not closed.
@@ -49,9 +49,9 @@ class NodeLinkOwner {
 
 // The way to an object that may be gone. Any thread.
 template <class T>
-class Door {
+class BackReference {
  public:
-  explicit Door(T* behind) : behind_(behind) {}
+  explicit BackReference(T* behind) : behind_(behind) {}
 
   // Calls `event` with the object, unless that is gone.
   template <class F>
@@ -79,14 +79,14 @@ class Door {
   T* behind_ ABSL_GUARDED_BY(mu_);
   int inside_ ABSL_GUARDED_BY(mu_) = 0;
 };
-using NodeDoor = Door<NodeLinkOwner>;
+using NodeBackReference = BackReference<NodeLinkOwner>;
 
 // Hears one stream. Lives until OnClosed, whatever became of its core.
 class NodeLink final : public FrameStream::Events, public std::enable_shared_from_this<NodeLink> {
  public:
   using OnOver = std::function<void(const absl::Status& why)>;
-  NodeLink(std::shared_ptr<NodeDoor> door, uint64_t number, StreamIdentity known)
-      : number(number), identity(std::move(known)), door_(std::move(door)) {}
+  NodeLink(std::shared_ptr<NodeBackReference> back_reference, uint64_t number, StreamIdentity known)
+      : number(number), identity(std::move(known)), back_reference_(std::move(back_reference)) {}
 
   const uint64_t number;
   // What is known of the node at the other end; of one that we dialled, what its address proves.
@@ -142,7 +142,7 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
   MonotonicTime Beat(MonotonicTime now);
   void BeatAt(MonotonicTime time, const CallAt& at);
 
-  const std::shared_ptr<NodeDoor> door_;
+  const std::shared_ptr<NodeBackReference> back_reference_;
   std::shared_ptr<NodeLink> self_;
 
   // Held for a few instructions, never while the stream is called.
@@ -169,7 +169,7 @@ class NodeLinks {
   uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, std::shared_ptr<NodeLink>> links_ ABSL_GUARDED_BY(mu_);
   // Of all links that may still have an event, those that were removed included.
-  std::vector<std::shared_ptr<NodeDoor>> doors_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<NodeBackReference>> back_references_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace understudy::internal

@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/spawner.h"
-#include "understudy/transport/node_stand_in.h"
+#include "understudy/transport/remote_child_proxy.h"
 
 namespace understudy::internal {
 
@@ -15,6 +15,6 @@ absl::StatusOr<NodeSpawner::MakeActor> NodeSpawner::ForProcess(const ProcessChil
   return processes_(child);
 }
 
-absl::StatusOr<NodeSpawner::MakeActor> NodeSpawner::ForNode(const NodeChild& child) { return NodeStandInMaker(child); }
+absl::StatusOr<NodeSpawner::MakeActor> NodeSpawner::ForNode(const NodeChild& child) { return RemoteChildProxyMaker(child); }
 
 }  // namespace understudy::internal

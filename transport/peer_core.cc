@@ -65,7 +65,7 @@ absl::optional<SessionLedger> PeerCore::Evict() {
   if (!peer_.has_value() || peer_->is_kept || peer_->session.is_live()) return absl::nullopt;
   if (delivering_ || !deliveries_.empty()) return absl::nullopt;
   peer_->session.AbandonHandshakes(Now());
-  CarryOut();
+  Apply();
   // Those stay for a while whose last frame is to be read.
   while (!peer_->streams.empty()) CloseStreamOf(peer_->streams.begin()->first);
   return TakeLedgerAndGo();
@@ -120,7 +120,7 @@ void PeerCore::SetKept(bool is_kept, absl::string_view address) {
   peer_->is_kept = is_kept;
   peer_->configured_address = std::string(address);
   UpdateDialable();
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::SetGrants(std::shared_ptr<const Grants> grants) {
@@ -138,7 +138,7 @@ void PeerCore::Leave(absl::string_view why) {
   const Changing changing(*this, Change::kCall);
   if (!peer_.has_value()) return;
   peer_->session.Leave(why, Now());
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::UpdateDialable() {
@@ -180,21 +180,21 @@ void PeerCore::Bind(const std::shared_ptr<NodeLink>& link, const proto::Hello& h
   link->stream_of_peer = stream;
   link->peer.store(this, std::memory_order_release);
   peer_->streams[stream] = link;
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::OnFrame(const NodeLink& link, absl::string_view frame) {
   const Changing changing(*this, Change::kEvent);
   if (link.stream_of_peer == 0) return;
   peer_->session.OnStreamFrame(link.stream_of_peer, frame, Now());
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::OnWritten(const NodeLink& link) {
   const Changing changing(*this, Change::kEvent);
   if (link.stream_of_peer == 0) return;
   peer_->session.OnStreamWritten(link.stream_of_peer, Now());
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::OnClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why) {
@@ -203,7 +203,7 @@ void PeerCore::OnClosed(const std::shared_ptr<NodeLink>& link, const absl::Statu
   if (const uint64_t stream = std::exchange(link->stream_of_peer, 0); stream != 0) {
     peer_->streams.erase(stream);
     peer_->session.OnStreamClosed(stream, why, Now());
-    CarryOut();
+    Apply();
   }
   if (link->on_over != nullptr) deliveries_.push_back(StreamOver{std::exchange(link->on_over, nullptr), why});
 }
@@ -212,7 +212,7 @@ void PeerCore::OnProvedDead(absl::string_view node, NodeIncarnation incarnation)
   const Changing changing(*this, Change::kEvent);
   if (!peer_.has_value() || peer_->name != node) return;
   peer_->session.OnPeerProvedDead(incarnation, Now());
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::CloseStreamOf(uint64_t number) {
@@ -234,7 +234,7 @@ void PeerCore::OnDial(const DialStream& dial) {
       {.kind = StreamWork::Kind::kDial, .link = link, .node = peer_->name, .text = peer_->dialled_address});
 }
 
-void PeerCore::CarryOut() {
+void PeerCore::Apply() {
   if (peer_->carrying_out) return;  // what is new comes after what is under way
   peer_->carrying_out = true;
   while (peer_->session.has_actions()) {
@@ -393,7 +393,7 @@ void PeerCore::Tick() {
   const MonotonicTime now = Now();
   TickCredit(now);
   if (peer_->session.NextDeadline() <= now) peer_->session.Tick(now);
-  CarryOut();
+  Apply();
 }
 
 // ---- Observers ----

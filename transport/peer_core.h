@@ -59,7 +59,7 @@
 #include "understudy/transport/node_parts.h"
 #include "understudy/transport/node_status.h"
 #include "understudy/transport/peer_session.h"
-#include "understudy/transport/session_ties.h"
+#include "understudy/transport/outstanding_requests.h"
 #include "understudy/transport/stream_identity.h"
 
 namespace understudy::internal {
@@ -172,7 +172,7 @@ class PeerCore {
     const std::string name;
     const uint64_t tenancy;
     PeerSession session;
-    SessionTies ties;                      // of the live session
+    OutstandingRequests ties;                      // of the live session
     std::shared_ptr<const Grants> grants;  // the node's
     // What was proved on the stream with which the live session began.
     StreamIdentity identity;
@@ -254,7 +254,7 @@ class PeerCore {
 
   // peer_core.cc: streams and sessions.
   absl::StatusOr<NodePlace> TakePlace(NodeIncarnation incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CarryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Apply() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Apply(SessionAction& action) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CloseStreamOf(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnDial(const DialStream& dial) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -71,7 +71,7 @@ void PeerCore::AskBack(Pid receiver, uint32_t mailbox) {
   const absl::optional<CreditChange> change = peer_->credit_in.AskBack({receiver, mailbox});
   if (!change.has_value()) return;
   TellCredit({*change});
-  CarryOut();
+  Apply();
 }
 
 void PeerCore::GiveBack(const RoomRequest& room) {
@@ -230,7 +230,7 @@ bool PeerCore::EndWait(const RoomWait& wait, const absl::Status& status) {
   if (told.has_value()) {
     TellCredit({*std::move(told)});
     ScheduleCredit();
-    CarryOut();
+    Apply();
   } else if (status.ok()) {
     deliveries_.push_back(RoomReturn{.room = wait.room});
   }
@@ -240,7 +240,7 @@ bool PeerCore::EndWait(const RoomWait& wait, const absl::Status& status) {
 bool PeerCore::StopWaiting(Pid from, uint64_t wait) {
   const Changing changing(*this, Change::kCall);
   if (!peer_.has_value() || !GiveUp({from, wait})) return false;
-  CarryOut();
+  Apply();
   return true;
 }
 
@@ -357,7 +357,7 @@ void PeerCore::Carry(const CreditWork& work) {
     if (is_over) return;
     TellCredit(grants);
     ScheduleCredit();
-    CarryOut();
+    Apply();
   }
 }
 

@@ -29,12 +29,12 @@
 #include "understudy/transport/node_parts.h"
 #include "understudy/transport/peer_core.h"
 #include "understudy/transport/send_queues.h"
-#include "understudy/transport/session_ties.h"
+#include "understudy/transport/outstanding_requests.h"
 
 namespace understudy::internal {
 namespace {
 
-// A part of names, of any size, is cut at once (Sequence), so that no later part overtakes it.
+// A part of names, of any size, is cut at once (ReliableSequence), so that no later part overtakes it.
 static_assert(limits::kNamePartBytesMax + limits::kEnvelopeOverheadBytesMax <= limits::kNodesEnvelopeBytesMax);
 
 // The message, should it be refused here.
@@ -148,20 +148,20 @@ bool PeerCore::IsGranted(SignalKind kind) const {
 void PeerCore::OnSignal(Signal signal) {
   CountForged(signal.to);
   switch (peer_->ties.OnArrived(signal, IsGranted(signal.kind))) {
-    case SessionTies::Verdict::kDeliver:
+    case OutstandingRequests::Verdict::kDeliver:
       deliveries_.push_back(std::move(signal));
       return;
-    case SessionTies::Verdict::kDrop:
+    case OutstandingRequests::Verdict::kDrop:
       ++counters_.late;
       return;
-    case SessionTies::Verdict::kRefuse:
+    case OutstandingRequests::Verdict::kRefuse:
       break;
   }
   if (signal.kind != SignalKind::kUnlink) {
     ++counters_.forbidden;
     ++peer_->forbidden;
   }
-  const absl::optional<Signal> answer = SessionTies::AnswerTo(
+  const absl::optional<Signal> answer = OutstandingRequests::AnswerTo(
       signal, ExitReason::NotPermitted(absl::StrCat("node ", options_.node, " does not grant ",
                                                     SignalKindName(signal.kind), " to ", peer_->name)));
   if (answer.has_value() && peer_->session.is_live()) AppendSignal(*answer);
@@ -198,7 +198,7 @@ void PeerCore::TellNamesLocked() {
       AppendOrEnd({.bytes = EncodeNames(part->changes), .room = Room::kNames});
     }
   }
-  CarryOut();
+  Apply();
 }
 
 // ---- To the system ----
@@ -219,7 +219,7 @@ void PeerCore::Carry(MessagesDelivery delivery) {
     const Locked lock(*this);
     if (!IsAt(delivery.session)) continue;  // its end has told the asker
     RefuseMessage(refused, admission);
-    CarryOut();
+    Apply();
   }
 }
 

@@ -25,7 +25,7 @@
 #include "understudy/transport/node_parts.h"
 #include "understudy/transport/peer_core.h"
 #include "understudy/transport/send_queues.h"
-#include "understudy/transport/session_ties.h"
+#include "understudy/transport/outstanding_requests.h"
 
 namespace understudy::internal {
 namespace {
@@ -137,7 +137,7 @@ bool PeerCore::Send(const OutboundMessage& message, absl::string_view payload, a
     accepted = Append(message, payload, admission.value_or(Admission::kAllowance));
     if (accepted.ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
   }
-  if (peer_->session.has_actions()) CarryOut();
+  if (peer_->session.has_actions()) Apply();
   return true;
 }
 
@@ -168,7 +168,7 @@ bool PeerCore::SendOrWait(const OutboundMessage& message, absl::string_view payl
                                        peer_->name, " already, or gave up just now"));
     }
   }
-  CarryOut();
+  Apply();
   return true;
 }
 
@@ -193,7 +193,7 @@ bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<a
   } else {
     (void)GiveUp(waiter);
   }
-  CarryOut();
+  Apply();
   return true;
 }
 
@@ -215,7 +215,7 @@ bool PeerCore::Post(Signal& signal) {
   } else {
     AppendSignal(signal);
   }
-  CarryOut();
+  Apply();
   return true;
 }
 

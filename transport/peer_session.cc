@@ -23,7 +23,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 
 namespace understudy {
 namespace {
@@ -303,7 +303,7 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
   }
   uint64_t number = frame.first_number;
   for (const SlotView& slot : frame.slots) {
-    const absl::StatusOr<absl::optional<Sequence::Arrived>> arrived = live_->sequence.Receive(number++, slot);
+    const absl::StatusOr<absl::optional<ReliableSequence::Arrived>> arrived = live_->sequence.Receive(number++, slot);
     if (!arrived.ok()) return arrived.status();
     carrier_->unacknowledged += limits::kSlotOverheadBytes + slot.body.size();
     const bool is_much = carrier_->unacknowledged >= limits::kUnacknowledgedBytesMax;
@@ -316,7 +316,7 @@ absl::Status PeerSession::HandleSlots(const FrameView& frame, MonotonicTime now)
   return absl::OkStatus();
 }
 
-absl::Status PeerSession::HandleEnvelope(const Sequence::Arrived& arrived, size_t messages_max, MonotonicTime now) {
+absl::Status PeerSession::HandleEnvelope(const ReliableSequence::Arrived& arrived, size_t messages_max, MonotonicTime now) {
   absl::StatusOr<InboundEnvelope> envelope = DecodeEnvelope(live_->nodes, arrived.bytes);
   if (!envelope.ok()) return envelope.status();
   if (const auto* leave = std::get_if<LeaveNotice>(&*envelope)) {

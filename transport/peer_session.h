@@ -75,7 +75,7 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/handshake.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 #include "understudy/transport/session_proof.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
@@ -97,7 +97,7 @@ struct SessionConfig {
   // Simulations give one from their seed.
   std::function<std::string()> new_key;
   SessionTimes times;
-  Sequence::Bounds bounds;
+  ReliableSequence::Bounds bounds;
   WireVersions versions;
   uint64_t seed = 0;
 };
@@ -216,7 +216,7 @@ class PeerSession {
   // Leaves the memory of `envelope.bytes` to the caller where it can. `now` is
   // asked for the time only when there is something to do at once.
   absl::Status Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now);
-  // Sequence's, of the live session: without one Keep is NoConnection, and nothing is kept.
+  // ReliableSequence's, of the live session: without one Keep is NoConnection, and nothing is kept.
   absl::Status Keep(size_t bytes);
   void StopKeeping(size_t bytes) {
     if (live_.has_value()) live_->sequence.StopKeeping(bytes);
@@ -279,7 +279,7 @@ class PeerSession {
   struct Live {
     Terms terms;
     NodePair nodes;
-    Sequence sequence;
+    ReliableSequence sequence;
     MonotonicTime grace_over = MonotonicTime::InfiniteFuture();
     bool stall_forgiven = false;  // since it became suspect
   };
@@ -354,7 +354,7 @@ class PeerSession {
   void HandleFrame(const FrameView& frame, MonotonicTime now);
   absl::Status HandleSlots(const FrameView& frame, MonotonicTime now);
   // `messages_max`: of its frame.
-  absl::Status HandleEnvelope(const Sequence::Arrived& arrived, size_t messages_max, MonotonicTime now);
+  absl::Status HandleEnvelope(const ReliableSequence::Arrived& arrived, size_t messages_max, MonotonicTime now);
   absl::Status HandleMessage(internal::Message message, size_t messages_max);
   void HandleControl(const proto::Frame& frame, MonotonicTime now);
   void End(SessionEnd why, absl::string_view detail, MonotonicTime now);

@@ -13,7 +13,7 @@
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/handshake.h"
 #include "understudy/transport/peer_session.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 #include "understudy/transport/session_proof.h"
 
 namespace understudy {
@@ -56,7 +56,7 @@ absl::Status PeerSession::Begin(Terms terms) {
       .local_node = config_.local_index, .local = config_.incarnation, .peer_node = *peer_place, .peer = terms.peer};
   last_epoch_ = terms.epoch;
   actions_.push_back(SessionBegun{.nodes = nodes, .epoch = terms.epoch, .advertise = terms.advertise});
-  live_.emplace(Live{.terms = std::move(terms), .nodes = nodes, .sequence = Sequence(config_.bounds)});
+  live_.emplace(Live{.terms = std::move(terms), .nodes = nodes, .sequence = ReliableSequence(config_.bounds)});
   for (const Offer& offer : offers_) {
     if (offer.stream != 0) actions_.push_back(CloseStream{offer.stream});
   }
@@ -96,7 +96,7 @@ std::string PeerSession::DebugString(MonotonicTime now) const {
   };
   std::string text = absl::StrCat("dials ", dials_, " epoch ", last_epoch_);
   if (live_.has_value()) {
-    const Sequence& sequence = live_->sequence;
+    const ReliableSequence& sequence = live_->sequence;
     absl::StrAppend(&text, "; live with ", terms_text(live_->terms), " received ", sequence.received(),
                     " acknowledged ", sequence.acknowledged(), sequence.has_unsent() ? " unsent" : "", " waiting ",
                     sequence.ledger().waiting, " grace ", in(live_->grace_over));

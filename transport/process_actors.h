@@ -1,7 +1,7 @@
 // The two ends of a process child as actors: the classes of process.proto's
 // services, and how the child learns who its parent is.
 //
-// The parent's stand-in is found by its name, ProcessParentName(the child's
+// The parent's proxy is found by its name, ProcessParentName(the child's
 // node). Threads as for every actor.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_ACTORS_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_ACTORS_H_

@@ -89,29 +89,29 @@ class ParentTold {
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// Talks to the stand-in of this process.
+// Talks to the proxy of this process.
 class ProcessLink final : public ProcessChildActor {
  public:
   ProcessLink(ProcessLinkOptions options, std::shared_ptr<ParentTold> told)
       : options_(std::move(options)), told_(std::move(told)) {}
   ~ProcessLink() override { told_->Closed(); }
 
-  Next Start() override { return Attach(); }
+  StartResult Start() override { return Attach(); }
 
  private:
-  Task<Next> Attach() {
+  Task<StartResult> Attach() {
     const auto looking = context().Lookup<ProcessParentRef>(ProcessParentName(options_.parent, options_.node),
                                                             limits::kParentAnswersWithin);
     const absl::StatusOr<ProcessParentRef> parent = co_await looking;
     if (!parent.ok()) {
       options_.on_lost(parent.status());
-      co_return Next(parent.status());
+      co_return StartResult(parent.status());
     }
     proto::ProcessAttached message;
     *message.mutable_child() = ToProto(context().Self());
     message.set_address(options_.address);
     told_->Attached(*parent, std::move(message));
-    co_return Next(linked_);
+    co_return StartResult(linked_);
   }
   void StopAsked(const proto::ProcessStop&) { options_.on_stop(); }
   void PeerTold(const proto::PeerAddress& peer) { options_.on_peer(peer.node(), peer.address()); }

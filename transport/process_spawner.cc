@@ -47,7 +47,7 @@
 namespace understudy::internal {
 namespace {
 
-// Local messages to the stand-in, from threads of the library.
+// Local messages to the proxy, from threads of the library.
 struct ProcessEnded {
   ExitReason reason;
 };
@@ -59,22 +59,22 @@ struct NoSession {
 };
 struct ConnectionClosed {};
 
-// How threads of the library reach a stand-in that may be gone, and its system
+// How threads of the library reach a proxy that may be gone, and its system
 // with it.
-class StandInAddress {
+class ProxyAddress {
  public:
-  explicit StandInAddress(Pid stand_in) : stand_in_(stand_in) {}
-  // The stand-in ends; waits for a Send that is under way.
+  explicit ProxyAddress(Pid proxy) : proxy_(proxy) {}
+  // The proxy ends; waits for a Send that is under way.
   void Forget() {
     absl::MutexLock lock(&mu_);
-    stand_in_ = Pid();
+    proxy_ = Pid();
   }
   template <class Mailbox, class M>
   void Send(Mailbox mailbox, M message) {
     absl::MutexLock lock(&mu_);
-    if (stand_in_.is_null()) return;
+    if (proxy_.is_null()) return;
     // It may be ending just now: then it needs to know no more.
-    RefOfMailbox(mailbox, stand_in_)[mailbox].Send(std::move(message)).IgnoreError();
+    RefOfMailbox(mailbox, proxy_)[mailbox].Send(std::move(message)).IgnoreError();
   }
   // The child has a stream. True for the first. What it says by it, and then that
   // it has ended, is seen after this.
@@ -90,7 +90,7 @@ class StandInAddress {
   }
 
   absl::Mutex mu_;
-  Pid stand_in_ ABSL_GUARDED_BY(mu_);
+  Pid proxy_ ABSL_GUARDED_BY(mu_);
   std::atomic<bool> has_stream_{false};
 };
 
@@ -133,46 +133,46 @@ class ConnectionEnd {
   const std::shared_ptr<Shared> shared_;
 };
 
-// Accepts one stream, the child's, and tells the stand-in of its end.
-class ProcessStandIn final : public ProcessParentActor {
+// Accepts one stream, the child's, and tells the proxy of its end.
+class ProcessChildProxy final : public ProcessParentActor {
  public:
-  ProcessStandIn(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory,
+  ProcessChildProxy(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory,
                  std::shared_ptr<SocketFolder> sockets)
       : host_(std::move(host)),
         child_(std::move(child)),
         directory_(std::move(directory)),
         sockets_(std::move(sockets)) {}
   // The next of this name comes after it: names are released later.
-  ~ProcessStandIn() override {
+  ~ProcessChildProxy() override {
     if (address_ != nullptr) address_->Forget();
     if (!is_expected_) return;
     directory_->Remove(child_.node_name);
     host_.forget(child_.node_name);
   }
 
-  Next Start() override {
-    address_ = std::make_shared<StandInAddress>(context().Self());
-    context().TrapExits(&ProcessStandIn::LinkedExit, &ProcessStandIn::ParentExit);
-    context().TrapStops(&ProcessStandIn::StopRequested);
+  StartResult Start() override {
+    address_ = std::make_shared<ProxyAddress>(context().Self());
+    context().TrapExits(&ProcessChildProxy::LinkedExit, &ProcessChildProxy::ParentExit);
+    context().TrapStops(&ProcessChildProxy::StopRequested);
     return Begin();
   }
 
-  static void TellSessionFailed(Pid stand_in, absl::string_view why) {
-    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::no_session_].Send({std::string(why)}).IgnoreError();
+  static void TellSessionFailed(Pid proxy, absl::string_view why) {
+    understudy::Ref<ProcessChildProxy>(proxy)[&ProcessChildProxy::no_session_].Send({std::string(why)}).IgnoreError();
   }
-  static void TellPeerChanged(Pid stand_in, const proto::PeerAddress& peer) {
+  static void TellPeerChanged(Pid proxy, const proto::PeerAddress& peer) {
     // One that has ended in the meantime needs it no more.
-    understudy::Ref<ProcessStandIn>(stand_in)[&ProcessStandIn::peer_changed_].Send(peer).IgnoreError();
+    understudy::Ref<ProcessChildProxy>(proxy)[&ProcessChildProxy::peer_changed_].Send(peer).IgnoreError();
   }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     const auto publishing = context().Publish(ProcessParentName(host_.node, child_.node_name));
     absl::Status begun = co_await publishing;
     if (begun.ok()) begun = Expect();
     if (begun.ok()) begun = StartProcess();
-    if (!begun.ok()) co_return Next(std::move(begun));
-    co_return Next::Starting(running_);
+    if (!begun.ok()) co_return StartResult(std::move(begun));
+    co_return StartResult::Starting(running_);
   }
   absl::Status Expect();
   absl::Status StartProcess();
@@ -195,7 +195,7 @@ class ProcessStandIn final : public ProcessParentActor {
     if (stopping_ || leaving_) return;  // it is ending, as it should
     // The end of a process shows here first: its wait status is on the way.
     why_gone_ = std::string(gone.why.message());
-    if (!context().StartTimer("gone", limits::kProcessEndsWithin, &ProcessStandIn::LivesWithoutStream).ok()) {
+    if (!context().StartTimer("gone", limits::kProcessEndsWithin, &ProcessChildProxy::LivesWithoutStream).ok()) {
       process_->Kill();
     }
   }
@@ -224,7 +224,7 @@ class ProcessStandIn final : public ProcessParentActor {
     if (!stopping_) StartTerminateTimer();
   }
 
-  // What ends the stand-in of an actor elsewhere ends the actor.
+  // What ends the proxy of an actor elsewhere ends the actor.
   void LinkedExit(const ExitEvent& exit) {
     if (!exit.reason.is_normal()) BeginStop();
   }
@@ -241,7 +241,7 @@ class ProcessStandIn final : public ProcessParentActor {
   const std::shared_ptr<ProcessDirectory> directory_;
   const std::shared_ptr<SocketFolder> sockets_;
   bool is_expected_ = false;
-  std::shared_ptr<StandInAddress> address_;
+  std::shared_ptr<ProxyAddress> address_;
 
   Mailbox<"Ended", ProcessEnded> ended_{this};
   Mailbox<"Gone", StreamGone> gone_{this};
@@ -259,24 +259,24 @@ class ProcessStandIn final : public ProcessParentActor {
   std::string why_gone_;
 
   Behavior running_{"running",
-                    On(attached, &ProcessStandIn::Attached),
-                    On(started, &ProcessStandIn::StartedThere),
-                    On(leaving, &ProcessStandIn::Leaving),
-                    On(ended_, &ProcessStandIn::Ended),
-                    On(gone_, &ProcessStandIn::Gone),
-                    On(no_session_, &ProcessStandIn::SessionFailed),
-                    On(closed_, &ProcessStandIn::Closed),
-                    On(peer_changed_, &ProcessStandIn::PeerChanged)};
+                    On(attached, &ProcessChildProxy::Attached),
+                    On(started, &ProcessChildProxy::StartedThere),
+                    On(leaving, &ProcessChildProxy::Leaving),
+                    On(ended_, &ProcessChildProxy::Ended),
+                    On(gone_, &ProcessChildProxy::Gone),
+                    On(no_session_, &ProcessChildProxy::SessionFailed),
+                    On(closed_, &ProcessChildProxy::Closed),
+                    On(peer_changed_, &ProcessChildProxy::PeerChanged)};
 };
 
-absl::Status ProcessStandIn::Expect() {
+absl::Status ProcessChildProxy::Expect() {
   // First, for whoever asks who that is.
   directory_->Add(child_.node_name, context().Self(), child_.silent_within);
   is_expected_ = true;
   return host_.expect(child_.node_name);
 }
 
-absl::Status ProcessStandIn::StartProcess() {
+absl::Status ProcessChildProxy::StartProcess() {
   const absl::StatusOr<std::string> listen =
       host_.children_listen.empty() ? sockets_->AddressFor(child_.node_name) : host_.children_listen;
   if (!listen.ok()) return listen.status();
@@ -288,7 +288,7 @@ absl::Status ProcessStandIn::StartProcess() {
   absl::Status status = listener.status();
   if (status.ok()) {
     auto watching = ConnectionEnd::Watch(
-        ours, [address = address_] { address->Send(&ProcessStandIn::closed_, ConnectionClosed()); });
+        ours, [address = address_] { address->Send(&ProcessChildProxy::closed_, ConnectionClosed()); });
     status = watching.status();
     if (watching.ok()) connection_end_ = *std::move(watching);
   }
@@ -313,7 +313,7 @@ absl::Status ProcessStandIn::StartProcess() {
     absl::StatusOr<std::unique_ptr<OsProcess>> process =
         OsProcess::Start(spec, [address = address_, hold = context().HoldLife()](const ExitReason& reason) mutable {
           hold = nullptr;
-          address->Send(&ProcessStandIn::ended_, ProcessEnded{reason});
+          address->Send(&ProcessChildProxy::ended_, ProcessEnded{reason});
         });
     status = process.status();
     if (process.ok()) process_ = *std::move(process);
@@ -323,12 +323,12 @@ absl::Status ProcessStandIn::StartProcess() {
   return status;
 }
 
-AcceptStream ProcessStandIn::AcceptOnce() {
+AcceptStream ProcessChildProxy::AcceptOnce() {
   return [accept = host_.accept, address = address_](std::unique_ptr<FrameStream> stream,
                                                      const StreamIdentity& identity) -> FrameStream::Events* {
     if (!address->TakeStream()) return nullptr;
     FrameStream::Events* const events = accept(std::move(stream), identity, [address](const absl::Status& why) {
-      address->Send(&ProcessStandIn::gone_, StreamGone{why});
+      address->Send(&ProcessChildProxy::gone_, StreamGone{why});
     });
     if (events == nullptr) address->LoseStream();
     return events;
@@ -336,7 +336,7 @@ AcceptStream ProcessStandIn::AcceptOnce() {
 }
 
 // What it said last may be on its way; but somebody else may keep its stream open.
-void ProcessStandIn::Ended(const ProcessEnded& end) {
+void ProcessChildProxy::Ended(const ProcessEnded& end) {
   const bool is_told = birth_.Ended(end.reason, address_->has_stream()) ||
                        !context()
                             .StartTimer("end", limits::kProcessEndsWithin,
@@ -345,7 +345,7 @@ void ProcessStandIn::Ended(const ProcessEnded& end) {
   if (is_told) context().StopAs(birth_.reason());
 }
 
-void ProcessStandIn::Attached(const proto::ProcessAttached& message) {
+void ProcessChildProxy::Attached(const proto::ProcessAttached& message) {
   const absl::StatusOr<Pid> pid = PidFromProto(message.child(), context().Self());
   if (!pid.ok() || pid->is_null()) {
     context().Log().Write(LogSeverity::kError,
@@ -362,7 +362,7 @@ void ProcessStandIn::Attached(const proto::ProcessAttached& message) {
   }
 }
 
-void ProcessStandIn::BeginStop() {
+void ProcessChildProxy::BeginStop() {
   if (std::exchange(stopping_, true)) return;
   if (process_child_.has_value()) process_child_->stop().Tell(proto::ProcessStop());
   // One that has no node yet cannot be asked.
@@ -370,21 +370,21 @@ void ProcessStandIn::BeginStop() {
   StartTerminateTimer();
 }
 
-void ProcessStandIn::StartTerminateTimer() {
+void ProcessChildProxy::StartTerminateTimer() {
   if (child_.stop_within == absl::InfiniteDuration()) return;
-  if (!context().StartTimer("terminate", child_.stop_within, &ProcessStandIn::Terminate).ok()) process_->Kill();
+  if (!context().StartTimer("terminate", child_.stop_within, &ProcessChildProxy::Terminate).ok()) process_->Kill();
 }
 
-void ProcessStandIn::Terminate(const TimerEvent&) {
+void ProcessChildProxy::Terminate(const TimerEvent&) {
   process_->Terminate();
-  if (!context().StartTimer("kill", child_.stop_within, &ProcessStandIn::KillProcess).ok()) process_->Kill();
+  if (!context().StartTimer("kill", child_.stop_within, &ProcessChildProxy::KillProcess).ok()) process_->Kill();
 }
 
 }  // namespace
 
-void ProcessDirectory::Add(const std::string& node, Pid stand_in, absl::Duration silence) {
+void ProcessDirectory::Add(const std::string& node, Pid proxy, absl::Duration silence) {
   absl::MutexLock lock(&mu_);
-  entries_[node] = {.silence = silence, .address = "", .stand_in = stand_in};
+  entries_[node] = {.silence = silence, .address = "", .proxy = proxy};
 }
 
 std::vector<proto::PeerAddress> ProcessDirectory::Enter(const std::string& node, const std::string& address) {
@@ -408,10 +408,10 @@ void ProcessDirectory::Remove(const std::string& node) {
   if (!gone.empty() && !gone.mapped().address.empty()) TellOthers(node, "");
 }
 
-Pid ProcessDirectory::StandInOf(absl::string_view node) {
+Pid ProcessDirectory::ProxyOf(absl::string_view node) {
   absl::MutexLock lock(&mu_);
   const auto found = entries_.find(node);
-  return found == entries_.end() ? Pid() : found->second.stand_in;
+  return found == entries_.end() ? Pid() : found->second.proxy;
 }
 
 absl::optional<absl::Duration> ProcessDirectory::SilenceOf(absl::string_view node) {
@@ -426,13 +426,13 @@ void ProcessDirectory::TellOthers(const std::string& node, const std::string& ad
   peer.set_node(node);
   peer.set_address(address);
   for (const auto& [name, entry] : entries_) {
-    if (name != node) tell_(entry.stand_in, peer);
+    if (name != node) tell_(entry.proxy, peer);
   }
 }
 
 ProcessSpawner::ProcessSpawner(ProcessHost host)
     : host_(std::move(host)),
-      directory_(std::make_shared<ProcessDirectory>(&ProcessStandIn::TellPeerChanged)),
+      directory_(std::make_shared<ProcessDirectory>(&ProcessChildProxy::TellPeerChanged)),
       sockets_(std::make_shared<SocketFolder>()) {}
 
 absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProcess(const ProcessChild& child) {
@@ -455,13 +455,13 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
                                      "': it is no executable file: ", strerror(error)));
   }
   return [host = host_, child, directory = directory_, sockets = sockets_]() -> std::unique_ptr<Actor> {
-    return std::make_unique<ProcessStandIn>(host, child, directory, sockets);
+    return std::make_unique<ProcessChildProxy>(host, child, directory, sockets);
   };
 }
 
 void ProcessSpawner::SessionFailed(absl::string_view node, absl::string_view why) {
-  const Pid stand_in = directory_->StandInOf(node);
-  if (!stand_in.is_null()) ProcessStandIn::TellSessionFailed(stand_in, why);
+  const Pid proxy = directory_->ProxyOf(node);
+  if (!proxy.is_null()) ProcessChildProxy::TellSessionFailed(proxy, why);
 }
 
 }  // namespace understudy::internal

@@ -1,7 +1,7 @@
 // ProcessSpawner: starts nodes as processes of their own, each represented by
 // a local actor (see actors/spawner.h).
 //
-// The stand-in is started when the child's node says so (Node::Ready, which
+// The proxy is started when the child's node says so (Node::Ready, which
 // RunUntilSignal implies); dies with the wait status as its reason, told once
 // (exit code 0 is Normal); asked to stop, or when its parent exits, it asks the
 // child over their session, after stop_within sends SIGTERM, after another
@@ -12,7 +12,7 @@
 // The spawner tells each child where the others listen, also after a restart,
 // and when one is gone.
 //
-// Any thread. Lifetime: stand-ins may outlive the spawner, not what it was
+// Any thread. Lifetime: proxys may outlive the spawner, not what it was
 // given.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_SPAWNER_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_SPAWNER_H_
@@ -46,20 +46,20 @@ namespace understudy::internal {
 // Which children there are, and where they listen. Any thread.
 class ProcessDirectory {
  public:
-  // How a stand-in is told where another's child listens; at an empty address
+  // How a proxy is told where another's child listens; at an empty address
   // when that is gone. In the order of the changes, with a lock held.
-  using Tell = std::function<void(Pid stand_in, const proto::PeerAddress& peer)>;
+  using Tell = std::function<void(Pid proxy, const proto::PeerAddress& peer)>;
   explicit ProcessDirectory(Tell tell) : tell_(std::move(tell)) {}
 
-  // That stand-in's child will be started; there is no other of its name. `silence` is
+  // That proxy's child will be started; there is no other of its name. `silence` is
   // ProcessChild::silent_within.
-  void Add(const std::string& node, Pid stand_in, absl::Duration silence = limits::kProcessChildSilence);
+  void Add(const std::string& node, Pid proxy, absl::Duration silence = limits::kProcessChildSilence);
   // It listens at `address`, which the others are told. Gives where they do.
   std::vector<proto::PeerAddress> Enter(const std::string& node, const std::string& address);
   // It is gone, which the others are told.
   void Remove(const std::string& node);
   // Null when there is no such child.
-  Pid StandInOf(absl::string_view node);
+  Pid ProxyOf(absl::string_view node);
   // Nothing when there is no such child.
   absl::optional<absl::Duration> SilenceOf(absl::string_view node);
 
@@ -67,7 +67,7 @@ class ProcessDirectory {
   struct Entry {
     absl::Duration silence;
     std::string address;  // empty until it listens
-    Pid stand_in;
+    Pid proxy;
   };
   void TellOthers(const std::string& node, const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -102,7 +102,7 @@ class ProcessSpawner {
 
   // Whether the node of that name is a process child that is there, or is being
   // started.
-  bool IsChild(absl::string_view node) { return !directory_->StandInOf(node).is_null(); }
+  bool IsChild(absl::string_view node) { return !directory_->ProxyOf(node).is_null(); }
   // ProcessChild::silent_within of that process child; nothing when it is not one.
   absl::optional<absl::Duration> SilenceOf(absl::string_view node) { return directory_->SilenceOf(node); }
   // This node can begin no session with that one, which ends it if it is a child.
@@ -111,7 +111,7 @@ class ProcessSpawner {
  private:
   const ProcessHost host_;
   const std::shared_ptr<ProcessDirectory> directory_;
-  const std::shared_ptr<SocketFolder> sockets_;  // until the last stand-in has ended
+  const std::shared_ptr<SocketFolder> sockets_;  // until the last proxy has ended
 };
 
 }  // namespace understudy::internal

@@ -1,6 +1,6 @@
 // SendQueues: the envelopes of a session that have no number yet, a queue for
 // each sender, and the rule by which senders share the wire. A plain state
-// machine; one owner (Sequence).
+// machine; one owner (ReliableSequence).
 //
 // The rule is deficit round robin (Shreedhar and Varghese 1995): each sender in
 // turn takes limits::kSendQuantumBytes. A sender that had nothing waiting goes
@@ -58,7 +58,7 @@ struct OutboundEnvelope {
   uint32_t mailbox = 0;
   // Travels as the time that is left when a frame is written.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-  // What Sequence::Keep has kept for it, at least its bytes; 0 if it takes what there is.
+  // What ReliableSequence::Keep has kept for it, at least its bytes; 0 if it takes what there is.
   size_t kept_bytes = 0;
 };
 

@@ -151,7 +151,7 @@ void Reader::Time(const std::string& text, absl::string_view field, absl::Durati
 SupervisorSpec Reader::Supervisor(const proto::SupervisionTree& in) {
   SupervisorSpec spec{.strategy = tree_words::StrategyOf(in.strategy()),
                       .auto_shutdown = tree_words::AutoShutdownOf(in.auto_shutdown())};
-  spec.stops_together = in.stops_together();
+  spec.stop_together = in.stop_together();
   if (in.has_intensity()) spec.intensity = in.intensity();
   if (in.has_period()) Time(in.period(), "period", spec.period);
   for (int i = 0; i < in.child_size(); ++i) {

@@ -59,7 +59,7 @@ void Writer::Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out)
   if (spec.intensity != defaults.intensity) out.set_intensity(spec.intensity);
   if (spec.period != defaults.period) out.set_period(absl::FormatDuration(spec.period));
   out.set_auto_shutdown(tree_words::AutoShutdownOf(spec.auto_shutdown));
-  out.set_stops_together(spec.stops_together);
+  out.set_stop_together(spec.stop_together);
   if (spec.pool != nullptr) problems_.emplace_back("the root is a pool, which a file has as a child only");
   if (path_.size() > limits::kTreeDepthMax) {
     Problem(absl::StrCat("the tree is more than ", limits::kTreeDepthMax, " supervisors deep"));
@@ -144,7 +144,7 @@ void Writer::Pool(const ChildSpec& child, proto::ChildPool& out) {
   const SupervisorSpec& spec = *child.subtree;
   const SupervisorSpec usual = PoolTree({});
   if (!child.factory.has_value()) Problem("no registered factory makes the pool, so that it cannot be written");
-  if (spec.strategy != usual.strategy || spec.stops_together != usual.stops_together || !spec.children.empty()) {
+  if (spec.strategy != usual.strategy || spec.stop_together != usual.stop_together || !spec.children.empty()) {
     Problem("a pool in a file has neither a strategy nor children");
   }
   if (child.factory.has_value()) out.set_factory(child.factory->name);

@@ -22,7 +22,7 @@ class TreeWatch final : public Actor {
  public:
   TreeWatch(Pid tree, std::function<void(const ExitReason&)> on_end) : tree_(tree), on_end_(std::move(on_end)) {}
 
-  Next Start() override {
+  StartResult Start() override {
     monitor_ = context().Monitor(tree_, &TreeWatch::Ended);
     return Behavior("watching", After(absl::InfiniteDuration(), [] {}));
   }
@@ -49,7 +49,7 @@ class TreeRoot final : public Actor {
   TreeRoot(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make, Calls calls)
       : options_(std::move(options)), make_(std::move(make)), calls_(std::move(calls)) {}
 
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits(&TreeRoot::TreeExited);
     context().SpawnMade(std::move(options_).OnOutcome(&TreeRoot::Outcome), make_);
     return Behavior("rooted", After(absl::InfiniteDuration(), [] {}));

@@ -19,7 +19,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/internal/envelope.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 
@@ -110,7 +110,7 @@ class Activation {
   Activation& operator=(const Activation&) = delete;
   ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
     if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // its frame uses the message
-    if (envelope != nullptr) LetGo(envelope);
+    if (envelope != nullptr) DestroyLater(envelope);
   }
 
   ActorCore& core() { return core_; }
@@ -177,13 +177,13 @@ class Activation {
   bool has_failed : 1 = false;  // Fail was called, or it threw
   bool is_postponed : 1 = false;
   bool is_moved : 1 = false;
-  bool is_passed_on : 1 = false;  // and has its fate: it is counted already
+  bool is_forwarded : 1 = false;  // and has its disposition: it is counted already
   bool ends_receive : 1 = false;  // it is what a Receive waited for
   bool is_complete : 1 = false;
   bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
   // A tell whose handler was content with it.
   bool is_plainly_handled() const {
-    return !(has_failed || is_postponed || is_passed_on) && !has_call_part_ && status_.ok();
+    return !(has_failed || is_postponed || is_forwarded) && !has_call_part_ && status_.ok();
   }
   const absl::Status& status() const { return status_; }
   bool answer_given() const { return answer_given_; }

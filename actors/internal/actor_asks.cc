@@ -12,7 +12,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/call_watch.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/router.h"
 
@@ -57,7 +57,7 @@ bool ActorCore::Answered(uint64_t id, absl::Status status, Payload payload) {
   const absl::optional<Waiter> waiter =
       known_asks() == nullptr ? absl::nullopt : asks().Answered(id, std::move(answer));
   if (!waiter) {
-    LetGo(std::move(answer.payload));  // NOLINT(bugprone-use-after-move): it was not taken
+    DestroyLater(std::move(answer.payload));  // NOLINT(bugprone-use-after-move): it was not taken
     return false;
   }
   if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
@@ -73,7 +73,7 @@ void ActorCore::SettleNotes(uint64_t id, bool has_good_answer) {
   // Not taken after all: then this node does not know the name either.
   const std::string publishes = std::exchange(notes->publishes, {});
   if (!has_good_answer && !publishes.empty()) system().registry().Remove(publishes, self());
-  for (const int mailbox : std::exchange(notes->leases, {})) closed().Reopen(mailbox);
+  for (const int mailbox : std::exchange(notes->closes, {})) closed().Reopen(mailbox);
 }
 
 void ActorCore::TellCallee(uint64_t id) {
@@ -96,13 +96,13 @@ void ActorCore::ExpireAsk(uint64_t id) {
   }
   if (!asks().IsAwaited(id)) {
     SettleNotes(id, asks().HasGoodAnswer(id));
-    if (absl::optional<Answer> never_awaited = asks().Take(id)) LetGo(std::move(never_awaited->payload));
+    if (absl::optional<Answer> never_awaited = asks().Take(id)) DestroyLater(std::move(never_awaited->payload));
     if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->Forget(self(), id);
     return;
   }
   const AskNotes* notes = asks().FindNotes(id);
   if (notes != nullptr && !notes->waits_for_room.is_null()) {
-    absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
+    absl::optional<Payload> unsent = system().blocked_senders().TakeBack(notes->waits_for_room, self(), id);
     if (!unsent) return;  // it was sent, or cannot be: the reply is on its way
     Answered(id, MakeError(ErrorKind::kExpired, "there was no room in the mailbox in time"), *std::move(unsent));
     return;
@@ -179,17 +179,17 @@ Answer ActorCore::TakeAnswer(const PendingId& pending) {
 
 bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
   if (IsAnswered(id)) return false;
-  asks().NotesOf(id).leases.push_back(mailbox);
+  asks().NotesOf(id).closes.push_back(mailbox);
   closed().Close(mailbox);
   return true;
 }
 
-void ActorCore::EndAskLease(int mailbox, uint64_t id) {
+void ActorCore::EndAskClose(int mailbox, uint64_t id) {
   AskNotes* notes = known_asks() == nullptr ? nullptr : asks().FindNotes(id);
   if (notes == nullptr) return;
-  const auto lease = std::find(notes->leases.begin(), notes->leases.end(), mailbox);
-  if (lease == notes->leases.end()) return;
-  notes->leases.erase(lease);
+  const auto close = std::find(notes->closes.begin(), notes->closes.end(), mailbox);
+  if (close == notes->closes.end()) return;
+  notes->closes.erase(close);
   closed().Reopen(mailbox);
 }
 
@@ -203,8 +203,8 @@ void ActorCore::DropAsks() {
     if (notes == nullptr) continue;
     if (notes->name_watch != 0) system().registry().Unwatch(notes->name_watch);
     if (notes->waits_for_room.is_null() || StopWaitingForNode(id)) continue;
-    absl::optional<Payload> unsent = system().room_waiters().TakeBack(notes->waits_for_room, self(), id);
-    if (unsent) LetGo(*std::move(unsent));
+    absl::optional<Payload> unsent = system().blocked_senders().TakeBack(notes->waits_for_room, self(), id);
+    if (unsent) DestroyLater(*std::move(unsent));
   }
 }
 

@@ -92,16 +92,16 @@ Envelope* Addressed(Envelope* made, const OutboundMessage& message) {
 
 }  // namespace
 
-Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part) {
+Envelope* Fill(const OutboundMessage& message, TransferMode mode, bool has_call_part) {
   Envelope* const envelope = Addressed(Envelope::Make(EnvelopeKind::kMessage, *message.type, has_call_part), message);
   if (has_call_part) {
     envelope->call().ask = message.ask;
     envelope->call().deadline = message.deadline;
   }
-  if (ABSL_PREDICT_FALSE(handing == Handing::kMove && !message.type->moves_safely)) {
+  if (ABSL_PREDICT_FALSE(mode == TransferMode::kMove && !message.type->moves_safely)) {
     MoveBrittleValue(envelope, *message.type, const_cast<void*>(message.value));
   } else {
-    MakeValue(envelope, *message.type, message.value, handing);
+    MakeValue(envelope, *message.type, message.value, mode);
   }
   return envelope;
 }
@@ -126,15 +126,15 @@ void ActorCell::Schedule(SystemCore& system, uint64_t life) {
   its->executor().Schedule(owner());
 }
 
-Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing) {
-  if (ABSL_PREDICT_TRUE(handing == Handing::kMove && !type.is_boxed)) {
+Envelope* MakeLargeTell(const MessageType& type, const void* value, TransferMode mode) {
+  if (ABSL_PREDICT_TRUE(mode == TransferMode::kMove && !type.is_boxed)) {
     const uint8_t units = type.units[0];
     auto* const made = new (AllocateBlock(units)) Envelope{.flags = Envelope::kHasValue, .units = units, .type = &type};
     type.move(made + 1, const_cast<void*>(value));
     return made;
   }
   Envelope* const envelope = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/false);
-  MakeValue(envelope, type, value, handing);
+  MakeValue(envelope, type, value, mode);
   return envelope;
 }
 
@@ -146,16 +146,16 @@ void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) 
 }
 
 void ActorCell::AdmitInstead(SystemCore& system) {
-  if (!has_room_waiters()) return;
+  if (!has_blocked_senders()) return;
   // A sender to an earlier life too: the gates were those of the next, which has the same mailboxes.
   const uint64_t present = life();
   if (present == 0) return;
   const KernelCode kernel;
-  system.room_waiters().Admit(*this, present);
+  system.blocked_senders().Admit(*this, present);
 }
 
 // `made` is of one that waits for room, under the lock of those.
-absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
+absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, TransferMode mode, WhenFull when_full,
                                Envelope* made) {
   const uint64_t life = message.to.life();
   // acquire: pairs with Open's release: what is read below is of this life or of a later one.
@@ -165,7 +165,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   // relaxed: BeginStop comes before everything that the end of the actor does to the gates.
   const Stage stage = stage_.load(std::memory_order_relaxed);
   if (ABSL_PREDICT_FALSE(stage != Stage::kOpen || layout == nullptr)) {
-    return AcceptEarly(system, message, handing, when_full);
+    return AcceptEarly(system, message, mode, when_full);
   }
   const int found = layout->Find(message.mailbox);
   if (ABSL_PREDICT_FALSE(found < 0 || !(*layout)[static_cast<size_t>(found)].Takes(*message.type, message.ask))) {
@@ -208,7 +208,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
     bytes = its_bytes;
   }
   Envelope* envelope =
-      made != nullptr ? Addressed(made, message) : Fill(message, handing, message.ask != 0 || !is_plain);
+      made != nullptr ? Addressed(made, message) : Fill(message, mode, message.ask != 0 || !is_plain);
   uncount.Done();
   envelope->mailbox = static_cast<uint8_t>(place);
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
@@ -223,13 +223,13 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   if (made != nullptr) {
     Uncount(gates, place, bytes);
   } else {
-    TakeBack(gates, *message.type, message.value, handing, envelope);
+    TakeBack(gates, *message.type, message.value, mode, envelope);
     AdmitInstead(system);
   }
   return EndedError();
 }
 
-absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing,
+absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& message, TransferMode mode,
                                     WhenFull when_full) {
   if (!inbound_.IsLive()) return EndedError();
   // relaxed: an early message that comes late is sorted like any other.
@@ -247,7 +247,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   OnThrow release([this] { ReleaseEarly(); });
   // Here, where it may throw, and run as user code: perhaps no mailbox counts it.
   const uint64_t bytes = BytesOf(message);
-  Envelope* envelope = Fill(message, handing, /*has_call_part=*/true);
+  Envelope* envelope = Fill(message, mode, /*has_call_part=*/true);
   release.Done();
   envelope->set(Envelope::kIsEarly);
   if (is_beside) envelope->set(Envelope::kIsBeside);
@@ -256,7 +256,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   envelope->call().bytes = bytes;
   if (PushAndWake(system, envelope, kWakesAlways)) return absl::OkStatus();
   ReleaseEarly();
-  TakeBack(/*gates=*/nullptr, *message.type, message.value, handing, envelope);
+  TakeBack(/*gates=*/nullptr, *message.type, message.value, mode, envelope);
   return EndedError();
 }
 
@@ -312,13 +312,13 @@ void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
   if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_acq_rel);
 }
 
-void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing, Envelope* envelope) {
+void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value, TransferMode mode, Envelope* envelope) {
   if (gates != nullptr) Uncount(gates, envelope->mailbox, envelope->counted_bytes());
-  if (handing == Handing::kMove && type.moves_safely) {
+  if (mode == TransferMode::kMove && type.moves_safely) {
     // The sender's value again, which was moved from.
     void* const moved_from = const_cast<void*>(value);
     if (type.destroy != nullptr) type.destroy(moved_from);
-    const HandingOn on_its_way(/*comes_back=*/true);
+    const TransferScope on_its_way(/*comes_back=*/true);
     type.move(moved_from, envelope->value());
   }
   Envelope::Delete(envelope);

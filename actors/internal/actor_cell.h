@@ -38,7 +38,7 @@
 #include "understudy/actors/internal/free_list.h"
 #include "understudy/actors/internal/inbound.h"
 #include "understudy/actors/internal/mailbox_layout.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
@@ -114,7 +114,7 @@ class CellOwner : public Runnable {
   // The same: its start is not over.
   virtual bool IsStarting() const = 0;
   // Own turn: its kernel code has let something go that user code is to end.
-  virtual void HasRemains() = 0;
+  virtual void HasDeferred() = 0;
   // Own turn: it sent itself what acts before the messages that wait.
   virtual void DrainSoon() = 0;
 
@@ -136,14 +136,14 @@ class alignas(64) ActorCell {
 
   // Accepts a message, or refuses it with NoProcess, Stopping, NoMailbox or
   // Full; only an accepted one is moved from. `system` is the cell's.
-  absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing,
+  absl::Status Accept(SystemCore& system, const OutboundMessage& message, TransferMode mode,
                       WhenFull when_full = WhenFull::kRefuses) {
-    return Accept(system, message, handing, when_full, /*made=*/nullptr);
+    return Accept(system, message, mode, when_full, /*made=*/nullptr);
   }
   // The same for a tell that lies in `made` already, with its bytes in the call part: no user code runs. It is
   // the caller's until it is accepted.
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
-    return Accept(system, message, Handing::kMove, WhenFull::kWaits, made);
+    return Accept(system, message, TransferMode::kMove, WhenFull::kWaits, made);
   }
   // The same for a message of another node, which its admission covers. Not refused for lack of room.
   absl::Status AcceptRemote(SystemCore& system, Message came);
@@ -155,10 +155,10 @@ class alignas(64) ActorCell {
   // Accept, for a tell in the common case (plain_send.h). False: it was not
   // accepted, and Accept says why, or does more.
   bool AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
-                   Handing handing);
+                   TransferMode mode);
   // The message could not be pushed: gives its value back to the sender, and takes its acceptance back, which no gate
   // counted if null. Frees the envelope.
-  UNDERSTUDY_SLOW_PATH static void TakeBack(Gate* gates, const MessageType& type, const void* value, Handing handing,
+  UNDERSTUDY_SLOW_PATH static void TakeBack(Gate* gates, const MessageType& type, const void* value, TransferMode mode,
                                             Envelope* envelope);
   // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
   // is still the caller's, when that life has ended; kMustSchedule when it was
@@ -238,10 +238,10 @@ class alignas(64) ActorCell {
   // By the owner: a message leaves that no gate has counted; now its gate does.
   void CountBeside(size_t place, uint64_t bytes);
 
-  // Messages wait outside its mailboxes for room (RoomWaiters). A mark: it may
+  // Messages wait outside its mailboxes for room (BlockedSenders). A mark: it may
   // stay when there are none any more.
-  bool has_room_waiters() const { return has_room_waiters_.load(std::memory_order_relaxed); }
-  void set_has_room_waiters(bool has) { has_room_waiters_.store(has, std::memory_order_relaxed); }
+  bool has_blocked_senders() const { return has_blocked_senders_.load(std::memory_order_relaxed); }
+  void set_has_blocked_senders(bool has) { has_blocked_senders_.store(has, std::memory_order_relaxed); }
 
   // Where the owner's object is to be made, before Open.
   void* owner_memory() { return owner_memory_.data(); }
@@ -329,7 +329,7 @@ class alignas(64) ActorCell {
     return ABSL_PREDICT_TRUE(IsInside(gates)) ? handed_inside_[place] : OutsideOf(gates, place).handed;
   }
 
-  absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full);
+  absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, TransferMode mode, WhenFull when_full);
   // What a message found in its mailbox, whose bytes were counted there if they fit.
   struct CountedBytes {
     bool fit = false;
@@ -348,7 +348,7 @@ class alignas(64) ActorCell {
     return beyond == 0 && (!is_handed || HasLastPlace(gate, accepted));
   }
   UNDERSTUDY_SLOW_PATH static bool HasLastPlace(const Gate& gate, uint32_t accepted);
-  absl::Status Accept(SystemCore& system, const OutboundMessage& message, Handing handing, WhenFull when_full,
+  absl::Status Accept(SystemCore& system, const OutboundMessage& message, TransferMode mode, WhenFull when_full,
                       Envelope* made);
   // Takes the acceptance of a message back.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
@@ -383,8 +383,8 @@ class alignas(64) ActorCell {
   uint16_t room_for_ = kGatesInside;       // mailboxes, outside the cell if more
   std::atomic<uint8_t> in_use_{0};         // of the queues, for whoever reads counts
   std::atomic<bool> expiry_asked_{false};  // by a sender that found a mailbox of calls full
-  // Written under the lock of RoomWaiters; a turn reads it when it has published its room.
-  std::atomic<bool> has_room_waiters_{false};
+  // Written under the lock of BlockedSenders; a turn reads it when it has published its room.
+  std::atomic<bool> has_blocked_senders_{false};
   std::atomic<uint8_t> remote_{0};  // kIsRemote, kRemoteHasEnded
   std::atomic<bool> has_started_{false};
   alignas(8) std::array<unsigned char, kOwnerBytes> owner_memory_;
@@ -395,13 +395,13 @@ static_assert(sizeof(ActorCell) == 192);
 // that moves would pay for what that needs.
 void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
 // A tell with the sender's message, of a type that moves safely.
-Envelope* MakeLargeTell(const MessageType& type, const void* value, Handing handing);
+Envelope* MakeLargeTell(const MessageType& type, const void* value, TransferMode mode);
 // The same by a move that may throw.
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
 // The sender's message, of a type that moves safely, moved or copied.
-inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, Handing handing) {
+inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, TransferMode mode) {
   envelope->SetMade();
-  if (handing == Handing::kMove) {
+  if (mode == TransferMode::kMove) {
     type.move(envelope->value(), const_cast<void*>(value));
   } else {
     CopyValue(envelope, type, value);
@@ -409,7 +409,7 @@ inline void MakeValue(Envelope* envelope, const MessageType& type, const void* v
 }
 
 // An envelope with the message in it.
-Envelope* Fill(const OutboundMessage& message, Handing handing, bool has_call_part);
+Envelope* Fill(const OutboundMessage& message, TransferMode mode, bool has_call_part);
 absl::Status NoMailboxError(const OutboundMessage& message);
 absl::Status StoppingError();
 
@@ -420,7 +420,7 @@ Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
 }
 // Posts it, or lets it go when that life has ended.
 inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
-  if (cell.Post(system, life, envelope) == Pushed::kClosed) LetGo(envelope);
+  if (cell.Post(system, life, envelope) == Pushed::kClosed) DestroyLater(envelope);
 }
 
 // One system's cells. Memory comes from a process-wide pool and goes back to

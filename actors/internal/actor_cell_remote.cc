@@ -82,10 +82,10 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
   if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
 }
 
-// After the push: if it came after the turn that the first to wait has caused (RoomWaiters::Join), it acquired what
+// After the push: if it came after the turn that the first to wait has caused (BlockedSenders::Join), it acquired what
 // that turn released, the mark included.
 void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
-  if (!declaration.has_time_to_live() || !has_room_waiters()) return;
+  if (!declaration.has_time_to_live() || !has_blocked_senders()) return;
   if (inbound_.TryWake()) Schedule(system, life);
 }
 
@@ -102,7 +102,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
   const MailboxLayout* const layout = layout_.load(std::memory_order_acquire);
   if (ABSL_PREDICT_FALSE(stage_.load(std::memory_order_relaxed) != Stage::kOpen || layout == nullptr)) {
-    return AcceptEarly(system, message, Handing::kMove, WhenFull::kIsBeside);
+    return AcceptEarly(system, message, TransferMode::kMove, WhenFull::kIsBeside);
   }
   const int found = layout->Find(message.mailbox);
   if (ABSL_PREDICT_FALSE(found < 0 || !(*layout)[static_cast<size_t>(found)].Takes(*message.type, message.ask))) {

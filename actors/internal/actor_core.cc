@@ -35,33 +35,33 @@ ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(par
 
 ActorCore::~ActorCore() = default;
 
-Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish,
+Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, SpawnNotifications notifications,
                      absl::optional<ExitReason> has_failed) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
   auto* core = new (cell->owner_memory()) ActorCore(parent);
   core->is_linked_to_parent_ = options.link == SpawnLink::kLinked && !parent.is_null();
   core->is_tied_to_parent_ = options.link == SpawnLink::kOneWay && !parent.is_null();
-  auto birth = std::make_unique<Birth>();
-  birth->make = std::move(make);
-  birth->wish = wish;
-  birth->has_failed = std::move(has_failed);
-  if (system.has_run_out.load(std::memory_order_relaxed)) birth->has_failed = ExitReason::Shutdown();
+  auto spawn_arguments = std::make_unique<SpawnArguments>();
+  spawn_arguments->make = std::move(make);
+  spawn_arguments->notifications = notifications;
+  spawn_arguments->has_failed = std::move(has_failed);
+  if (system.has_run_out.load(std::memory_order_relaxed)) spawn_arguments->has_failed = ExitReason::Shutdown();
   options.outcome_handler = nullptr;
   options.down_handler = nullptr;
-  if (const auto estate = std::exchange(options.estate, nullptr); estate != nullptr) {
-    birth->estate = std::move(*estate);
+  if (const auto unhandled_mail = std::exchange(options.unhandled_mail, nullptr); unhandled_mail != nullptr) {
+    spawn_arguments->unhandled_mail = std::move(*unhandled_mail);
   }
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {
       core->set_own_thread(*thread);
     } else {
-      birth->has_failed = ExitReason::Failed(thread.status());
+      spawn_arguments->has_failed = ExitReason::Failed(thread.status());
     }
   }
-  if (!IsPlain(options)) birth->options = std::make_unique<SpawnOptions>(std::move(options));
-  core->birth_ = birth.release();
+  if (!IsPlain(options)) spawn_arguments->options = std::make_unique<SpawnOptions>(std::move(options));
+  core->spawn_arguments_ = spawn_arguments.release();
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   cell->Open(self.life());
   system.executor().Schedule(core);
@@ -132,7 +132,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& tu
 // Whatever is next, if it is not simply the oldest message (HandlesOldest).
 // False when there is nothing.
 bool ActorCore::HandleNext() {
-  if (ABSL_PREDICT_FALSE(has_remains())) {
+  if (ABSL_PREDICT_FALSE(has_deferred())) {
     Sweep();
     return true;
   }
@@ -145,9 +145,9 @@ bool ActorCore::HandleNext() {
 ABSL_ATTRIBUTE_NOINLINE void ActorCore::Sweep() {
   CurrentTurn& turn = ThisTurn();
   while (!turn.remains.empty()) {
-    Remains remains;
+    DestructionQueue remains;
     remains.TakeFrom(turn.remains);
-    Set(kHasRemains, false);
+    Set(kHasDeferred, false);
     InUserCode([&] { remains.End(*turn.system); });
   }
 }
@@ -156,9 +156,9 @@ ABSL_ATTRIBUTE_NOINLINE void ActorCore::Sweep() {
 // when it is to be swept before that.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& turn) {
   if (turn.unpublished != 0) PublishLimits(turn);
-  if (ABSL_PREDICT_FALSE(cell().has_room_waiters())) {
-    turn.system->room_waiters().Admit(cell(), life());
-    if (has_remains()) return false;
+  if (ABSL_PREDICT_FALSE(cell().has_blocked_senders())) {
+    turn.system->blocked_senders().Admit(cell(), life());
+    if (has_deferred()) return false;
     WatchExpiry();
   }
   if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
@@ -175,7 +175,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
       DrainInbound(turn);
       if (ABSL_PREDICT_FALSE(has_exit())) return false;
     }
-    if (budget <= 0 && !has_remains() && PublishRoom(turn)) {
+    if (budget <= 0 && !has_deferred() && PublishRoom(turn)) {
       turn.system->executor().Schedule(this);
       return true;
     }
@@ -208,7 +208,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
     if (!is_simple) {
       open = OpenMask();  // a guard may throw, or not return
       if (ends()) return false;
-      if (has_remains()) continue;
+      if (has_deferred()) continue;
     }
     if (PublishRoom(turn) && cell().TryIdle(open)) return true;
     drains = true;
@@ -218,7 +218,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
 
 // The end of a turn in which nothing else was to be done. False: that is not so, or something came.
 inline bool ActorCore::TryRest(const CurrentTurn& turn) {
-  if (obstacles_ != 0 || rare_ != nullptr || turn.unpublished != 0 || cell().has_room_waiters()) return false;
+  if (obstacles_ != 0 || rare_ != nullptr || turn.unpublished != 0 || cell().has_blocked_senders()) return false;
   const uint64_t open = behavior_->mailboxes();
   return (has_mail_ & open) == 0 && cell().TryIdle(open);
 }
@@ -302,10 +302,10 @@ void ActorCore::OnStale(Envelope* envelope) {
   } else if (envelope->kind == EnvelopeKind::kMessage) {
     LeaveEarly(*envelope);
     cell().ForgetStale(envelope);
-    Dispose(envelope, Fate::kDeadLetter, EndedError());
+    Dispose(envelope, Disposition::kDeadLetter, EndedError());
     return;
   }
-  LetGo(envelope);
+  DestroyLater(envelope);
 }
 
 ActorTimers& ActorCore::timers() {

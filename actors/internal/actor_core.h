@@ -12,7 +12,7 @@
 // Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
 // (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
 // monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_passing.cc (classifiers), actor_ledger.cc, actor_estate.cc,
+// actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
 // actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
 //
 // Its parts are classes of their own, tested in tests/actors/core without an actor: event_queue.h, activations.h,
@@ -35,7 +35,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/internal/activation.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/actor_rare.h"
@@ -55,7 +55,7 @@ absl::Status UnansweredError(Pid callee);
 class ActorCore final : public CellOwner {
  public:
   // Begins a life in `system`. Any thread; the actor runs on its own turns.
-  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, ParentsWish wish = {},
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make, SpawnNotifications notifications = {},
                    absl::optional<ExitReason> has_failed = absl::nullopt);
 
   // Runnable.
@@ -66,7 +66,7 @@ class ActorCore final : public CellOwner {
   // CellOwner.
   void Fence(ExitReason reason) override;
   bool IsStarting() const override;
-  void HasRemains() override { Set(kHasRemains); }
+  void HasDeferred() override { Set(kHasDeferred); }
   void DrainSoon() override { Set(kDrainsSoon); }
 
   // By a sender that has claimed the actor (ActorCell::Hand), which is between turns: the first message of the next.
@@ -120,7 +120,7 @@ class ActorCore final : public CellOwner {
   // The message in hand, or what was made of it, goes to `mailbox`; a call with its
   // right to answer. Its block has a call part; `bytes`: its, where the mailbox is
   // bounded in bytes, else 0.
-  void PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
+  void Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
 
   // A new entry of the table of asks, to be answered by Answered or a reply. Its
   // id is 0 when there is no room: awaiting it answers Full.
@@ -136,10 +136,10 @@ class ActorCore final : public CellOwner {
   Answer TakeAnswer(const PendingId& pending);
   // The asker gives it up; its answer is Cancelled.
   void CancelAsk(uint64_t id);
-  // A lease on `mailbox` that ends with the answer, at the latest. False when
+  // A scoped close on `mailbox` that ends with the answer, at the latest. False when
   // there is nothing to wait for.
   bool CloseUntilAnswered(int mailbox, uint64_t id);
-  void EndAskLease(int mailbox, uint64_t id);
+  void EndAskClose(int mailbox, uint64_t id);
 
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   // Expires at `until`, or at the deadline of the call in hand if that is earlier.
@@ -179,7 +179,7 @@ class ActorCore final : public CellOwner {
     kIsNotSimple = 2,   // the behaviour
     kHasExit = 8,       // and ends when its handler has returned
     kIsFenced = 16,     // its life is over, its handler runs on
-    kHasRemains = 32,
+    kHasDeferred = 32,
     kDrainsSoon = 64,
   };
 
@@ -188,7 +188,7 @@ class ActorCore final : public CellOwner {
 
   bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
   bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
-  bool has_remains() const { return (obstacles_ & kHasRemains) != 0; }
+  bool has_deferred() const { return (obstacles_ & kHasDeferred) != 0; }
   bool has_postponed() const { return rare_ != nullptr && !rare_->postponed.empty(); }
   // Nothing more is handled in this life.
   bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
@@ -248,24 +248,24 @@ class ActorCore final : public CellOwner {
   void PublishLimits(CurrentTurn& turn);
   void CancelAsksFor(const Activation& activation);
   bool CancelWaiting(Pid asker, uint64_t ask);
-  Fate FateOfCancelled(MonotonicTime deadline);
+  Disposition DispositionOfCancelled(MonotonicTime deadline);
   void ExpireWaitingMessages();
   void ExpireWaitingMessages(size_t place);
-  void Dispose(Envelope* envelope, Fate fate, const absl::Status& why);
-  void TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why);
+  void Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why);
+  void TellOfLoss(Envelope* envelope, Disposition disposition, const absl::Status& why);
 
-  // actor_estate.cc.
+  // actor_unhandled_mail.cc.
   uint64_t HeirsMonitor() const;
   bool IsKept(const Envelope& envelope);
   bool KeepEarly(Envelope* envelope);
-  Estate LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason);
-  void TakeEstate();
-  bool TakeLegacy(const Legacy& legacy, Envelope* envelope);
+  UnhandledMail LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason);
+  void TakeUnhandledMail();
+  bool TakeMail(const MailOfActor& mail, Envelope* envelope);
 
-  // actor_ledger.cc: every fate but handled, which the mailbox counts.
+  // actor_ledger.cc: every disposition but handled, which the mailbox counts.
   LedgerBook::Counts& LedgerOf(size_t place);
-  void Count(size_t place, Fate fate);
-  // A message is in hand as long as its handler may await: it has no fate.
+  void Count(size_t place, Disposition disposition);
+  // A message is in hand as long as its handler may await: it has no disposition.
   void CountInHand(Activation& activation);
   void CountOutOfHand(Activation& activation);
 
@@ -332,7 +332,7 @@ class ActorCore final : public CellOwner {
   // As of an actor that has set nothing, if there are none.
   const Exits& KnownExits() const;
   void OnDemonitor(const Signal& signal);
-  void TellOfRefusedSpawn(Pid pid, SpawnLink link, const ParentsWish& wish, SpawnOptions& options);
+  void TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications, SpawnOptions& options);
   void OnOutcome(SpawnReport report);
   bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);
@@ -372,9 +372,9 @@ class ActorCore final : public CellOwner {
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();
-  void Decide(Next next);
-  void RunStart(absl::optional<Next> next);
-  RootTask StartSequence(Activation& activation, absl::optional<Next> begun);
+  void Decide(StartResult next);
+  void RunStart(absl::optional<StartResult> next);
+  RootTask StartSequence(Activation& activation, absl::optional<StartResult> begun);
   Task<absl::optional<ExitReason>> TakeNames();
   void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
@@ -392,7 +392,7 @@ class ActorCore final : public CellOwner {
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
   void BuryEnded(Signal& signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
-  void TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor);
+  void TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor);
   void TellChildrenOfEnd(const ExitReason& reason);
   void Free();
 
@@ -411,7 +411,7 @@ class ActorCore final : public CellOwner {
   BehaviorPtr behavior_;
   std::unique_ptr<Rare> rare_;  // made at first use
   union {
-    Birth* birth_ = nullptr;  // until the constructor runs
+    SpawnArguments* spawn_arguments_ = nullptr;  // until the constructor runs
     uint64_t last_stamp_;     // then
   };
   uint64_t has_mail_ = 0;  // a bit for each mailbox in which messages wait that are not postponed

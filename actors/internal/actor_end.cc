@@ -12,7 +12,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
-#include "understudy/actors/internal/burial.h"
+#include "understudy/actors/internal/deferred_destruction.h"
 #include "understudy/actors/internal/turn_scope.h"
 
 namespace understudy::internal {
@@ -80,8 +80,8 @@ void ActorCore::EndLife(const ExitReason& reason) {
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
   system().remote_room().EndLife(cell(), life());
   cell().ResetCounts();
-  if (cell().has_room_waiters()) system().room_waiters().Admit(cell(), life());
-  TellOfEnd(reason, LeaveEstate(std::move(kept), reason), heir);
+  if (cell().has_blocked_senders()) system().blocked_senders().Admit(cell(), life());
+  TellOfEnd(reason, LeaveUnhandledMail(std::move(kept), reason), heir);
 }
 
 void ActorCore::DropActivations(const ExitReason& reason) {
@@ -96,9 +96,9 @@ void ActorCore::DropActivations(const ExitReason& reason) {
       newest->DropMessage();
     });
     SetCurrent(nullptr);
-    if (newest->source() != Activation::Source::kMessage || newest->is_passed_on || is_fenced()) continue;
+    if (newest->source() != Activation::Source::kMessage || newest->is_forwarded || is_fenced()) continue;
     CountOutOfHand(*newest);
-    Count(static_cast<size_t>(newest->mailbox), Fate::kFailed);
+    Count(static_cast<size_t>(newest->mailbox), Disposition::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
       newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
     }
@@ -118,10 +118,10 @@ void ActorCore::DropHandlers() {
     (void)std::exchange(rare_->timers, nullptr);
     if (rare_->watches != nullptr) rare_->watches->DropHandlers();
     if (rare_->asks != nullptr) {
-      for (Answer& answer : rare_->asks->TakeAnswers()) LetGo(std::move(answer.payload));
+      for (Answer& answer : rare_->asks->TakeAnswers()) DestroyLater(std::move(answer.payload));
     }
   }
-  if (has_remains()) Sweep();
+  if (has_deferred()) Sweep();
 }
 
 void ActorCore::LeaveRegistry(const ExitReason& reason) {
@@ -142,7 +142,7 @@ void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* ke
       if (kept != nullptr && IsKept(*oldest)) {
         kept->push_back(oldest);
       } else {
-        Dispose(oldest, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+        Dispose(oldest, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       }
     }
   }
@@ -172,12 +172,12 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
           return;
         }
       }
-      Dispose(envelope, Fate::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      Dispose(envelope, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
     }
     if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(*static_cast<Signal*>(envelope->value()));
     if (envelope->kind == EnvelopeKind::kReply) system().CountLateReply();
-    LetGo(envelope);
+    DestroyLater(envelope);
   };
   if (rare_ != nullptr) {
     for (Envelope* envelope : std::exchange(rare_->unsorted, {})) bury(envelope);
@@ -226,7 +226,7 @@ void ActorCore::TellChildrenOfEnd(const ExitReason& reason) {
   }
 }
 
-void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heirs_monitor) {
+void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
     DropAsks();
     for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(id, target);
@@ -236,8 +236,8 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
     if (rare_->watches != nullptr) TellChildrenOfEnd(reason);
     for (const auto& [watcher, id] : rare_->links.watchers()) {
       Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
-      if (watcher == parent() && id == heirs_monitor && !estate.empty()) {
-        down.payload = Payload::Of(std::exchange(estate, Estate()));
+      if (watcher == parent() && id == heirs_monitor && !unhandled_mail.empty()) {
+        down.payload = Payload::Of(std::exchange(unhandled_mail, UnhandledMail()));
       }
       system().Post(std::move(down));
     }
@@ -245,9 +245,9 @@ void ActorCore::TellOfEnd(const ExitReason& reason, Estate estate, uint64_t heir
   if (is_linked_to_parent_) {
     system().Post({.kind = SignalKind::kExit, .from = self(), .to = parent(), .is_link = true, .reason = reason});
   }
-  if (rare_ != nullptr && rare_->wish.tells_down) {
-    Signal down{.kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->wish.id, .reason = reason};
-    if (!estate.empty()) down.payload = Payload::Of(std::move(estate));
+  if (rare_ != nullptr && rare_->notifications.tells_down) {
+    Signal down{.kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->notifications.id, .reason = reason};
+    if (!unhandled_mail.empty()) down.payload = Payload::Of(std::move(unhandled_mail));
     system().Post(std::move(down));
   }
 }
@@ -280,11 +280,11 @@ void ActorCore::Fence(ExitReason reason) {
   cell().BeginStop();
   rare_->activations.ForgetResumable();
   system->CountFenced(1);
-  auto burial = std::make_unique<Burial>(*system, self(), reason);
+  auto destruction = std::make_unique<DeferredDestruction>(*system, self(), reason);
   // Before the cell is closed and the end is told; until FinishFenced.
   system->lingering_lives().Hold(self());
   {
-    const Remains::Scope scope_of_remains(burial->remains());
+    const DestructionQueue::Scope gathering(destruction->deferred());
     SettleFenced(current(), reason);
     for (const auto& activation : rare_->activations.all()) {
       if (activation.get() != current()) SettleFenced(activation.get(), reason);
@@ -295,15 +295,15 @@ void ActorCore::Fence(ExitReason reason) {
     }
     EndLife(reason);
   }
-  Burial::Begin(std::move(burial));
+  DeferredDestruction::Begin(std::move(destruction));
   DisarmExecutor();
 }
 
 // A message in hand of a fenced actor.
 void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
-  if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_passed_on) return;
+  if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_forwarded) return;
   CountOutOfHand(*activation);
-  Count(static_cast<size_t>(activation->mailbox), Fate::kFailed);
+  Count(static_cast<size_t>(activation->mailbox), Disposition::kFailed);
   if (activation->is_call() && !activation->answer_given()) {
     activation->GiveAwayAnswer();
     system().Reply(self(), activation->asker(), activation->ask(), CalleeExitedError(self().ToString(), reason));

@@ -36,9 +36,9 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
   return true;
 }
 
-// It failed, was refused, postponed or passed on, or is a call.
+// It failed, was refused, postponed or forwarded, or is a call.
 void ActorCore::SettleUnusual(Activation& activation) {
-  if (activation.is_passed_on) return;
+  if (activation.is_forwarded) return;
   if (activation.is_postponed && !activation.has_failed) {
     SettlePostponed(activation);
     return;
@@ -49,7 +49,7 @@ void ActorCore::SettleUnusual(Activation& activation) {
     AddAsOwner(cell().queue(place).handled, 1U);
     return;
   }
-  Count(place, activation.has_failed ? Fate::kFailed : Fate::kRejected);
+  Count(place, activation.has_failed ? Disposition::kFailed : Disposition::kRejected);
   if (!is_unanswered) return;
   if (activation.has_failed) {
     activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
@@ -69,7 +69,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   if (envelope->has(Envelope::kHasCallPart)) {
     absl::Status expired;
     if (IsExpired(*envelope, expired)) {
-      Dispose(envelope, Fate::kExpired, expired);
+      Dispose(envelope, Disposition::kExpired, expired);
       return;
     }
   }
@@ -78,7 +78,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
   const MessageHandler::Form form = handler.form();
   if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
     const bool refuses = form == MessageHandler::Form::kRefuses;
-    Dispose(envelope, refuses ? Fate::kRejected : Fate::kDropped, refuses ? handler.refusal() : absl::OkStatus());
+    Dispose(envelope, refuses ? Disposition::kRejected : Disposition::kDropped, refuses ? handler.refusal() : absl::OkStatus());
     return;
   }
   if (form == MessageHandler::Form::kAwaits) {
@@ -92,7 +92,7 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
       CallWatch* watch = system().call_watch();
       if (watch != nullptr) watch->IsInHand(activation->asker(), activation->ask());
     }
-    // It has no fate yet: while its handler awaits, it waits in every ledger.
+    // It has no disposition yet: while its handler awaits, it waits in every ledger.
     RunAwaiting(std::move(activation), handler);
     return;
   }
@@ -212,7 +212,7 @@ void ActorCore::SettlePostponed(Activation& activation) {
                    "Postpone of a call that has been answered, or whose Replier is elsewhere");
   const Activation::Held* const held = activation.held();
   if (held != nullptr && held->is_cancelled) {
-    Count(static_cast<size_t>(activation.mailbox), FateOfCancelled(activation.deadline()));
+    Count(static_cast<size_t>(activation.mailbox), DispositionOfCancelled(activation.deadline()));
     return;
   }
   if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
@@ -231,7 +231,7 @@ bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
 void ActorCore::Postpone() {
   UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
                    "Postpone without a message in hand");
-  UNDERSTUDY_CHECK(!current()->is_passed_on, "Postpone of a message that has been passed on");
+  UNDERSTUDY_CHECK(!current()->is_forwarded, "Postpone of a message that has been forwarded");
   UNDERSTUDY_CHECK(!current()->is_moved, "Postpone in a handler that took its message, a ",
                    current()->envelope->type->name(), ", by value: it was moved from; take const M&");
   current()->is_postponed = true;
@@ -253,7 +253,7 @@ void ActorCore::SendReply(Pid asker, Envelope* block) {
   block->set_sender(self());
   if (to->Post(system(), asker.life(), block) != Pushed::kClosed) return;
   system().CountLateReply();
-  LetGo(block);
+  DestroyLater(block);
 }
 
 void Activation::FinishTell(BehaviorPtr become) {
@@ -277,7 +277,7 @@ Envelope* Activation::ReplyBlock(const MessageType& type) {
 void Activation::SendReply(Envelope* block) {
   const KernelCode kernel;
   if (kernel.is_fenced()) {  // the fence has answered
-    LetGo(block);
+    DestroyLater(block);
     return;
   }
   answer_given_ = true;

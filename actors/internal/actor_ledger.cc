@@ -1,4 +1,4 @@
-// What an actor's mailboxes count: the fates other than handled, and the
+// What an actor's mailboxes count: the dispositions other than handled, and the
 // messages in hand.
 #include <cstddef>
 #include <utility>
@@ -14,7 +14,7 @@ LedgerBook::Counts& ActorCore::LedgerOf(size_t place) {
   return (*rare.ledger)[place];
 }
 
-void ActorCore::Count(size_t place, Fate fate) { AddAsOwner(LedgerOf(place).of(fate), int64_t{1}); }
+void ActorCore::Count(size_t place, Disposition disposition) { AddAsOwner(LedgerOf(place).of(disposition), int64_t{1}); }
 
 void ActorCore::CountInHand(Activation& activation) {
   activation.is_in_hand = true;

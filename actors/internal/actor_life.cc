@@ -78,16 +78,16 @@ class Construction final : public MailboxHost {
 
 // Runs the constructor and begins Start. False when the constructor failed.
 bool ActorCore::Construct() {
-  const std::unique_ptr<Birth> birth(std::exchange(birth_, nullptr));
+  const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
-  if (birth->options != nullptr || birth->wish.id != 0) {
-    rare().options = std::move(birth->options);
-    rare().wish = birth->wish;
+  if (spawn_arguments->options != nullptr || spawn_arguments->notifications.id != 0) {
+    rare().options = std::move(spawn_arguments->options);
+    rare().notifications = spawn_arguments->notifications;
   }
-  if (!birth->estate.empty()) rare().inherited = std::move(birth->estate);
-  if (birth->has_failed.has_value()) {
-    SetExit(*std::move(birth->has_failed), ExitCause::kOwn);
-    InUserCode([&] { birth->make = nullptr; });
+  if (!spawn_arguments->unhandled_mail.empty()) rare().inherited = std::move(spawn_arguments->unhandled_mail);
+  if (spawn_arguments->has_failed.has_value()) {
+    SetExit(*std::move(spawn_arguments->has_failed), ExitCause::kOwn);
+    InUserCode([&] { spawn_arguments->make = nullptr; });
     return false;
   }
   if (rare_ != nullptr && rare_->options != nullptr && rare_->options->start_within != absl::InfiniteDuration()) {
@@ -98,8 +98,8 @@ bool ActorCore::Construct() {
   std::exception_ptr thrown;
   InUserCode([&] {
     const ConstructingScope scope(&construction);
-    thrown = Caught([&] { made = std::move(birth->make)(); });
-    birth->make = nullptr;
+    thrown = Caught([&] { made = std::move(spawn_arguments->make)(); });
+    spawn_arguments->make = nullptr;
   });
   actor_ = std::move(made);
   if (is_fenced()) return false;
@@ -119,7 +119,7 @@ bool ActorCore::Construct() {
   }
   cell().SetLayout(construction.layout());
   FindMailboxes(ThisTurn());
-  if (!has_exit()) TakeEstate();  // else it is its next life's
+  if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
   cell().OpenGates();
   if (!has_exit()) BeginStart();  // unless the constructor has ended it
   return true;
@@ -131,7 +131,7 @@ void ActorCore::BeginStart() {
     RunStart(absl::nullopt);
     return;
   }
-  absl::optional<Next> next;
+  absl::optional<StartResult> next;
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
@@ -143,7 +143,7 @@ void ActorCore::BeginStart() {
   if (is_fenced()) return;
   if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
   if (has_exit()) return;
-  if (absl::holds_alternative<Task<Next>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
+  if (absl::holds_alternative<Task<StartResult>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
     RunStart(std::move(next));
   } else {
     Decide(*std::move(next));
@@ -157,11 +157,11 @@ struct ActorCore::Starter {
   void Run(Actor& /*self*/, Activation& started) {
     started.SetRoot(started.core().StartSequence(started, std::move(next)));
   }
-  absl::optional<Next> next;
+  absl::optional<StartResult> next;
 };
 
 // Start goes on as a coroutine, from its names on or from what it gave.
-void ActorCore::RunStart(absl::optional<Next> next) {
+void ActorCore::RunStart(absl::optional<StartResult> next) {
   auto starter = MessageHandler::Of(Starter{.next = std::move(next)});
   RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
 }
@@ -174,7 +174,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
     LeaveEarly(*envelope);
-    Dispose(envelope, Fate::kDeadLetter,
+    Dispose(envelope, Disposition::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
     return;
@@ -188,7 +188,7 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }
     LeaveEarly(*envelope);
-    Dispose(envelope, Fate::kDeadLetter, full);
+    Dispose(envelope, Disposition::kDeadLetter, full);
     return;
   }
   envelope->clear(Envelope::kIsEarly);
@@ -224,7 +224,7 @@ Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
 
 // Names, then Start, then what it decided; the root of the first activation.
 // It runs as user code does, and says where it is the kernel.
-RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Next> begun) {
+RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<StartResult> begun) {
   if (!begun) {
     auto names = TakeNames();
     if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
@@ -235,9 +235,9 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
     }
     begun.emplace(actor_->Start());
   }
-  Next next = *std::move(begun);
-  while (absl::holds_alternative<Task<Next>>(next.choice_) && !has_exit()) {
-    Task<Next> later = std::move(absl::get<Task<Next>>(next.choice_));
+  StartResult next = *std::move(begun);
+  while (absl::holds_alternative<Task<StartResult>>(next.choice_) && !has_exit()) {
+    Task<StartResult> later = std::move(absl::get<Task<StartResult>>(next.choice_));
     next = co_await later;
   }
   if (has_exit()) co_return;
@@ -257,12 +257,12 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Nex
 }
 
 // What Start decided, when that is no coroutine.
-void ActorCore::Decide(Next next) {
+void ActorCore::Decide(StartResult next) {
   if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
     SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
-  } else if (absl::holds_alternative<Next::Ignored>(next.choice_)) {
+  } else if (absl::holds_alternative<StartResult::Ignored>(next.choice_)) {
     DeclineStart();
-  } else if (auto* later = absl::get_if<Next::StartsLater>(&next.choice_)) {
+  } else if (auto* later = absl::get_if<StartResult::StartsLater>(&next.choice_)) {
     stage_ = Stage::kStartingOpen;
     EnterBehavior(later->behavior.table());
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
@@ -301,12 +301,12 @@ void ActorCore::DeclineStart() {
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (rare_ == nullptr || !std::exchange(rare_->wish.tells_outcome, false)) return;
+  if (rare_ == nullptr || !std::exchange(rare_->notifications.tells_outcome, false)) return;
   ActorCell* to = system().CellOf(parent());
   if (to == nullptr) return;
   PostOrDrop(*to, system(), parent_life_,
              MakeEnvelope(EnvelopeKind::kOutcome,
-                          SpawnReport{.child = self(), .id = rare_->wish.id, .kind = kind, .reason = reason}));
+                          SpawnReport{.child = self(), .id = rare_->notifications.id, .kind = kind, .reason = reason}));
 }
 
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 
 namespace understudy::internal {
 namespace {
@@ -55,7 +55,7 @@ Envelope* ActorCore::Parsed(Envelope* envelope) {
     const size_t bytes = static_cast<WireBytes*>(envelope->value())->bytes().size();
     Leave(envelope);
     Dispose(
-        envelope, Fate::kDropped,
+        envelope, Disposition::kDropped,
         absl::InvalidArgumentError(absl::StrCat(bytes, " bytes do not parse as ", layout()[place].request->name())));
     return nullptr;
   }
@@ -88,7 +88,7 @@ void ActorCore::DropOverflow(size_t place) {
     });
     Envelope* const oldest = (*ring)->next;
     TakeOut(*ring, oldest, *ring);
-    Dispose(oldest, Fate::kDropped,
+    Dispose(oldest, Disposition::kDropped,
             MakeError(ErrorKind::kFull, absl::StrCat("dropped from full mailbox ", declaration.wire_name,
                                                      " to make room for newer messages")));
   }
@@ -160,8 +160,8 @@ void ActorCore::ReturnPostponed() {
 }
 
 // Nobody waits for it any more, and its asker knows: it gave up, or its deadline has passed.
-Fate ActorCore::FateOfCancelled(MonotonicTime deadline) {
-  return deadline <= system().clock().Now() ? Fate::kExpired : Fate::kCancelled;
+Disposition ActorCore::DispositionOfCancelled(MonotonicTime deadline) {
+  return deadline <= system().clock().Now() ? Disposition::kExpired : Disposition::kCancelled;
 }
 
 // False: there is no such call.
@@ -174,8 +174,8 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
         Envelope* const envelope = before->next;
         if (envelope->ask() == ask && envelope->sender() == asker) {
           TakeOut(*newest, envelope, before);
-          Count(i, FateOfCancelled(envelope->call().deadline));
-          LetGo(envelope);
+          Count(i, DispositionOfCancelled(envelope->call().deadline));
+          DestroyLater(envelope);
           return true;
         }
         before = envelope;
@@ -186,7 +186,7 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (const std::unique_ptr<Activation>& activation : rare_->activations.all()) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
     CancelAsksFor(*activation);
-    if (activation->is_passed_on) continue;  // the call is elsewhere
+    if (activation->is_forwarded) continue;  // the call is elsewhere
     activation->Hold().is_cancelled = true;
     return true;
   }
@@ -204,7 +204,7 @@ void ActorCore::ExpireWaitingMessages() {
 // Somebody waits for room: the message that expires first is to give its room back then, though its mailbox is closed.
 // No call has to be looked at, because nobody waits for room in its mailbox: an ask that finds none is refused.
 void ActorCore::WatchExpiry() {
-  if (!cell().has_room_waiters()) return;  // they have been served
+  if (!cell().has_blocked_senders()) return;  // they have been served
   MonotonicTime first = MonotonicTime::InfiniteFuture();
   for (size_t i = 0; i < layout().size(); ++i) {
     const MailboxDeclaration& declaration = layout()[i];
@@ -231,7 +231,7 @@ void ActorCore::ExpireWaitingMessages(size_t place) {
         continue;
       }
       TakeOut(*newest, envelope, before);
-      Dispose(envelope, Fate::kExpired, why);
+      Dispose(envelope, Disposition::kExpired, why);
     }
   }
 }
@@ -247,18 +247,18 @@ void ActorCore::LeaveEarly(const Envelope& envelope) {
                     .amount = {.messages = 1, .bytes = static_cast<int64_t>(envelope.call().bytes)}});
 }
 
-void ActorCore::Dispose(Envelope* envelope, Fate fate, const absl::Status& why) {
+void ActorCore::Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why) {
   if (envelope->has(Envelope::kIsEarly) || envelope->life != life()) {
     system().ledgers().CountUnsorted();
   } else {
-    Count(envelope->mailbox, fate);
+    Count(envelope->mailbox, disposition);
   }
-  TellOfLoss(envelope, fate, why);
+  TellOfLoss(envelope, disposition, why);
 }
 
-void ActorCore::TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& why) {
+void ActorCore::TellOfLoss(Envelope* envelope, Disposition disposition, const absl::Status& why) {
   if (envelope->ask() != 0) system().Reply(self(), envelope->sender(), envelope->ask(), why);
-  if (fate == Fate::kDeadLetter) {
+  if (disposition == Disposition::kDeadLetter) {
     const bool is_known = !envelope->has(Envelope::kIsEarly) && envelope->life == life();
     system().OnDeadLetter(
         {.why = why,
@@ -268,7 +268,7 @@ void ActorCore::TellOfLoss(Envelope* envelope, Fate fate, const absl::Status& wh
                                          : MailboxNames::Find(static_cast<uint32_t>(envelope->stamp))),
          .type = envelope->type == &TypeOf<WireBytes>() ? "" : envelope->type->name()});
   }
-  LetGo(envelope);
+  DestroyLater(envelope);
 }
 
 }  // namespace understudy::internal

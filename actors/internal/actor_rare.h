@@ -16,7 +16,7 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/crash_report.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/activations.h"
 #include "understudy/actors/internal/actor_timers.h"
@@ -38,31 +38,31 @@ namespace understudy::internal {
 
 // What an actor is to tell its parent, because that asked when it spawned it. The
 // handlers are the parent's.
-struct ParentsWish {
+struct SpawnNotifications {
   uint64_t id = 0;             // the parent's, of this child; also of its monitor
   bool tells_outcome = false;  // and has not yet
   bool tells_down = false;
 };
 
 // What a spawn leaves for the first turn.
-struct Birth {
+struct SpawnArguments {
   MakeActor make;
   std::unique_ptr<SpawnOptions> options;  // null for the plainest
-  ParentsWish wish;
-  Estate estate;
+  SpawnNotifications notifications;
+  UnhandledMail unhandled_mail;
   absl::optional<ExitReason> has_failed;  // before anything ran
 };
 
 struct Rare {
   std::unique_ptr<SpawnOptions> options;
-  ParentsWish wish;
+  SpawnNotifications notifications;
 
   std::unique_ptr<Exits> exits;                             // made at first use
   std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
-  Estate inherited;                    // until there are mailboxes for it
-  LedgerBook::Page* ledger = nullptr;  // of fates other than handled
+  UnhandledMail inherited;                    // until there are mailboxes for it
+  LedgerBook::Page* ledger = nullptr;  // of dispositions other than handled
   PostponedMail postponed;
   std::vector<Envelope*> unsorted;  // came after what ends the actor
   EventQueue events;

@@ -53,7 +53,7 @@ void ActorCore::Act(Signal signal) {
       OnRequestStop(signal);
       return;
     case SignalKind::kCancel:
-      // A call that was passed on may come behind it.
+      // A call that was forwarded may come behind it.
       if (!CancelWaiting(signal.from, signal.id) && rare_ != nullptr && rare_->passes_calls_on) {
         rare_->early_cancels.emplace_back(signal.from, signal.id);
       }
@@ -92,7 +92,7 @@ bool ActorCore::AddEvent(Event event) {
 bool ActorCore::EndsLink(Pid peer) {
   if (is_tied_to_parent_ && peer == parent()) {
     is_tied_to_parent_ = false;
-    rare().wish.tells_down = false;  // nobody is there to be told
+    rare().notifications.tells_down = false;  // nobody is there to be told
     (void)links().OnLinkExit(peer);
     return true;
   }
@@ -166,8 +166,8 @@ void ActorCore::OnOutcome(SpawnReport report) {
 }
 
 void ActorCore::OnDemonitor(const Signal& signal) {
-  if (rare_ != nullptr && signal.from == parent() && signal.id == rare_->wish.id) {
-    rare_->wish.tells_down = false;
+  if (rare_ != nullptr && signal.from == parent() && signal.id == rare_->notifications.id) {
+    rare_->notifications.tells_down = false;
   } else {
     links().OnDemonitor(signal.from, signal.id);
   }
@@ -183,7 +183,7 @@ void ActorCore::OnDownSignal(Signal signal) {
   absl::optional<std::shared_ptr<MessageHandler>> handler = watches().TakeDown(signal.id, links());
   if (!handler.has_value()) return;
   Down down{.pid = signal.from, .monitor = signal.id, .reason = std::move(signal.reason)};
-  if (signal.payload.is_typed()) down.estate = std::move(signal.payload.As<Estate>());
+  if (signal.payload.is_typed()) down.unhandled_mail = std::move(signal.payload.As<UnhandledMail>());
   AddEvent({.kind = Event::Kind::kDown,
             .id = signal.id,
             .peer = signal.from,
@@ -206,8 +206,8 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
                      .down = std::move(options.down_handler)};
   UNDERSTUDY_CHECK(!child.is_tied || child.down != nullptr,
                    "SpawnLink::kOneWay without OnDown: nobody would be told of the actor's end");
-  ParentsWish wish{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
-  if (wish.tells_outcome || wish.tells_down) wish.id = links().NewId();
+  SpawnNotifications notifications{.tells_outcome = child.outcome != nullptr, .tells_down = child.down != nullptr};
+  if (notifications.tells_outcome || notifications.tells_down) notifications.id = links().NewId();
   const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
   absl::optional<ExitReason> has_failed;
   if (is_refused) has_failed = TooManyLinks();
@@ -216,29 +216,29 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   if (is_left_over && system().is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
   const bool is_full = system().is_full();
   const Pid pid = is_full ? system().NewRefusedPid()
-                          : Spawn(system(), self(), std::move(options), std::move(make), wish, std::move(has_failed));
+                          : Spawn(system(), self(), std::move(options), std::move(make), notifications, std::move(has_failed));
   child.pid = pid;
   if (link == SpawnLink::kLinked) links().OnLink(pid);  // if it is refused, until its end is told
-  if (wish.id != 0) watches().AddChild(wish.id, std::move(child));
-  if (is_full) TellOfRefusedSpawn(pid, link, wish, options);
+  if (notifications.id != 0) watches().AddChild(notifications.id, std::move(child));
+  if (is_full) TellOfRefusedSpawn(pid, link, notifications, options);
   return pid;
 }
 
 // As an actor tells its parent whose start fails. What its options and its factory hold is destroyed by the caller.
-void ActorCore::TellOfRefusedSpawn(Pid pid, SpawnLink link, const ParentsWish& wish, SpawnOptions& options) {
+void ActorCore::TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications, SpawnOptions& options) {
   const ExitReason reason = system().TooManyActors();
-  if (wish.tells_outcome) {
+  if (notifications.tells_outcome) {
     PostOrDrop(
         cell(), system(), life(),
         MakeEnvelope(EnvelopeKind::kOutcome,
-                     SpawnReport{.child = pid, .id = wish.id, .kind = SpawnReport::Kind::kFailed, .reason = reason}));
+                     SpawnReport{.child = pid, .id = notifications.id, .kind = SpawnReport::Kind::kFailed, .reason = reason}));
   }
   if (link == SpawnLink::kLinked) {
     system().Post({.kind = SignalKind::kExit, .from = pid, .to = self(), .is_link = true, .reason = reason});
   }
-  if (!wish.tells_down) return;
-  Signal down{.kind = SignalKind::kDown, .from = pid, .to = self(), .id = wish.id, .reason = reason};
-  if (options.estate != nullptr) down.payload = Payload::Of(std::move(*options.estate));
+  if (!notifications.tells_down) return;
+  Signal down{.kind = SignalKind::kDown, .from = pid, .to = self(), .id = notifications.id, .reason = reason};
+  if (options.unhandled_mail != nullptr) down.payload = Payload::Of(std::move(*options.unhandled_mail));
   system().Post(std::move(down));
 }
 

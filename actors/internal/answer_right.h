@@ -61,7 +61,7 @@ class HeldRights {
  private:
   static constexpr size_t kPruneAt = 16;
 
-  // Lets go those that were used or passed on since.
+  // Lets go those that were used or forwarded since.
   void Prune() {
     all_.erase(
         std::remove_if(all_.begin(), all_.end(), [](const HeldRight& held) { return held.right->hand() != held.hand; }),

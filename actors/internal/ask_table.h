@@ -63,7 +63,7 @@ struct AskNotes {
   std::string looks_up;
   std::string publishes;    // of a publication under way
   Pid waits_for_room;       // in whose mailbox a message is to be sent
-  std::vector<int> leases;  // mailboxes that stay closed until it is answered
+  std::vector<int> closes;  // mailboxes that stay closed until it is answered
 };
 
 class AskTable {

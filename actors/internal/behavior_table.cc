@@ -12,7 +12,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/internal/actor_cell.h"
 #include "understudy/actors/internal/handler.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
@@ -49,7 +49,7 @@ BehaviorTable* BehaviorTable::Make(absl::string_view name, BehaviorDraft draft) 
 
 void BehaviorTable::Delete(BehaviorTable* table) {
   std::unique_ptr<BehaviorTable, Deleter> owned(table);
-  if (Remains* const remains = Remains::Gathering(); remains != nullptr) {
+  if (DestructionQueue* const remains = DestructionQueue::Gathering(); remains != nullptr) {
     remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(owned)));
   }
 }
@@ -101,8 +101,8 @@ void BehaviorTable::MakeClauseExtras(BehaviorDraft& draft) {
   if (extra.ranks.empty() && extra.guarded.empty() && !has_predicates) marks_ |= kIsSimple;
 }
 
-void SharedHandler::LetGo(MessageHandler&& handler) {
-  if (Remains* const remains = Remains::Gathering(); remains != nullptr) {
+void SharedHandler::DestroyLater(MessageHandler&& handler) {
+  if (DestructionQueue* const remains = DestructionQueue::Gathering(); remains != nullptr) {
     remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(handler)));
   }
 }

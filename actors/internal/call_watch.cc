@@ -8,16 +8,16 @@
 namespace understudy::internal {
 namespace {
 
-const Pid*& CurrentHanding() {
+const Pid*& CurrentSend() {
   static thread_local const Pid* to = nullptr;
   return to;
 }
 
 }  // namespace
 
-CallWatch::Handing::Handing(Pid to) : to_(to), outer_(CurrentHanding()) { CurrentHanding() = &to_; }
-CallWatch::Handing::~Handing() { CurrentHanding() = outer_; }
-const Pid* CallWatch::Handing::Current() { return CurrentHanding(); }
+CallWatch::SendScope::SendScope(Pid to) : to_(to), outer_(CurrentSend()) { CurrentSend() = &to_; }
+CallWatch::SendScope::~SendScope() { CurrentSend() = outer_; }
+const Pid* CallWatch::SendScope::Current() { return CurrentSend(); }
 
 void CallWatch::Asked(Pid asker, uint64_t ask, Pid callee, std::string mailbox) {
   absl::MutexLock lock(&mu_);

@@ -44,12 +44,12 @@ class CallWatch {
   void Subscribe(absl::AnyInvocable<void(const CallCycle&)> listener);
 
   // While it lives, a Replier that is moved on this thread goes to `to`.
-  class Handing {
+  class SendScope {
    public:
-    explicit Handing(Pid to);
-    ~Handing();
-    Handing(const Handing&) = delete;
-    Handing& operator=(const Handing&) = delete;
+    explicit SendScope(Pid to);
+    ~SendScope();
+    SendScope(const SendScope&) = delete;
+    SendScope& operator=(const SendScope&) = delete;
     // Null when none lives on this thread.
     static const Pid* Current();
 

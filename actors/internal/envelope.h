@@ -20,7 +20,7 @@ namespace understudy::internal {
 struct MessageType;
 
 // How a sender's value gets into an envelope.
-enum class Handing { kMove, kCopy };
+enum class TransferMode { kMove, kCopy };
 
 // What a call carries besides its value, and a tell that may expire.
 struct CallPart {

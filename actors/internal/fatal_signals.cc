@@ -143,7 +143,7 @@ void AwaitReport() {
 }
 
 // When the handler has returned, the signal comes again, and goes to whoever had it before.
-void PassOn(Fatal& fatal, siginfo_t* info) {
+void Forward(Fatal& fatal, siginfo_t* info) {
   const pid_t thread = ThisThread();
   struct sigaction next = fatal.before;
   if (fatal.passed_on_by.exchange(thread, std::memory_order_relaxed) == thread) {
@@ -177,7 +177,7 @@ void OnFatalSignal(int number, siginfo_t* info, void* /*context*/) {
       siglongjmp(unreadable, 1);
     }
   }
-  PassOn(*fatal, info);
+  Forward(*fatal, info);
   errno = saved;
 }
 

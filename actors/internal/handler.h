@@ -309,10 +309,10 @@ class SharedHandler final : public MessageHandler {
   explicit SharedHandler(MessageHandler handler) : MessageHandler(std::move(handler)) {}
   SharedHandler(const SharedHandler&) = delete;
   SharedHandler& operator=(const SharedHandler&) = delete;
-  ~SharedHandler() { LetGo(std::move(*this)); }
+  ~SharedHandler() { DestroyLater(std::move(*this)); }
 
  private:
-  static void LetGo(MessageHandler&& handler);
+  static void DestroyLater(MessageHandler&& handler);
 };
 
 template <class M, class F>

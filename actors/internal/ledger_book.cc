@@ -15,7 +15,7 @@ namespace {
 
 MessageLedger Read(const LedgerBook::Counts& counts) {
   MessageLedger ledger;
-  for (size_t i = 0; i < ledger.fates.size(); ++i) ledger.fates[i] = counts.fates[i].load(std::memory_order_relaxed);
+  for (size_t i = 0; i < ledger.dispositions.size(); ++i) ledger.dispositions[i] = counts.dispositions[i].load(std::memory_order_relaxed);
   ledger.accepted = counts.accepted.load(std::memory_order_relaxed);
   ledger.waiting = counts.in_hand.load(std::memory_order_relaxed);
   return ledger;
@@ -25,9 +25,9 @@ MessageLedger Read(const LedgerBook::Counts& counts) {
 
 void LedgerBook::AddCounted(const ActorCell::Counts& counted, MessageLedger& messages) {
   const auto low = [](int64_t n) { return static_cast<uint32_t>(n); };
-  messages.fates[static_cast<size_t>(Fate::kHandled)] = counted.handled;
+  messages.dispositions[static_cast<size_t>(Disposition::kHandled)] = counted.handled;
   messages.waiting += static_cast<int32_t>(low(counted.accepted) - low(counted.left));
-  const int64_t known = std::accumulate(messages.fates.begin(), messages.fates.end(), messages.waiting);
+  const int64_t known = std::accumulate(messages.dispositions.begin(), messages.dispositions.end(), messages.waiting);
   messages.accepted = known + static_cast<int32_t>(low(counted.accepted) - low(known));
 }
 
@@ -57,8 +57,8 @@ void LedgerBook::EndLife(const ActorCell& cell, Page* page) {
     // All that it accepted has left; what its gates count besides is a sender's that is about to take it back.
     AddCounted({.accepted = counted.left, .left = counted.left, .handled = counted.handled}, messages);
     ended.accepted.fetch_add(messages.accepted, std::memory_order_relaxed);
-    for (size_t i = 0; i < messages.fates.size(); ++i) {
-      if (messages.fates[i] != 0) ended.fates[i].fetch_add(messages.fates[i], std::memory_order_relaxed);
+    for (size_t i = 0; i < messages.dispositions.size(); ++i) {
+      if (messages.dispositions[i] != 0) ended.dispositions[i].fetch_add(messages.dispositions[i], std::memory_order_relaxed);
     }
   });
   if (page == nullptr) return;
@@ -139,7 +139,7 @@ void LedgerBook::ForEach(const CellArena& cells, const RemoteRoom& remote, Look 
   if (unsorted == 0) return;
   MessageLedger messages;
   messages.accepted = unsorted;
-  messages.fates[static_cast<size_t>(Fate::kDeadLetter)] = unsorted;
+  messages.dispositions[static_cast<size_t>(Disposition::kDeadLetter)] = unsorted;
   look(Pid(), nullptr, messages);
 }
 

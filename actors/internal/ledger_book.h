@@ -1,7 +1,7 @@
 // LedgerBook: one system's ledgers of messages, mailbox by mailbox.
 //
 // What a mailbox has accepted, let out and handled is counted in its cell, by
-// those who do it. Here is the rest: the rare fates of actors that live, on a
+// those who do it. Here is the rest: the rare dispositions of actors that live, on a
 // page that an actor gets at its first, and what those that have ended have
 // counted, together for each layout of mailboxes.
 //
@@ -35,15 +35,15 @@ class LedgerBook {
  public:
   // Of one mailbox. Of a living actor's, without what its cell counts.
   struct Counts {
-    std::array<std::atomic<int64_t>, kFateCount> fates{};
-    // Messages that have left the mailbox and have no fate yet: their handlers
-    // await, or they are in an estate.
+    std::array<std::atomic<int64_t>, kDispositionCount> dispositions{};
+    // Messages that have left the mailbox and have no disposition yet: their handlers
+    // await, or they are in unhandled mail.
     std::atomic<int64_t> in_hand{0};
     std::atomic<int64_t> accepted{0};
 
-    std::atomic<int64_t>& of(Fate fate) { return fates[static_cast<size_t>(fate)]; }
+    std::atomic<int64_t>& of(Disposition disposition) { return dispositions[static_cast<size_t>(disposition)]; }
   };
-  // The rare fates of one living actor.
+  // The rare dispositions of one living actor.
   class Page {
    public:
     Counts& operator[](size_t place) { return counts_[place]; }
@@ -72,7 +72,7 @@ class LedgerBook {
   // ended while it came.
   void CountUnsorted() { unsorted_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Adds to the rare fates what a cell counts, in 32 bits: `accepted` is the
+  // Adds to the rare dispositions what a cell counts, in 32 bits: `accepted` is the
   // number next to the sum of the others that has those bits, so that they
   // balance where they did before a count began again at 0.
   static void AddCounted(const ActorCell::Counts& counted, MessageLedger& messages);

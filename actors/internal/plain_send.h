@@ -53,9 +53,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeSmallTell(const CurrentTurn& t
 
 // With the sender's message, of a type that moves safely.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
-                                                       const MessageType& type, const void* value, Handing handing) {
+                                                       const MessageType& type, const void* value, TransferMode mode) {
   if (type.small_bytes != 0) return MakeSmallTell(turn, life, place, type, value);
-  Envelope* const large = MakeLargeTell(type, value, handing);
+  Envelope* const large = MakeLargeTell(type, value, mode);
   large->life = life;
   large->set_sender(turn.self);
   large->mailbox = static_cast<uint8_t>(place);
@@ -130,17 +130,17 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::HandSmall(const CurrentTurn&
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox,
                                                                 const MessageType& type, const void* value,
-                                                                Handing handing) {
+                                                                TransferMode mode) {
   uint32_t place = 0;
   const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
   if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
-  Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, handing);
+  Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, mode);
   if (IsIdle() && TakesHanded(*plain) && TryHand(turn, place, envelope)) return true;
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (ABSL_PREDICT_FALSE(!HasPlace(gate, accepted, /*is_handed=*/plain->handed != 0))) {
-    TakeBack(gates, type, value, handing, envelope);
+    TakeBack(gates, type, value, mode, envelope);
     return false;
   }
   envelope->stamp = reinterpret_cast<uintptr_t>(gates);
@@ -149,7 +149,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
       Schedule(*turn.system, to.life());
       return true;
     case Pushed::kClosed:
-      TakeBack(gates, type, value, handing, envelope);
+      TakeBack(gates, type, value, mode, envelope);
       return false;
     default:
       return true;

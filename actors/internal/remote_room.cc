@@ -37,7 +37,7 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
   if (found < 0) return {};
   const auto place = static_cast<size_t>(found);
   const MailboxDeclaration& declaration = (*layout)[place];
-  if (share == Share::kFair && cell.has_room_waiters()) return {.is_awaited = true};
+  if (share == Share::kFair && cell.has_blocked_senders()) return {.is_awaited = true};
   if (request.amount.is_zero()) return {};
   Shard& shard = ShardOf(cell);
   RoomAmount got;

@@ -50,7 +50,7 @@ class RemoteRoom {
   // senders have a share too. `cell` is that of the receiver.
   ReservedRoom Reserve(ActorCell& cell, const RoomRequest& request) { return Reserve(cell, request, Share::kFair); }
   // All or nothing, for a sender whose turn it is in the line of those that wait
-  // (RoomWaiters, which holds its lock). Full when there is not as much; NoProcess
+  // (BlockedSenders, which holds its lock). Full when there is not as much; NoProcess
   // and the like when there never is.
   absl::Status ReserveInLine(ActorCell& cell, const RoomRequest& request);
   // Gives up to that much of the node's reservation back to the gate.

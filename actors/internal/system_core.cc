@@ -15,7 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -215,7 +215,7 @@ void SystemCore::Post(Signal signal) {
   const Pushed pushed = cell == nullptr ? Pushed::kClosed : cell->Post(*this, life, envelope);
   if (pushed == Pushed::kClosed) {
     AnswerForDead(*posted);
-    LetGo(envelope);
+    DestroyLater(envelope);
   } else if (is_kill) {
     FenceAfter(executor_, limits::kFenceAfterKill, cell, life, /*has_started=*/nullptr);
   }
@@ -241,7 +241,7 @@ uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64
 }
 
 void SystemCore::OnDeadLetter(DeadLetter letter) {
-  Remains* const remains = ThisTurn().system == this ? Remains::Gathering() : nullptr;
+  DestructionQueue* const remains = ThisTurn().system == this ? DestructionQueue::Gathering() : nullptr;
   if (remains != nullptr) {
     remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(letter)));
   } else {
@@ -265,16 +265,16 @@ absl::Status NullPidError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
 }
 
-absl::Status SystemCore::Send(const OutboundMessage& message, Handing handing) {
+absl::Status SystemCore::Send(const OutboundMessage& message, TransferMode mode) {
   if (message.to.is_null()) return NullPidError(message.to);
   if (IsLocal(message.to)) {
     ActorCell* cell = cells_.Find(message.to.cell());
     if (cell == nullptr) return NoCellError(message.to);
     if (ABSL_PREDICT_FALSE(call_watch_ != nullptr)) {
-      const CallWatch::Handing to(message.to);
-      return cell->Accept(*this, message, handing);
+      const CallWatch::SendScope to(message.to);
+      return cell->Accept(*this, message, mode);
     }
-    return cell->Accept(*this, message, handing);
+    return cell->Accept(*this, message, mode);
   }
   const absl::StatusOr<Router*> out = RouterTo(message.to);
   return out.ok() ? (*out)->Send(message) : out.status();

@@ -29,9 +29,9 @@
 #include "understudy/actors/internal/call_watch.h"
 #include "understudy/actors/internal/ledger_book.h"
 #include "understudy/actors/internal/lingering_lives.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/internal/remote_room.h"
-#include "understudy/actors/internal/room_waiters.h"
+#include "understudy/actors/internal/blocked_senders.h"
 #include "understudy/actors/internal/slow_path.h"
 #include "understudy/actors/internal/worker.h"
 #include "understudy/actors/ledger.h"
@@ -74,7 +74,7 @@ class SystemCore {
   Clock& clock() { return executor_.clock(); }
   LogSink& log() { return log_; }
   CellArena& cells() { return cells_; }
-  RoomWaiters& room_waiters() { return room_waiters_; }
+  BlockedSenders& blocked_senders() { return blocked_senders_; }
   RemoteRoom& remote_room() { return remote_room_; }
   const RemoteRoom& remote_room() const { return remote_room_; }
 
@@ -100,7 +100,7 @@ class SystemCore {
   void Reply(Pid from, Pid asker, uint64_t ask, absl::Status status);
   void Reply(Pid from, Pid asker, uint64_t ask, Payload answer);
   // Sends by name of the mailbox, here or to another node.
-  absl::Status Send(const OutboundMessage& message, Handing handing);
+  absl::Status Send(const OutboundMessage& message, TransferMode mode);
 
   // Lives of which something is left after their end.
   LingeringLives& lingering_lives() { return *lingering_lives_; }
@@ -214,7 +214,7 @@ class SystemCore {
   LogSink& log_;
   uint16_t node_;
   CellArena cells_;
-  RoomWaiters room_waiters_{*this};
+  BlockedSenders blocked_senders_{*this};
   RemoteRoom remote_room_{*this};
   std::unique_ptr<CallWatch> call_watch_;  // constant after construction of the system
   std::atomic<uint64_t> last_serial_{0};
@@ -272,7 +272,7 @@ struct CurrentTurn {
   // What the router is not told of yet. Then their mailbox is unpublished too.
   LeftRemote left_remote;
   // What its kernel code has let go.
-  Remains remains;
+  DestructionQueue remains;
 };
 // What a thread has outside turns. Nothing writes to it.
 inline constinit CurrentTurn no_turn;

@@ -94,7 +94,7 @@ class ThreadWaiter final : public Actor {
   using Result = OutletEnd<T>;
   ThreadWaiter(Begin begin, MonotonicTime deadline, Result result)
       : result_(std::move(result)), begin_(std::move(begin)), deadline_(deadline) {}
-  Next Start() override { return Wait(); }
+  StartResult Start() override { return Wait(); }
 
  private:
   Task<> Wait() {

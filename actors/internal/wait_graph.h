@@ -30,7 +30,7 @@ class WaitGraph {
   // A handler of its holder has it that goes on while the holder is held: as long
   // as that has it, and until it waits again, no circle is found through it.
   void IsInHand(Pid asker, uint64_t ask);
-  // For its holder to be free: it was passed on.
+  // For its holder to be free: it was forwarded.
   CallCycle WaitsAgain(Pid asker, uint64_t ask);
   void Forget(Pid asker, uint64_t ask) { calls_.erase({asker, ask}); }
   void ForgetAll(Pid asker);

@@ -22,7 +22,7 @@ namespace {
 class EndNote final : public Actor {
  public:
   EndNote(Pid pid, absl::optional<ExitReason>* reason) : pid_(pid), reason_(*reason) {}
-  Next Start() override {
+  StartResult Start() override {
     watch_ = context().Monitor(pid_, [this](const Down& down) { reason_ = down.reason; });
     return Behavior("watching", After(absl::InfiniteDuration(), [] {}));
   }

@@ -64,7 +64,7 @@ class ProbeActor final : public Actor {
   Mailbox<"probe", M> probe;
 
   ProbeActor(std::shared_ptr<Items> items, MailboxOptions options) : probe(this, options), items_(std::move(items)) {}
-  Next Start() override {
+  StartResult Start() override {
     if constexpr (MessageTraits<M>::kIsCall) {
       using Q = typename M::Request;
       using R = typename M::Reply;

@@ -69,7 +69,7 @@ class Bidder final : public WatcherActor {
     bool was_down = false;
   };
 
-  understudy::Next Start() override { return bidding_; }
+  understudy::StartResult Start() override { return bidding_; }
   // "Try again at this lot": after a Down, or after a pause.
   struct Again {
     std::string lot;

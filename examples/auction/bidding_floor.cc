@@ -11,7 +11,7 @@
 
 namespace auction {
 
-understudy::Next BiddingFloor::Start() {
+understudy::StartResult BiddingFloor::Start() {
   context().TrapExits(&BiddingFloor::Exited);
   const understudy::Channel<TurnDone> mine = context().ChannelTo(done);
   for (size_t i = 0; i < plan_->offers.size(); ++i) {

@@ -58,7 +58,7 @@ class BiddingFloor final : public understudy::Actor {
   understudy::Mailbox<"finished", understudy::Call<WhenFinished, FloorReport>> finished{this};
 
  private:
-  understudy::Next Start() override;
+  understudy::StartResult Start() override;
   void TurnIsDone(const TurnDone& done_turn);
   void AnswerReached(const WhenReached& when, understudy::Replier<Reached> replier);
   void AnswerFinished(const WhenFinished& when, understudy::Replier<FloorReport> replier);

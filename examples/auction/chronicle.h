@@ -32,7 +32,7 @@ class ChronicleKeeper final : public ChronicleActor {
   understudy::Mailbox<"read", understudy::Call<ReadChronicle, Chronicled>> read{this};
 
  private:
-  understudy::Next Start() override { return keeping_; }
+  understudy::StartResult Start() override { return keeping_; }
   void Keep(Happening happening) { happenings_.push_back(std::move(happening)); }
   Chronicled Read(const ReadChronicle&) { return happenings_; }
 

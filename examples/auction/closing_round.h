@@ -33,7 +33,7 @@ class ClosingRound final : public understudy::Actor {
   understudy::Mailbox<"result", understudy::Call<WhenClosed, ClosedLots>> result{this};
 
  private:
-  understudy::Next Start() override { return GoRound(); }
+  understudy::StartResult Start() override { return GoRound(); }
   understudy::Task<> GoRound();
   // Whether the lot said that it is closed.
   understudy::Task<bool> Inquire(std::string lot);

@@ -39,7 +39,7 @@
 namespace auction {
 namespace {
 
-using understudy::PermanentProcess;
+using understudy::Process;
 using understudy::Ref;
 
 // Processes that start on a loaded machine.
@@ -70,7 +70,7 @@ absl::Status WaitingFor(absl::string_view what, const absl::Status& status) {
 understudy::SupervisorBuilder LauncherTree(const DemoSetup& setup) {
   understudy::SupervisorBuilder tree = understudy::OneForOne();
   tree.Intensity(kRestarts, kPeriod);
-  tree.Child(kLedger, PermanentProcess("ledger_node", {setup.ledger_path}).ShutdownWithin(kProcessStopsWithin));
+  tree.Child(kLedger, Process("ledger_node", {setup.ledger_path}).ShutdownWithin(kProcessStopsWithin));
   for (int number = 1; number <= kHouses; ++number) {
     const HouseSetup house{.number = number,
                            .lots_path = setup.lots_path,
@@ -78,7 +78,7 @@ understudy::SupervisorBuilder LauncherTree(const DemoSetup& setup) {
                            .crashed_lot = setup.plan.crashed_lot,
                            .crash_at_offer = setup.plan.crash_at_offer};
     tree.Child(HouseName(number),
-               PermanentProcess("house_node", ToArguments(house)).ShutdownWithin(kProcessStopsWithin));
+               Process("house_node", ToArguments(house)).ShutdownWithin(kProcessStopsWithin));
   }
   return tree;
 }

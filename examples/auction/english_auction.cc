@@ -16,7 +16,7 @@ namespace auction {
 namespace {
 
 using understudy::Behavior;
-using understudy::Next;
+using understudy::StartResult;
 using understudy::Task;
 
 constexpr size_t kWatchersMax = 100;
@@ -40,7 +40,7 @@ EnglishAuction::EnglishAuction(understudy::Named<BookRef> book, LotSetup setup)
                At(setup_.closes_at, &EnglishAuction::CloseBidding)),
       closed_("closed", On(make_offer, &EnglishAuction::Bid), On(inquire, &EnglishAuction::Report), Drop(watch)) {}
 
-Task<Next> EnglishAuction::Recover() {
+Task<StartResult> EnglishAuction::Recover() {
   absl::Status failed;
   for (int i = 0; i < kBookTries; ++i) {
     auto looking = context().Lookup<BookRef>(book_.name(), kBookDeadline);

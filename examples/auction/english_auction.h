@@ -52,8 +52,8 @@ class EnglishAuction final : public AuctionActor {
   EnglishAuction(understudy::Named<BookRef> book, LotSetup setup);
 
  private:
-  understudy::Next Start() override { return Recover(); }
-  understudy::Task<understudy::Next> Recover();
+  understudy::StartResult Start() override { return Recover(); }
+  understudy::Task<understudy::StartResult> Recover();
 
   understudy::Task<absl::StatusOr<OfferResult>> Bid(Offer offer);
   AuctionStatus Report(const InquireRequest& request);

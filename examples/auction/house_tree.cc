@@ -13,7 +13,7 @@
 namespace auction {
 namespace {
 
-using understudy::Permanent;
+using understudy::Of;
 using understudy::SupervisorBuilder;
 
 // A child is asked to stop and has this long; none has much to do then.
@@ -25,10 +25,10 @@ constexpr absl::Duration kPeriod = absl::Seconds(10);
 SupervisorBuilder NodeTree(const std::string& node, std::function<NodeReport()> totals) {
   SupervisorBuilder tree = understudy::OneForOne();
   tree.Intensity(kRestarts, kPeriod);
-  tree.Child("reporter", Permanent<Reporter>(node, ReportedStops::kAbnormal).ShutdownWithin(kStopWithin));
+  tree.Child("reporter", Of<Reporter>(node, ReportedStops::kAbnormal).ShutdownWithin(kStopWithin));
   tree.Child(
       "steward",
-      Permanent<NodeSteward>(node, std::move(totals)).PublishedAs(StewardName(node)).ShutdownWithin(kStopWithin));
+      Of<NodeSteward>(node, std::move(totals)).PublishedAs(StewardName(node)).ShutdownWithin(kStopWithin));
   return tree;
 }
 
@@ -40,31 +40,31 @@ SupervisorBuilder HouseTree(const std::string& node, const std::vector<LotSetup>
   const understudy::Named<BookRef> book(kBook);
   for (const LotSetup& lot : lots) {
     tree.Child(lot.lot,
-               Permanent<EnglishAuction>(book, lot).PublishedAs(PublishedLot(lot.lot)).ShutdownWithin(kStopWithin));
+               Of<EnglishAuction>(book, lot).PublishedAs(PublishedLot(lot.lot)).ShutdownWithin(kStopWithin));
   }
   return tree;
 }
 
 SupervisorBuilder LedgerTree(const std::string& node, const std::string& path, std::function<NodeReport()> totals) {
   SupervisorBuilder tree = NodeTree(node, std::move(totals));
-  tree.Child("book", Permanent<SqliteBook>(path).PublishedAs(kBook).ShutdownWithin(kStopWithin));
+  tree.Child("book", Of<SqliteBook>(path).PublishedAs(kBook).ShutdownWithin(kStopWithin));
   return tree;
 }
 
 std::function<NodeReport()> TotalsOf(understudy::ActorSystem& system) {
   return [&system] {
-    using understudy::Fate;
+    using understudy::Disposition;
     const understudy::MessageLedger ledger = system.Ledger();
     NodeReport report;
     report.set_accepted(ledger.accepted);
-    report.set_handled(ledger.of(Fate::kHandled));
-    report.set_rejected(ledger.of(Fate::kRejected));
-    report.set_failed(ledger.of(Fate::kFailed));
-    report.set_expired(ledger.of(Fate::kExpired));
-    report.set_cancelled(ledger.of(Fate::kCancelled));
-    report.set_dropped(ledger.of(Fate::kDropped));
-    report.set_dead_letters(ledger.of(Fate::kDeadLetter));
-    report.set_passed_on(ledger.of(Fate::kPassedOn));
+    report.set_handled(ledger.of(Disposition::kHandled));
+    report.set_rejected(ledger.of(Disposition::kRejected));
+    report.set_failed(ledger.of(Disposition::kFailed));
+    report.set_expired(ledger.of(Disposition::kExpired));
+    report.set_cancelled(ledger.of(Disposition::kCancelled));
+    report.set_dropped(ledger.of(Disposition::kDropped));
+    report.set_dead_letters(ledger.of(Disposition::kDeadLetter));
+    report.set_forwarded(ledger.of(Disposition::kForwarded));
     report.set_waiting(ledger.waiting);
     return report;
   };

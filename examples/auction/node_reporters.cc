@@ -29,7 +29,7 @@ bool IsNoteworthy(const SupervisionEvent& event, ReportedStops stops) {
   }
 }
 
-understudy::Task<understudy::Next> Reporter::Subscribe() {
+understudy::Task<understudy::StartResult> Reporter::Subscribe() {
   // Trapping makes its parent's exit end it only after the events that were sent before.
   context().TrapExits([](const understudy::ExitEvent&) {});
   const bool has_own = supervisor_.pid() != understudy::Pid();
@@ -41,7 +41,7 @@ understudy::Task<understudy::Next> Reporter::Subscribe() {
   co_return passing_on_;
 }
 
-void Reporter::PassOn(const SupervisionEvent& event) {
+void Reporter::Forward(const SupervisionEvent& event) {
   if (!IsNoteworthy(event, stops_)) return;
   const absl::Time time = wall_start_ + (event.time - start_);
   using Kind = SupervisionEvent::Kind;
@@ -54,7 +54,7 @@ NodeReport NodeSteward::MakeReport(const ReportRequest&) {
   NodeReport report = totals_();
   report.set_node(node_);
   report.set_os_pid(getpid());
-  // The request in hand has left its mailbox, and has no fate yet.
+  // The request in hand has left its mailbox, and has no disposition yet.
   report.set_waiting(report.waiting() + 1);
   return report;
 }

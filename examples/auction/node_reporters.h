@@ -2,8 +2,8 @@
 // its supervisor's events on to the chronicle, and a NodeSteward that tells the
 // totals of its message ledger.
 //
-//   OneForOne().Child("reporter", Permanent<Reporter>("house-1", ReportedStops::kAbnormal))   // the first child
-//              .Child("steward", Permanent<NodeSteward>("house-1", totals).PublishedAs(StewardName("house-1")))
+//   OneForOne().Child("reporter", Of<Reporter>("house-1", ReportedStops::kAbnormal))   // the first child
+//              .Child("steward", Of<NodeSteward>("house-1", totals).PublishedAs(StewardName("house-1")))
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_NODE_REPORTERS_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_NODE_REPORTERS_H_
 
@@ -46,9 +46,9 @@ class Reporter final : public understudy::Actor {
   understudy::Mailbox<"flush", understudy::Call<FlushReports, ReportsFlushed>> flush{this};
 
  private:
-  understudy::Next Start() override { return Subscribe(); }
-  understudy::Task<understudy::Next> Subscribe();
-  void PassOn(const understudy::SupervisionEvent& event);
+  understudy::StartResult Start() override { return Subscribe(); }
+  understudy::Task<understudy::StartResult> Subscribe();
+  void Forward(const understudy::SupervisionEvent& event);
 
   const std::string node_;
   const ReportedStops stops_;
@@ -58,7 +58,7 @@ class Reporter final : public understudy::Actor {
   const understudy::MonotonicTime start_ = context().Now();
   const understudy::Named<ChronicleRef> chronicle_{std::string(kChronicle)};
   understudy::Mailbox<"event", understudy::SupervisionEvent> event_{this, {.capacity_messages = 100'000}};
-  understudy::Behavior passing_on_{"passing on", On(event_, &Reporter::PassOn),
+  understudy::Behavior passing_on_{"passing on", On(event_, &Reporter::Forward),
                                    On(flush, [](const FlushReports&) { return ReportsFlushed(); })};
 };
 
@@ -72,7 +72,7 @@ class NodeSteward final : public StewardActor {
       : node_(std::move(node)), totals_(std::move(totals)) {}
 
  private:
-  understudy::Next Start() override { return reporting_; }
+  understudy::StartResult Start() override { return reporting_; }
   NodeReport MakeReport(const ReportRequest& request);
 
   const std::string node_;

@@ -44,7 +44,7 @@ class ProgressWatch final : public understudy::Actor {
       : root_(root), floor_(floor), options_(std::move(options)) {}
 
  private:
-  understudy::Next Start() override { return Watch(); }
+  understudy::StartResult Start() override { return Watch(); }
   understudy::Task<> Watch();
 
   const understudy::SupervisorRef root_;

@@ -33,7 +33,7 @@ class RollCall final : public understudy::Actor {
   understudy::Mailbox<"result", understudy::Call<WhenCalled, Roll>> result{this};
 
  private:
-  understudy::Next Start() override { return CallAll(); }
+  understudy::StartResult Start() override { return CallAll(); }
   understudy::Task<> CallAll();
   understudy::Task<> CallOne(std::string node);
 

@@ -11,7 +11,7 @@
 
 namespace auction {
 
-understudy::Next RootWatch::Start() {
+understudy::StartResult RootWatch::Start() {
   understudy::SpawnOptions options;
   options.link = understudy::SpawnLink::kUnlinked;
   root_ = context().Spawn(std::move(options).OnOutcome(&RootWatch::Outcome), tree_);

@@ -43,7 +43,7 @@ class RootWatch final : public understudy::Actor {
   understudy::Mailbox<"end", understudy::Call<HowTreeEnded, TreeEnd>> end{this};
 
  private:
-  understudy::Next Start() override;
+  understudy::StartResult Start() override;
   void Outcome(const understudy::SpawnOutcome& outcome);
   void AnswerStarted(const WhenTreeStarted&, understudy::Replier<TreeStarted> replier);
   void Add(const WaitsForTree& waiting);

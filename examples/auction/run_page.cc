@@ -29,7 +29,7 @@ std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotRes
 
 int64_t Imbalance(const NodeReport& report) {
   return report.accepted() - report.handled() - report.rejected() - report.failed() - report.expired() -
-         report.cancelled() - report.dropped() - report.dead_letters() - report.passed_on() - report.waiting();
+         report.cancelled() - report.dropped() - report.dead_letters() - report.forwarded() - report.waiting();
 }
 
 std::string FormatProblems(const std::vector<InputProblem>& problems) {
@@ -51,7 +51,7 @@ std::string FormatMessageLedgers(const std::vector<NodeReport>& reports) {
                         {"rejected", &NodeReport::rejected},   {"failed", &NodeReport::failed},
                         {"expired", &NodeReport::expired},     {"cancelled", &NodeReport::cancelled},
                         {"dropped", &NodeReport::dropped},     {"dead letters", &NodeReport::dead_letters},
-                        {"passed on", &NodeReport::passed_on}, {"waiting", &NodeReport::waiting}};
+                        {"forwarded", &NodeReport::forwarded}, {"waiting", &NodeReport::waiting}};
   std::vector<const Column*> used;
   for (const Column& column : all) {
     const bool is_used = std::any_of(reports.begin(), reports.end(),

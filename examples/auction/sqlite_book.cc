@@ -18,7 +18,7 @@ constexpr size_t kBatchRecordsMax = 256;
 
 }  // namespace
 
-understudy::Next SqliteBook::Start() {
+understudy::StartResult SqliteBook::Start() {
   absl::StatusOr<std::unique_ptr<LedgerStore>> store = LedgerStore::Open(path_);
   if (!store.ok()) return store.status();
   store_ = *std::move(store);

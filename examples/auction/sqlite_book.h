@@ -36,7 +36,7 @@ class SqliteBook final : public BookActor {
  private:
   struct FlushNow {};
 
-  understudy::Next Start() override;
+  understudy::StartResult Start() override;
   absl::Status Record(RecordRequest request, understudy::Replier<RecordReply> replier);
   absl::StatusOr<LotState> Load(const LoadRequest& request);
   // Commits what is pending and answers it.

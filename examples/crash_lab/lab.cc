@@ -38,7 +38,7 @@ constexpr absl::Duration kPingWithin = absl::Milliseconds(500);
 class RootWatch final : public understudy::Actor {
  public:
   RootWatch(Pid root, Story* story) : root_(root), story_(story) {}
-  understudy::Next Start() override {
+  understudy::StartResult Start() override {
     monitor_ = context().Monitor(root_, &RootWatch::Ended);
     return understudy::Behavior("watching", On(never, [](int) {}));
   }

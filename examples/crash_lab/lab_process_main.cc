@@ -21,7 +21,7 @@ int main() {
     std::cerr << "lab_process: " << node.status() << "\n";
     return 2;
   }
-  const auto worker = understudy::Permanent<crash_lab::LabWorker>(std::string("told to"));
+  const auto worker = understudy::Of<crash_lab::LabWorker>(std::string("told to"));
   return (*node)->RunTree(
       understudy::OneForOne()
           .Intensity(0, absl::Seconds(1))

@@ -41,7 +41,7 @@ class LabWorkerRef : public understudy::Ref<LabWorkerActor> {
 class LabWorker final : public LabWorkerActor {
  public:
   explicit LabWorker(std::string motto) : motto_(std::move(motto)) {}
-  understudy::Next Start() override { return working_; }
+  understudy::StartResult Start() override { return working_; }
 
  private:
   Pong Answer(const PingRequest&) { return Pong(); }

@@ -32,7 +32,7 @@ class BoundedBuffer final : public Actor {
   Mailbox<"count", Call<CountItems, size_t>> count{this};
 
   BoundedBuffer(size_t items_max, int producers) : items_max_(items_max), producers_(producers) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   bool HasRoom() const { return items_.size() < items_max_; }

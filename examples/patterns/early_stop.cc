@@ -49,7 +49,7 @@ Behavior QueensWorker::Report() {
   return idle_;
 }
 
-Next QueensMaster::Start() {
+StartResult QueensMaster::Start() {
   const Ref<QueensMaster> self(context().Self());
   for (int i = 0; i < search_.workers; ++i) {
     idle_workers_.push_back(workers_.size());

@@ -60,7 +60,7 @@ class QueensWorker final : public Actor {
 
   QueensWorker(Search search, Ref<QueensMaster> master, size_t number)
       : search_(search), master_(master), number_(number) {}
-  Next Start() override { return idle_; }
+  StartResult Start() override { return idle_; }
 
  private:
   Behavior Extend(const Board& given);
@@ -83,7 +83,7 @@ class QueensMaster final : public Actor {
 
   QueensMaster(Search search, Channel<Found> found)
       : boards(this, search.alone_from + 1, {.capacity_messages = 100'000}), search_(search), found_(found) {}
-  Next Start() override;
+  StartResult Start() override;
 
  private:
   bool HasIdleWorker() const { return !idle_workers_.empty(); }

@@ -26,7 +26,7 @@ class Join final : public Actor {
 
   Join(size_t source_count, Channel<Row> rows)
       : sources(this, source_count, {.capacity_messages = 100'000}), rows_(rows), items_(source_count) {}
-  Next Start() override { return joining_; }
+  StartResult Start() override { return joining_; }
 
  private:
   bool IsMissing(size_t source) const { return !items_[source].has_value(); }
@@ -55,7 +55,7 @@ class RoundRobinJoin final : public Actor {
 
   RoundRobinJoin(size_t source_count, Channel<Row> rows)
       : sources(this, source_count, {.capacity_messages = 100'000}), rows_(rows) {}
-  Next Start() override { return joining_; }
+  StartResult Start() override { return joining_; }
 
  private:
   bool IsNext(size_t source) const { return source == row_.size(); }

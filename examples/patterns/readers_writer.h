@@ -41,7 +41,7 @@ class ReadersWriter final : public Actor {
   Mailbox<"done_writing", Done> done_writing{this};
 
   explicit ReadersWriter(Precedence precedence) : precedence_(precedence) {}
-  Next Start() override {
+  StartResult Start() override {
     switch (precedence_) {
       case Precedence::kArrival:
         return by_arrival_;

@@ -2,7 +2,7 @@
 // mailbox by not naming it, until the reply has come.
 //
 // SeriesWorker computes terms of the logistic map, each with the help of a
-// RateComputer. `Next` and `Result` arrive at any time; the worker handles one
+// RateComputer. `StartResult` and `Result` arrive at any time; the worker handles one
 // of them, then only the reply. So a Result that was sent after a thousand Next
 // is answered after the thousandth: the mailbox counts, nobody else does.
 //
@@ -30,7 +30,7 @@ class RateComputer final : public Actor {
   Mailbox<"compute", Compute> compute{this};
 
   explicit RateComputer(double rate) : rate_(rate) {}
-  Next Start() override { return computing_; }
+  StartResult Start() override { return computing_; }
 
  private:
   void Answer(const Compute& asked) { asked.reply_to.Tell(rate_ * asked.term * (1 - asked.term)); }
@@ -49,7 +49,7 @@ class SeriesWorker final : public Actor {
   Mailbox<"reply", double> reply{this};
 
   SeriesWorker(Ref<RateComputer> computer, double first_term) : computer_(computer), term_(first_term) {}
-  Next Start() override { return ready_; }
+  StartResult Start() override { return ready_; }
 
  private:
   Behavior AskForNext(const NextTerm&) {

@@ -52,7 +52,7 @@ TEST_F(ActorSystemTest, DeadLettersSayWhoWhereWhatAndWhy) {
     EXPECT_EQ(letter.mailbox, "note");
     EXPECT_EQ(letter.type, internal::TypeOf<std::string>().name());
   }
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1) << "a refused tell was never accepted";
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 1) << "a refused tell was never accepted";
   EXPECT_EQ(Ledger().refused, 1);
 }
 
@@ -215,7 +215,7 @@ TEST(ActorSystemThreadsTest, AnAskThatShutdownCutsOffReturns) {
 // Spawns two of its kind when it starts.
 class Fork final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     for (int i = 0; i < 2; ++i) context().Spawn<Fork>();
     return Behavior("forked", After(absl::Hours(1), [] {}));
   }
@@ -236,7 +236,7 @@ class SlowToStop final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
   explicit SlowToStop(absl::Notification* asked) : asked_(asked) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {}, &SlowToStop::ParentExit);
     return running_;
   }
@@ -362,7 +362,7 @@ TEST(ActorSystemThreadsTest, NothingIsLostWhenActorsDieUnderLoad) {
   EXPECT_EQ(ledger.refused, refused.load());
   int64_t handled = 0;
   for (const auto& some : notes) handled += static_cast<int64_t>(some.size());
-  EXPECT_EQ(ledger.of(Fate::kHandled), handled);
+  EXPECT_EQ(ledger.of(Disposition::kHandled), handled);
 }
 
 TEST(ActorSystemThreadsTest, TimersRunInRealTime) {

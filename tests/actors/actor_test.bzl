@@ -6,7 +6,7 @@ load("//tests:sanitizers.bzl", "sanitizer_tags")
 # Of the tests that are declared here or in a list: see sanitizers.bzl. A test that is in neither runs under both sanitizers.
 _ONE_THREAD = [
     "actors_max_test",
-    "ask_lease_test",
+    "ask_close_test",
     "ask_test",
     "become_test",
     "behavior_test",
@@ -16,7 +16,7 @@ _ONE_THREAD = [
     "crash_report_test",
     "dead_letters_test",
     "early_mail_test",
-    "estate_test",
+    "unhandled_mail_test",
     "exit_test",
     "handed_test",
     "handler_test",

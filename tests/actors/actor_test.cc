@@ -32,7 +32,7 @@ class Counter : public Actor {
   Mailbox<"check", Call<int, Total>> check{this};
   Mailbox<"crash", std::string> crash{this};
 
-  Next Start() override { return counting_; }
+  StartResult Start() override { return counting_; }
 
  private:
   absl::Status Add(int n) {
@@ -70,7 +70,7 @@ class Asker : public Actor {
  public:
   Mailbox<"go", Call<int, Total>> go{this};
   explicit Asker(Ref<Counter> counter) : counter_(counter) {}
-  Next Start() override { return asking_; }
+  StartResult Start() override { return asking_; }
 
  private:
   Task<absl::StatusOr<Total>> Go(const int& n) {
@@ -147,7 +147,7 @@ struct Sealed {
 class Sealer final : public Actor {
  public:
   Mailbox<"seal", Call<int, Sealed>> seal{this};
-  Next Start() override { return sealing_; }
+  StartResult Start() override { return sealing_; }
 
  private:
   Behavior sealing_{"sealing", On(seal, [](int n) { return Sealed{n}; })};
@@ -172,10 +172,10 @@ TEST(ActorTest, LedgerBalances) {
   MessageLedger ledger = system.Ledger();
   EXPECT_TRUE(ledger.balances()) << ledger.ToString();
   EXPECT_EQ(ledger.accepted, 4);
-  EXPECT_EQ(ledger.of(Fate::kHandled), 1);
-  EXPECT_EQ(ledger.of(Fate::kRejected), 1);
-  EXPECT_EQ(ledger.of(Fate::kFailed), 1);
-  EXPECT_EQ(ledger.of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(ledger.of(Disposition::kHandled), 1);
+  EXPECT_EQ(ledger.of(Disposition::kRejected), 1);
+  EXPECT_EQ(ledger.of(Disposition::kFailed), 1);
+  EXPECT_EQ(ledger.of(Disposition::kDeadLetter), 1);
   EXPECT_EQ(ledger.refused, 1);
 }
 

@@ -22,7 +22,7 @@ namespace {
 class Forking final : public Actor {
  public:
   Mailbox<"in", int> in{this};
-  Next Start() override {
+  StartResult Start() override {
     for (int i = 0; i < 2; ++i) context().Spawn<Forking>(SpawnOptions{.link = SpawnLink::kUnlinked});
     return open_;
   }

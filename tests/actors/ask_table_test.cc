@@ -286,8 +286,8 @@ TEST(AskTableTest, NotesAreMadeAtFirstUse) {
   AskTable table;
   const uint64_t id = table.Add(kCallee, At(1));
   EXPECT_EQ(table.FindNotes(id), nullptr);
-  table.NotesOf(id).leases.push_back(3);
-  EXPECT_THAT(table.FindNotes(id)->leases, ElementsAre(3));
+  table.NotesOf(id).closes.push_back(3);
+  EXPECT_THAT(table.FindNotes(id)->closes, ElementsAre(3));
   (void)table.Take(id);
   const uint64_t next = table.Add(kCallee, At(1));
   EXPECT_EQ(table.FindNotes(next), nullptr) << "its slot had some";

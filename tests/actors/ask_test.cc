@@ -32,7 +32,7 @@ class Script final : public Actor {
  public:
   using Body = std::function<Task<>(Context&)>;
   Mailbox<"run", Body> run{this};
-  Next Start() override { return running_; }
+  StartResult Start() override { return running_; }
 
  private:
   Task<> Run(const Body& body) {
@@ -101,7 +101,7 @@ TEST_F(AskTest, ACallThatWaitsIsTakenBackWhenItExpires) {
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this, {.capacity_messages = 1}};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -114,7 +114,7 @@ TEST_F(AskTest, ACallThatWaitsIsTakenBackWhenItExpires) {
   EXPECT_TRUE(IsExpired(last_)) << last_;
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
   AskAndNote(closed[&Closed::ask], 3, absl::Seconds(1));
   EXPECT_EQ(notes_.size(), 2U) << "there is room again";
   system().Advance(absl::Seconds(1));
@@ -125,7 +125,7 @@ class Middle final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
   explicit Middle(Channel<Oracle> oracle) : oracle_(oracle) {}
-  Next Start() override { return passing_; }
+  StartResult Start() override { return passing_; }
 
  private:
   Task<absl::StatusOr<int>> Pass(const int& question) {
@@ -159,7 +159,7 @@ TEST_F(AskTest, CancelAnswersTheAskerAndTakesTheCallBack) {
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -172,7 +172,7 @@ TEST_F(AskTest, CancelAnswersTheAskerAndTakesTheCallBack) {
   });
   system().RunUntilIdle();
   EXPECT_TRUE(understudy::IsCancelled(last_)) << last_;
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1);
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
@@ -181,7 +181,7 @@ TEST_F(AskTest, TheAskersDeathCancelsItsCalls) {
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -189,8 +189,8 @@ TEST_F(AskTest, TheAskersDeathCancelsItsCalls) {
   AskAndNote(closed[&Closed::ask], 1, absl::Hours(1));
   system().Kill(script_.pid());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 1) << "the message whose handler awaited";
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 1) << "the message whose handler awaited";
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
@@ -206,8 +206,8 @@ TEST_F(AskTest, TheCalleesDeathIsKnownAtOnceWithItsReason) {
   EXPECT_EQ(notes_.size(), 2U);
   EXPECT_TRUE(IsCalleeExited(last_)) << last_;
   EXPECT_EQ(*ExitReasonOf(last_), ExitReason::Failed(absl::DataLossError("disk")));
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 1);
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 1);
 }
 
 TEST_F(AskTest, AnAskThatIsNeverAwaitedIsForgottenAtItsDeadline) {
@@ -273,7 +273,7 @@ class Clerk final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
   explicit Clerk(Channel<Handoff> to) : to_(to) {}
-  Next Start() override { return passing_; }
+  StartResult Start() override { return passing_; }
 
  private:
   void Pass(int question, Replier<int> replier) {
@@ -290,7 +290,7 @@ class Clerk final : public Actor {
 class Keeper final : public Actor {
  public:
   Mailbox<"hand", Handoff> hand{this};
-  Next Start() override { return keeping_; }
+  StartResult Start() override { return keeping_; }
 
  private:
   void Keep(Handoff handed) { kept_.push_back(std::move(handed)); }
@@ -315,7 +315,7 @@ TEST_F(AskTest, AForgottenReplierAnswersUnanswered) {
   Ref<Clerk> clerk = system().Spawn<Clerk>(Channel<Handoff>());
   AskAndNote(clerk[&Clerk::ask], 0, absl::Hours(1));
   EXPECT_TRUE(IsUnanswered(last_)) << last_;
-  EXPECT_EQ(Ledger().of(Fate::kRejected), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kRejected), 1);
 }
 
 TEST_F(AskTest, ARepliersHolderThatEndsAnswersWithItsReason) {
@@ -340,7 +340,7 @@ TEST_F(AskTest, AReplierInADeadLetterAnswers) {
   class Closed final : public Actor {
    public:
     Mailbox<"hand", Handoff> hand{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -356,7 +356,7 @@ TEST_F(AskTest, AReplierInADeadLetterAnswers) {
 class Patient final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   absl::Status Wait(int, Replier<int> replier) {
@@ -378,7 +378,7 @@ TEST_F(AskTest, AnUnansweredCallOfAFailedCoroutineGetsTheReason) {
   class Failing final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override { return failing_; }
+    StartResult Start() override { return failing_; }
 
    private:
     Task<> Answer(int, Replier<int> /*replier*/) {
@@ -390,7 +390,7 @@ TEST_F(AskTest, AnUnansweredCallOfAFailedCoroutineGetsTheReason) {
   Ref<Failing> failing = system().Spawn<Failing>();
   AskAndNote(failing[&Failing::ask], 1, absl::Hours(1));
   EXPECT_EQ(ExitReasonOf(last_), ExitReason::Failed(absl::DataLossError("in a task"))) << last_;
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 1);
 }
 
 TEST_F(AskTest, AReplierAnswersOnce) {

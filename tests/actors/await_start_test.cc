@@ -25,16 +25,16 @@ class Starter final : public Actor {
   Mailbox<"finish", int> finish{this};
   explicit Starter(How how) : how_(how) {}
 
-  Next Start() override {
+  StartResult Start() override {
     switch (how_) {
       case How::kAtOnce:
         return running_;
       case How::kLater:
-        return Next::Starting(running_);
+        return StartResult::Starting(running_);
       case How::kFails:
         return absl::DataLossError("no journal");
       case How::kDeclines:
-        return Next::Ignore();
+        return StartResult::Ignore();
     }
   }
 

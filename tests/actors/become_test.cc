@@ -32,7 +32,7 @@ class Dialog final : public Actor {
   Mailbox<"pop", Call<int, int>> pop{this};
 
   explicit Dialog(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return main_; }
+  StartResult Start() override { return main_; }
 
  private:
   absl::Status Main(const std::string& said) { return Handle("main", said); }
@@ -128,9 +128,9 @@ TEST_F(DialogTest, PostponedMessagesReturnAtEachChangeOfTheStack) {
 class Hasty final : public Actor {
  public:
   explicit Hasty(absl::Status* stacked) : stacked_(stacked) {}
-  Next Start() override {
+  StartResult Start() override {
     *stacked_ = context().BecomeStacked(Behavior("early", After(absl::Seconds(1), [] {})));
-    return Next::Ignore();
+    return StartResult::Ignore();
   }
 
  private:
@@ -150,7 +150,7 @@ class Fickle final : public Actor {
  public:
   Mailbox<"word", std::string> word{this};
   explicit Fickle(Channel<std::string> out) : out_(out) {}
-  Next Start() override {
+  StartResult Start() override {
     Become(become_);
     return returned_;
   }
@@ -174,8 +174,8 @@ class Door final : public Actor {
   Mailbox<"knock", int> knock{this};
 
   explicit Door(Channel<std::string> out, std::string at_shut = "") : out_(out), at_shut_(std::move(at_shut)) {}
-  Next Start() override {
-    if (at_shut_ == "starting") return Next::Starting(open_);
+  StartResult Start() override {
+    if (at_shut_ == "starting") return StartResult::Starting(open_);
     return open_;
   }
   void OnExit(const ExitReason& /*reason*/) override { out_.Tell("exit"); }

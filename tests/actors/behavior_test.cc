@@ -31,7 +31,7 @@ class Turnstile final : public Actor {
   Mailbox<"inspect", Call<int, std::string>> inspect{this};
 
   explicit Turnstile(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return locked_; }
+  StartResult Start() override { return locked_; }
 
  private:
   Behavior Coin(int) { return unlocked_; }  // become by return
@@ -78,8 +78,8 @@ TEST_F(BehaviorTest, RefuseAnswersCallsAndRejectsTells) {
   turnstile[&Turnstile::push].Tell("Ann");
   turnstile[&Turnstile::coin].Tell(1);
   out.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kRejected), 3);
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kRejected), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
   EXPECT_TRUE(dead_letters().empty());
 }
 
@@ -90,7 +90,7 @@ class Slots final : public Actor {
   Mailbox<"give", int> give{this};
   Mailbox<"break", int> break_it{this};
   explicit Slots(Channel<int> out) : out_(out) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   bool HasFree() const {
@@ -144,7 +144,7 @@ class Picker final : public Actor {
   Mailbox<"number", int> number{this};
   Mailbox<"all", int> all{this};
   explicit Picker(Channel<int> out) : out_(out) {}
-  Next Start() override { return even_; }
+  StartResult Start() override { return even_; }
 
  private:
   void Pass(int n) { out_.Tell(n); }
@@ -171,7 +171,7 @@ class Postponer final : public Actor {
   Mailbox<"ask", Call<std::string, std::string>> ask{this};
   Mailbox<"go", int> go{this};
   explicit Postponer(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   void Later(const std::string& what) {
@@ -211,41 +211,41 @@ TEST_F(BehaviorTest, APostponedCallIsAnsweredOnce) {
   EXPECT_EQ(*Ask(postponer[&Postponer::ask], std::string("now")), "now");
 }
 
-// Holds its mailbox shut while it has a lease.
-class Leaser final : public Actor {
+// Holds its mailbox shut while it has a scoped close.
+class Closer final : public Actor {
  public:
   Mailbox<"item", int> item{this};
-  Mailbox<"lease", int> lease{this};  // n > 0: takes one; 0: gives one back
-  explicit Leaser(Channel<int> out) : out_(out) {}
-  Next Start() override { return open_; }
+  Mailbox<"close", int> close{this};  // n > 0: takes one; 0: gives one back
+  explicit Closer(Channel<int> out) : out_(out) {}
+  StartResult Start() override { return open_; }
 
  private:
   void Change(int n) {
     if (n > 0) {
-      leases_.push_back(context().Close(item));
+      closes_.push_back(context().Close(item));
     } else {
-      leases_.pop_back();
+      closes_.pop_back();
     }
     Become(n > 0 ? other_ : open_);
   }
   void Item(int n) { out_.Tell(n); }
   Channel<int> out_;
-  std::vector<Lease> leases_;
-  Behavior open_{"open", On(item, &Leaser::Item), On(lease, &Leaser::Change)};
-  Behavior other_{"other", On(item, &Leaser::Item), On(lease, &Leaser::Change)};
+  std::vector<ScopedClose> closes_;
+  Behavior open_{"open", On(item, &Closer::Item), On(close, &Closer::Change)};
+  Behavior other_{"other", On(item, &Closer::Item), On(close, &Closer::Change)};
 };
 
-TEST_F(BehaviorTest, AMailboxOpensWhenItsLastLeaseHasEndedWhateverTheBehaviour) {
+TEST_F(BehaviorTest, AMailboxOpensWhenItsLastScopedCloseHasEndedWhateverTheBehaviour) {
   // semantics 2.2
   Probe<int> out(system());
-  Ref<Leaser> leaser = system().Spawn<Leaser>(out.channel());
-  leaser[&Leaser::lease].Tell(1);
-  leaser[&Leaser::lease].Tell(1);
-  leaser[&Leaser::item].Tell(7);
+  Ref<Closer> closer = system().Spawn<Closer>(out.channel());
+  closer[&Closer::close].Tell(1);
+  closer[&Closer::close].Tell(1);
+  closer[&Closer::item].Tell(7);
   out.ExpectNothing();
-  leaser[&Leaser::lease].Tell(0);
+  closer[&Closer::close].Tell(0);
   out.ExpectNothing();
-  leaser[&Leaser::lease].Tell(0);
+  closer[&Closer::close].Tell(0);
   out.Expect(7);
 }
 
@@ -258,7 +258,7 @@ class Ranked final : public Actor {
   Mailbox<"low", int> low{this};
   Mailbox<"open", int> open{this};
   explicit Ranked(Channel<std::string> out) : out_(out) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", On(open, [this](int) { return open_; }));
   }
 
@@ -303,7 +303,7 @@ class Turning final : public Actor {
   Mailbox<"low", int> low{this};
   Mailbox<"open", int> open{this};
   explicit Turning(Channel<std::string> out) : out_(out) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", On(open, [this](int) { return left_; }));
   }
 
@@ -341,20 +341,20 @@ TEST_F(BehaviorTest, WithinARankTheOrderOfArrivalHoldsAcrossMailboxes) {
   turnstile[&Turnstile::coin].Tell(1);
   turnstile[&Turnstile::push].Tell("Ann");
   out.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
 }
 
 TEST(BehaviorNameTest, ABehaviourIsEqualToItselfOnly) {
   class Plain final : public Actor {
    public:
-    Next Start() override {
+    StartResult Start() override {
       Behavior one("same", After(absl::Seconds(1), [] {}));
       Behavior other("same", After(absl::Seconds(1), [] {}));
       const Behavior copy = one;
       EXPECT_TRUE(one == copy);
       EXPECT_FALSE(one == other);
       EXPECT_EQ(one.name(), "same");
-      return Next::Ignore();
+      return StartResult::Ignore();
     }
   };
   TestSystem system;

@@ -31,7 +31,7 @@ class Player final : public Actor {
   Mailbox<"ball", int> ball{this};
   Mailbox<"peer", Ref<Player>> peer{this};
   explicit Player(absl::Notification* over) : over_(over) {}
-  Next Start() override { return playing_; }
+  StartResult Start() override { return playing_; }
 
  private:
   void Meet(Ref<Player> one) { peer_ = one; }
@@ -69,7 +69,7 @@ class Blocker final : public Actor {
  public:
   Mailbox<"block", int> block{this};
   explicit Blocker(Gate* gate) : gate_(gate) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   void Block(int) {
@@ -88,7 +88,7 @@ TEST(BlockingActorsTest, PlainThreadsWaitNoLongerThanTheyWouldThoughNoWorkerIsLe
   class Answering final : public Actor {
    public:
     Mailbox<"call", Call<int, int>> call{this};
-    Next Start() override { return answering_; }
+    StartResult Start() override { return answering_; }
 
    private:
     Behavior answering_{"answering", On(call, [](int n) { return n + 1; })};
@@ -191,7 +191,7 @@ class Hog final : public Actor {
   Mailbox<"work", int> work{this};
   Hog(TestSystem* system, std::vector<std::string>* notes) : system_(system), notes_(notes) {}
   ~Hog() override { notes_->push_back("destroyed"); }
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   void Work(int) {
@@ -207,7 +207,7 @@ class Hog final : public Actor {
 class Watcher final : public Actor {
  public:
   Watcher(Pid target, std::vector<std::string>* notes) : target_(target), notes_(notes) {}
-  Next Start() override {
+  StartResult Start() override {
     watch_ = context().Monitor(target_, &Watcher::Ended);
     return Behavior("watching", After(absl::Milliseconds(50), &Watcher::Tick));
   }

@@ -52,7 +52,7 @@ class Player final : public Actor {
   Mailbox<"sort", Keep> sort{this};  // its handlers hold nobody
   Mailbox<"closed", Play> closed{this};
   Mailbox<"small", int> small{this, {.capacity_messages = 1}};
-  Next Start() override { return playing_; }
+  StartResult Start() override { return playing_; }
   using Actor::context;
 
  private:
@@ -155,10 +155,10 @@ TEST_F(CallCycleTest, AStartThatAwaitsHoldsItsActor) {
    public:
     Mailbox<"play", Play> play{this};
     explicit Starting(Channel<Play> to) : to_(to) {}
-    Next Start() override { return Begin(); }
+    StartResult Start() override { return Begin(); }
 
    private:
-    Task<Next> Begin() {
+    Task<StartResult> Begin() {
       const Ref<Starting> self(context().Self());
       auto asked = to_.Ask(Walk({self[&Starting::play]}), absl::Seconds(10));
       absl::StatusOr<int> answer = co_await asked;
@@ -177,7 +177,7 @@ TEST_F(CallCycleTest, AProcessIsHeldWhileItAwaitsAndNotWhileItReceives) {
    public:
     Mailbox<"play", Play> play{this};
     explicit Process(Channel<Play> to) : to_(to) {}
-    Next Start() override { return Body(); }
+    StartResult Start() override { return Body(); }
 
    private:
     Task<> Body() {
@@ -249,14 +249,14 @@ TEST_F(CallCycleTest, WhoHasTheReplierIsWaitedFor) {
   EXPECT_EQ(cycles_[0].waits[1].holder, c_.pid());
 }
 
-TEST_F(CallCycleTest, APassedOnCallWaitsForItsActorAgain) {
+TEST_F(CallCycleTest, AForwardedCallWaitsForItsActorAgain) {
   MonotonicTime found;
   system().SubscribeCallCycles([&](const CallCycle&) { found = system().Now(); });
   const MonotonicTime before = system().Now();
   const KeepStep pass_on_later = [this](Player& self, Replier<int> replier) -> Task<> {
     auto a_second = c_[&Player::closed].Ask(&One, absl::Seconds(1));
     EXPECT_TRUE(IsExpired((co_await a_second).status()));
-    self.context().PassOn(self.play, &One, std::move(replier));
+    self.context().Forward(self.play, &One, std::move(replier));
   };
   const Step ask_a = [&](Player&) -> Task<absl::StatusOr<int>> {
     auto asked = a_[&Player::sort].Ask(pass_on_later, absl::Seconds(10));
@@ -274,7 +274,7 @@ TEST_F(CallCycleTest, APassedOnCallWaitsForItsActorAgain) {
   };
   EXPECT_TRUE(IsExpired(Run(c, hold_both).status()));
   ASSERT_THAT(cycles_, SizeIs(1));
-  EXPECT_EQ(found - before, absl::Seconds(1)) << "not before it was passed on";
+  EXPECT_EQ(found - before, absl::Seconds(1)) << "not before it was forwarded";
   ASSERT_THAT(cycles_[0].waits, SizeIs(2));
   EXPECT_EQ(cycles_[0].waits[0].waiter, b_.pid()) << "passing it on closed the circle";
   EXPECT_EQ(cycles_[0].waits[0].holder, a_.pid());
@@ -377,7 +377,7 @@ TEST(CallCycleSeedsTest, ExpiresExactlyWhatACircleHolds) {
       class Starter final : public Actor {
        public:
         Starter(Channel<Play> to, Step step) : to_(to), step_(std::move(step)) {}
-        Next Start() override { return Body(); }
+        StartResult Start() override { return Body(); }
 
        private:
         Task<> Body() {
@@ -418,7 +418,7 @@ TEST(CallCycleThreadsTest, OnThreadsACircleIsFoundAndNoOther) {
   class Starter final : public Actor {
    public:
     explicit Starter(std::vector<Channel<Play>> players) : players_(std::move(players)) {}
-    Next Start() override { return Body(); }
+    StartResult Start() override { return Body(); }
 
    private:
     Task<> Body() {

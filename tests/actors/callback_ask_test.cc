@@ -33,7 +33,7 @@ class Oracle final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
   Mailbox<"answer", int> answer{this};
-  Next Start() override { return answering_; }
+  StartResult Start() override { return answering_; }
 
  private:
   void OnAsk(int n, Replier<int> replier) {

@@ -26,7 +26,7 @@ using Oracle = Call<int, int>;
 class Closed final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -38,7 +38,7 @@ class Relay final : public Actor {
   Mailbox<"ask", Oracle> ask{this};
   Mailbox<"own", int> own{this};
   Relay(Channel<Oracle> next, int times, std::vector<std::string>* notes) : next_(next), times_(times), notes_(notes) {}
-  Next Start() override { return relaying_; }
+  StartResult Start() override { return relaying_; }
 
  private:
   Task<absl::StatusOr<int>> Answer(const int& n) {
@@ -144,7 +144,7 @@ TEST_F(CancellationTest, ManyAsksInARowForOneCallAreAllAnswered) {
    public:
     Mailbox<"ask", Oracle> ask{this};
     explicit Asking(Channel<Oracle> next) : next_(next) {}
-    Next Start() override { return Behavior("asking", On(ask, &Asking::Answer)); }
+    StartResult Start() override { return Behavior("asking", On(ask, &Asking::Answer)); }
 
    private:
     Task<int> Answer(const int& n) {
@@ -161,7 +161,7 @@ TEST_F(CancellationTest, ManyAsksInARowForOneCallAreAllAnswered) {
   class Echo final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("echo", On(ask, [](int n) { return n; }));
     }
   };

@@ -43,36 +43,36 @@ class Sorter final : public Actor {
   Mailbox<"open", int> open{this};
 
   explicit Sorter(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return sorting_; }
+  StartResult Start() override { return sorting_; }
 
  private:
   absl::Status Classify(const Letter& letter) {
     const std::string& word = letter.text;
     switch (word.empty() ? '?' : word[0]) {
       case '1':
-        context().PassOn(number, static_cast<int>(word.size()));
+        context().Forward(number, static_cast<int>(word.size()));
         return absl::OkStatus();
       case 'l':
-        context().PassOn(later, word);
+        context().Forward(later, word);
         return absl::OkStatus();
       case 'n':
-        context().PassOn(newest, word);
+        context().Forward(newest, word);
         return absl::OkStatus();
       case 's':
         context().Tell(text, "sent before");
-        context().PassOn(text, word);
+        context().Forward(text, word);
         return absl::OkStatus();
       case '2':
-        context().PassOn(text, word);
-        context().PassOn(text, word);
+        context().Forward(text, word);
+        context().Forward(text, word);
         return absl::OkStatus();
       case 'f':
-        context().PassOn(text, word);
+        context().Forward(text, word);
         return Fail(absl::InternalError("after passing on"));
       case 'r':
-        return absl::InvalidArgumentError("not passed on, and refused");
+        return absl::InvalidArgumentError("not forwarded, and refused");
       default:
-        context().PassOn(text, word);
+        context().Forward(text, word);
         return absl::OkStatus();
     }
   }
@@ -80,11 +80,11 @@ class Sorter final : public Actor {
     if (asked == "keep") {
       kept_.push_back(std::move(replier));
     } else if (asked == "mixed up") {
-      context().PassOn(quick, asked, std::move(kept_.back()));
+      context().Forward(quick, asked, std::move(kept_.back()));
     } else if (asked == "slow") {
-      context().PassOn(slow, asked, std::move(replier));
+      context().Forward(slow, asked, std::move(replier));
     } else {
-      context().PassOn(quick, std::move(asked), std::move(replier));
+      context().Forward(quick, std::move(asked), std::move(replier));
     }
   }
   void Say(const std::string& what) { out_.Tell(what); }
@@ -135,9 +135,9 @@ class ClassifierTest : public ActorTest {
 TEST_F(ClassifierTest, PassesOnByContentInTheOrderOfArrival) {
   for (const char* word : {"a", "12", "b", "1", "c"}) Send(word);
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("a", "number 2", "b", "number 1", "c"));
-  // Five were passed on, and five accepted anew and handled; and five of the probe's.
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 5);
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 10);
+  // Five were forwarded, and five accepted anew and handled; and five of the probe's.
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 5);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 10);
   EXPECT_EQ(Ledger().accepted, 15);
   EXPECT_TRUE(Ledger().balances()) << Ledger().ToString();
 }
@@ -153,13 +153,13 @@ class SlowSorter final : public Actor {
   Mailbox<"query", Call<int, int>> query{this};
   Mailbox<"later", Call<int, int>> later{this};
   SlowSorter(Channel<int> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
-  Next Start() override { return sorting_; }
+  StartResult Start() override { return sorting_; }
 
  private:
   Task<> Classify(int n, Replier<int> replier) {
     auto asked = silent_.Ask(n, absl::Seconds(1));
     (void)co_await asked;
-    context().PassOn(later, n, std::move(replier));
+    context().Forward(later, n, std::move(replier));
   }
   const Channel<int> out_;
   const Channel<Call<int, int>> silent_;
@@ -182,7 +182,7 @@ TEST_F(ClassifierTest, ACallWhoseAskerEndedMeanwhileIsCancelled) {
   system().Kill(asker.pid());
   system().Advance(absl::Seconds(1));
   handled.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1);
 }
 
 // Holds its worker before it passes a call on to a closed mailbox.
@@ -191,19 +191,19 @@ class HeldSorter final : public Actor {
   Mailbox<"query", Call<int, int>> query{this};
   Mailbox<"later", Call<int, int>> later{this};
   explicit HeldSorter(std::function<void()> hold) : hold_(std::move(hold)) {}
-  Next Start() override { return sorting_; }
+  StartResult Start() override { return sorting_; }
 
  private:
   void Classify(int n, Replier<int> replier) {
     hold_();
-    context().PassOn(later, n, std::move(replier));
+    context().Forward(later, n, std::move(replier));
   }
   const std::function<void()> hold_;
   Behavior sorting_{"sorting", On(query, &HeldSorter::Classify)};
 };
 
 TEST_F(ClassifierTest, ACallIsCancelledThatItsAskerGaveUpWhileItWasSorted) {
-  // The cancellation has arrived before the call is passed on.
+  // The cancellation has arrived before the call is forwarded.
   Probe<Call<int, int>> silent(system());
   Ref<HeldSorter> held =
       system().Spawn<HeldSorter>([this] { system().seeded_executor().HoldHere(absl::Milliseconds(10)); });
@@ -216,8 +216,8 @@ TEST_F(ClassifierTest, ACallIsCancelledThatItsAskerGaveUpWhileItWasSorted) {
   });
   system().RunUntilIdle();
   system().Advance(absl::Seconds(1));
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1);
   (void)silent.ReceiveAll();
   EXPECT_EQ(Ledger().waiting, 0);
 }
@@ -229,12 +229,12 @@ class Lingering final : public Actor {
   Mailbox<"later", Call<int, int>> later{this};
   Lingering(std::function<void()> hold, Channel<Call<int, int>> silent, bool opens, int* handled)
       : hold_(std::move(hold)), silent_(silent), opens_(opens), handled_(*handled) {}
-  Next Start() override { return opens_ ? open_ : sorting_; }
+  StartResult Start() override { return opens_ ? open_ : sorting_; }
 
  private:
   Task<> Classify(int n, Replier<int> replier) {
     hold_();
-    context().PassOn(later, n, std::move(replier));
+    context().Forward(later, n, std::move(replier));
     auto asked = silent_.Ask(n, absl::Hours(1));
     (void)co_await asked;
   }
@@ -275,7 +275,7 @@ TEST_F(ClassifierTest, ACallIsCancelledThoughItsClassifierStillAwaits) {
     EXPECT_EQ(handled, opens ? 1 : 0);
     int64_t cancelled = 0;
     for (const MailboxLedger& its : system().MailboxLedgers(lingering.pid())) {
-      cancelled += its.messages.of(Fate::kCancelled);
+      cancelled += its.messages.of(Disposition::kCancelled);
     }
     EXPECT_EQ(cancelled, 1) << opens;
     (void)silent.ReceiveAll();
@@ -286,7 +286,7 @@ TEST_F(ClassifierTest, ACallIsCancelledThoughItsClassifierStillAwaits) {
 }
 
 TEST_F(ClassifierTest, ACallExpiresWhoseTimeIsOverWhileItIsSorted) {
-  // The asker has told so before the call is passed on.
+  // The asker has told so before the call is forwarded.
   Ref<HeldSorter> held =
       system().Spawn<HeldSorter>([this] { system().seeded_executor().HoldHere(absl::Milliseconds(10)); });
   Ref<Script> asker = system().Spawn<Script>();
@@ -296,16 +296,16 @@ TEST_F(ClassifierTest, ACallExpiresWhoseTimeIsOverWhileItIsSorted) {
   });
   system().RunUntilIdle();
   system().Advance(absl::Seconds(1));
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
-TEST_F(ClassifierTest, WhatItDoesNotPassOnHasItsOwnFate) {
+TEST_F(ClassifierTest, WhatItDoesNotForwardHasItsOwnFate) {
   Send("r");
   out_.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 0);
-  EXPECT_EQ(Ledger().of(Fate::kRejected), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kRejected), 1);
 }
 
 TEST_F(ClassifierTest, WaitsInAClosedTargetUntilItOpens) {
@@ -324,8 +324,8 @@ TEST_F(ClassifierTest, AFullTargetMakesADeadLetterThatSaysSo) {
   EXPECT_TRUE(IsFull(dead_letters()[0].why)) << dead_letters()[0].why;
   EXPECT_EQ(dead_letters()[0].mailbox, "later");
   EXPECT_EQ(dead_letters()[0].to, sorter_.pid());
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 2);
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 1);
   EXPECT_EQ(Ledger().accepted, 5);
   EXPECT_TRUE(Ledger().balances()) << Ledger().ToString();
   sorter_[&Sorter::open].Tell(1);
@@ -335,8 +335,8 @@ TEST_F(ClassifierTest, AFullTargetMakesADeadLetterThatSaysSo) {
 TEST_F(ClassifierTest, ATargetThatDropsTheOldestDropsIt) {
   for (const char* word : {"n1", "n2", "n3"}) Send(word);
   out_.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 3);
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 1);
   sorter_[&Sorter::open].Tell(1);
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("n2", "n3"));
   EXPECT_THAT(dead_letters(), IsEmpty());
@@ -350,30 +350,30 @@ TEST_F(ClassifierTest, TheTimeToLiveOfTheTargetCountsFromPassingOn) {
   system().Advance(absl::Seconds(2));
   sorter_[&Sorter::open].Tell(1);
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("l2"));
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
 }
 
 TEST_F(ClassifierTest, AHandlerThatFailsAfterwardsLeavesADeadLetterInTheTarget) {
   EXPECT_EQ(EndOf(sorter_.pid(), [&] { Send("f"); }), ExitReason::Failed(absl::InternalError("after passing on")));
   out_.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 0);
   ASSERT_EQ(dead_letters().size(), 1U);
   EXPECT_EQ(dead_letters()[0].mailbox, "text");
 }
 
 TEST_F(ClassifierTest, ACallGoesWithItsRightToAnswer) {
   EXPECT_EQ(*Ask(sorter_[&Sorter::query], std::string("me")), "quick me");
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 1);
 }
 
 TEST_F(ClassifierTest, ACallKeepsItsDeadlineAndItsAskerMayCancelIt) {
   EXPECT_TRUE(IsExpired(Ask(sorter_[&Sorter::query], std::string("slow"), absl::Seconds(1)).status()));
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 1);
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
   Ref<Script> asker = system().Spawn<Script>();
   RunTask(asker, [&](Script&) -> Task<> {
     auto asked = sorter_[&Sorter::query].Ask("slow", absl::Hours(1));
@@ -383,8 +383,8 @@ TEST_F(ClassifierTest, ACallKeepsItsDeadlineAndItsAskerMayCancelIt) {
   system().Kill(asker.pid());
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0);
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 2);
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1);
 }
 
 TEST_F(ClassifierTest, TheAskerOfACallToAFullTargetIsToldAtOnce) {
@@ -397,13 +397,13 @@ TEST_F(ClassifierTest, TheAskerOfACallToAFullTargetIsToldAtOnce) {
   EXPECT_EQ(dead_letters().size(), 1U);
 }
 
-TEST_F(ClassifierTest, TheActorsEndAnswersACallThatWasPassedOn) {
+TEST_F(ClassifierTest, TheActorsEndAnswersACallThatWasForwarded) {
   AskApart("slow");
   EXPECT_EQ(system().live_actors(), 3) << "probe, sorter, asker";
   system().Kill(sorter_.pid());
   system().RunUntilIdle();
   EXPECT_EQ(system().live_actors(), 1) << "the asker had its answer and ended";
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 1);
 }
 
 // Counts what is given back to remote senders.
@@ -444,13 +444,13 @@ TEST_F(ClassifierDeathTest, PassingOnTwiceIsAnError) {
         Send("2");
         system().RunUntilIdle();
       },
-      "PassOn twice: the message in hand has been passed on already");
+      "Forward twice: the message in hand has been forwarded already");
 }
 
 TEST_F(ClassifierDeathTest, ACallGoesOnWithItsOwnReplierOnly) {
   AskApart("keep");
   EXPECT_DEATH((void)Ask(sorter_[&Sorter::query], std::string("mixed up")),
-               "PassOn of a call in hand goes with its own Replier");
+               "Forward of a call in hand goes with its own Replier");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Sizes final : public Actor {
   Mailbox<"move_only", int> move_only{this};
   Mailbox<"aligned", int> aligned{this};
   Sizes(Channel<std::string> out, int* alive) : out_(out), alive_(alive) {}
-  Next Start() override { return Made(); }
+  StartResult Start() override { return Made(); }
 
  private:
   struct alignas(64) Line {
@@ -100,7 +100,7 @@ class Doors final : public Actor {
   MailboxArray<"numbers", int> numbers{this, 2};
   Mailbox<"open", size_t> open{this};
   explicit Doors(Channel<int> out) : out_(out) {}
-  Next Start() override { return taking_; }
+  StartResult Start() override { return taking_; }
 
  private:
   bool IsFirstOpen() const noexcept { return is_open_[0]; }
@@ -134,7 +134,7 @@ TEST_F(ClauseTest, OfSeveralGuardsAndPredicatesAllMustHold) {
 class Picky final : public Actor {
  public:
   Mailbox<"number", int> number{this};
-  Next Start() override { return picky_; }
+  StartResult Start() override { return picky_; }
 
  private:
   static bool IsWanted(int n) {
@@ -160,7 +160,7 @@ class Wide final : public Actor {
   static constexpr size_t kWidth = 64;
   MailboxArray<"lane", int> lanes{this, kWidth};
   explicit Wide(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return wide_; }
+  StartResult Start() override { return wide_; }
 
  private:
   std::function<void(int, size_t)> Taking(const char* how) {
@@ -182,7 +182,7 @@ TEST_F(ClauseTest, AnArrayOfSixtyFourMayHaveSeveralClausesOfWhichTheFirstThatHol
   }
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("urgent 2 of 63", "urgent 2 of 62", "urgent 2 of 7", "urgent 2 of 0",
                                             "odd 1 of 7", "odd 1 of 63"));
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 6);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 6);
 }
 
 // Takes what is urgent first, from one mailbox.
@@ -191,7 +191,7 @@ class Clerk final : public Actor {
   Mailbox<"letter", std::string> letter{this};
   Mailbox<"open", int> open{this};
   explicit Clerk(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   static bool IsUrgent(const std::string& text) { return text[0] == '!'; }
@@ -215,7 +215,7 @@ TEST_F(ClauseTest, ARankIsServedWhereverItsMessagesLieInTheirMailbox) {
 class TooWide final : public Actor {
  public:
   MailboxArray<"lane", int> lanes{this, 64};
-  Next Start() override {
+  StartResult Start() override {
     const auto drops = [](int) { return true; };
     return Behavior("too wide", Drop(lanes).If(drops), Drop(lanes).If(drops), Drop(lanes).If(drops), Drop(lanes));
   }
@@ -224,14 +224,14 @@ class TooWide final : public Actor {
 class RefusesForNoReason final : public Actor {
  public:
   Mailbox<"call", Call<int, int>> call{this};
-  Next Start() override { return Behavior("x", Refuse(call, absl::OkStatus())); }
+  StartResult Start() override { return Behavior("x", Refuse(call, absl::OkStatus())); }
 };
 
 // The memory of an object that is being made is often zero, and so is the index of its first mailbox.
 class TooEarly final : public Actor {
  public:
   Mailbox<"first", int> first{this};
-  Next Start() override { return early_; }
+  StartResult Start() override { return early_; }
 
  private:
   Behavior early_{"early", On(second, [](int) {})};
@@ -258,7 +258,7 @@ class Greedy final : public Actor {
   Mailbox<"high", int> high{this, {.capacity_messages = kMany}};
   Mailbox<"low", int> low{this};
   explicit Greedy(Channel<int> out) : out_(out) {}
-  Next Start() override { return greedy_; }
+  StartResult Start() override { return greedy_; }
 
  private:
   const Channel<int> out_;
@@ -280,7 +280,7 @@ TEST_F(ClauseTest, AQuotaIsAtMostSixtyFiveThousandSoThatNoRankStarves) {
 class Timed final : public Actor {
  public:
   explicit Timed(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return timed_; }
+  StartResult Start() override { return timed_; }
 
  private:
   const Channel<std::string> out_;

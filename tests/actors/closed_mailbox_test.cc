@@ -52,7 +52,7 @@ class CountingExecutor final : public Executor {
 };
 
 // How `mail` is closed.
-enum class By { kBehavior, kGuard, kLease };
+enum class By { kBehavior, kGuard, kScopedClose };
 
 class Closed final : public Actor {
  public:
@@ -60,8 +60,8 @@ class Closed final : public Actor {
   Mailbox<"open", Call<int, int>> open{this};
   Mailbox<"sum", Call<int, int64_t>> sum{this};
   explicit Closed(By by) : by_(by) {}
-  Next Start() override {
-    if (by_ == By::kLease) lease_.emplace(context().Close(mail));
+  StartResult Start() override {
+    if (by_ == By::kScopedClose) close_.emplace(context().Close(mail));
     return by_ == By::kBehavior ? unnamed_ : named_;
   }
 
@@ -69,7 +69,7 @@ class Closed final : public Actor {
   bool IsOpen() const { return by_ != By::kGuard || is_open_; }
   int Open(int) {
     is_open_ = true;
-    lease_.reset();
+    close_.reset();
     Become(named_);
     return 0;
   }
@@ -78,7 +78,7 @@ class Closed final : public Actor {
 
   const By by_;
   bool is_open_ = false;
-  absl::optional<Lease> lease_;
+  absl::optional<ScopedClose> close_;
   int64_t sum_ = 0;
   Behavior unnamed_{"unnamed", On(open, &Closed::Open), On(sum, &Closed::Sum)};
   Behavior named_{"named", On(mail, &Closed::Take).When(&Closed::IsOpen), On(open, &Closed::Open),
@@ -97,7 +97,7 @@ struct Case {
 class Sender final : public Actor {
  public:
   Mailbox<"call", Call<std::function<void()>, int>> call{this};
-  Next Start() override { return sending_; }
+  StartResult Start() override { return sending_; }
 
  private:
   int Run(const std::function<void()>& what) {
@@ -146,7 +146,7 @@ TEST_P(ClosedMailboxTest, ItsMailWakesNobody) {
 
 INSTANTIATE_TEST_SUITE_P(WhenClosed, ClosedMailboxTest,
                          testing::Values(Case{"AMillionByItsBehaviour", By::kBehavior, 1'000'000},
-                                         Case{"ByAGuard", By::kGuard, 100'000}, Case{"ByALease", By::kLease, 100'000}),
+                                         Case{"ByAGuard", By::kGuard, 100'000}, Case{"ByAScopedClose", By::kScopedClose, 100'000}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

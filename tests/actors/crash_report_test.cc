@@ -46,7 +46,7 @@ class Clerk final : public Actor {
   Mailbox<"taken", StringValue> taken{this, {.report_contents = ReportContents::kYes}};
   Mailbox<"fail", Crash> fail{this};
   Mailbox<"later", Crash> later{this};
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   void Read(const Text&) {}
@@ -98,7 +98,7 @@ class CrashReportTest : public testing::Test {
 class Watcher final : public Actor {
  public:
   Watcher(Pid pid, ExitReason* reason) : pid_(pid), reason_(reason) {}
-  Next Start() override {
+  StartResult Start() override {
     monitor_ = context().Monitor(pid_, [this](const Down& down) { *reason_ = down.reason; });
     return Behavior("watching", After(absl::Hours(1), [] {}));
   }
@@ -138,7 +138,7 @@ class Frail final : public Actor {
   Mailbox<"text", Text> text{this, {.capacity_messages = 1, .overflow = Overflow::kFailActor}};
   Mailbox<"exit", Crash> exit{this};
   explicit Frail(How how) : how_(how) {}
-  Next Start() override {
+  StartResult Start() override {
     if (how_ == How::kProcess) return Process();
     return open_;
   }
@@ -186,7 +186,7 @@ TEST_F(CrashReportTest, ItSaysAtWhatWithoutAMessageInHandToo) {
 TEST_F(CrashReportTest, WhatOnExitThrowsIsLoggedAndChangesNothing) {
   class Clumsy final : public Actor {
    public:
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("waiting", After(absl::Seconds(1), [this] { context().Stop(ExitReason::Shutdown()); }));
     }
     void OnExit(const ExitReason& /*reason*/) override { throw std::runtime_error("the file is\ngone"); }
@@ -206,7 +206,7 @@ TEST_F(CrashReportTest, WhatOnExitThrowsIsLoggedAndChangesNothing) {
 TEST_F(CrashReportTest, AnActorThatStandsForSomethingElseHasNoneOfTheEndOfThat) {
   class StandIn final : public Actor {
    public:
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("standing in", After(absl::Seconds(1), [this] { context().StopAs(ExitReason::OsSignal(9)); }));
     }
   };
@@ -285,7 +285,7 @@ class Keeper final : public Actor {
  public:
   Mailbox<"value", StringValue> value{this, {.report_contents = kContents}};
   Mailbox<"fail", Crash> fail{this};
-  Next Start() override { return keeping_; }
+  StartResult Start() override { return keeping_; }
 
  private:
   Behavior keeping_{"keeping", On(value, [] {}), On(fail, [this] { Fail(absl::DataLossError("torn")); })};

@@ -33,7 +33,7 @@ using ::testing::SizeIs;
 class Nothing final : public Actor {
  public:
   Mailbox<"number", int> number{this};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -235,7 +235,7 @@ TEST_F(DeadLettersTest, ASendToAnActorOfASystemThatHasEndedSaysSo) {
 class Shelf final : public Actor {
  public:
   Mailbox<"letter", DeadLetter> letter{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -246,7 +246,7 @@ TEST(DeadLetterMessagesTest, AMessageThatIsADeadLetterIsNotToldAgainWhenItIsLost
   system.RunUntilIdle();
   for (int i = 0; i < 3; ++i) shelf[&Shelf::letter].Tell({.why = absl::DataLossError("told before"), .mailbox = "its"});
   system.RunUntilIdle();
-  EXPECT_EQ(system.Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(system.Ledger().of(Disposition::kDropped), 1);
   EXPECT_EQ(system.dead_letters(), 0);
   system.Kill(shelf.pid());
   system.RunUntilIdle();

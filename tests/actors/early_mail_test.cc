@@ -33,7 +33,7 @@ class Reader final : public Actor {
   Mailbox<"ask", Call<int, int>> ask{this};
 
   explicit Reader(Channel<std::string> out, MailboxOptions options = {}) : one(this, options), out_(out) {}
-  Next Start() override { return reading_; }
+  StartResult Start() override { return reading_; }
 
  private:
   void Read(const std::string& text) { out_.Tell(text); }
@@ -63,7 +63,7 @@ TEST_F(EarlyMailTest, HasABound) {
   EXPECT_THAT(std::string(full.message()), HasSubstr("already holds 10000 messages"));
   system().RunUntilIdle();
   EXPECT_EQ(static_cast<int64_t>(out.ReceiveAll().size()), limits::kStartingMessagesMax);
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 0);
 }
 
 TEST_F(EarlyMailTest, WhatNoMailboxTakesIsADeadLetter) {
@@ -114,7 +114,7 @@ class Store final : public Actor {
   Mailbox<"store", Load> store;
   Store(Channel<size_t> out, Overflow overflow)
       : store(this, {.capacity_bytes = 10, .overflow = overflow}), out_(out) {}
-  Next Start() override { return storing_; }
+  StartResult Start() override { return storing_; }
 
  private:
   const Channel<size_t> out_;
@@ -131,7 +131,7 @@ TEST_F(EarlyMailTest, WhatFitsOnlyAnEmptyMailboxIsADeadLetterBehindOthersAndDrop
   ASSERT_EQ(dead_letters().size(), 4U);
   EXPECT_THAT(std::string(dead_letters()[2].why.message()),
               HasSubstr("4 bytes, and 11 more exceed its capacity of 10"));
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 0);
 }
 
 TEST_F(EarlyMailTest, ADropOldestMailboxKeepsTheNewest) {
@@ -140,7 +140,7 @@ TEST_F(EarlyMailTest, ADropOldestMailboxKeepsTheNewest) {
       system().Spawn<Reader>(out.channel(), MailboxOptions{.capacity_messages = 2, .overflow = Overflow::kDropOldest});
   for (const char* text : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(reader[&Reader::one].Send(text).ok());
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("d", "e"));
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 3);
 }
 
 // Runs what a test gives it: what it spawns has its mail before its first turn.
@@ -148,7 +148,7 @@ class Parent final : public Actor {
  public:
   using Body = std::function<Task<>(Parent&)>;
   explicit Parent(Body body) : body_(std::move(body)) {}
-  Next Start() override { return body_(*this); }
+  StartResult Start() override { return body_(*this); }
   using Actor::context;
   static Received AwaitSecond() {
     return Receive(After(absl::Seconds(1), [] {}));
@@ -178,7 +178,7 @@ class Stillborn final : public Actor {
   Mailbox<"text", std::string> text{this};
   Mailbox<"ask", Call<int, int>> ask{this};
   explicit Stillborn(absl::Status status) : status_(std::move(status)) {}
-  Next Start() override { return status_; }
+  StartResult Start() override { return status_; }
 
  private:
   absl::Status status_;
@@ -197,7 +197,7 @@ TEST_F(EarlyMailTest, IsADeadLetterWhenTheStartFailsAndItsAskersGetTheReason) {
   system().RunUntilIdle();
   EXPECT_TRUE(IsCalleeExited(answer)) << answer;
   EXPECT_EQ(*ExitReasonOf(answer), ExitReason::Failed(absl::DataLossError("torn")));
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 2);
   EXPECT_EQ(dead_letters().size(), 2U);
 }
 
@@ -206,10 +206,10 @@ class SlowStarter final : public Actor {
  public:
   Mailbox<"text", std::string> text{this, {.capacity_messages = 2}};
   SlowStarter(Channel<Call<int, int>> oracle, Channel<std::string> out) : oracle_(oracle), out_(out) {}
-  Next Start() override { return Begin(); }
+  StartResult Start() override { return Begin(); }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     auto asked = oracle_.Ask(1, absl::Seconds(60));
     absl::StatusOr<int> answer = co_await asked;
     if (!answer.ok()) co_return answer.status();
@@ -241,7 +241,7 @@ class Countdown final : public Actor {
   explicit Countdown(int* counts, bool early = false) : counts_(counts) {
     if (early) context().Tell(count, 3);
   }
-  Next Start() override {
+  StartResult Start() override {
     context().Tell(count, 3);
     return counting_;
   }

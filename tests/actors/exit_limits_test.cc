@@ -155,7 +155,7 @@ class Counting final : public Actor {
       : at_tenth_(std::move(at_tenth)),
         count_(count),
         counting_("counting", On(item, &Counting::Count).Rank(rank), On(other, [] {})) {}
-  Next Start() override { return counting_; }
+  StartResult Start() override { return counting_; }
 
  private:
   void Count(int) {
@@ -187,7 +187,7 @@ TEST_F(ExitLimitsTest, ASignalActsAfterItsHandlerOrAtTheNextLookAtWhatHasCome) {
 
 class Child final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("quiet", After(absl::InfiniteDuration(), [] {}));
   }
 };

@@ -210,7 +210,7 @@ TEST_F(ExitTest, ExitOvertakesWhatWaitsAndRequestStopDoesNot) {
   other[&Script::note].Tell("after the request");
   system().RunUntilIdle();
   EXPECT_THAT(notes_, ElementsAre("other a", "other b"));
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 3);
   EXPECT_FALSE(IsAlive(other));
 }
 
@@ -385,7 +385,7 @@ class Dying final : public Actor {
   Mailbox<"wait", std::string> wait{this};
   Dying(std::vector<std::string>* notes, Channel<Call<int, int>> oracle)
       : member_(notes, "object"), notes_(notes), oracle_(oracle) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
   void OnExit(const ExitReason& reason) override { notes_->push_back("OnExit " + reason.ToString()); }
 
  private:

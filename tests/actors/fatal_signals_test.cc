@@ -60,7 +60,7 @@ class Victim final : public Actor {
   explicit Victim(Crash crash = Crash::kAbort) : crash_(crash) {
     if (crash_ == Crash::kInConstructor) WriteToNowhere();
   }
-  Next Start() override {
+  StartResult Start() override {
     if (crash_ == Crash::kInStart) WriteToNowhere();
     return living_;
   }

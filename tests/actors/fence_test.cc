@@ -44,7 +44,7 @@ class Hog final : public Actor {
   Hog(std::function<void()> hold, Channel<int> out, std::shared_ptr<Seen> seen)
       : hold_(std::move(hold)), out_(out), seen_(std::move(seen)) {}
   ~Hog() override { seen_->Note("destroyed"); }
-  Next Start() override {
+  StartResult Start() override {
     if (absl::Status taken = context().Register("hog"); !taken.ok()) return taken;
     return hogging_;
   }
@@ -74,7 +74,7 @@ class Client final : public Actor {
   Mailbox<"from_hog", int> from_hog{this};
   Mailbox<"ask", Ref<Hog>> ask{this};
   Client(std::shared_ptr<Seen> seen, absl::Notification* told) : seen_(std::move(seen)), told_(told) {}
-  Next Start() override { return asking_; }
+  StartResult Start() override { return asking_; }
 
  private:
   Task<> Ask(Ref<Hog> hog) {
@@ -126,8 +126,8 @@ TEST(FenceTest, AKilledHandlerThatGoesOnIsFencedAHundredMillisecondsLaterAndFree
     EXPECT_FALSE(system.registry().Find("hog").has_value()) << "its name is free";
     const MessageLedger ledger = system.Ledger();
     EXPECT_TRUE(ledger.balances()) << ledger.ToString();
-    EXPECT_EQ(ledger.of(Fate::kDeadLetter), 2) << "what waited";
-    EXPECT_GE(ledger.of(Fate::kFailed), 1) << "what was in hand";
+    EXPECT_EQ(ledger.of(Disposition::kDeadLetter), 2) << "what waited";
+    EXPECT_GE(ledger.of(Disposition::kFailed), 1) << "what was in hand";
   });
   system.RunUntilIdle();
   ASSERT_GE(seen->notes.size(), 3U);
@@ -147,7 +147,7 @@ TEST(FenceTest, AHandlerThatReturnsInTimeIsNotFenced) {
   class Watcher final : public Actor {
    public:
     Watcher(Pid target, std::shared_ptr<Seen> seen) : target_(target), seen_(std::move(seen)) {}
-    Next Start() override {
+    StartResult Start() override {
       watch_ = context().Monitor(target_, &Watcher::Ended);
       return Behavior("watching", After(absl::Hours(1), [] {}));
     }
@@ -181,7 +181,7 @@ class SlowToGo final : public Actor {
   Mailbox<"work", int> work{this};
   SlowToGo(TestSystem* system, Channel<int> out) : system_(system), out_(out) {}
   ~SlowToGo() override { system_->seeded_executor().HoldHere(absl::Seconds(3)); }
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   Task<> Work(int) {
@@ -257,7 +257,7 @@ class Silent final : public Actor {
  public:
   Mailbox<"work", Call<Work, int>> work{this};
   explicit Silent(absl::Notification* asked) : asked_(asked) {}
-  Next Start() override { return keeping_silent_; }
+  StartResult Start() override { return keeping_silent_; }
 
  private:
   void DoWork(const Work& /*work*/, Replier<int> replier) {
@@ -275,7 +275,7 @@ class Keeper final : public Actor {
  public:
   Mailbox<"wait", Ref<Silent>> wait{this};
   explicit Keeper(std::function<void()> let_go) : let_go_(std::move(let_go)) {}
-  Next Start() override { return keeping_; }
+  StartResult Start() override { return keeping_; }
 
  private:
   struct Kept {
@@ -316,7 +316,7 @@ TEST(FenceTest, AnIdleActorThatIsKilledIsFencedWhenWhatItDestroysDoesNotEnd) {
 class Teller final : public Actor {
  public:
   Mailbox<"tell", Channel<int>> tell{this};
-  Next Start() override { return telling_; }
+  StartResult Start() override { return telling_; }
 
  private:
   Behavior telling_{"telling", On(tell, [](Channel<int> to) { to.Tell(1); })};
@@ -365,7 +365,7 @@ class Holding final : public Actor {
   Mailbox<"hold", absl::Notification*> hold{this};
   Mailbox<"slow", Slow> slow{this};
   explicit Holding(absl::Notification* holds) : holds_(holds) {}
-  Next Start() override { return holding_; }
+  StartResult Start() override { return holding_; }
 
  private:
   void Hold(absl::Notification* let_go) {

@@ -39,7 +39,7 @@ class Hog final : public Actor {
   Hog(TestSystem* system, std::vector<std::string>* notes) : system_(system), notes_(notes), trace_(notes, "object") {}
   Mailbox<"suspend", int> suspend{this};
   Mailbox<"hold", absl::Duration> hold{this};
-  Next Start() override { return hogging_; }
+  StartResult Start() override { return hogging_; }
 
  private:
   Task<> Suspend(int) {

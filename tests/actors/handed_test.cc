@@ -47,7 +47,7 @@ class Receiver final : public Actor {
   Mailbox<"text", std::string> text{this};
   Mailbox<"go", int> go{this};
   explicit Receiver(std::vector<std::string>* notes) : notes_(notes) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   void Later(const Word&) { context().Postpone(); }
@@ -111,7 +111,7 @@ class Sink final : public Actor {
  public:
   Mailbox<"in", Bytes<kSize>> in{this};
   explicit Sink(std::vector<unsigned char>* got) : got_(got) {}
-  Next Start() override { return taking_; }
+  StartResult Start() override { return taking_; }
 
  private:
   void Take(const Bytes<kSize>& message) { got_->assign(message.bytes.begin(), message.bytes.end()); }
@@ -183,7 +183,7 @@ class Taker final : public Actor {
   Mailbox<"round", Round> round{this, {.capacity_messages = 1}};
   Mailbox<"open", int> open{this};
   explicit Taker(std::vector<std::string>* notes) : notes_(notes) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   void Note(const Round& got) { notes_->push_back(absl::StrCat(got.number)); }
@@ -218,7 +218,7 @@ class Many final : public Actor {
  public:
   MailboxArray<"in", int64_t> in;
   Many(const std::vector<std::string>& labels, std::vector<int64_t>* sums) : in(this, labels), sums_(sums) {}
-  Next Start() override { return summing_; }
+  StartResult Start() override { return summing_; }
 
  private:
   void Add(const int64_t& value, size_t place) { (*sums_)[place] += value; }

@@ -47,7 +47,7 @@ class TellForms final : public Actor {
   Mailbox<"moves", Box> moves{this};
 
   explicit TellForms(Channel<Text> out) : out_(out) {}
-  Next Start() override { return first_; }
+  StartResult Start() override { return first_; }
 
  private:
   void Note(const char* what) const { out_.Tell(what); }
@@ -135,13 +135,13 @@ TEST_F(TellFormsTest, TheMessageComesByValueOrByReferenceOrNotAtAll) {
 TEST_F(TellFormsTest, AStatusThatIsNotOkRejectsTheTellAndLeavesTheActor) {
   // semantics 3.1
   Send(&TellForms::status, 1);
-  EXPECT_EQ((system().RunUntilIdle(), Ledger().of(Fate::kRejected)), 0);
+  EXPECT_EQ((system().RunUntilIdle(), Ledger().of(Disposition::kRejected)), 0);
   Send(&TellForms::status, -1);
   Send(&TellForms::task_status, -1);
   Send(&TellForms::either, -1);
   Send(&TellForms::task_either, -1);
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("status", "status"));
-  EXPECT_EQ(Ledger().of(Fate::kRejected), 4);
+  EXPECT_EQ(Ledger().of(Disposition::kRejected), 4);
   EXPECT_EQ(Current(), "plain");
 }
 
@@ -170,7 +170,7 @@ class Converted final : public Actor {
   Mailbox<"text", Text> text{this};
   Mailbox<"shape", Shape> shape{this};
   explicit Converted(Channel<Text> out) : out_(out) {}
-  Next Start() override { return taking_; }
+  StartResult Start() override { return taking_; }
 
  private:
   Channel<Text> out_;
@@ -205,7 +205,7 @@ class CallForms final : public Actor {
   Mailbox<"replier task", Form> replier_task{this};
   Mailbox<"lambda", Form> lambda{this};
   Mailbox<"box", Call<Box, Box>> box{this};
-  Next Start() override { return answering_; }
+  StartResult Start() override { return answering_; }
 
  private:
   absl::StatusOr<Answered> Check(int n) {
@@ -270,7 +270,7 @@ TEST_F(CallFormsTest, EachFormAnswers) {
     EXPECT_EQ(answer->value, 7);
   }
   EXPECT_EQ(**Ask(ref[&CallForms::box], std::make_unique<int>(9)), 9);
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 9);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 9);
 }
 
 TEST_F(CallFormsTest, AStatusThatIsNotOkIsTheAnswer) {
@@ -292,14 +292,14 @@ TEST_F(CallFormsTest, FailEndsTheActorAndTheCallGetsTheExitReason) {
     EXPECT_EQ(ExitReasonOf(status), ExitReason::Failed(absl::DataLossError("gone"))) << channel;
     EXPECT_TRUE(IsNoProcess(Ask(channel, 1).status()));
   }
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 6);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 6);
 }
 
 TEST_F(CallFormsTest, AFailureWithAnOkStatusIsOneAllTheSame) {
   class Confused final : public Actor {
    public:
     Mailbox<"ask", Call<int, int>> ask{this};
-    Next Start() override { return open_; }
+    StartResult Start() override { return open_; }
 
    private:
     absl::StatusOr<int> Answer(int) { return Fail(absl::OkStatus()); }
@@ -314,7 +314,7 @@ class Ender final : public Actor {
  public:
   Mailbox<"end", Call<std::string, int>> end{this};
   explicit Ender(Channel<Text> out) : out_(out) {}
-  Next Start() override { return ending_; }
+  StartResult Start() override { return ending_; }
   void OnExit(const ExitReason& reason) override { out_.Tell(reason.ToString()); }
 
  private:
@@ -387,7 +387,7 @@ class Keeper final : public Actor {
  public:
   Mailbox<"go", Text> go{this};
   Keeper(Channel<Text> out, Channel<Call<int, int>> oracle) : out_(out), oracle_(oracle) {}
-  Next Start() override { return Make("made"); }
+  StartResult Start() override { return Make("made"); }
 
  private:
   Behavior Make(Text name) {
@@ -423,7 +423,7 @@ class Weaver final : public Actor {
   Mailbox<"slow", int> slow{this};
   Mailbox<"quick", int> quick{this};
   Weaver(Channel<Text> out, Channel<Call<int, int>> oracle) : out_(out), oracle_(oracle) {}
-  Next Start() override { return weaving_; }
+  StartResult Start() override { return weaving_; }
 
  private:
   Task<> Slow(int n) {

@@ -1,4 +1,4 @@
-// The ledger of messages: every fate of semantics.md 0, mailbox by mailbox.
+// The ledger of messages: every disposition of semantics.md 0, mailbox by mailbox.
 #include "understudy/actors/ledger.h"
 
 #include <map>
@@ -31,19 +31,19 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // What a test says of a ledger, as its text does.
-struct Fates {
+struct Dispositions {
   int64_t accepted = 0, handled = 0, rejected = 0, failed = 0, expired = 0, cancelled = 0, dropped = 0, dead_letter = 0,
-          passed_on = 0, waiting = 0;
+          forwarded = 0, waiting = 0;
 };
-MessageLedger Are(const Fates& fates) {
-  return {.accepted = fates.accepted,
-          .fates = {fates.handled, fates.rejected, fates.failed, fates.expired, fates.cancelled, fates.dropped,
-                    fates.dead_letter, fates.passed_on},
-          .waiting = fates.waiting};
+MessageLedger Are(const Dispositions& dispositions) {
+  return {.accepted = dispositions.accepted,
+          .dispositions = {dispositions.handled, dispositions.rejected, dispositions.failed, dispositions.expired, dispositions.cancelled, dispositions.dropped,
+                    dispositions.dead_letter, dispositions.forwarded},
+          .waiting = dispositions.waiting};
 }
 
-// A mailbox for each fate.
-class Fated final : public Actor {
+// A mailbox for each disposition.
+class Disposing final : public Actor {
  public:
   Mailbox<"plain", int> plain{this};
   Mailbox<"closed", int> closed{this, {.time_to_live = absl::Seconds(1)}};
@@ -55,7 +55,7 @@ class Fated final : public Actor {
   Mailbox<"waits", int> waits{this};
   Mailbox<"call", Call<int, int>> call{this};
 
-  Next Start() override { return first_; }
+  StartResult Start() override { return first_; }
 
  private:
   absl::Status Plain(int n) {
@@ -64,20 +64,20 @@ class Fated final : public Actor {
     if (n == 3) Become(second_);
     return absl::OkStatus();
   }
-  void Sort(int n) { context().PassOn(small, n); }
+  void Sort(int n) { context().Forward(small, n); }
   Task<> Wait(int n) {
-    auto asked = me_[&Fated::call].Ask(n, absl::Seconds(10));
+    auto asked = me_[&Disposing::call].Ask(n, absl::Seconds(10));
     (void)co_await asked;
   }
 
-  Ref<Fated> me_{context().Self()};
+  Ref<Disposing> me_{context().Self()};
   Behavior first_{"first",
-                  On(plain, &Fated::Plain),
+                  On(plain, &Disposing::Plain),
                   Drop(dropped),
                   Refuse(refused, absl::PermissionDeniedError("no")),
-                  On(sorted, &Fated::Sort),
-                  On(waits, &Fated::Wait).Interleaved()};
-  Behavior second_{"second", On(closed, [] {}), On(newest, [] {}), On(small, [] {}), On(plain, &Fated::Plain)};
+                  On(sorted, &Disposing::Sort),
+                  On(waits, &Disposing::Wait).Interleaved()};
+  Behavior second_{"second", On(closed, [] {}), On(newest, [] {}), On(small, [] {}), On(plain, &Disposing::Plain)};
 };
 
 class LedgerTest : public ActorTest {
@@ -93,38 +93,38 @@ class LedgerTest : public ActorTest {
 };
 
 TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
-  const Ref<Fated> fated = system().Spawn<Fated>();
+  const Ref<Disposing> fated = system().Spawn<Disposing>();
   const Pid pid = fated.pid();
   system().RunUntilIdle();
-  for (const int n : {0, 1, 1}) fated[&Fated::plain].Tell(n);
-  for (int n = 0; n < 4; ++n) fated[&Fated::closed].Tell(n);
-  for (int n = 0; n < 2; ++n) fated[&Fated::newest].Tell(n);  // beyond twice its capacity the newest is refused
-  for (int n = 0; n < 5; ++n) fated[&Fated::dropped].Tell(n);
-  EXPECT_FALSE(Ask(fated[&Fated::refused], 1).ok());
-  for (int n = 0; n < 3; ++n) fated[&Fated::sorted].Tell(n);
-  EXPECT_TRUE(IsExpired(Ask(fated[&Fated::call], 1, absl::Milliseconds(1)).status()));
+  for (const int n : {0, 1, 1}) fated[&Disposing::plain].Tell(n);
+  for (int n = 0; n < 4; ++n) fated[&Disposing::closed].Tell(n);
+  for (int n = 0; n < 2; ++n) fated[&Disposing::newest].Tell(n);  // beyond twice its capacity the newest is refused
+  for (int n = 0; n < 5; ++n) fated[&Disposing::dropped].Tell(n);
+  EXPECT_FALSE(Ask(fated[&Disposing::refused], 1).ok());
+  for (int n = 0; n < 3; ++n) fated[&Disposing::sorted].Tell(n);
+  EXPECT_TRUE(IsExpired(Ask(fated[&Disposing::call], 1, absl::Milliseconds(1)).status()));
   const Ref<Script> asker = system().Spawn<Script>();
   RunTask(asker, [fated](Script&) -> Task<> {
-    auto given_up = fated[&Fated::call].Ask(1, absl::Hours(1));
+    auto given_up = fated[&Disposing::call].Ask(1, absl::Hours(1));
     given_up.Cancel();
     (void)co_await given_up;
   });
-  fated[&Fated::waits].Tell(1);
+  fated[&Disposing::waits].Tell(1);
   system().RunUntilIdle();
   EXPECT_EQ(Of(pid, "plain"), Are({.accepted = 3, .handled = 1, .rejected = 2}));
   EXPECT_EQ(Of(pid, "closed"), Are({.accepted = 4, .waiting = 4}));
   EXPECT_EQ(Of(pid, "newest"), Are({.accepted = 2, .dropped = 1, .waiting = 1}));
   EXPECT_EQ(Of(pid, "dropped"), Are({.accepted = 5, .dropped = 5}));
   EXPECT_EQ(Of(pid, "refused"), Are({.accepted = 1, .rejected = 1}));
-  // It does not fit where it was passed on to: that is the fate of the message in hand.
-  EXPECT_EQ(Of(pid, "sorted"), Are({.accepted = 3, .dead_letter = 2, .passed_on = 1}));
+  // It does not fit where it was forwarded to: that is the disposition of the message in hand.
+  EXPECT_EQ(Of(pid, "sorted"), Are({.accepted = 3, .dead_letter = 2, .forwarded = 1}));
   EXPECT_EQ(Of(pid, "small"), Are({.accepted = 1, .waiting = 1}));
   EXPECT_EQ(Of(pid, "waits"), Are({.accepted = 1, .waiting = 1})) << "its handler awaits";
   EXPECT_EQ(Of(pid, "call"), Are({.accepted = 3, .expired = 1, .cancelled = 1, .waiting = 1}));
   ExpectLedgersBalance(system());
   // The mail of two mailboxes expires or is handled when they open, and the end finds the rest.
   system().Advance(absl::Seconds(1));
-  for (const int n : {3, 2}) fated[&Fated::plain].Tell(n);
+  for (const int n : {3, 2}) fated[&Disposing::plain].Tell(n);
   system().RunUntilIdle();
   EXPECT_THAT(system().MailboxLedgers(pid), IsEmpty()) << "it has ended";
   EXPECT_EQ(OfEnded("plain"), Are({.accepted = 5, .handled = 2, .rejected = 2, .failed = 1}));
@@ -132,24 +132,24 @@ TEST_F(LedgerTest, EachFateIsCountedInTheMailboxOfItsMessage) {
   EXPECT_EQ(OfEnded("call"), Are({.accepted = 3, .expired = 1, .cancelled = 1, .dead_letter = 1}));
   MessageLedger closed = OfEnded("closed");
   EXPECT_EQ(closed.accepted, 4);
-  EXPECT_EQ(closed.of(Fate::kExpired) + closed.of(Fate::kDeadLetter), 4);
+  EXPECT_EQ(closed.of(Disposition::kExpired) + closed.of(Disposition::kDeadLetter), 4);
 }
 
 TEST_F(LedgerTest, AMailboxThatOpensLateExpiresItsMail) {
-  const Ref<Fated> fated = system().Spawn<Fated>();
-  fated[&Fated::closed].Tell(1);
+  const Ref<Disposing> fated = system().Spawn<Disposing>();
+  fated[&Disposing::closed].Tell(1);
   system().Advance(absl::Seconds(2));
-  fated[&Fated::closed].Tell(2);
-  fated[&Fated::plain].Tell(3);
+  fated[&Disposing::closed].Tell(2);
+  fated[&Disposing::plain].Tell(3);
   system().RunUntilIdle();
   EXPECT_EQ(Of(fated.pid(), "closed"), Are({.accepted = 2, .handled = 1, .expired = 1}));
 }
 
 TEST_F(LedgerTest, EndedActorsAreTogetherByMailboxAndLivingOnesApart) {
-  std::vector<Ref<Fated>> all;
+  std::vector<Ref<Disposing>> all;
   for (int i = 0; i < 3; ++i) {
-    all.push_back(system().Spawn<Fated>());
-    for (int n = 0; n <= i; ++n) all.back()[&Fated::plain].Tell(0);
+    all.push_back(system().Spawn<Disposing>());
+    for (int n = 0; n <= i; ++n) all.back()[&Disposing::plain].Tell(0);
   }
   system().RunUntilIdle();
   for (int i = 0; i < 2; ++i) system().Kill(all[static_cast<size_t>(i)].pid());
@@ -165,8 +165,8 @@ TEST_F(LedgerTest, EndedActorsAreTogetherByMailboxAndLivingOnesApart) {
 
 // An actor's mail before there are mailboxes, and what comes too late for them.
 TEST_F(LedgerTest, WhatIsInNoMailboxIsCountedApart) {
-  const Ref<Fated> fated = system().Spawn<Fated>();
-  fated[&Fated::plain].Tell(0);
+  const Ref<Disposing> fated = system().Spawn<Disposing>();
+  fated[&Disposing::plain].Tell(0);
   EXPECT_EQ(Of(fated.pid(), ""), Are({.accepted = 1, .waiting = 1}));
   ExpectLedgersBalance(system());
   Channel<std::string>(fated.pid(), internal::MailboxNames::Intern("nobody has it")).Tell("early");
@@ -216,12 +216,12 @@ class Sorter final : public Actor {
  public:
   Mailbox<"all", int> all{this};
   Mailbox<"even", int> even{this};
-  Next Start() override { return Run(); }
+  StartResult Start() override { return Run(); }
 
  private:
   Task<> Run() {
     for (;;) {
-      auto received = Receive(On(all, [this](int n) { context().PassOn(even, n); }));
+      auto received = Receive(On(all, [this](int n) { context().Forward(even, n); }));
       co_await received;
     }
   }
@@ -231,7 +231,7 @@ TEST_F(LedgerTest, AReceiveThatPassesOnLeavesNothingInHand) {
   const Ref<Sorter> sorter = system().Spawn<Sorter>();
   for (int n = 0; n < 3; ++n) sorter[&Sorter::all].Tell(n);
   system().RunUntilIdle();
-  EXPECT_EQ(Of(sorter.pid(), "all"), Are({.accepted = 3, .passed_on = 3}));
+  EXPECT_EQ(Of(sorter.pid(), "all"), Are({.accepted = 3, .forwarded = 3}));
   EXPECT_EQ(Of(sorter.pid(), "even"), Are({.accepted = 3, .waiting = 3}));
   ExpectLedgersBalance(system());
 }
@@ -243,34 +243,34 @@ TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
   ForEachSeed(200, [&](uint64_t seed) {
     TestSystem system(seed);
     Random random(seed);
-    std::vector<Ref<Fated>> living;
+    std::vector<Ref<Disposing>> living;
     std::map<std::string, int64_t> accepted;
     const auto tell = [&](const Channel<int>& channel, const std::string& name, int n) {
       if (channel.Send(n).ok()) ++accepted[name];
     };
     for (int step = 0; step < 60; ++step) {
       if (living.size() < 3) {
-        living.push_back(system.Spawn<Fated>());
+        living.push_back(system.Spawn<Disposing>());
         system.RunUntilIdle();  // early mail has no mailbox
       }
       const size_t which = random.Below(living.size());
-      const Ref<Fated> fated = living[which];
+      const Ref<Disposing> fated = living[which];
       const auto n = static_cast<int>(random.Below(step % 8 == 0 ? 4 : 2));
       switch (random.Below(7)) {
         case 0:
-          tell(fated[&Fated::plain], "plain", n);
+          tell(fated[&Disposing::plain], "plain", n);
           break;
         case 1:
-          tell(fated[&Fated::closed], "closed", n);
+          tell(fated[&Disposing::closed], "closed", n);
           break;
         case 2:
-          tell(fated[&Fated::newest], "newest", n);
+          tell(fated[&Disposing::newest], "newest", n);
           break;
         case 3:
-          tell(fated[&Fated::sorted], "sorted", n);
+          tell(fated[&Disposing::sorted], "sorted", n);
           break;
         case 4:
-          tell(fated[&Fated::waits], "waits", n);
+          tell(fated[&Disposing::waits], "waits", n);
           break;
         case 5:
           system.Advance(absl::Milliseconds(random.Below(600)));
@@ -288,8 +288,8 @@ TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
     ExpectNothingLost(system);
     for (const MailboxLedger& ledger : system.MailboxLedgers()) {
       EXPECT_TRUE(ledger.actor.is_null());
-      rare += ledger.messages.accepted - ledger.messages.of(Fate::kHandled);
-      // What is passed on, and the calls of an actor to itself, no sender has counted here.
+      rare += ledger.messages.accepted - ledger.messages.of(Disposition::kHandled);
+      // What is forwarded, and the calls of an actor to itself, no sender has counted here.
       if (ledger.mailbox != "small" && ledger.mailbox != "call") {
         EXPECT_EQ(ledger.messages.accepted, accepted[ledger.mailbox]) << ledger;
       }
@@ -303,20 +303,20 @@ TEST(LedgerSeedsTest, EachMailboxHasAcceptedWhatItsSendersSayAndBalances) {
 TEST(LedgerThreadsTest, EachMailboxBalancesWhenActorsDieUnderLoad) {
   ActorSystem system({.threads = {.threads = 4}, .seed = 1, .log = &LogSink::Null()});
   for (int round = 0; round < 50; ++round) {
-    std::vector<Ref<Fated>> all;
-    for (int i = 0; i < 8; ++i) all.push_back(system.Spawn<Fated>());
+    std::vector<Ref<Disposing>> all;
+    for (int i = 0; i < 8; ++i) all.push_back(system.Spawn<Disposing>());
     const Ref<Script> sender = system.Spawn<Script>();
     Do(sender, [all](Script&) {
       for (int n = 0; n < 50; ++n) {
-        for (const Ref<Fated>& fated : all) {
-          (void)fated[&Fated::plain].Send(n % 2);
-          (void)fated[&Fated::waits].Send(n);
-          (void)fated[&Fated::newest].Send(n);
+        for (const Ref<Disposing>& fated : all) {
+          (void)fated[&Disposing::plain].Send(n % 2);
+          (void)fated[&Disposing::waits].Send(n);
+          (void)fated[&Disposing::newest].Send(n);
         }
       }
     });
-    for (const Ref<Fated>& fated : all) fated[&Fated::plain].Tell(round % 4);
-    for (const Ref<Fated>& fated : all) system.Kill(fated.pid());
+    for (const Ref<Disposing>& fated : all) fated[&Disposing::plain].Tell(round % 4);
+    for (const Ref<Disposing>& fated : all) system.Kill(fated.pid());
     system.RequestStop(sender.pid());
   }
   EXPECT_TRUE(
@@ -332,16 +332,16 @@ TEST(LedgerBookTest, BalancesWhenTheCountsOfACellBeginAgain) {
   // 10 were rejected, 3 wait, one is in hand; all others were handled.
   for (const int64_t handled : {kAll - 20, kAll - 12, kAll - 10, kAll - 1, kAll, kAll + 5}) {
     MessageLedger messages{.waiting = 1};
-    messages.fates[static_cast<size_t>(Fate::kRejected)] = 10;
+    messages.dispositions[static_cast<size_t>(Disposition::kRejected)] = 10;
     internal::LedgerBook::AddCounted(
         {.accepted = (handled + 14) % kAll, .left = (handled + 11) % kAll, .handled = handled % kAll}, messages);
     EXPECT_TRUE(messages.balances()) << messages.ToString();
     EXPECT_EQ(messages.waiting, 4);
-    EXPECT_EQ(messages.of(Fate::kHandled), handled % kAll);
+    EXPECT_EQ(messages.of(Disposition::kHandled), handled % kAll);
   }
   MessageLedger lost;
   internal::LedgerBook::AddCounted({.accepted = 5, .left = 5, .handled = 4}, lost);
-  EXPECT_FALSE(lost.balances()) << "one has no fate";
+  EXPECT_FALSE(lost.balances()) << "one has no disposition";
   EXPECT_EQ(lost.accepted, 5);
 }
 

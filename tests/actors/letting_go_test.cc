@@ -103,7 +103,7 @@ TEST_F(LettingGoTest, WhatIsCancelledMayBeCancelledAgain) {
       },
       [&](Script& self, const ExitReason&) {
         late->Cancel();
-        const Lease lease = self.context().Close(self.note, *late);
+        const ScopedClose close = self.context().Close(self.note, *late);
         self.Note("ended");
       });
   End(script);
@@ -121,18 +121,18 @@ TEST_F(LettingGoTest, ThenOnExitMaySend) {
   other.ExpectNothing();
 }
 
-// A frame's Replier, monitor and lease still do what they are for.
+// A frame's Replier, monitor and scoped close still do what they are for.
 class Keeper final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
   Mailbox<"closed", int> closed{this};
   explicit Keeper(Channel<Call<int, int>> nobody, Pid watched) : nobody_(nobody), watched_(watched) {}
-  Next Start() override { return keeping_; }
+  StartResult Start() override { return keeping_; }
 
  private:
   Task<> Keep(int n, Replier<int> replier) {
     const MonitorHandle monitor = context().Monitor(watched_, [](const Down&) {});
-    const Lease lease = context().Close(closed);
+    const ScopedClose close = context().Close(closed);
     const AtItsEnd end([&] {
       if (n == 1) replier.Reply(7);
     });
@@ -145,7 +145,7 @@ class Keeper final : public Actor {
   Behavior keeping_{"keeping", On(ask, &Keeper::Keep).Interleaved(), On(closed, [] {})};
 };
 
-TEST_F(LettingGoTest, RepliersMonitorsAndLeasesStillWork) {
+TEST_F(LettingGoTest, RepliersMonitorsAndScopedClosesStillWork) {
   Ref<Script> watched = system().Spawn<Script>();
   Ref<Keeper> keeper = system().Spawn<Keeper>(nobody_.channel(), watched.pid());
   for (const int n : {1, 2}) {
@@ -167,11 +167,11 @@ class LatePasser final : public Actor {
   Mailbox<"ask", Call<int, int>> ask{this};
   Mailbox<"other", Call<int, int>> other{this};
   explicit LatePasser(Channel<Call<int, int>> nobody) : nobody_(nobody) {}
-  Next Start() override { return passing_; }
+  StartResult Start() override { return passing_; }
 
  private:
   Task<> Pass(int n, Replier<int> replier) {
-    const AtItsEnd end([&] { context().PassOn(other, n, std::move(replier)); });
+    const AtItsEnd end([&] { context().Forward(other, n, std::move(replier)); });
     auto asked = nobody_.Ask(1, absl::Hours(1));
     (void)co_await asked;
   }
@@ -180,7 +180,7 @@ class LatePasser final : public Actor {
   Behavior passing_{"passing", On(ask, &LatePasser::Pass)};
 };
 
-TEST_F(LettingGoTest, ACallThatIsPassedOnThenIsAnsweredWithTheReason) {
+TEST_F(LettingGoTest, ACallThatIsForwardedThenIsAnsweredWithTheReason) {
   Ref<LatePasser> passer = system().Spawn<LatePasser>(nobody_.channel());
   RunTask(system().Spawn<Script>(nullptr, nullptr, &notes_), [passer](Script& self) -> Task<> {
     auto asked = passer[&LatePasser::ask].Ask(1, absl::Hours(1));

@@ -44,7 +44,7 @@ TEST(LogSinkTest, ALineNamesTheSystemOfItsProcess) {
 class Clerk final : public Actor {
  public:
   Mailbox<"count", int> count{this};
-  Next Start() override {
+  StartResult Start() override {
     context().Log().Write(LogSeverity::kInfo, "I begin");
     return working_;
   }

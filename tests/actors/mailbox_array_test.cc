@@ -35,7 +35,7 @@ class Desk final : public Actor {
   Mailbox<"mode", std::string> mode{this};
 
   explicit Desk(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return by_place_; }
+  StartResult Start() override { return by_place_; }
 
  private:
   void ByPlace(const std::string& text, size_t place) { out_.Tell(absl::StrCat(place, " ", text)); }
@@ -56,7 +56,7 @@ class Desk final : public Actor {
   bool IsOpen(size_t place) const noexcept { return place == open_place_; }
   bool IsLeftOpen() const noexcept { return open_place_ == 0; }
   void Mode(const std::string& what) {
-    leases_.clear();
+    closes_.clear();
     if (what == "labels") Become(by_label_);
     if (what == "await") Become(awaiting_);
     if (what == "reference") Become(by_reference_);
@@ -70,14 +70,14 @@ class Desk final : public Actor {
       answering = std::move(answering).Rank(1).If([](const std::string& text) { return !text.empty(); });
       Become(Behavior("assigned", std::move(clause), std::move(answering), On(mode, &Desk::Mode)));
     }
-    if (what == "lease all") leases_ = context().Close(windows);
-    if (what == "lease right") leases_.push_back(context().Close(windows.at("right")));
+    if (what == "scoped close all") closes_ = context().Close(windows);
+    if (what == "scoped close right") closes_.push_back(context().Close(windows.at("right")));
     open_place_ = what == "guards" ? 1 : 0;
   }
 
   Channel<std::string> out_;
   size_t open_place_ = 0;
-  std::vector<Lease> leases_;
+  std::vector<ScopedClose> closes_;
   Behavior by_place_{"by place", On(windows, &Desk::ByPlace), On(clerks, &Desk::Answer), On(mode, &Desk::Mode)};
   Behavior by_label_{"by label", On(windows, &Desk::ByLabel), On(clerks, &Desk::AnswerLater), On(mode, &Desk::Mode)};
   Behavior awaiting_{"awaiting", On(windows, &Desk::Await), On(mode, &Desk::Mode)};
@@ -164,22 +164,22 @@ TEST_F(DeskTest, DropAndRefuseTakeTheWholeArray) {
   Mode("away");
   Both();
   out_.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
   EXPECT_EQ(Ask(desk_.At(&Desk::clerks, 1), std::string("c")).status(), absl::UnavailableError("lunch"));
 }
 
-TEST_F(DeskTest, LeasesCloseOneOrAll) {
-  Mode("lease all");
+TEST_F(DeskTest, ScopedClosesCloseOneOrAll) {
+  Mode("scoped close all");
   Both();
   out_.ExpectNothing();
-  Mode("lease right");
+  Mode("scoped close right");
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("0 a"));
   Mode("");
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("1 b"));
 }
 
 TEST_F(DeskTest, EachMailboxHasItsOwnBound) {
-  Mode("lease all");
+  Mode("scoped close all");
   for (int i = 0; i < 3; ++i) {
     const absl::Status sent = desk_.At(&Desk::windows, "left").Send("a");
     EXPECT_EQ(sent.ok(), i < 2) << sent;
@@ -212,7 +212,7 @@ TEST_F(DeskTest, ItsSignaturesAreThoseOfItsMailboxes) {
 class Labelled final : public Actor {
  public:
   explicit Labelled(std::vector<std::string> labels) : boxes(this, std::move(labels)) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("labelled", On(boxes, [](int) {}), On(other, [] {}));
   }
   MailboxArray<"box", int> boxes;
@@ -238,9 +238,9 @@ class Asks final : public Actor {
  public:
   MailboxArray<"box", int> boxes{this, {"a"}};
   explicit Asks(int place) : place_(place) {}
-  Next Start() override {
+  StartResult Start() override {
     (void)(place_ < 0 ? boxes.at("b").index() : boxes[static_cast<size_t>(place_)].index());
-    return Next::Ignore();
+    return StartResult::Ignore();
   }
 
  private:
@@ -250,7 +250,7 @@ class Asks final : public Actor {
 class Counted final : public Actor {
  public:
   explicit Counted(int count) : boxes(this, count) {}
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
   MailboxArray<"box", int> boxes;
 };
 

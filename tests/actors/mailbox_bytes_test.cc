@@ -58,7 +58,7 @@ class Closed final : public Actor {
   Mailbox<"in", M> in;
   Mailbox<"open", int> open{this};
   explicit Closed(MailboxOptions options = {}) : in(this, options) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   Behavior closed_{"closed", On(open, [this](int) { return open_; })};
@@ -139,7 +139,7 @@ TEST_F(MailboxBytesTest, AnEmptyMailboxAcceptsOneMessageOfAnySize) {
     EXPECT_TRUE(IsFull(in.Send(std::string(1000, 'x')))) << "one waits, and the receiver has had no turn";
     system().RunUntilIdle();
   }
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 0);
 }
 
 TEST_F(MailboxBytesTest, AMessageThatIsLargerThanTheCapacityIsDroppedForNewerOnesLikeAnyOther) {
@@ -149,7 +149,7 @@ TEST_F(MailboxBytesTest, AMessageThatIsLargerThanTheCapacityIsDroppedForNewerOne
   EXPECT_TRUE(in.Send(std::string(1500, 'x')).ok());
   EXPECT_TRUE(in.Send("newer").ok()) << "below twice the capacity";
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 1);
   EXPECT_EQ(Ledger().waiting, 1);
 }
 

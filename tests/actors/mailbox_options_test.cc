@@ -22,7 +22,7 @@ class Box final : public Actor {
   Mailbox<"in", int> in;
   Mailbox<"last", int> last{this};
   explicit Box(MailboxOptions options) : in(this, options) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   Behavior open_{"open", On(first, [](int) {}), On(in, [](int) {}), On(last, [](int) {})};

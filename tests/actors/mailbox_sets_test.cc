@@ -35,7 +35,7 @@ class Joining final : public Actor {
   MailboxArray<"in", int> in;
   Mailbox<"after", int> after{this};
   explicit Joining(const std::vector<std::string>& labels) : in(this, labels) {}
-  Next Start() override { return joining_; }
+  StartResult Start() override { return joining_; }
 
  private:
   Behavior joining_{"joining", On(in, [](int) {}), On(after, [](int) {})};

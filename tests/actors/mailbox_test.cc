@@ -45,7 +45,7 @@ class Shelf final : public Actor {
 
   explicit Shelf(Channel<std::string> out, MailboxOptions options = {})
       : put(this, options), ask(this, options), out_(out) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   void Put(const Parcel& parcel) { out_.Tell(parcel.content); }
@@ -62,7 +62,7 @@ class Customer final : public Actor {
  public:
   Mailbox<"want", std::string> want{this};
   Customer(Channel<Call<Parcel, int>> shelf, Channel<std::string> out) : shelf_(shelf), out_(out) {}
-  Next Start() override { return wanting_; }
+  StartResult Start() override { return wanting_; }
 
  private:
   Task<> Want(std::string what) {
@@ -114,7 +114,7 @@ class Vault final : public Actor {
  public:
   Mailbox<"keep", std::unique_ptr<int>> keep{this, {.capacity_messages = 1}};
   Mailbox<"text", std::string> text{this, {.capacity_messages = 1}};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -153,7 +153,7 @@ TEST_F(MailboxTest, DropOldestKeepsTheNewestAndRefusesAtTwiceTheCapacity) {
   EXPECT_TRUE(IsFull(full)) << full << ": the receiver has had no turn";
   EXPECT_THAT(std::string(full.message()), HasSubstr("holds 4 messages, twice its capacity"));
   system().RunUntilIdle();  // a full one wakes its closed actor
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
   EXPECT_TRUE(shelf[&Shelf::put].Send({"f"}).ok());
   shelf[&Shelf::open].Tell(1);
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("d", "f"));
@@ -169,7 +169,7 @@ TEST_F(MailboxTest, DropOldestBoundsBytesToo) {
   EXPECT_TRUE(shelf[&Shelf::put].Send({"bbb"}).ok());
   EXPECT_TRUE(IsFull(shelf[&Shelf::put].Send({"ccc"}))) << "twice the capacity, and no turn";
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 1);
   shelf[&Shelf::open].Tell(1);
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("bbb"));
 }
@@ -181,7 +181,7 @@ class Sleeper final : public Actor {
   Mailbox<"ask", Call<int, int>> ask{this, {.capacity_messages = 1, .overflow = Overflow::kDropOldest}};
   Mailbox<"sleep", int> sleep{this};
   Sleeper(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
-  Next Start() override { return awake_; }
+  StartResult Start() override { return awake_; }
 
  private:
   Task<> Sleep(int) {
@@ -271,7 +271,7 @@ TEST_F(MailboxTest, AMessageExpiresAfterItsTimeToLive) {
   system().Advance(absl::Seconds(1));
   shelf[&Shelf::open].Tell(1);
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("new"));
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
 }
 
 TEST_F(MailboxTest, ACallThatHasOutlivedItsTimeIsAnsweredExpired) {
@@ -291,7 +291,7 @@ class TwoCalls final : public Actor {
   static constexpr MailboxOptions kOptions = {.capacity_messages = 1, .time_to_live = absl::Seconds(1)};
   Mailbox<"left", Call<int, int>> left{this, kOptions};
   Mailbox<"right", Call<int, int>> right{this, kOptions};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -384,7 +384,7 @@ class Stubborn final : public Actor {
  public:
   Mailbox<"text", std::string> text{this};
   explicit Stubborn(std::shared_ptr<absl::Status> sent) : sent_(std::move(sent)) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("working", On(text, [] {}));
   }
   void OnExit(const ExitReason&) override { *sent_ = context().Send(text, "x"); }
@@ -405,7 +405,7 @@ class Twins final : public Actor {
  public:
   Mailbox<"same", int> one{this};
   Mailbox<"same", int> other{this};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("x", On(one, [] {}));
   }
 };
@@ -421,7 +421,7 @@ class Hoarder final : public Actor {
   explicit Hoarder(std::index_sequence<kNumbers...>) {
     (boxes_.push_back(std::make_shared<Mailbox<kName<kNumbers>, int>>(this)), ...);
   }
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("x", On(first, [] {}));
   }
 
@@ -461,7 +461,7 @@ class Post : public Actor {
  public:
   static constexpr std::string_view kService = "city.Post";  // not Abseil's own type
   Mailbox<"Deliver", int> deliver{this};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("x", On(deliver, [] {}));
   }
 };

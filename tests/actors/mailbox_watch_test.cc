@@ -35,7 +35,7 @@ class Shutter final : public Actor {
   Mailbox<"item", int> item{this};
   Mailbox<"call", Call<Letter, Letter>> call{this, {.capacity_messages = 2}};
   Mailbox<"open", int> open{this};
-  Next Start() override { return shut_; }
+  StartResult Start() override { return shut_; }
 
  private:
   Behavior shut_{"shut", On(open, [this](int) { return open_; })};
@@ -68,7 +68,7 @@ TEST_F(MailboxWatchTest, OneLineTellsOfAMailboxThatIsClosedWithMailForLong) {
   EXPECT_EQ(log_.lines()[0],
             "mailbox item of " + shutter.pid().ToString() +
                 " has been closed for 40s with 2 messages: its behavior neither takes nor drops them, or a "
-                "lease, or a handler that awaits, holds it closed");
+                "scoped close, or a handler that awaits, holds it closed");
 }
 
 TEST(MailboxWatchLimitTest, WithoutALimitItLooksNowAndThenAndNotAllTheTime) {
@@ -191,7 +191,7 @@ TEST_F(ExpiredCallTest, AnExpiredCallLeavesAClosedMailboxThatIsFull) {
   system().Advance(absl::Seconds(2));
   EXPECT_EQ(Ledger().waiting, 2) << "as long as nobody needs the room";
   EXPECT_TRUE(IsFull(Call(absl::Seconds(60)))) << "this one makes room, for the next";
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
   ASSERT_THAT(router_.answers, SizeIs(1));
   EXPECT_TRUE(IsExpired(router_.answers[0]));
   EXPECT_TRUE(Call(absl::Seconds(60)).ok());
@@ -203,7 +203,7 @@ class Sleeper final : public Actor {
  public:
   Mailbox<"call", Call<int, int>> call{this, {.capacity_messages = 1, .time_to_live = absl::Seconds(1)}};
   Mailbox<"unused", int> unused{this};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("sleeping", On(unused, [] {}));
   }
 };

@@ -28,7 +28,7 @@ class Book final : public Actor {
  public:
   Mailbox<"load", Call<int, int>> load{this};
   Mailbox<"extra", int> extra{this};
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   Behavior open_{"open", On(load, [](int n) { return n + 1; }), On(extra, [] {})};
@@ -46,7 +46,7 @@ class BookRef : public Ref<Book> {
 class Lacking final : public Actor {
  public:
   Mailbox<"missing", int> missing{this};
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 };
 class LackingRef : public Ref<Lacking> {
  public:
@@ -185,7 +185,7 @@ TEST_F(NameTest, ATellThroughAFreeNameIsADeadLetter) {
   class Writer final : public Actor {
    public:
     Mailbox<"write", int> write{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("writing", On(write, [](int n) { Named<Ref<Book>>("book").Resolve()[&Book::extra].Tell(n); }));
     }
   };
@@ -322,10 +322,10 @@ class Hasty final : public Actor {
       : notes_(notes), registered_(context().Register("hasty")), publishing_(context().Publish("cluster/hasty")) {
     notes_->push_back(absl::StrCat(context().Mailboxes().size(), " mailboxes in the constructor"));
   }
-  Next Start() override { return Await(); }
+  StartResult Start() override { return Await(); }
 
  private:
-  Task<Next> Await() {
+  Task<StartResult> Await() {
     absl::Status published = co_await publishing_;
     notes_->push_back(absl::StrCat(context().Mailboxes().size(), " mailboxes in Start"));
     notes_->push_back(registered_.ToString());

@@ -34,7 +34,7 @@ struct Seen {
 class Worker final : public Actor {
  public:
   Worker(Pid boss, int number) : boss_(boss), number_(number) {}
-  Next Start() override;
+  StartResult Start() override;
 
  private:
   Task<> Work();
@@ -50,7 +50,7 @@ class Boss final : public Actor {
   Mailbox<"count", Call<int, int>> count{this};  // how many of that worker have come
 
   explicit Boss(Seen* seen) : seen_(*seen), counts_(kWorkers) {}
-  Next Start() override {
+  StartResult Start() override {
     for (int i = 0; i < kWorkers; ++i) {
       const Ref<Worker> worker =
           context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, context().Self(), i);
@@ -78,7 +78,7 @@ class Boss final : public Actor {
   Behavior bossing_{"bossing", On(result, &Boss::Result), On(other, &Boss::Result), On(count, &Boss::Count)};
 };
 
-Next Worker::Start() { return Work(); }
+StartResult Worker::Start() { return Work(); }
 
 Task<> Worker::Work() {
   const Ref<Boss> boss(boss_);

@@ -26,7 +26,7 @@ class Open final : public Actor {
   Mailbox<"note", int> note{this};
   Mailbox<"other", int> other{this};
   explicit Open(Open** self) { *self = this; }
-  Next Start() override { return opened; }
+  StartResult Start() override { return opened; }
   void TakeNote(int /*note*/) {}
   bool IsOpen() const { return true; }
   void Enter() {}
@@ -96,26 +96,26 @@ TEST_F(OwnerTurnTest, ACallOfItsContextOutsideItIsNamed) {
   }
 }
 
-TEST_F(OwnerTurnTest, SoIsTheEndOfALeaseOrAMonitorHandle) {
-  std::optional<Lease> lease;
+TEST_F(OwnerTurnTest, SoIsTheEndOfAScopedCloseOrAMonitorHandle) {
+  std::optional<ScopedClose> close;
   std::optional<MonitorHandle> watch;
   const Ref<Script> owner = system().Spawn<Script>();
   Do(owner, [&](Script& self) {
-    lease = self.context().Close(self.note);
+    close = self.context().Close(self.note);
     watch = self.context().Monitor(outside_pid(), [](const Down&) {});
   });
   system().RunUntilIdle();
-  EXPECT_DEATH(lease.reset(), "a Lease of <.*> ends outside its turn");
+  EXPECT_DEATH(close.reset(), "a ScopedClose of <.*> ends outside its turn");
   EXPECT_DEATH(watch.reset(), "a MonitorHandle of <.*> ends outside its turn");
-  EXPECT_DEATH(lease->End(), "a Lease of <.*> ends outside its turn");
+  EXPECT_DEATH(close->End(), "a ScopedClose of <.*> ends outside its turn");
   EXPECT_DEATH(*watch = MonitorHandle(), "a MonitorHandle of <.*> ends outside its turn");
   Do(system().Spawn<Script>(),
-     [&](Script& /*other*/) { EXPECT_DEATH(lease.reset(), "a Lease of <.*> ends outside its turn"); });
+     [&](Script& /*other*/) { EXPECT_DEATH(close.reset(), "a ScopedClose of <.*> ends outside its turn"); });
   system().RunUntilIdle();
   // What outlives its actor is nobody's.
   system().Kill(owner.pid());
   system().RunUntilIdle();
-  lease.reset();
+  close.reset();
   watch.reset();
 }
 
@@ -134,7 +134,7 @@ class Borrower final : public Actor {
   enum class What { kHandler, kGuard, kHook, kMailbox };
   Mailbox<"note", int> note{this};
   Borrower(What what, Open* lender) : what_(what), lender_(lender) {}
-  Next Start() override {
+  StartResult Start() override {
     switch (what_) {
       case What::kHandler:
         return Behavior("borrowing", On(note, &Open::TakeNote));
@@ -145,7 +145,7 @@ class Borrower final : public Actor {
       case What::kMailbox:
         return Behavior("borrowing", On(lender_->other, [] {}));
     }
-    return Next::Ignore();
+    return StartResult::Ignore();
   }
 
  private:

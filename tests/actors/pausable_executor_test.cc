@@ -27,7 +27,7 @@ class Diarist final : public Actor {
   Mailbox<"diarist/write", std::string> write{this};
 
   explicit Diarist(std::vector<std::string>* diary) : diary_(diary) {}
-  Next Start() override { return behavior_; }
+  StartResult Start() override { return behavior_; }
 
  private:
   void Write(const std::string& line) {

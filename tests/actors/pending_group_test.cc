@@ -115,7 +115,7 @@ TEST_F(PendingGroupTest, OfNothingAllIsThereAtOnceAndTheOthersSaySo) {
     auto any = Any(none);
     auto first = co_await any;
     refused.push_back(first.answer.status());
-    auto good = FirstGood(none);
+    auto good = FirstOk(none);
     auto one = co_await good;
     refused.push_back(one.status());
     auto quorum = Quorum(2, none);
@@ -168,12 +168,12 @@ TEST_F(PendingGroupTest, AnyInALoopGivesEachInTheOrderOfTheAnswers) {
   EXPECT_THAT(notes_, ElementsAre("3", "1", "2"));
 }
 
-TEST_F(PendingGroupTest, FirstGoodCancelsTheRest) {
+TEST_F(PendingGroupTest, FirstOkCancelsTheRest) {
   // A mailbox that nobody opens: the call waits until it is taken back.
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -181,7 +181,7 @@ TEST_F(PendingGroupTest, FirstGoodCancelsTheRest) {
   Run([&](Script& self) -> Task<> {
     auto asked =
         AskAll(std::vector<Channel<Oracle>>{closed[&Closed::ask], a_.channel(), b_.channel()}, 1, absl::Seconds(5));
-    auto good = FirstGood(asked);
+    auto good = FirstOk(asked);
     absl::StatusOr<int> first = co_await good;
     Note(first);
     self.Note(std::to_string(AsksUnderWay()));
@@ -192,7 +192,7 @@ TEST_F(PendingGroupTest, FirstGoodCancelsTheRest) {
   b_.Receive()->replier.Reply(2);
   system().RunUntilIdle();
   EXPECT_THAT(notes_, ElementsAre("2", "0"));
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1) << "the call that waited";
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1) << "the call that waited";
 }
 
 TEST_F(PendingGroupTest, WhenAllFailTheStatusNamesThem) {
@@ -201,7 +201,7 @@ TEST_F(PendingGroupTest, WhenAllFailTheStatusNamesThem) {
   system().RunUntilIdle();
   Run([&](Script& self) -> Task<> {
     auto asked = AskAll(Oracles(), 1, absl::Seconds(5));
-    auto good = FirstGood(asked);
+    auto good = FirstOk(asked);
     absl::StatusOr<int> first = co_await good;
     status = first.status();
     self.Note(std::to_string(AsksUnderWay()));
@@ -218,7 +218,7 @@ TEST_F(PendingGroupTest, WhenAllFailTheStatusNamesThem) {
   // Alike, they keep their code; and a long list is cut.
   Run([&](Script&) -> Task<> {
     auto asked = AskAll(std::vector<Channel<Oracle>>(20), 1, absl::Seconds(5));
-    auto good = FirstGood(asked);
+    auto good = FirstOk(asked);
     absl::StatusOr<int> first = co_await good;
     status = first.status();
   });
@@ -226,7 +226,7 @@ TEST_F(PendingGroupTest, WhenAllFailTheStatusNamesThem) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("; and 12 more"));
 }
 
-TEST_F(PendingGroupTest, AQuorumIsTheFirstGoodOnes) {
+TEST_F(PendingGroupTest, AQuorumIsTheFirstOkOnes) {
   Run([&](Script& self) -> Task<> {
     auto asked = AskAll(Oracles(), 1, absl::Seconds(5));
     auto quorum = Quorum(2, asked);
@@ -273,7 +273,7 @@ TEST_F(PendingGroupTest, TheAskersDeathCancelsWhatItsGroupWaitsFor) {
   class Closed final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -286,7 +286,7 @@ TEST_F(PendingGroupTest, TheAskersDeathCancelsWhatItsGroupWaitsFor) {
   });
   system().Kill(script_.pid());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 2);
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
@@ -326,16 +326,16 @@ class Fickle final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
   explicit Fickle(uint64_t seed) : random_(seed) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   absl::Status Answer(int question, Replier<int> replier) {
-    const uint64_t fate = random_.Below(10);
-    if (fate == 0) return Fail(absl::DataLossError("fickle"));
-    if (fate == 1) return absl::OkStatus();  // forgets it
+    const uint64_t disposition = random_.Below(10);
+    if (disposition == 0) return Fail(absl::DataLossError("fickle"));
+    if (disposition == 1) return absl::OkStatus();  // forgets it
     auto held = std::make_shared<Replier<int>>(std::move(replier));
     return context().StartTimer(absl::StrCat(++timers_), absl::Milliseconds(random_.Below(150)),
-                                [=] { fate < 6 ? held->Reply(question) : held->Reply(absl::NotFoundError("no")); });
+                                [=] { disposition < 6 ? held->Reply(question) : held->Reply(absl::NotFoundError("no")); });
   }
   Random random_;
   int timers_ = 0;
@@ -373,7 +373,7 @@ Task<> AskInEveryWay(Script& self, std::vector<Ref<Fickle>> fickle, uint64_t see
         break;
       }
       case 2: {
-        auto good = FirstGood(asked);
+        auto good = FirstOk(asked);
         auto first = co_await good;
         EXPECT_TRUE(!first.ok() || *first < static_cast<int>(n));
         break;
@@ -411,7 +411,7 @@ class Summer final : public Actor {
  public:
   Mailbox<"sum", Call<int, int64_t>> sum{this};
   explicit Summer(std::vector<Channel<Oracle>> others) : others_(std::move(others)) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   Task<absl::StatusOr<int64_t>> Sum(int rounds) {
@@ -425,7 +425,7 @@ class Summer final : public Actor {
         total += *answer;
       }
       auto again = AskAll(others_, i, absl::Minutes(1));
-      auto good = FirstGood(again);
+      auto good = FirstOk(again);
       absl::StatusOr<int> first = co_await good;
       if (!first.ok()) co_return first.status();
     }
@@ -437,7 +437,7 @@ class Summer final : public Actor {
 class Echo final : public Actor {
  public:
   Mailbox<"ask", Oracle> ask{this};
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   Behavior open_{"open", On(ask, [](int n) { return n; })};

@@ -38,7 +38,7 @@ class Waiter final : public Actor {
   Mailbox<"leaving", int> leaving{this};
   Mailbox<"go", int> go{this};
   Waiter(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   void Later(const int&) { context().Postpone(); }
@@ -136,7 +136,7 @@ TEST_F(WaiterTest, IsDroppedByNewerOnesWhereTheOldestAreDropped) {
     waiter_[&Waiter::newest].Tell(n);
     system().RunUntilIdle();
   }
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 3);
   Go();
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("newest 4", "newest 5"));
 }
@@ -148,7 +148,7 @@ TEST_F(WaiterTest, IsDroppedWhenItComesBackToAFullMailboxThatDropsTheOldest) {
   }
   Go();
   system().Advance(absl::Seconds(10));
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 1);
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("slow newest 2", "slow newest 3"));
 }
 
@@ -164,7 +164,7 @@ TEST_F(WaiterTest, ACallWhoseAskerEndedWhileItWasInHandIsCancelled) {
   system().Advance(absl::Seconds(1));
   Go();
   out_.ExpectNothing();
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 1);
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
@@ -174,7 +174,7 @@ TEST_F(WaiterTest, ExpiresWhileItWaits) {
   waiter_[&Waiter::brief].Tell(2);
   Go();
   EXPECT_THAT(out_.ReceiveAll(), ElementsAre("brief 2"));
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 2);
 }
 
 TEST_F(WaiterTest, IsADeadLetterWhenItsActorEnds) {
@@ -197,7 +197,7 @@ class Careless final : public Actor {
   Mailbox<"answered", Call<int, int>> answered{this};
   Mailbox<"kept", Call<int, int>> kept{this};
   Mailbox<"dropped", Call<int, int>> dropped{this};
-  Next Start() override { return careless_; }
+  StartResult Start() override { return careless_; }
 
  private:
   void Text(std::string taken) {  // NOLINT: by value, that is the case
@@ -217,8 +217,8 @@ class Careless final : public Actor {
     if (taken_.size() < 6) context().Postpone();
     Become(taken_.size() % 2 == 0 ? careless_ : again_);
   }
-  void PassedOn(int n) {
-    context().PassOn(number, n);
+  void Forwarded(int n) {
+    context().Forward(number, n);
     context().Postpone();
   }
   void Answered(const int&, Replier<int> replier) {
@@ -239,7 +239,7 @@ class Careless final : public Actor {
                      On(by_move, &Careless::ByMove),
                      On(converted, &Careless::Converted),
                      On(number, [this](int) { context().Postpone(); }),
-                     On(passed, &Careless::PassedOn),
+                     On(passed, &Careless::Forwarded),
                      On(answered, &Careless::Answered),
                      On(kept, &Careless::Kept),
                      On(dropped, &Careless::Dropped)};
@@ -251,7 +251,7 @@ TEST_F(PostponeTest, WhatAHandlerMakesOfAMessageLeavesItAsItIs) {
   careless[&Careless::converted].Tell("abc");
   system().RunUntilIdle();
   EXPECT_EQ(Ledger().waiting, 0) << "the second time it has six letters";
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 1);
 }
 
 TEST_F(PostponeTest, AMessageByValueThatIsNothingButBytesMayBePostponed) {
@@ -278,7 +278,7 @@ TEST(PostponeDeathTest, WhatCannotBeGivenBackSaysSo) {
                "by value: it was moved");
   EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::by_move].Tell("gone"); }),
                "by value: it was moved");
-  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::passed].Tell(1); }), "has been passed on");
+  EXPECT_DEATH(tell([](TestSystem&, Ref<Careless> to) { to[&Careless::passed].Tell(1); }), "has been forwarded");
   EXPECT_DEATH(tell([](TestSystem& system, Ref<Careless> to) {
                  (void)system.Ask(to[&Careless::answered], 1, absl::Seconds(1));
                }),

@@ -44,7 +44,7 @@ class Saver final : public Actor {
   Mailbox<"other", int> other{this};
   Mailbox<"go", int> go{this};
   explicit Saver(std::vector<int>* taken) : taken_(*taken) {}
-  Next Start() override { return saving_; }
+  StartResult Start() override { return saving_; }
 
  private:
   void Save(const int& n) { n > 0 ? context().Postpone() : Take(n); }
@@ -123,7 +123,7 @@ class Sorter final : public Actor {
   Mailbox<"go", int> go{this};
   Sorter(std::vector<int>* taken, Channel<Call<int, int>> silent, MailboxOptions options)
       : number(this, options), call(this, {.time_to_live = options.time_to_live}), taken_(*taken), silent_(silent) {}
-  Next Start() override { return sorting_; }
+  StartResult Start() override { return sorting_; }
 
  private:
   void Postpone(const int&) { context().Postpone(); }
@@ -195,9 +195,9 @@ TEST_F(PostponedMailTest, TheOldestIsDroppedWhetherOrNotItIsPostponed) {
   Ref<Sorter> sorter = Sorting({.capacity_messages = 4, .overflow = Overflow::kDropOldest});
   Send(sorter, {2, 1, 4, 3});
   Send(sorter, {5, 6});  // for 2, which is postponed, and for 1, which is not
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
   Send(sorter, {8});
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 3);
   EXPECT_THAT(TakenAfterGo(sorter), ElementsAre(3, 5, 6, 8));
 }
 
@@ -213,16 +213,16 @@ TEST_F(PostponedMailTest, PostponedMessagesAreDeadLettersWhenTheirActorEnds) {
   }
 }
 
-TEST_F(PostponedMailTest, AnEstateHoldsPostponedMessagesInTheOrderOfArrival) {
+TEST_F(PostponedMailTest, UnhandledMailHoldsPostponedMessagesInTheOrderOfArrival) {
   std::vector<Down> downs;
   Ref<Script> parent = system().Spawn<Script>([](Script& self) { self.context().TrapExits([](const ExitEvent&) {}); });
   Ref<Sorter> sorter;
-  const auto spawn = [&](Estate estate) {
-    // A step may be copied, an estate may not.
-    const auto shared = std::make_shared<Estate>(std::move(estate));
+  const auto spawn = [&](UnhandledMail unhandled_mail) {
+    // A step may be copied, unhandled mail may not.
+    const auto shared = std::make_shared<UnhandledMail>(std::move(unhandled_mail));
     Do(parent, [&, shared](Script& self) {
       sorter = self.context().Spawn<Sorter>(
-          SpawnOptions().OnDown([&](Down ended) { downs.push_back(std::move(ended)); }).WithEstate(std::move(*shared)),
+          SpawnOptions().OnDown([&](Down ended) { downs.push_back(std::move(ended)); }).WithUnhandledMail(std::move(*shared)),
           &taken_, silent_.channel(), MailboxOptions{.on_restart = OnRestart::kKeep});
     });
     system().RunUntilIdle();
@@ -232,7 +232,7 @@ TEST_F(PostponedMailTest, AnEstateHoldsPostponedMessagesInTheOrderOfArrival) {
   system().Exit(sorter.pid(), ExitReason::Failed(absl::DataLossError("disk")));
   system().RunUntilIdle();
   ASSERT_THAT(downs, SizeIs(1));
-  spawn(std::move(downs[0].estate));
+  spawn(std::move(downs[0].unhandled_mail));
   EXPECT_THAT(TakenAfterGo(sorter), ElementsAre(2, 1, 4, 6, 3));
 }
 
@@ -249,7 +249,7 @@ TEST_F(PostponedMailTest, APostponedCallIsCancelledWhenItsAskerEnds) {
   }
   for (const size_t i : {1, 3}) system().Kill(askers[i].pid());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kCancelled), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kCancelled), 2);
   EXPECT_THAT(TakenAfterGo(sorter), ElementsAre(1, 3));
 }
 
@@ -261,7 +261,7 @@ TEST_F(PostponedMailTest, PostponedMessagesThatHaveExpiredMakeRoom) {
   system().Advance(absl::Seconds(3));
   EXPECT_TRUE(IsFull(sorter[&Sorter::number].Send(8))) << "which has it look for what has expired";
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 3);
   Send(sorter, {10, 12, 14});
   EXPECT_THAT(TakenAfterGo(sorter), ElementsAre(6, 10, 12, 14));
 }

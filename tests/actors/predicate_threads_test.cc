@@ -62,18 +62,18 @@ class Receiver : public Actor {
   }
   void Take(int) { ++taken_; }
   int Count(int) { return taken_; }
-  void Classify(int n) { context().PassOn(item, n); }
+  void Classify(int n) { context().Forward(item, n); }
 
   Counts* const counts_;
   int taken_ = 0;
 };
 
 // Takes by predicates, and asks a guard before each call. What comes to `any` is
-// passed on to `item`.
+// forwarded to `item`.
 class Behaving final : public Receiver {
  public:
   using Receiver::Receiver;
-  Next Start() override { return taking_; }
+  StartResult Start() override { return taking_; }
 
  private:
   Behavior taking_{"taking",
@@ -88,7 +88,7 @@ class Behaving final : public Receiver {
 class Receiving final : public Receiver {
  public:
   using Receiver::Receiver;
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -106,7 +106,7 @@ class Sender final : public Actor {
  public:
   Mailbox<"send", Call<int, int>> send{this};
   explicit Sender(Channel<int> to) : to_(to) {}
-  Next Start() override { return sending_; }
+  StartResult Start() override { return sending_; }
 
  private:
   int Send(int times) {

@@ -29,7 +29,7 @@ class Protocol final : public Actor {
   Mailbox<"line", Text> line{this};
   Mailbox<"status", Call<int, Text>> status{this};
   explicit Protocol(Channel<Text> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
   void OnExit(const ExitReason& reason) override { out_.Tell("exit " + reason.ToString()); }
 
  private:
@@ -82,7 +82,7 @@ class Selective final : public Actor {
  public:
   Mailbox<"item", int> item{this};
   explicit Selective(Channel<int> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -106,7 +106,7 @@ class Nested final : public Actor {
  public:
   Mailbox<"go", int> go{this};
   Nested(Channel<Text> out, Channel<Call<int, int>> oracle) : out_(out), oracle_(oracle) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<int> Question(int n) {
@@ -160,7 +160,7 @@ TEST_F(ProcessStyleTest, ItIsStartedAtItsFirstReceive) {
    public:
     Mailbox<"unused", int> unused{this};
     explicit Parent(Channel<Text> out) : out_(out) {}
-    Next Start() override {
+    StartResult Start() override {
       context().Spawn<Protocol>(SpawnOptions().OnOutcome([this](const SpawnOutcome& outcome) {
         out_.Tell(outcome.kind == SpawnOutcome::Kind::kStarted ? "started" : "not started");
       }),
@@ -178,7 +178,7 @@ TEST_F(ProcessStyleTest, ItIsStartedAtItsFirstReceive) {
 TEST_F(ProcessStyleTest, ABodyThatFailsBeforeItReceivesIsAFailedStart) {
   class Failing final : public Actor {
    public:
-    Next Start() override { return Body(); }
+    StartResult Start() override { return Body(); }
 
    private:
     Task<> Body() {
@@ -189,7 +189,7 @@ TEST_F(ProcessStyleTest, ABodyThatFailsBeforeItReceivesIsAFailedStart) {
   class Parent final : public Actor {
    public:
     explicit Parent(Channel<Text> out) : out_(out) {}
-    Next Start() override {
+    StartResult Start() override {
       context().TrapExits([](const ExitEvent&) {});
       context().Spawn<Failing>(SpawnOptions().OnOutcome([this](const SpawnOutcome& outcome) {
         out_.Tell(outcome.kind == SpawnOutcome::Kind::kFailed ? outcome.reason.ToString() : "not failed");
@@ -210,7 +210,7 @@ class Ranked final : public Actor {
   Mailbox<"middle", int> middle{this};
   Mailbox<"low", int> low{this};
   explicit Ranked(Channel<Text> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   void High() { out_.Tell("high"); }
@@ -246,7 +246,7 @@ class Turns final : public Actor {
   Mailbox<"high", int> high{this};
   Mailbox<"low", int> low{this};
   explicit Turns(Channel<Text> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -286,7 +286,7 @@ class TurnsAndGoes final : public Actor {
   Mailbox<"low", int> low{this};
   Mailbox<"go", int> go{this};
   explicit TurnsAndGoes(Channel<Text> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -317,7 +317,7 @@ class EarlyStop final : public Actor {
   Mailbox<"many", int> many{this};
   Mailbox<"stop", int> stop{this};
   explicit EarlyStop(Channel<int> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -350,7 +350,7 @@ class Poll final : public Actor {
  public:
   Mailbox<"own", int> own{this};
   explicit Poll(Channel<Text> out) : out_(out) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -379,7 +379,7 @@ TEST_F(ProcessStyleTest, AnExceptionInTheBodyIsTheExitReason) {
   class Throwing final : public Actor {
    public:
     Mailbox<"go", int> go{this};
-    Next Start() override { return Body(); }
+    StartResult Start() override { return Body(); }
 
    private:
     Task<> Body() {
@@ -400,7 +400,7 @@ class Confused final : public Actor {
   enum class How { kByCall, kByReturning, kInStart };
   Mailbox<"go", int> go{this};
   explicit Confused(How how) : how_(how) {}
-  Next Start() override {
+  StartResult Start() override {
     if (how_ == How::kInStart) Become(going_);
     return Body();
   }
@@ -434,7 +434,7 @@ TEST_F(ProcessStyleDeathTest, AProcessDoesNotBecome) {
 // Awaits a task of its own twice.
 class Twice final : public Actor {
  public:
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   static Task<int> One() { co_return 1; }

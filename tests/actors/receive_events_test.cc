@@ -33,7 +33,7 @@ class Process final : public Actor {
   Mailbox<"b", int> b{this};
   Process(Body body, std::vector<std::string>* notes, std::function<void(Process&)> first = nullptr)
       : body_(std::move(body)), notes_(notes), first_(std::move(first)) {}
-  Next Start() override {
+  StartResult Start() override {
     if (first_ != nullptr) first_(*this);
     return body_(*this);
   }
@@ -144,7 +144,7 @@ TEST_F(ReceiveEventsTest, ItsDeathDestroysReceivesInReceives) {
   system().RunUntilIdle();
   End(process.pid());
   EXPECT_THAT(Notes(), ElementsAre("exit Failed(DATA_LOSS: it)"));
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 1);
 }
 
 // Takes all of `a` that is there.
@@ -392,7 +392,7 @@ TEST_F(ReceiveEventsDeathTest, BehavioursDoNotReceive) {
   class Wrong final : public Actor {
    public:
     Mailbox<"go", int> go{this};
-    Next Start() override { return open_; }
+    StartResult Start() override { return open_; }
 
    private:
     Task<> Go() {
@@ -404,13 +404,13 @@ TEST_F(ReceiveEventsDeathTest, BehavioursDoNotReceive) {
   class WrongStart final : public Actor {
    public:
     Mailbox<"go", int> go{this};
-    Next Start() override { return Begin(); }
+    StartResult Start() override { return Begin(); }
 
    private:
-    Task<Next> Begin() {
+    Task<StartResult> Begin() {
       auto next = Receive(On(go, [] {}));
       co_await next;
-      co_return Next::Ignore();
+      co_return StartResult::Ignore();
     }
   };
   EXPECT_DEATH(

@@ -42,7 +42,7 @@ class Bearer final : public Actor {
   Mailbox<"closed", Parcel> closed{this};
   Mailbox<"never", Call<int, int>> never{this};
   Bearer(Last last, std::vector<Channel<Parcel>> route) : last_(last), route_(std::move(route)) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   Task<> Ask(int, Replier<int> replier) {
@@ -87,7 +87,7 @@ class Bearer final : public Actor {
 class Asker final : public Actor {
  public:
   Asker(Channel<Oracle> to, absl::optional<absl::StatusOr<int>>* answer) : to_(to), answer_(answer) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -158,7 +158,7 @@ TEST(ReplierLifetimeTest, OutlivesItsSystemHarmlessly) {
    public:
     Mailbox<"ask", Call<int, int>> ask{this};
     explicit Giver(std::vector<Replier<int>>* given) : given_(given) {}
-    Next Start() override { return open_; }
+    StartResult Start() override { return open_; }
 
    private:
     void Give(const int&, Replier<int> replier) { given_->push_back(std::move(replier)); }
@@ -182,14 +182,14 @@ TEST_F(ReplierTest, ForWhoNeverStartsItAnswersWhy) {
   class Failing final : public Actor {
    public:
     Mailbox<"parcel", Parcel> parcel{this};
-    Next Start() override { return absl::DataLossError("no start"); }
+    StartResult Start() override { return absl::DataLossError("no start"); }
   };
   // Told before it runs, and its start fails.
   absl::optional<absl::StatusOr<int>> answer;
   class Maker final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override { return open_; }
+    StartResult Start() override { return open_; }
 
    private:
     void Ask(int, Replier<int> replier) {
@@ -208,7 +208,7 @@ TEST_F(ReplierTest, AnActorThatIsMadeWithItAnswersWithItsEnd) {
   class Owner final : public Actor {
    public:
     explicit Owner(Replier<int> replier) : replier_(std::move(replier)) {}
-    Next Start() override { return absl::DataLossError("no start"); }
+    StartResult Start() override { return absl::DataLossError("no start"); }
 
    private:
     Replier<int> replier_;
@@ -216,7 +216,7 @@ TEST_F(ReplierTest, AnActorThatIsMadeWithItAnswersWithItsEnd) {
   class Maker final : public Actor {
    public:
     Mailbox<"ask", Oracle> ask{this};
-    Next Start() override { return open_; }
+    StartResult Start() override { return open_; }
 
    private:
     void Ask(int, Replier<int> replier) {
@@ -247,7 +247,7 @@ class Holder final : public Actor {
   Mailbox<"wrapped", Wrapped> wrapped{this};
   Mailbox<"closed wrapped", Wrapped> closed_wrapped{this};
   explicit Holder(std::function<void()> holds) : holds_(std::move(holds)) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   void Hold(int, Replier<int> replier) {
@@ -293,7 +293,7 @@ class FencedReplierTest : public ReplierTest {
     class TimedAsker final : public Actor {
      public:
       TimedAsker(Channel<Oracle> of, FencedReplierTest* test) : of_(of), test_(test) {}
-      Next Start() override { return Body(); }
+      StartResult Start() override { return Body(); }
 
      private:
       Task<> Body() {
@@ -397,11 +397,11 @@ TEST_F(FencedReplierTest, OneBehindAPointerIsItsSendersUntilItsReceiverMovesIt) 
 TEST_F(FencedReplierTest, ACallIsHandledWhenItsHandlerHasCompletedWhateverItsReplierDoesLater) {
   const Ref<Holder> holder = NewHolder();
   AskOf(holder[&Holder::ask]);
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 1);
   system().Kill(holder.pid());
   system().RunUntilIdle();
   EXPECT_TRUE(IsCalleeExited(answer_.status())) << answer_.status();
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 1);
 }
 
 TEST_F(FencedReplierTest, OneThatWasRefusedIsItsSendersAgain) {

@@ -68,7 +68,7 @@ class Office final : public Actor {
   Mailbox<"local", int> local{this};
   Mailbox<"open", int> open{this};
   explicit Office(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   void Later(const Letter&) { context().Postpone(); }
@@ -200,7 +200,7 @@ TEST_F(RouterTest, ABadPayloadIsDroppedCountedAndAnswered) {
   EXPECT_TRUE(Deliver(office_[&Office::letter], "junk").ok());
   EXPECT_TRUE(Deliver(office_[&Office::query], "junk", 78).ok());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
   EXPECT_EQ(router_.last.status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(IsNoMailbox(Deliver(office_[&Office::local], "L"))) << "no message of the wire";
   EXPECT_TRUE(IsNoMailbox(Deliver(Channel<Letter>(office_.pid(), 12345), "L")));
@@ -308,7 +308,7 @@ class Hoarder final : public Actor {
  public:
   Mailbox<"letter", Letter> letter{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
   Mailbox<"strict", Letter> strict{this, {.capacity_messages = 2, .overflow = Overflow::kFailActor}};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -323,13 +323,13 @@ TEST_F(RouterTest, WhatIsOnlyReservedDropsNothingAndWhatIsBesideDoes) {
   EXPECT_TRUE(letter.Send(Letter()).ok());
   EXPECT_TRUE(letter.Send(Letter()).ok());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 0);
   EXPECT_TRUE(Deliver(letter, "La").ok());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 1);
   EXPECT_TRUE(Deliver(letter, "Lb", 0, Admission::kReserved).ok());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 2);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 2);
   EXPECT_EQ(Ledger().waiting, 2);
 }
 
@@ -394,7 +394,7 @@ class ChainLetter {
 class Unread final : public Actor {
  public:
   Mailbox<"chain", ChainLetter> chain{this, {.capacity_messages = 2, .overflow = Overflow::kDropOldest}};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };

@@ -30,7 +30,7 @@ class Script final : public Actor {
                   std::vector<std::string>* notes = nullptr)
       : notes_(notes), at_start_(std::move(at_start)), at_exit_(std::move(at_exit)) {}
 
-  Next Start() override {
+  StartResult Start() override {
     if (at_start_ != nullptr) at_start_(*this);
     return running_;
   }

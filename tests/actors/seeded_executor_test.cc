@@ -214,7 +214,7 @@ class Juggler final : public Actor {
  public:
   Mailbox<"toss", int> toss{this};
   Mailbox<"peers", std::vector<Ref<Juggler>>> peers{this};
-  Next Start() override { return juggling_; }
+  StartResult Start() override { return juggling_; }
 
  private:
   void Meet(std::vector<Ref<Juggler>> all) { peers_ = std::move(all); }
@@ -251,7 +251,7 @@ TEST(TestSystemTest, EqualSeedsGiveEqualTracesAndOthersDiffer) {
 // Handles events while its system is shut down.
 class Trapper final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits(&Trapper::Exited, &Trapper::Exited);
     return Behavior("trapping", After(absl::InfiniteDuration(), [] {}));
   }

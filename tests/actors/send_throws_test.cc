@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/block_pool.h"
 #include "understudy/actors/testing/actor_test.h"
@@ -46,7 +46,7 @@ class Narrow final : public Actor {
   Mailbox<"plain", Brittle> plain{this, {.capacity_messages = 1}};
   Mailbox<"timed", Brittle> timed{this, {.capacity_messages = 1, .time_to_live = absl::Hours(1)}};
   Mailbox<"sized", Brittle> sized{this, {.capacity_messages = 1, .capacity_bytes = 1}};
-  Next Start() override { return idle_; }
+  StartResult Start() override { return idle_; }
 
  private:
   Behavior idle_{"idle", On(plain, [] {}), On(timed, [] {}), On(sized, [] {})};
@@ -96,7 +96,7 @@ class Glass final : public Actor {
  public:
   Mailbox<"plain", Fragile> plain{this, {.capacity_messages = 1}};
   Mailbox<"timed", Fragile> timed{this, {.capacity_messages = 1, .time_to_live = absl::Hours(1)}};
-  Next Start() override { return idle_; }
+  StartResult Start() override { return idle_; }
 
  private:
   Behavior idle_{"idle", On(plain, [] {}), On(timed, [] {})};
@@ -136,7 +136,7 @@ struct Tiring {
 class Host final : public Actor {
  public:
   Mailbox<"take", Call<Tiring, int>> take{this};
-  Next Start() override { return hosting_; }
+  StartResult Start() override { return hosting_; }
 
  private:
   Behavior hosting_{"hosting", On(take, [](const Tiring& tiring) { return tiring.moves_left; })};
@@ -165,7 +165,7 @@ TEST_F(SendThrowsTest, AnEarlySendWhoseSizeThrowsTakesNoPlace) {
   EXPECT_THROW((void)narrow[&Narrow::sized].Send(Brittle(Brittle::Breaks::kMeasured)), std::runtime_error);
   EXPECT_TRUE(narrow[&Narrow::sized].Send(Brittle(Brittle::Breaks::kNever)).ok());
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kHandled), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kHandled), 1);
 }
 
 // Each move is one less; then it throws.
@@ -184,7 +184,7 @@ size_t MessageBytes(const Worn& worn) {
 class Narrows final : public Actor {
  public:
   Mailbox<"worn", Worn> worn{this, {.capacity_messages = 1, .capacity_bytes = 100}};
-  Next Start() override { return taking_; }
+  StartResult Start() override { return taking_; }
 
  private:
   Behavior taking_{"taking", On(worn, [](const Worn&) {})};
@@ -195,7 +195,7 @@ class Patient final : public Actor {
  public:
   Mailbox<"go", int> go{this};
   Patient(Channel<Worn> to, std::vector<std::string>* came_to) : to_(to), came_to_(*came_to) {}
-  Next Start() override { return sending_; }
+  StartResult Start() override { return sending_; }
 
  private:
   Task<> Go(int moves) {
@@ -232,17 +232,17 @@ class Weighing final : public Actor {
  public:
   Mailbox<"in", int> in{this};
   Mailbox<"sized", Brittle> sized{this, {.capacity_messages = 1, .capacity_bytes = 1}};
-  Next Start() override { return weighing_; }
+  StartResult Start() override { return weighing_; }
 
  private:
-  void In(int /*n*/) { context().PassOn(sized, Brittle(Brittle::Breaks::kMeasured)); }
+  void In(int /*n*/) { context().Forward(sized, Brittle(Brittle::Breaks::kMeasured)); }
   Behavior weighing_{"weighing", On(in, &Weighing::In), On(sized, [] {})};
 };
 
-TEST_F(SendThrowsTest, AMessageThatIsPassedOnAndWhoseSizeThrowsFailsItsActor) {
+TEST_F(SendThrowsTest, AMessageThatIsForwardedAndWhoseSizeThrowsFailsItsActor) {
   Ref<Weighing> weighing = system().Spawn<Weighing>();
   EXPECT_EQ(EndOf(weighing.pid(), [&] { weighing[&Weighing::in].Tell(1); }).kind(), ExitReason::Kind::kException);
-  EXPECT_EQ(Ledger().of(Fate::kFailed), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kFailed), 1);
 }
 
 // What waits for it is kept.
@@ -252,7 +252,7 @@ class Keeping final : public Actor {
   Mailbox<"kept", M> kept;
   explicit Keeping(size_t capacity_bytes)
       : kept(this, {.capacity_bytes = capacity_bytes, .on_restart = OnRestart::kKeep}) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("keeping", After(absl::Hours(1), [] {}));
   }
 };
@@ -263,12 +263,12 @@ class KeepingParent {
  public:
   explicit KeepingParent(TestSystem& system) : system_(system), script_(system.Spawn<Script>()) {}
 
-  Ref<Keeping<M>> Spawn(size_t capacity_bytes, Estate estate) {
+  Ref<Keeping<M>> Spawn(size_t capacity_bytes, UnhandledMail unhandled_mail) {
     Ref<Keeping<M>> keeping;
     Do(script_, [&](Script& self) {
       self.context().TrapExits([](const ExitEvent&) {});
       keeping = self.context().Spawn<Keeping<M>>(
-          SpawnOptions().OnDown([this](Down down) { downs.push_back(std::move(down)); }).WithEstate(std::move(estate)),
+          SpawnOptions().OnDown([this](Down down) { downs.push_back(std::move(down)); }).WithUnhandledMail(std::move(unhandled_mail)),
           capacity_bytes);
     });
     system_.RunUntilIdle();
@@ -276,14 +276,14 @@ class KeepingParent {
   }
   // The successor of one that has left `first` and `second`.
   void SpawnSuccessorTo(M first, M second) {
-    const Ref<Keeping<M>> left = Spawn(SIZE_MAX, Estate());
+    const Ref<Keeping<M>> left = Spawn(SIZE_MAX, UnhandledMail());
     EXPECT_TRUE(left[&Keeping<M>::kept].Send(std::move(first)).ok()) << "nobody measures it";
     EXPECT_TRUE(left[&Keeping<M>::kept].Send(std::move(second)).ok());
     system_.Kill(left.pid());
     system_.RunUntilIdle();
     ASSERT_EQ(downs.size(), 1U);
-    EXPECT_EQ(downs[0].estate.size(), 2U);
-    Spawn(1000, std::move(downs[0].estate));
+    EXPECT_EQ(downs[0].unhandled_mail.size(), 2U);
+    Spawn(1000, std::move(downs[0].unhandled_mail));
   }
 
   std::vector<Down> downs;
@@ -293,20 +293,20 @@ class KeepingParent {
   const Ref<Script> script_;
 };
 
-TEST_F(SendThrowsTest, AMessageInAnEstateWhoseSizeThrowsFailsTheSuccessor) {
+TEST_F(SendThrowsTest, AMessageInUnhandledMailWhoseSizeThrowsFailsTheSuccessor) {
   KeepingParent<Brittle> parent(system());
   parent.SpawnSuccessorTo(Brittle(Brittle::Breaks::kMeasured), Brittle(Brittle::Breaks::kNever));
   ASSERT_EQ(parent.downs.size(), 2U);
   EXPECT_EQ(parent.downs[1].reason.kind(), ExitReason::Kind::kException);
-  EXPECT_EQ(parent.downs[1].estate.size(), 1U) << "the other is not lost";
+  EXPECT_EQ(parent.downs[1].unhandled_mail.size(), 1U) << "the other is not lost";
 }
 
-TEST_F(SendThrowsTest, AMessageInAnEstateWhoseMoveThrowsFailsTheSuccessor) {
+TEST_F(SendThrowsTest, AMessageInUnhandledMailWhoseMoveThrowsFailsTheSuccessor) {
   KeepingParent<Worn> parent(system());
   parent.SpawnSuccessorTo(Worn(1), Worn(10));  // its one move is into the first mailbox
   ASSERT_EQ(parent.downs.size(), 2U);
   EXPECT_EQ(parent.downs[1].reason.kind(), ExitReason::Kind::kException);
-  EXPECT_EQ(parent.downs[1].estate.size(), 1U) << "the other is not lost";
+  EXPECT_EQ(parent.downs[1].unhandled_mail.size(), 1U) << "the other is not lost";
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class Receiver final : public Actor {
   Mailbox<"take", int> take{this};
   explicit Receiver(std::vector<int>* taken, MailboxOptions options = {.capacity_messages = 1})
       : box(this, options), taken_(taken) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   void Take(int n) { left_ += n; }
@@ -140,7 +140,7 @@ class Hold final : public Actor {
  public:
   Mailbox<"load", Load> load{this, {.capacity_bytes = 100}};
   Mailbox<"open", int> open{this};
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   Behavior closed_{"closed", On(open, [this](int) { return open_; })};
@@ -211,7 +211,7 @@ TEST_F(SendWhenRoomTest, TheHandlersDeadlineIsTheLatest) {
    public:
     Mailbox<"ask", Call<int, int>> ask{this};
     explicit Caller(Channel<Box> box) : box_(box) {}
-    Next Start() override { return open_; }
+    StartResult Start() override { return open_; }
 
    private:
     Task<absl::StatusOr<int>> Answer(int n) {
@@ -422,7 +422,7 @@ TEST(SendWhenRoomThreadsTest, NoWakeUpIsLostOnThreads) {
      public:
       Mailbox<"box", Box> box{this, {.capacity_messages = 2}};
       Mailbox<"count", Call<int, int>> count{this};
-      Next Start() override { return open_; }
+      StartResult Start() override { return open_; }
 
      private:
       void Open(Box) { ++count_; }
@@ -433,7 +433,7 @@ TEST(SendWhenRoomThreadsTest, NoWakeUpIsLostOnThreads) {
      public:
       Mailbox<"go", Call<int, int>> go{this};
       explicit Source(Channel<Box> to) : to_(to) {}
-      Next Start() override { return open_; }
+      StartResult Start() override { return open_; }
 
      private:
       Task<absl::StatusOr<int>> Go(int n) {
@@ -452,7 +452,7 @@ TEST(SendWhenRoomThreadsTest, NoWakeUpIsLostOnThreads) {
      public:
       Mailbox<"go", Call<int, int>> go{this};
       explicit Starter(std::vector<Channel<Call<int, int>>> sources) : sources_(std::move(sources)) {}
-      Next Start() override { return open_; }
+      StartResult Start() override { return open_; }
 
      private:
       Task<absl::StatusOr<int>> Go(int n) {

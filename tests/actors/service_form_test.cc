@@ -84,7 +84,7 @@ class AuctionRef : public Ref<AuctionActor> {  // (generated)
 class Book final : public BookActor {
  public:
   explicit Book(int64_t best) : best_(best) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   absl::StatusOr<BestOffer> Load(const LoadRequest&) {
@@ -98,10 +98,10 @@ class Book final : public BookActor {
 class EnglishAuction final : public AuctionActor {
  public:
   EnglishAuction(Named<BookRef> book, absl::Time closes) : book_(std::move(book)), closes_(closes) {}
-  Next Start() override { return Recover(); }
+  StartResult Start() override { return Recover(); }
 
  private:
-  Task<Next> Recover() {  // offers wait meanwhile
+  Task<StartResult> Recover() {  // offers wait meanwhile
     auto asked = book_->load().Ask({}, absl::Seconds(5));
     auto best = co_await asked;
     if (!best.ok()) co_return best.status();
@@ -134,7 +134,7 @@ class EnglishAuction final : public AuctionActor {
 class Opener final : public Actor {
  public:
   explicit Opener(absl::Status* told) : told_(*told) {}
-  Next Start() override { return Offer(); }
+  StartResult Start() override { return Offer(); }
 
  private:
   Task<> Offer() {
@@ -194,7 +194,7 @@ TEST_F(ServiceFormTest, AtItsTimeTheLotIsClosedInSilenceAndOffersAreRefused) {
   EXPECT_EQ(system().Ask(lot.make_offer(), {1}, absl::Seconds(1)).status(), absl::FailedPreconditionError("closed"));
   EXPECT_EQ(system().Ask(lot.inquire(), {}, absl::Seconds(1))->watchers, 2U);
   system().RunUntilIdle();
-  EXPECT_EQ(system().Ledger().of(Fate::kDropped), 3);
+  EXPECT_EQ(system().Ledger().of(Disposition::kDropped), 3);
 }
 
 }  // namespace

@@ -35,15 +35,15 @@ class Starter final : public Actor {
     if (how_ == "fail in constructor") Fail(absl::DataLossError("constructor"));
     if (how_ == "stop in constructor") context().Stop(ExitReason::Shutdown());
   }
-  Next Start() override {
+  StartResult Start() override {
     EXPECT_FALSE(absl::StrContains(how_, "in constructor")) << "Start runs all the same";
     if (how_ == "behave") return behaving_;
     if (how_ == "status") return absl::DataLossError("status");
     if (how_ == "fail") return Fail(absl::DataLossError("fail"));
-    if (how_ == "ignore") return Next::Ignore();
+    if (how_ == "ignore") return StartResult::Ignore();
     if (how_ == "await") return Await();
     if (how_ == "await, then ignore") return Await();
-    if (how_ == "starting") return Next::Starting(starting_);
+    if (how_ == "starting") return StartResult::Starting(starting_);
     if (how_ == "stop") context().Stop(ExitReason::Shutdown());
 #if defined(__cpp_exceptions)
     if (how_ == "throw") throw std::runtime_error("start");
@@ -52,11 +52,11 @@ class Starter final : public Actor {
   }
 
  private:
-  Task<Next> Await() {
+  Task<StartResult> Await() {
     auto asked = oracle_.Ask(1, absl::Hours(1));
     absl::StatusOr<int> answer = co_await asked;
     if (!answer.ok()) co_return answer.status();
-    if (how_ == "await, then ignore") co_return Next::Ignore();
+    if (how_ == "await, then ignore") co_return StartResult::Ignore();
     co_return behaving_;
   }
   void Go(int n) {
@@ -257,7 +257,7 @@ TEST(SpawnOptionsTest, SettersMayBeAssignedToTheOptionsThatTheyWereCalledOn) {
   SpawnOptions options{.registered_as = "a name that is longer than a short string", .label = "label"};
   options = std::move(options).OnOutcome([](const SpawnOutcome&) {});
   options = std::move(options).OnDown([](const Down&) {});
-  options = std::move(options).WithEstate(Estate());
+  options = std::move(options).WithUnhandledMail(UnhandledMail());
   EXPECT_EQ(options.registered_as, "a name that is longer than a short string");
   EXPECT_EQ(options.label, "label");
   EXPECT_NE(options.outcome_handler, nullptr);

@@ -38,7 +38,7 @@ class Late final : public Actor {
   Mailbox<"work", int> work{this};
   Mailbox<"never", Call<int, int>> never{this};
   explicit Late(Life life) : life_(std::move(life)) { life_.construct(); }
-  Next Start() override {
+  StartResult Start() override {
     if (life_.awaits) return Await();
     life_.start();
     if (life_.fails) return absl::InternalError("no disk");
@@ -47,7 +47,7 @@ class Late final : public Actor {
   void OnExit(const ExitReason& /*reason*/) override { life_.exit(); }
 
  private:
-  Task<Next> Await() {
+  Task<StartResult> Await() {
     auto asked = context().ChannelTo(never).Ask(1, absl::Milliseconds(life_.never ? 60'000 : 200));
     (void)co_await asked;
     life_.start();

@@ -25,7 +25,7 @@ class CodeLock final : public Actor {
   Mailbox<"button", int> button{this};
   Mailbox<"push", Text> push{this};  // the door, when it is open
   explicit CodeLock(Channel<Text> out) : out_(out) {}
-  Next Start() override { return locked_; }
+  StartResult Start() override { return locked_; }
 
  private:
   void Button(int digit) {
@@ -116,7 +116,7 @@ class Stage final : public Actor {
   Mailbox<"do", Step> once{this};
   Mailbox<"note", Text> notes{this};
   explicit Stage(Channel<Text> out) : out_(out) {}
-  Next Start() override { return first_; }
+  StartResult Start() override { return first_; }
 
   using Actor::context;
   void Note(const Text& text) { out_.Tell(text); }
@@ -207,7 +207,7 @@ using IdleDeathTest = StageTest;
 
 class Restless final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("restless", Idle(absl::ZeroDuration(), [] {}));
   }
 };

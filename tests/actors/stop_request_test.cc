@@ -32,7 +32,7 @@ class StopRequestTest : public ActorTest {
     system().RunUntilIdle();
     return script;
   }
-  void LetGo() {
+  void DestroyLater() {
     for (auto& asked : oracle_.ReceiveAll()) asked.replier.Reply(1);
     system().RunUntilIdle();
   }
@@ -47,7 +47,7 @@ TEST_F(StopRequestTest, BeyondTheLimitTheyAreMergedAndCounted) {
   for (int64_t i = 0; i < kMax + 7; ++i) system().RequestStop(script.pid());
   system().RunUntilIdle();
   EXPECT_EQ(system().merged_exits(), 7);
-  LetGo();
+  DestroyLater();
   ASSERT_THAT(merged, SizeIs(kMax));
   EXPECT_EQ(merged.back(), 7) << "the last that waited stands for them";
   merged.pop_back();
@@ -63,7 +63,7 @@ TEST_F(StopRequestTest, AtAnActorThatDoesNotTrapThemTheFirstEndsIt) {
   for (int64_t i = 0; i < 2 * kMax; ++i) system().RequestStop(script.pid());
   system().RunUntilIdle();
   EXPECT_EQ(system().live_actors(), 2) << "the probe and the script";
-  LetGo();
+  DestroyLater();
   EXPECT_EQ(system().live_actors(), 1);
 }
 

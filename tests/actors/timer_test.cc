@@ -34,7 +34,7 @@ class Ticker final : public Actor {
   Mailbox<"become", std::string> become{this};
 
   Ticker(Channel<std::string> out, absl::Time at) : out_(out), at_(at) {}
-  Next Start() override {
+  StartResult Start() override {
     begin_ = context().Now();
     return quiet_;
   }
@@ -177,7 +177,7 @@ class HeldAt final : public Actor {
   Mailbox<"hold", int> hold{this};
   HeldAt(Channel<std::string> out, Channel<Call<int, int>> silent, absl::Time at)
       : out_(out), silent_(silent), at_(at) {}
-  Next Start() override { return holding_; }
+  StartResult Start() override { return holding_; }
 
  private:
   Task<> Hold(int) {
@@ -228,7 +228,7 @@ class Idler final : public Actor {
   Mailbox<"poke", int> poke{this};
   Mailbox<"hold", int> hold{this};  // so many seconds
   Idler(Channel<std::string> out, Channel<Call<int, int>> silent) : out_(out), silent_(silent) {}
-  Next Start() override {
+  StartResult Start() override {
     begin_ = context().Now();
     return idling_;
   }
@@ -304,7 +304,7 @@ class Alarm final : public Actor {
   Mailbox<"cancel", Call<std::string, bool>> cancel{this};
   Mailbox<"other", int> other{this};
   explicit Alarm(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return one_; }
+  StartResult Start() override { return one_; }
 
  private:
   absl::Status Set(const std::pair<std::string, absl::Duration>& what) {
@@ -363,14 +363,14 @@ TEST_F(TimerTest, ATimerThatHasComeTakesNoRoomAnyMore) {
     }
   }
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kRejected), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kRejected), 0);
 }
 
 // A guard against limits: statuses as replies.
 class Filler final : public Actor {
  public:
   Mailbox<"fill", Call<size_t, std::string>> fill{this};
-  Next Start() override { return filling_; }
+  StartResult Start() override { return filling_; }
 
  private:
   absl::StatusOr<std::string> Fill(size_t count) {
@@ -396,7 +396,7 @@ class Sleeper final : public Actor {
  public:
   Mailbox<"sleep", Call<absl::Duration, std::string>> sleep{this};
   Mailbox<"sleep late", Call<absl::Duration, std::string>> sleep_late{this};
-  Next Start() override { return sleeping_; }
+  StartResult Start() override { return sleeping_; }
 
  private:
   Task<absl::StatusOr<std::string>> Sleep(absl::Duration delay) {

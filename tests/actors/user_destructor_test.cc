@@ -60,7 +60,7 @@ class Owner final : public Actor {
   Mailbox<"full", Slow> full{this, {.capacity_messages = 1}};
   Mailbox<"classified", Slow> classified{this};
   Mailbox<"deed", Deed> deed{this};
-  Next Start() override { return owning_; }
+  StartResult Start() override { return owning_; }
 
   void CancelATimer(const std::function<void()>* hold) {
     const auto slow = std::make_shared<Slow>(hold);
@@ -97,7 +97,7 @@ class Owner final : public Actor {
   }
   absl::StatusOr<int> Answer(const Slow& /*slow*/) { return absl::InvalidArgumentError("no"); }
   Slow Give(const std::function<void()>* hold) { return Slow(hold); }
-  void Classify(Slow slow) { context().PassOn(full, std::move(slow)); }
+  void Classify(Slow slow) { context().Forward(full, std::move(slow)); }
   void Do(const Deed& one) { (this->*one.act)(one.hold); }
 
   MonitorHandle watch_;
@@ -117,7 +117,7 @@ class Asker final : public Actor {
  public:
   Mailbox<"ask", Slow> ask{this};
   explicit Asker(Ref<Owner> owner) : owner_(owner) {}
-  Next Start() override { return asking_; }
+  StartResult Start() override { return asking_; }
 
  private:
   Task<> Ask(Slow slow) {
@@ -160,7 +160,7 @@ const std::vector<Way>& Ways() {
          owner[&Owner::newest].Tell(Slow(hold));
          owner[&Owner::newest].Tell(Slow(nullptr));
        }},
-      {"OfAMessageThatIsPassedOnToAFullMailbox",
+      {"OfAMessageThatIsForwardedToAFullMailbox",
        [](ActorSystem& /*system*/, Ref<Owner> owner, Hold hold) {
          owner[&Owner::full].Tell(Slow(nullptr));
          owner[&Owner::classified].Tell(Slow(hold));
@@ -177,7 +177,7 @@ const std::vector<Way>& Ways() {
 class Other final : public Actor {
  public:
   Mailbox<"go_on", absl::Notification*> go_on{this};
-  Next Start() override { return going_on_; }
+  StartResult Start() override { return going_on_; }
 
  private:
   Behavior going_on_{"going on", On(go_on, [](absl::Notification* done) { done->Notify(); })};
@@ -270,7 +270,7 @@ class MakesAtTheEnd final : public Actor {
   ~MakesAtTheEnd() override {
     (void)context().StartTimer("t", absl::Hours(1), [captured = std::move(captured_)] {});
   }
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 
  private:
   std::shared_ptr<int> captured_;
@@ -291,7 +291,7 @@ class BecomesTooLate final : public Actor {
  public:
   Mailbox<"go", std::function<void()>> go{this};
   explicit BecomesTooLate(std::shared_ptr<int> captured) : captured_(std::move(captured)) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
   void OnExit(const ExitReason& /*reason*/) override { BecomeLate(); }
 
  private:

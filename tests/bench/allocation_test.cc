@@ -56,7 +56,7 @@ class Wall final : public Actor {
   Mailbox<"ball", M> ball{this};
   Mailbox<"call", Call<M, M>> call{this};
   Mailbox<"back", Channel<M>> back{this};
-  Next Start() override { return bouncing_; }
+  StartResult Start() override { return bouncing_; }
 
  private:
   void Bounce(const M& message) { SendOrDie(back_, message); }
@@ -73,7 +73,7 @@ class Thrower final : public Actor {
   Mailbox<"start", int> start{this};
   Mailbox<"ball", M> ball{this};
   Thrower(Ref<Wall<M>> wall, Finish* finish) : wall_(wall), meter_(finish) {}
-  Next Start() override { return throwing_; }
+  StartResult Start() override { return throwing_; }
 
  private:
   void Begin() {
@@ -100,7 +100,7 @@ class Asker final : public Actor {
  public:
   Mailbox<"start", int> start{this};
   Asker(Channel<Call<Small, Small>> callee, Finish* finish) : callee_(callee), meter_(finish) {}
-  Next Start() override { return asking_; }
+  StartResult Start() override { return asking_; }
 
  private:
   Task<> Run(int) {
@@ -136,7 +136,7 @@ class Desk final : public Actor {
   Mailbox<"slip", Slip> slip{this};
   Mailbox<"due", Small> due{this};
   explicit Desk(Ref<Desk> other) : other_(other) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   void Now(const Small& message, Replier<Small> replier) { replier.Reply(message); }
@@ -168,7 +168,7 @@ class Toggle final : public Actor {
  public:
   Mailbox<"tick", Small> tick{this};
   explicit Toggle(Finish* finish) : meter_(finish) {}
-  Next Start() override {
+  StartResult Start() override {
     own_tick_ = context().ChannelTo(tick);
     return even_;
   }
@@ -198,7 +198,7 @@ class Gate final : public Actor {
   Mailbox<"fill", Small> fill{this};
   Mailbox<"held", Small> held{this};
   explicit Gate(Finish* finish) : meter_(finish) {}
-  Next Start() override {
+  StartResult Start() override {
     const Ref<Gate> self(context().Self());
     own_fill_ = self[&Gate::fill];
     own_held_ = self[&Gate::held];

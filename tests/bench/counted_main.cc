@@ -61,7 +61,7 @@ class Driver final : public Actor {
   Driver(Channel<Letter<kBytes>> letters, Channel<int64_t> end_of_burst, Finish* finish)
       : letters_(letters), end_of_burst_(end_of_burst), finish_(finish) {}
 
-  Next Start() override { return driving_; }
+  StartResult Start() override { return driving_; }
 
  private:
   void Begin(int64_t letters) {
@@ -102,7 +102,7 @@ class Receiver final : public Actor {
 
   explicit Receiver(Taking taking) : taking_(taking) {}
 
-  Next Start() override { return taking_ == Taking::kPlain ? plain_ : taking_ == Taking::kGuarded ? guarded_ : even_; }
+  StartResult Start() override { return taking_ == Taking::kPlain ? plain_ : taking_ == Taking::kGuarded ? guarded_ : even_; }
 
  private:
   bool IsOpen() const { return is_open_; }
@@ -174,7 +174,7 @@ class Echo final : public Actor {
 
   explicit Echo(GivingBack how) : how_(how) {}
 
-  Next Start() override { return how_ == GivingBack::kByReplier ? replying_ : echoing_; }
+  StartResult Start() override { return how_ == GivingBack::kByReplier ? replying_ : echoing_; }
 
  private:
   Body Answer(const Body& body) { return body; }
@@ -198,7 +198,7 @@ class Client final : public Actor {
 
   Client(Ref<Echo<kBytes>> echo, Finish* finish) : echo_(echo), finish_(finish) {}
 
-  Next Start() override {
+  StartResult Start() override {
     SendOrDie(echo_[&Echo<kBytes>::back], context().ChannelTo(returned));
     return playing_;
   }

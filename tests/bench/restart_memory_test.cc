@@ -30,14 +30,14 @@ struct Lives {
 class Mayfly final : public Actor {
  public:
   explicit Mayfly(Lives* lives) : lives_(lives) {}
-  Next Start() override {
+  StartResult Start() override {
     const int64_t start = ++lives_->starts;
     if (start % kSampleEach == 0) lives_->resident.push_back(ResidentBytes());
     if (start > kRestarts) {
       lives_->finish.Report(start - 1);
       return living_;
     }
-    return context().StartTimer("die", absl::ZeroDuration(), &Mayfly::Die).ok() ? Next(living_) : Next::Ignore();
+    return context().StartTimer("die", absl::ZeroDuration(), &Mayfly::Die).ok() ? StartResult(living_) : StartResult::Ignore();
   }
 
  private:
@@ -53,7 +53,7 @@ TEST(RestartMemoryTest, AHundredThousandRestartsOfOneChildLeaveNoMemoryBehind) {
   // All that the last millisecond saw are allowed.
   system.Spawn(OneForOne()
                    .Intensity(limits::kRestartIntensityMax, absl::Milliseconds(1))
-                   .Child("mayfly", Permanent<Mayfly>(&lives)));
+                   .Child("mayfly", Of<Mayfly>(&lives)));
   EXPECT_EQ(lives.finish.Await(), kRestarts);
   ASSERT_EQ(lives.resident.size(), 5u);
   EXPECT_LE(lives.resident[4], lives.resident[0] + lives.resident[0] / 20)

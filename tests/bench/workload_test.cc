@@ -17,7 +17,7 @@ void ExpectAllDone(const Workload& workload, ActorSystem& system, int64_t operat
   EXPECT_EQ(measured.count, operations);
   const MessageLedger ledger = system.Ledger();
   EXPECT_EQ(ledger.refused, 0);
-  EXPECT_GE(ledger.of(Fate::kHandled), operations);
+  EXPECT_GE(ledger.of(Disposition::kHandled), operations);
   EXPECT_TRUE(ledger.balances()) << ledger.ToString();
 }
 

@@ -32,7 +32,7 @@ class Counter final : public Actor {
   Mailbox<"increment", Increment> increment{this, {.capacity_messages = 1'000'000}};
   Mailbox<"get", Call<GetCount, int>> get{this};
   explicit Counter(bool* has_run) : has_run_(has_run) {}
-  Next Start() override {
+  StartResult Start() override {
     *has_run_ = true;
     return counting_;
   }
@@ -68,7 +68,7 @@ class Process final : public Actor {
   Mailbox<"a", Text> a{this, {.capacity_messages = 200'000}};
   Mailbox<"b", Text> b{this, {.capacity_messages = 200'000}};
   explicit Process(Body body) : body_(std::move(body)) {}
-  Next Start() override { return body_(*this); }
+  StartResult Start() override { return body_(*this); }
 
   using Actor::After;
   using Actor::context;
@@ -265,7 +265,7 @@ TEST_F(EbaProcessTest, AHundredThousandReceivesTimeOutEachAtItsTime) {
 class ManyTimers final : public Actor {
  public:
   ManyTimers(int count, int* fired) : count_(count), fired_(fired) {}
-  Next Start() override {
+  StartResult Start() override {
     for (int i = 0; i < count_; ++i) {
       EXPECT_TRUE(context().StartTimer(absl::StrCat(i), absl::Milliseconds(i % 1000), [this] { ++*fired_; }).ok());
     }

@@ -42,7 +42,7 @@ class Blocked final : public Actor {
   Mailbox<"item", int> item{this, {.capacity_messages = 200'000}};
   Mailbox<"count", Call<int, int>> count{this};
   Blocked(absl::Notification* begun, absl::Notification* release) : begun_(begun), release_(release) {}
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   void Block() {
@@ -86,7 +86,7 @@ class Echo final : public Actor {
  public:
   Mailbox<"item", int> item{this, {.capacity_messages = 200'000}};
   explicit Echo(Channel<int> out) : out_(out) {}
-  Next Start() override { return echoing_; }
+  StartResult Start() override { return echoing_; }
 
  private:
   Channel<int> out_;
@@ -122,7 +122,7 @@ class Game final : public Actor {
   Mailbox<"guess", int> guess{this};
   Mailbox<"cheer", Text> cheer{this};
   explicit Game(Channel<Text> out) : out_(out) {}
-  Next Start() override { return ready_; }
+  StartResult Start() override { return ready_; }
 
  private:
   Behavior Begin(int secret) {
@@ -157,7 +157,7 @@ TEST_F(EbaSendingTest, AnEventLoopDropsWhatItDoesNotKnowAndHandlesItsOwnEventsLa
   game[&Game::guess].Tell(7);
   game[&Game::guess].Tell(7);
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("guess!", "more", "less", "right", "hooray"));
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 3);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 3);
   EXPECT_EQ(Ledger().waiting, 0);
 }
 
@@ -166,7 +166,7 @@ class Machine final : public Actor {
  public:
   Mailbox<"event", uint32_t> event{this, {.capacity_messages = 1'000'000}};
   Mailbox<"state", Call<int, uint32_t>> state{this};
-  Next Start() override { return zero_; }
+  StartResult Start() override { return zero_; }
 
  private:
   Behavior Go(uint32_t to) {
@@ -213,7 +213,7 @@ class Member final : public Actor {
  public:
   Mailbox<"note", int> note{this};
   Mailbox<"acknowledged", Call<int, int>> acknowledged{this};
-  Next Start() override { return listening_; }
+  StartResult Start() override { return listening_; }
 
  private:
   void Acknowledge(int /*note*/, Replier<int> replier) {
@@ -231,7 +231,7 @@ class Caster final : public Actor {
  public:
   Mailbox<"cast", Call<Text, int>> cast{this};
   explicit Caster(std::vector<Ref<Member>> members) : members_(std::move(members)) {}
-  Next Start() override { return casting_; }
+  StartResult Start() override { return casting_; }
 
  private:
   Task<absl::StatusOr<int>> Cast(const Text& how) {
@@ -283,7 +283,7 @@ class Chain final : public Actor {
  public:
   Mailbox<"step", int> step{this};
   explicit Chain(Channel<int> out) : out_(out) {}
-  Next Start() override { return running_; }
+  StartResult Start() override { return running_; }
 
  private:
   void Step(int left) {
@@ -302,7 +302,7 @@ int RunPingPong(ActorSystem& system) {
   class Pong final : public Actor {
    public:
     Mailbox<"ping", Call<int, int>> ping{this};
-    Next Start() override { return answering_; }
+    StartResult Start() override { return answering_; }
 
    private:
     Behavior answering_{"answering", On(ping, [](int n) { return n + 1; })};
@@ -348,7 +348,7 @@ class Clerk final : public Actor {
  public:
   Mailbox<"question", Question> question{this};
   Mailbox<"call", Call<int, int>> call{this};
-  Next Start() override { return answering_; }
+  StartResult Start() override { return answering_; }
 
  private:
   void Answer(const Question& asked) {
@@ -385,7 +385,7 @@ class Sender final : public Actor {
   static constexpr int kCount = 400;
   Mailbox<"go", Go> go{this};
   explicit Sender(Channel<int> to) : to_(to) {}
-  Next Start() override { return sending_; }
+  StartResult Start() override { return sending_; }
 
  private:
   void Send() {
@@ -406,7 +406,7 @@ class Sender final : public Actor {
 // Fails its start.
 class Doomed final : public Actor {
  public:
-  Next Start() override { return absl::DataLossError("disk"); }
+  StartResult Start() override { return absl::DataLossError("disk"); }
 };
 
 // Spawns so many that fail at once, linked to it, and counts the reasons that it is told.
@@ -414,7 +414,7 @@ class Parent final : public Actor {
  public:
   Mailbox<"spawn", int> spawn{this};
   Parent(int* real, int* others) : real_(*real), others_(*others) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([this](const ExitEvent& event) {
       ++(event.reason == ExitReason::Failed(absl::DataLossError("disk")) ? real_ : others_);
     });

@@ -39,7 +39,7 @@ struct Shares {
 class Newcomer final : public Actor {
  public:
   explicit Newcomer(Shares* shares) : shares_(*shares) {}
-  Next Start() override {
+  StartResult Start() override {
     shares_.newcomer_began = shares_.all;
     return waiting_;
   }
@@ -54,7 +54,7 @@ class Newcomer final : public Actor {
 class Busy final : public Actor {
  public:
   Busy(Shares* shares, size_t number) : shares_(*shares), number_(number) {}
-  Next Start() override {
+  StartResult Start() override {
     context().Tell(spin_, 1);
     return spinning_;
   }
@@ -81,7 +81,7 @@ class Busy final : public Actor {
 class Opening final : public Actor {
  public:
   explicit Opening(Shares* shares) : shares_(*shares) {}
-  Next Start() override {
+  StartResult Start() override {
     for (size_t i = 0; i < shares_.handled.size(); ++i) context().Spawn<Busy>(&shares_, i);
     return waiting_;
   }
@@ -125,7 +125,7 @@ class Hearing final : public Actor {
  public:
   Mailbox<"hear", int64_t*> hear{this};
   explicit Hearing(const Flood* flood) : flood_(*flood) {}
-  Next Start() override { return hearing_; }
+  StartResult Start() override { return hearing_; }
 
  private:
   const Flood& flood_;
@@ -137,7 +137,7 @@ class Flooded final : public Actor {
   Mailbox<"fill", int> fill{this};
   Mailbox<"item", int> item{this, {.capacity_messages = Flood::kMessages}};
   Flooded(Flood* flood, Ref<Hearing> near) : flood_(*flood), near_(near) {}
-  Next Start() override { return handling_; }
+  StartResult Start() override { return handling_; }
 
  private:
   // Holds the worker until everything waits here.

@@ -42,7 +42,7 @@ class Viewer final : public Actor {
  public:
   Mailbox<"view", Shared> view{this};
   explicit Viewer(std::vector<const Picture*>* seen) : seen_(*seen) {}
-  Next Start() override { return viewing_; }
+  StartResult Start() override { return viewing_; }
 
  private:
   std::vector<const Picture*>& seen_;
@@ -71,7 +71,7 @@ class Guest final : public Actor {
   Mailbox<"greet", int> greet{this};
   Mailbox<"greeting", int> greeting{this};
   explicit Guest(int* heard) : heard_(*heard) {}
-  Next Start() override { return waiting_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   Behavior Meet(const std::vector<Ref<Guest>>& all) {
@@ -111,7 +111,7 @@ class Pulsed final : public Actor {
   Mailbox<"x", int> x{this, {.capacity_messages = 10'000}};
   Mailbox<"y", int> y{this, {.capacity_messages = 10'000}};
   Pulsed(int* of_x, int* of_y) : of_x_(*of_x), of_y_(*of_y) {}
-  Next Start() override { return Beat(); }
+  StartResult Start() override { return Beat(); }
 
  private:
   Task<> Beat() {
@@ -157,7 +157,7 @@ TEST_F(LocalRowsTest, SecondaryMailboxesCostNothingAndGiveSoManyForEachPulse) {
 class Idler final : public Actor {
  public:
   Mailbox<"unused", int> unused{this};
-  Next Start() override { return idling_; }
+  StartResult Start() override { return idling_; }
 
  private:
   Behavior idling_{"idling", On(unused, [] {})};
@@ -189,7 +189,7 @@ class Evens final : public Actor {
   Mailbox<"number", int> number{this};
   Mailbox<"word", std::string> word{this};
   Evens(std::vector<int>* numbers, int* words) : numbers_(*numbers), words_(*words) {}
-  Next Start() override { return sorting_; }
+  StartResult Start() override { return sorting_; }
 
  private:
   std::vector<int>& numbers_;
@@ -204,7 +204,7 @@ class Yielding final : public Actor {
  public:
   Mailbox<"item", int> item{this};
   Yielding(int yields, int* yielded, std::vector<int>* taken) : left_(yields), yielded_(*yielded), taken_(*taken) {}
-  Next Start() override { return one_; }
+  StartResult Start() override { return one_; }
 
  private:
   void Take(int n, const Behavior& other) {
@@ -254,14 +254,14 @@ TEST_F(LocalRowsTest, WhatNoClauseTakesIsDroppedCountedAndSeenByNoOtherClause) {
   system().RunUntilIdle();
   EXPECT_THAT(numbers, ::testing::ElementsAre(2, 4, 6, 8, 10));
   EXPECT_EQ(words, 1);
-  EXPECT_EQ(Ledger().of(Fate::kDropped), 5);
+  EXPECT_EQ(Ledger().of(Disposition::kDropped), 5);
   EXPECT_THAT(dead_letters(), ::testing::SizeIs(1)) << "there is no mailbox for all that has none";
 }
 
 class Speaker : public Actor {
  public:
   Mailbox<"speak", Call<int, int>> speak{this};
-  Next Start() override { return speaking_; }
+  StartResult Start() override { return speaking_; }
 
  protected:
   virtual int Volume() const { return 1; }
@@ -304,7 +304,7 @@ TEST(SystemsTest, AHundredThatBeganAndEndedLeaveNoThreadAndNoDescriptorBehind) {
       }
       const MessageLedger ledger = system.Ledger();
       EXPECT_EQ(ledger.accepted, 10);
-      EXPECT_EQ(ledger.of(Fate::kHandled), 10);
+      EXPECT_EQ(ledger.of(Disposition::kHandled), 10);
       ASSERT_TRUE(system.Shutdown(absl::Minutes(1)));
     }
     if (cycle == 9) {

@@ -55,7 +55,7 @@ class Holder final : public Actor {
   Mailbox<"holder/served", Note> served{this};
   Mailbox<"holder/open", Note> open{this};
   Holder(std::vector<int64_t>* held_numbers, int* served) : held_(*held_numbers), served_(*served) {}
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   bool IsOpen() const { return is_open_; }
@@ -96,7 +96,7 @@ class TermComputer final : public Actor {
  public:
   Mailbox<"computer/next", Call<Note, Answer>> next{this};
   explicit TermComputer(double rate) : rate_(rate) {}
-  Next Start() override { return computing_; }
+  StartResult Start() override { return computing_; }
 
  private:
   Answer Compute(const Note& term) {
@@ -112,7 +112,7 @@ class Series final : public Actor {
  public:
   Series(Ref<TermComputer> computer, double first, int terms, double* last)
       : computer_(computer), x_(first), terms_(terms), last_(*last) {}
-  Next Start() override { return Compute(); }
+  StartResult Start() override { return Compute(); }
 
  private:
   Task<> Compute() {
@@ -163,7 +163,7 @@ class Account final : public Actor {
   Mailbox<"account/transfer", Call<Note, Answer>> transfer{this};
   Mailbox<"account/deposit", Call<Note, Answer>> deposit{this};
   explicit Account(int64_t* cents) : cents_(*cents) { cents_ = kCents; }
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   bool IsFree() const { return !is_busy_; }
@@ -195,7 +195,7 @@ class Teller final : public Actor {
  public:
   Teller(std::vector<Ref<Account>> accounts, uint64_t seed, int transfers, int* answered)
       : accounts_(std::move(accounts)), random_(seed), transfers_(transfers), answered_(*answered) {}
-  Next Start() override { return Work(); }
+  StartResult Start() override { return Work(); }
 
  private:
   Task<> Work() {
@@ -251,7 +251,7 @@ class Rows final : public Actor {
  public:
   Mailbox<"rows", std::vector<Note>> rows{this, {.capacity_messages = 10'000}};
   explicit Rows(std::vector<std::vector<Note>>* taken) : taken_(*taken) {}
-  Next Start() override { return taking_; }
+  StartResult Start() override { return taking_; }
 
  private:
   std::vector<std::vector<Note>>& taken_;

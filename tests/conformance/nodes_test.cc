@@ -275,7 +275,7 @@ TEST_F(NodesTest, ABadPayloadIsDroppedAndCountedAndTheNextMessageOfItsSessionArr
   EXPECT_TRUE(Ref<Puppet>(seen)[&Puppet::note].Send(NoteOf(2)).ok());
   Run(absl::Seconds(1));
   EXPECT_THAT(*b.diary, ElementsAre("note 1", "note 2"));
-  EXPECT_EQ(cluster().system("b").Ledger().of(Fate::kDropped), 1);
+  EXPECT_EQ(cluster().system("b").Ledger().of(Disposition::kDropped), 1);
   for (const char* node : {"a", "b"}) EXPECT_THAT(cluster().peer_events(node), Not(Contains(HasSubstr("ended"))));
   EXPECT_EQ(cluster().core("a").Peers()[0].epoch, 1U);
 }

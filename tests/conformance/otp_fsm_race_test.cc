@@ -19,7 +19,7 @@ namespace {
 class LateEcho final : public Actor {
  public:
   Mailbox<"ask", Call<std::pair<int, absl::Duration>, int>> ask{this};
-  Next Start() override { return echoing_; }
+  StartResult Start() override { return echoing_; }
 
  private:
   void Ask(const std::pair<int, absl::Duration>& what, Replier<int> replier) {
@@ -72,7 +72,7 @@ class AnswersAndStops final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
   explicit AnswersAndStops(size_t calls) : calls_(calls) {}
-  Next Start() override { return serving_; }
+  StartResult Start() override { return serving_; }
 
  private:
   void Ask(int number, Replier<int> replier) {
@@ -100,7 +100,7 @@ class Asker final : public Actor {
   Mailbox<"hears", int> hears{this};
   Mailbox<"waits", int> waits{this};
   Asker(Ref<AnswersAndStops> server, Told* told, Tally* all) : server_(server), told_(*told), all_(*all) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([this](const ExitEvent& event) { Ended(event.reason, told_.exits); });
     context().Link(server_);
     (void)context().Monitor(server_, [this](const Down& down) { Ended(down.reason, told_.downs); }).Keep();

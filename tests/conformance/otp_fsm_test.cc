@@ -31,7 +31,7 @@ class Machine final : public Actor {
   Mailbox<"injected", std::string> injected{this};
   Mailbox<"hold", bool> hold{this};
   explicit Machine(std::vector<std::string>* notes) : notes_(*notes) {}
-  Next Start() override { return first_; }
+  StartResult Start() override { return first_; }
 
  private:
   void First(const std::string& what) {
@@ -53,13 +53,13 @@ class Machine final : public Actor {
   void Note(const std::string& what) { notes_.push_back(what); }
   void Inject(const std::string& what) { context().Tell(injected, what); }
   void Hold(bool holds) {
-    leases_.clear();
+    closes_.clear();
     if (!holds) return;
-    leases_.push_back(context().Close(event));
-    leases_.push_back(context().Close(injected));
+    closes_.push_back(context().Close(event));
+    closes_.push_back(context().Close(injected));
   }
   std::vector<std::string>& notes_;
-  std::vector<Lease> leases_;
+  std::vector<ScopedClose> closes_;
   Behavior first_{"first", On(event, &Machine::First).Quota(1), On(injected, &Machine::Note).Rank(1),
                   On(hold, &Machine::Hold)};
   Behavior second_{"second",
@@ -88,8 +88,8 @@ class Starting final : public Actor {
  public:
   Mailbox<"unused", int> unused{this};
   explicit Starting(std::string how) : how_(std::move(how)) {}
-  Next Start() override {
-    if (how_ == "too long") return Next::Starting(running_);
+  StartResult Start() override {
+    if (how_ == "too long") return StartResult::Starting(running_);
     if (how_ == "stop") context().Stop(DiskFailed());
     return running_;
   }
@@ -209,7 +209,7 @@ class Everything final : public Actor {
   Mailbox<"tell", int> tell{this};
   Mailbox<"call", Call<int, int>> call{this};
   explicit Everything(std::vector<std::string>* notes) : notes_(*notes) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([this] { Note("exit"); });
     context().TrapStops([this] { Note("stop"); });
     context().WatchName("me", [this](const NameChange& change) { Note(change.pid.is_null() ? "no name" : "name"); });
@@ -271,7 +271,7 @@ TEST_F(FsmTest, NamedTimersAreIndependentAreReplacedAndEndedByInfinity) {
 class Alarm final : public Actor {
  public:
   Alarm(absl::Time time, std::vector<std::string>* notes) : notes_(*notes), time_(time) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("waiting", At(time_, [this] { notes_.push_back("rings"); }));
   }
 

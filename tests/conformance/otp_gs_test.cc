@@ -31,7 +31,7 @@ class Server final : public Actor {
   Mailbox<"cast", std::string> cast{this};
   Mailbox<"info", std::string> info{this};
   explicit Server(std::vector<std::string>* notes) : notes_(*notes) {}
-  Next Start() override { return serving_; }
+  StartResult Start() override { return serving_; }
   void OnExit(const ExitReason& reason) override { notes_.push_back("exit " + reason.ToString()); }
 
  private:
@@ -137,10 +137,10 @@ class Continuing final : public Actor {
   Mailbox<"go", std::string> go{this};
   Continuing(Channel<understudy::Call<int, int>> oracle, std::vector<std::string>* notes)
       : oracle_(oracle), notes_(*notes) {}
-  Next Start() override { return Begin(); }
+  StartResult Start() override { return Begin(); }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     const auto asked = oracle_.Ask(1, absl::Minutes(1));
     (void)co_await asked;
     notes_.push_back("start goes on");
@@ -208,7 +208,7 @@ TEST_F(GsTest, AStateIsToldByACallThatPassesOtherMail) {
    public:
     Mailbox<"add", int> add{this};
     Mailbox<"state", understudy::Call<int, int>> state{this};
-    Next Start() override { return counting_; }
+    StartResult Start() override { return counting_; }
 
    private:
     int sum_ = 0;
@@ -296,8 +296,8 @@ TEST_F(GsTest, WhatNoMailboxTakesIsADeadLetterAndItsTargetLivesOn) {
 class Unwilling final : public Actor {
  public:
   explicit Unwilling(bool declines) : declines_(declines) {}
-  Next Start() override {
-    if (declines_) return Next::Ignore();
+  StartResult Start() override {
+    if (declines_) return StartResult::Ignore();
     return absl::DataLossError("disk");
   }
 

@@ -107,7 +107,7 @@ class Jammed final : public Actor {
   Mailbox<"closed", int> closed{this, {.capacity_messages = 1}};
   Mailbox<"open", int> open{this};
   explicit Jammed(std::vector<std::string>* notes) : notes_(*notes) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits(
         [this](const ExitEvent& event) { notes_.push_back("jammed hears " + event.reason.ToString()); });
     return Behavior("jammed", On(open, [] {}));

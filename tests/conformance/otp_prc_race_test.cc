@@ -116,7 +116,7 @@ TEST(PrcRaceTest, NoChildOfAParentThatEndsAtOnceIsAnOrphanOnThreads) { OnThreads
 // Fails its start.
 class Failing final : public Actor {
  public:
-  Next Start() override { return absl::DataLossError("disk"); }
+  StartResult Start() override { return absl::DataLossError("disk"); }
 };
 
 // A parent watches a child again and again while its start fails: the outcome comes before every Down, those of
@@ -234,7 +234,7 @@ TEST(PrcRaceTest, AMessageToAnActorThatGoesToSleepWakesItOnThreads) { OnThreads(
 class Echo final : public Actor {
  public:
   Mailbox<"ask", Call<int, int>> ask{this};
-  Next Start() override { return echoing_; }
+  StartResult Start() override { return echoing_; }
 
  private:
   Behavior echoing_{"echoing", On(ask, [](int n) { return n; })};
@@ -288,7 +288,7 @@ class Delaying final : public Actor {
   Mailbox<"wait", Wait> wait{this};
   // Adds one to `replies` before each.
   Delaying(int turns, Ref<Script> via, std::atomic<int>* replies) : turns_(turns), via_(via), replies_(*replies) {}
-  Next Start() override { return delaying_; }
+  StartResult Start() override { return delaying_; }
 
  private:
   void Ask(int call, Replier<int> replier) {

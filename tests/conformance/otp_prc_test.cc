@@ -156,7 +156,7 @@ class Ranked final : public Actor {
   Mailbox<"high", int> high{this};
   Mailbox<"low", int> low{this};
   explicit Ranked(std::string* trace) : trace_(*trace) {}
-  Next Start() override { return serving_; }
+  StartResult Start() override { return serving_; }
 
  private:
   void High(int) { trace_ += 'h'; }
@@ -228,7 +228,7 @@ TEST_F(PrcTest, ABusyActorStillHearsSignalsAndEvents) {
 class Lacking final : public Actor {
  public:
   Mailbox<"missing", int> missing{this};
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 };
 class LackingRef : public Ref<Lacking> {
  public:

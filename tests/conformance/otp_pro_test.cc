@@ -29,7 +29,7 @@ class Slow final : public Actor {
   Mailbox<"finish", int> finish{this};
   Mailbox<"end", ExitReason> end{this};
   explicit Slow(std::function<void()> ready = nullptr) : ready_(std::move(ready)) {}
-  Next Start() override { return Next::Starting(starting_); }
+  StartResult Start() override { return StartResult::Starting(starting_); }
 
  private:
   void Finish() {

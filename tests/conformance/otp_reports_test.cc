@@ -44,7 +44,7 @@ class Mortal final : public Actor {
   Mailbox<"end", End> end{this};
   Mailbox<"fail", Call<Throw, int>> fail{this};
   Mailbox<"throws", Throw> throws{this};
-  Next Start() override { return living_; }
+  StartResult Start() override { return living_; }
 
  private:
   absl::StatusOr<int> DoFail(const Throw& /*now*/) { return Fail(absl::DataLossError("the file is torn")); }
@@ -60,7 +60,7 @@ class Mortal final : public Actor {
 class Parent final : public Actor {
  public:
   Mailbox<"work", Throw> work{this};
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([] {});
     child_ = context().Spawn<Mortal>();
     return asking_;
@@ -77,7 +77,7 @@ class Parent final : public Actor {
 
 class NeverStarts final : public Actor {
  public:
-  Next Start() override { return absl::NotFoundError("no such book"); }
+  StartResult Start() override { return absl::NotFoundError("no such book"); }
 };
 
 class ReportsTest : public testing::Test {

@@ -65,7 +65,7 @@ TEST_P(SupTest, CountsOfSupervisorsAreExact) {
       [](SupScene& s) {
         const SupervisorRef root = s.Launch(OneForOne());
         for (int i = 0; i < 100; ++i) {
-          ASSERT_EQ(s.Add(root, Temporary(OneForOne()).Spec(absl::StrCat("s", i))), "OK");
+          ASSERT_EQ(s.Add(root, Of(OneForOne()).Temporary().Spec(absl::StrCat("s", i))), "OK");
         }
         ASSERT_EQ(s.Add(root, s.Perm("w").Spec("w")), "OK");
         const ChildCounts counts = s.Counts(root);
@@ -187,7 +187,7 @@ std::vector<std::string> LinesOfARun(KeptLog& log, ActorSystem& system, const ab
   auto part = std::make_shared<Part>();
   {
     SupScene s(system);
-    s.Launch(OneForOne().Intensity(0, kPeriod).Child("a", Permanent<Player>(part)));
+    s.Launch(OneForOne().Intensity(0, kPeriod).Child("a", Of<Player>(part)));
     s.End("a", ExitReason::Failed(failure));
     s.AwaitEnd();
   }
@@ -331,7 +331,7 @@ TEST_P(SupTest, TheEndOfASignificantInnerSupervisorEndsTheOuterOne) {
                            .Child("b", s.Perm("b"));
     s.Launch(OneForOne()
                  .AutoShutdown(AutoShutdown::kAllSignificant)
-                 .Child("inner", Transient(inner).Significant())
+                 .Child("inner", Of(inner).Transient().Significant())
                  .Child("c", s.Perm("c")));
     s.Lines();
     s.End("a", ExitReason::Normal());

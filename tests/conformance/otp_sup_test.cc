@@ -86,7 +86,7 @@ TEST_P(SupTest, DefaultsAreExactAndAChildsSpecCanBeRead) {
     const SupervisorRef root = s.Launch(OneForOne()
                                             .Child("a", s.Perm("a"))
                                             .Child("b", s.Trans("b").BrutalKill())
-                                            .Child("tree", Permanent(OneForOne())));
+                                            .Child("tree", Of(OneForOne())));
     const ChildSpec a = *s.SpecOf(root, "a");
     EXPECT_EQ(a.restart, RestartType::kPermanent);
     EXPECT_EQ(a.kind, ChildKind::kWorker);
@@ -118,7 +118,7 @@ TEST_P(SupTest, WithoutLimitWorkersAndSupervisorsTakeTheirTime) {
     s.PartOf("b")->stop_takes = absl::Milliseconds(2);
     s.Launch(OneForOne()
                  .Child("a", s.Perm("a").ShutdownWithoutLimit())
-                 .Child("tree", Permanent(OneForOne().Child("b", s.Perm("b"))).ShutdownWithoutLimit()));
+                 .Child("tree", Of(OneForOne().Child("b", s.Perm("b"))).ShutdownWithoutLimit()));
     s.Lines();
     EXPECT_EQ(s.Shutdown(), ExitReason::Shutdown());
     EXPECT_EQ(s.Lines(),
@@ -305,7 +305,7 @@ TEST_P(SupTest, InATreeTheDeadChildOnlyIsReplacedUntilItsSupervisorGivesUp) {
       return OneForOne().Intensity(1, kPeriod).Child(name + "1", s.Perm(name)).Child(name + "2", s.Perm(name));
     };
     const SupervisorRef root = s.Launch(OneForOne().Child(
-        "middle", Permanent(OneForAll().Child("x", Permanent(inner("x"))).Child("y", Permanent(inner("y"))))));
+        "middle", Of(OneForAll().Child("x", Of(inner("x"))).Child("y", Of(inner("y"))))));
     ASSERT_EQ(s.Add(s.TreeOf("x"), s.Perm("x").Spec("x3")), "OK");
     s.CrashAndAwait("x1");
     EXPECT_EQ(s.Starts("x2"), 1);

@@ -18,7 +18,7 @@ constexpr int kCalls = 100;
 class Doubling final : public Actor {
  public:
   Mailbox<"call", Call<int, int>> call{this};
-  Next Start() override { return doubling_; }
+  StartResult Start() override { return doubling_; }
 
  private:
   Behavior doubling_{"doubling", On(call, [](int n) { return 2 * n; })};
@@ -31,7 +31,7 @@ class Caller final : public Actor {
   Mailbox<"wanted", int> wanted{this};
   Mailbox<"go", int> go{this};
   Caller(Ref<Doubling> callee, int64_t* looks, int* sum) : callee_(callee), looks_(*looks), sum_(*sum) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {

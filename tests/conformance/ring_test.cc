@@ -19,7 +19,7 @@ class Member final : public Actor {
   Mailbox<"follow", Ref<Member>> follow{this};
   Mailbox<"token", int> token{this};
   Member(Ref<Member> next, absl::Notification* over) : next_(next), over_(over) {}
-  Next Start() override { return passing_; }
+  StartResult Start() override { return passing_; }
 
  private:
   void Pass(int hops_left) {

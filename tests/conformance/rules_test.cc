@@ -31,7 +31,7 @@ class Collector final : public Actor {
   Mailbox<"watch", Pid> watch{this};
   // `at_down` gets the results that have come, when a Down or an exit does.
   explicit Collector(std::function<void(int)> at_down) : at_down_(std::move(at_down)) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([this] { at_down_(count_); });
     return collecting_;
   }

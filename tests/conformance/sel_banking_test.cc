@@ -39,7 +39,7 @@ class Account final : public Actor {
   Mailbox<"balance", Call<GetBalance, int64_t>> balance{this};
 
   explicit Account(int64_t cents) : cents_(cents) {}
-  Next Start() override { return ready_; }
+  StartResult Start() override { return ready_; }
 
  private:
   Behavior Send(const Transfer& asked) {

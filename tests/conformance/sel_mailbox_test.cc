@@ -1,6 +1,6 @@
 // The rows of the work on selectors that are about mailboxes and guards, in one process; the race is in
 // wake_up_race_test.cc. What a row asks of other processes is in nodes_programs_test.cc. A mailbox is closed here by a
-// behaviour that does not name it, by a guard or by a lease.
+// behaviour that does not name it, by a guard or by a scoped close.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -42,7 +42,7 @@ class Boxes final : public Actor {
   Mailbox<"change", Change> change{this};
 
   explicit Boxes(Channel<std::pair<int, int>> out) : out_(out), is_open_(kBoxes, true) {}
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   bool IsOpen(size_t box) const { return is_open_[box]; }
@@ -159,7 +159,7 @@ class FourRanks final : public Actor {
   MailboxArray<"box", int> boxes{this, 4, {.capacity_messages = 10'000}};
   Mailbox<"open", int> open{this};
   explicit FourRanks(Channel<size_t> out) : out_(out) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   Channel<size_t> out_;
@@ -205,16 +205,16 @@ class Post final : public Actor {
   Mailbox<"flag", bool> flag{this};
   Mailbox<"word", std::string> word{this};
   explicit Post(Channel<std::string> out) : out_(out) {}
-  Next Start() override { return sorting_; }
+  StartResult Start() override { return sorting_; }
 
  private:
   void Classify(const std::string& text) {
     if (text == "yes" || text == "no") {
-      context().PassOn(flag, text == "yes");
+      context().Forward(flag, text == "yes");
     } else if (text.find_first_not_of("0123456789") == std::string::npos) {
-      context().PassOn(number, std::stoi(text));
+      context().Forward(number, std::stoi(text));
     } else {
-      context().PassOn(word, text);
+      context().Forward(word, text);
     }
   }
   Channel<std::string> out_;
@@ -231,7 +231,7 @@ TEST_F(SelBoxesTest, TheReceiverMayChooseTheMailbox) {
   Ref<Post> post = system().Spawn<Post>(out.channel());
   for (const char* text : {"12", "yes", "hello", "7", "no"}) post[&Post::any].Tell(text);
   EXPECT_THAT(out.ReceiveAll(), ElementsAre("n12", "true", "w hello", "n7", "false"));
-  EXPECT_EQ(Ledger().of(Fate::kPassedOn), 5);
+  EXPECT_EQ(Ledger().of(Disposition::kForwarded), 5);
 }
 
 // A bounded buffer of guards only, which counts how often they are looked at.
@@ -240,7 +240,7 @@ class CountedBuffer final : public Actor {
   Mailbox<"put", int> put{this};
   Mailbox<"take", Channel<int>> take{this};
   explicit CountedBuffer(int* looks) : looks_(looks) {}
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   bool HasRoom() const {
@@ -292,10 +292,10 @@ class SlowStarter final : public Actor {
  public:
   Mailbox<"number", int> number{this, {.capacity_messages = 10'000}};
   SlowStarter(Channel<int> out, bool* is_made) : out_(out) { *is_made = true; }
-  Next Start() override { return Begin(); }
+  StartResult Start() override { return Begin(); }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     auto pause = context().Sleep(absl::Milliseconds(500));
     (void)co_await pause;
     co_return Behavior("running", On(number, [this](int n) { out_.Tell(n); }));
@@ -324,7 +324,7 @@ class ShutIn final : public Actor {
   Mailbox<"item", int> item{this};
   Mailbox<"other", int> other{this};
   ShutIn(Channel<std::string> out, Pid watched) : out_(out), watched_(watched) {}
-  Next Start() override {
+  StartResult Start() override {
     watch_ = context().Monitor(watched_, [this](const Down&) { out_.Tell("down"); });
     context().TrapExits([this](const ExitEvent&) { out_.Tell("exit"); });
     EXPECT_TRUE(context().StartTimer("bell", absl::Seconds(1), [this] { out_.Tell("timer"); }).ok());
@@ -343,7 +343,7 @@ class ShutIn final : public Actor {
 class Bully final : public Actor {
  public:
   explicit Bully(Pid victim) : victim_(victim) {}
-  Next Start() override {
+  StartResult Start() override {
     context().Exit(victim_, ExitReason::Failed(absl::AbortedError("by another")));
     return Behavior("resting", After(absl::InfiniteDuration(), [] {}));
   }
@@ -377,7 +377,7 @@ class OneShot final : public Actor {
   Mailbox<"item", int> item{this};
   Mailbox<"fail", int> fail{this};
   explicit OneShot(Channel<int> out) : out_(out) {}
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   bool IsUnused() const { return !is_used_; }
@@ -395,7 +395,7 @@ class OneShot final : public Actor {
 TEST_F(SelBoxesTest, ARestartResetsGuards) {
   Probe<int> out(system());
   system().Spawn(
-      OneForOne().Intensity(3, absl::Seconds(10)).Child("one", Permanent<OneShot>(out.channel()).RegisteredAs("one")));
+      OneForOne().Intensity(3, absl::Seconds(10)).Child("one", Of<OneShot>(out.channel()).RegisteredAs("one")));
   const auto one = [&] { return Ref<OneShot>(system().WhereIs("one").value_or(Pid())); };
   system().RunUntilIdle();
   for (int n = 1; n <= 2; ++n) one()[&OneShot::item].Tell(n);

@@ -22,14 +22,14 @@ class Starter final : public Actor {
       : how_(std::move(how)), oracle_(oracle) {
     ++*lives;
   }
-  Next Start() override {
+  StartResult Start() override {
     if (how_ == "fail") return absl::DataLossError("disk");
     if (how_ == "wait") return Await();
     return running_;
   }
 
  private:
-  Task<Next> Await() {
+  Task<StartResult> Await() {
     const auto asked = oracle_.Ask(1, absl::Hours(1));
     (void)co_await asked;
     co_return running_;

@@ -134,7 +134,7 @@ class Player final : public Actor {
   Mailbox<"end", ExitReason> end{this};
   Mailbox<"crash", int> crash{this};
 
-  Next Start() override {
+  StartResult Start() override {
     if (part_->ignores_shutdown || part_->stop_takes > absl::ZeroDuration()) {
       context().TrapExits([](const ExitEvent&) {}, &Player::Asked);
     }
@@ -142,14 +142,14 @@ class Player final : public Actor {
       case Part::Start::kRuns:
         return playing_;
       case Part::Start::kDeclines:
-        return Next::Ignore();
+        return StartResult::Ignore();
       case Part::Start::kFails:
         return absl::UnavailableError("the file is locked");
       case Part::Start::kThrows:
         CrashBy(context(), std::runtime_error("no file"));
         return playing_;
       case Part::Start::kNeverEnds:
-        return Next::Starting(playing_);
+        return StartResult::Starting(playing_);
     }
     return playing_;
   }
@@ -184,7 +184,7 @@ class Patron final : public Actor {
   Mailbox<"exit", ExitReason> exit{this};
   Mailbox<"who", Call<int, Pid>> who{this};
 
-  Next Start() override {
+  StartResult Start() override {
     SpawnOptions options{.link = SpawnLink::kUnlinked, .shutdown_within = absl::InfiniteDuration()};
     launched_ = context().SpawnMade(std::move(options).OnOutcome(&Patron::Outcome), make_);
     monitor_ = context().Monitor(launched_, &Patron::Ended);
@@ -234,9 +234,9 @@ class SupScene {
     if (part == nullptr) part = std::make_shared<Part>();
     return part;
   }
-  ChildBuilder Perm(const std::string& name) { return Permanent<Player>(PartOf(name)); }
-  ChildBuilder Trans(const std::string& name) { return Transient<Player>(PartOf(name)); }
-  ChildBuilder Temp(const std::string& name) { return Temporary<Player>(PartOf(name)); }
+  ChildBuilder Perm(const std::string& name) { return Of<Player>(PartOf(name)); }
+  ChildBuilder Trans(const std::string& name) { return Of<Player>(PartOf(name)).Transient(); }
+  ChildBuilder Temp(const std::string& name) { return Of<Player>(PartOf(name)).Temporary(); }
   ChildBuilder Of(RestartType type, const std::string& name) {
     return type == RestartType::kPermanent ? Perm(name) : type == RestartType::kTransient ? Trans(name) : Temp(name);
   }

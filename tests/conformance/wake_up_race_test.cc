@@ -28,7 +28,7 @@ class Alternating final : public Actor {
   Mailbox<"ready", Call<int, int>> ready{this};
   Mailbox<"done", Call<int, int>> done{this};
   Alternating(int senders, int each) : next_(static_cast<size_t>(senders)), total_(senders * each) {}
-  Next Start() override { return Body(); }
+  StartResult Start() override { return Body(); }
 
  private:
   Task<> Body() {
@@ -114,7 +114,7 @@ class Flicker final : public Actor {
   Mailbox<"toggle", bool> toggle{this, {.capacity_messages = 1'000'000}};
   Mailbox<"count", Call<int, int>> count{this};
   explicit Flicker(Tally* taken = nullptr) : taken_(taken) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   void Take(int) {

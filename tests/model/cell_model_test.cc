@@ -31,12 +31,12 @@ using ::testing::HasSubstr;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr int kRoom = 2;  // of the mailbox
 
-enum class Fate { kNone, kRefused, kHandled, kDeadLetter };
+enum class Disposition { kNone, kRefused, kHandled, kDeadLetter };
 
 struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
   ModelPlain<int> life{0};
-  Fate fate = Fate::kNone;  // its sender's, and once it is pushed the owner's
+  Disposition disposition = Disposition::kNone;  // its sender's, and once it is pushed the owner's
 };
 
 enum class Bug {
@@ -58,16 +58,16 @@ struct Cell {
   }
 
   void Send(Node& node, int to) {
-    node.fate = Fate::kRefused;
+    node.disposition = Disposition::kRefused;
     if (life.load(std::memory_order_acquire) != to || layout.load(std::memory_order_acquire) == 0) return;
     if (accepted.fetch_add(1, kRelaxed) + 1 - limit.load(kRelaxed) > 0) {
       accepted.fetch_sub(1, kRelaxed);
       return;
     }
     node.life = to;
-    node.fate = Fate::kNone;
+    node.disposition = Disposition::kNone;
     if (inbound.Push(&node, true) != Pushed::kClosed) return;
-    node.fate = Fate::kRefused;
+    node.disposition = Disposition::kRefused;
     accepted.fetch_sub(1, kRelaxed);
   }
 
@@ -75,7 +75,7 @@ struct Cell {
   void Work() {
     Drain(1);
     for (Node* node = inbound.Close(); node != nullptr; node = node->next) {
-      Leave(*node, Fate::kDeadLetter);
+      Leave(*node, Disposition::kDeadLetter);
     }
     limit.store(0, kRelaxed);
     if (kBug == Bug::kResetForgets) {
@@ -98,24 +98,24 @@ struct Cell {
     for (Node* node = inbound.TakeAll(); node != nullptr; node = node->next) {
       if (node->life == now || kBug == Bug::kDrainDoesNotLook) {
         Expect(node->life == now, "a message reaches the life it was sent to");
-        Leave(*node, Fate::kHandled);
+        Leave(*node, Disposition::kHandled);
       } else {
-        node->fate = Fate::kDeadLetter;
+        node->disposition = Disposition::kDeadLetter;
         if (kBug != Bug::kStaleStaysCounted) accepted.fetch_sub(1, kRelaxed);
       }
     }
     limit.store(left + kRoom, kRelaxed);
   }
-  void Leave(Node& node, Fate fate) {
-    Expect(node.fate == Fate::kNone, "a message has one fate");
-    node.fate = fate;
+  void Leave(Node& node, Disposition disposition) {
+    Expect(node.disposition == Disposition::kNone, "a message has one disposition");
+    node.disposition = disposition;
     left = left + 1;
   }
   void Check() {
     Drain(2);
     Expect(accepted.load(kRelaxed) == left, "what is counted in is what has left");
     for (const Sent& node : nodes) {
-      if (node.is_sent) Expect(node.fate != Fate::kNone, "each message has a fate");
+      if (node.is_sent) Expect(node.disposition != Disposition::kNone, "each message has a disposition");
     }
   }
 

@@ -33,13 +33,13 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr int kRoom = 1;  // of the mailbox
 constexpr uint64_t kBit = 1;
 
-enum class Fate { kNone, kRefused, kHandled, kDeadLetter };
+enum class Disposition { kNone, kRefused, kHandled, kDeadLetter };
 
 struct alignas(64) Node {
   ModelPlain<Node*> next{nullptr};
   ModelPlain<int> life{0};
   bool kills = false;
-  Fate fate = Fate::kNone;  // its sender's, and once it is accepted the owner's
+  Disposition disposition = Disposition::kNone;  // its sender's, and once it is accepted the owner's
 };
 
 enum class Bug {
@@ -60,10 +60,10 @@ struct Cell {
   Cell() { Open(1); }
 
   void Send(Node& node, int to) {
-    node.fate = Fate::kRefused;
+    node.disposition = Disposition::kRefused;
     if (life.load(std::memory_order_acquire) != to) return;
     node.life = to;
-    node.fate = Fate::kNone;
+    node.disposition = Disposition::kNone;
     if (inbound.CanClaim() && (open.load(kRelaxed) & kBit) != 0 && inbound.TryClaim() && Hand(node)) return;
     const int count = accepted.fetch_add(1, kRelaxed) + 1;
     int beyond = count - limit.load(kRelaxed);
@@ -73,13 +73,13 @@ struct Cell {
     }
     if (beyond > 0) {
       accepted.fetch_sub(1, kRelaxed);
-      node.fate = Fate::kRefused;
+      node.disposition = Disposition::kRefused;
       return;
     }
     const Pushed pushed = inbound.PushAndWake(&node, open, kBit);
     if (pushed == Pushed::kMustSchedule) Turn();
     if (pushed != Pushed::kClosed) return;
-    node.fate = Fate::kRefused;
+    node.disposition = Disposition::kRefused;
     accepted.fetch_sub(1, kRelaxed);
   }
   bool Hand(Node& node) {
@@ -127,7 +127,7 @@ struct Cell {
         } else if (node->life == life.load(kRelaxed)) {
           Enqueue(*node);
         } else {
-          node->fate = Fate::kDeadLetter;
+          node->disposition = Disposition::kDeadLetter;
           accepted.fetch_sub(1, kRelaxed);
         }
       }
@@ -135,7 +135,7 @@ struct Cell {
         EndLife();
         Open(2);
       }
-      Empty(Fate::kHandled);
+      Empty(Disposition::kHandled);
       limit.store(left + kRoom, kRelaxed);
       open.store(kBit, kRelaxed);
       running = 0;
@@ -143,16 +143,16 @@ struct Cell {
   }
   // Past its mailbox.
   void HandleHanded(Node& node) {
-    node.fate = Fate::kHandled;
+    node.disposition = Disposition::kHandled;
     left = left + 1;
     if (kBug != Bug::kLimitStaysLow && kBug != Bug::kLimitStays) limit.store(limit.load(kRelaxed) + 1, kRelaxed);
   }
   void EndLife() {
-    Empty(Fate::kDeadLetter);
+    Empty(Disposition::kDeadLetter);
     for (Node* node = inbound.Close(); node != nullptr; node = node->next) {
       if (node->kills) continue;
       left = left + 1;
-      node->fate = Fate::kDeadLetter;
+      node->disposition = Disposition::kDeadLetter;
     }
     limit.store(0, kRelaxed);
     accepted.fetch_sub(left, kRelaxed);
@@ -169,10 +169,10 @@ struct Cell {
     waiting.push_back(&node);
     Expect(waiting.size() <= kRoom, "no more wait than there is room for");
   }
-  void Empty(Fate fate) {
+  void Empty(Disposition disposition) {
     for (Node* node : waiting) {
-      Expect(node->fate == Fate::kNone, "a message has one fate");
-      node->fate = fate;
+      Expect(node->disposition == Disposition::kNone, "a message has one disposition");
+      node->disposition = disposition;
       left = left + 1;
     }
     waiting.clear();
@@ -182,7 +182,7 @@ struct Cell {
     Expect(accepted.load(kRelaxed) == left, "what is counted in is what has left");
     Expect(limit.load(kRelaxed) == left + kRoom, "all of its room is open again");
     for (const Sent& node : nodes) {
-      if (node.is_sent) Expect(node.fate != Fate::kNone, "each message has a fate");
+      if (node.is_sent) Expect(node.disposition != Disposition::kNone, "each message has a disposition");
     }
   }
 
@@ -266,7 +266,7 @@ TEST(HandModelTest, APlaceThatIsGivenAwayTwiceIsFound) {
 
 TEST(HandModelTest, AClaimedActorThatNobodySchedulesIsFound) {
   EXPECT_THAT((ExploreCell<Bug::kForgetsToSchedule>({.preemptions_max = 3, .old_reads_max = 1}, 1, 2, true).failure),
-              AnyOf(HasSubstr("idle in the end"), HasSubstr("has a fate")));
+              AnyOf(HasSubstr("idle in the end"), HasSubstr("has a disposition")));
 }
 
 TEST(HandModelTest, RelaxedWhereReleaseOrAcquireIsNeededIsFound) {

@@ -59,7 +59,7 @@ SupervisorSpec RandomSpec(Random& random) {
     spec.children.clear();
     spec.strategy = RestartStrategy::kOneForOne;
   } else if (spec.strategy == RestartStrategy::kOneForOne) {
-    spec.stops_together = random.Below(2) == 0;
+    spec.stop_together = random.Below(2) == 0;
   }
   return spec;
 }

@@ -1,7 +1,7 @@
-// Waiting for room (actors/internal/room_waiters.h): whoever waits for room in
+// Waiting for room (actors/internal/blocked_senders.h): whoever waits for room in
 // a full mailbox gets it when there is some, or hears that the actor has died.
 //
-// The steps are those of RoomWaiters::Add and Admit, of a turn's end and of an
+// The steps are those of BlockedSenders::Add and Admit, of a turn's end and of an
 // actor's, over the real Inbound.
 #include <array>
 #include <atomic>

@@ -42,7 +42,7 @@ class Sample final : public Actor {
   Mailbox<"tell", int> tell{this};
   Mailbox<"call", Call<int, int>> call{this};
   MailboxArray<"array", int> array{this, 2};
-  Next Start() override { return good_; }
+  StartResult Start() override { return good_; }
 
  private:
   void Tell(int) {}
@@ -161,7 +161,7 @@ class Sample final : public Actor {
 #ifdef NOCOMPILE_MAILBOX_WITHOUT_THIS
 class Forgetful final : public Actor {
   Mailbox<"forgotten", int> forgotten;
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 };
 void Spawn(ActorSystem& system) { system.Spawn<Forgetful>(); }
 #endif

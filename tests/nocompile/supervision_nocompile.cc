@@ -10,23 +10,23 @@
 namespace understudy {
 
 class Idle final : public Actor {
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 };
 
 void Use(const SupervisorSpec& tree) {
-  (void)Permanent<Idle>();
-  (void)OneForOne().Child("a", Permanent(tree)).Child("b", Transient(OneForAll()));
+  (void)Of<Idle>();
+  (void)OneForOne().Child("a", Of(tree)).Child("b", Of(OneForAll()).Transient());
 #ifdef NOCOMPILE_CHILD_WITH_WRONG_ARGUMENTS
-  (void)Permanent<Idle>(std::string("one"));
+  (void)Of<Idle>(std::string("one"));
 #endif
 #ifdef NOCOMPILE_POOL_WITH_WRONG_ARGUMENTS
-  (void)Permanent<Pool<Idle(std::string)>>(PoolOptions());
+  (void)Of<Pool<Idle(std::string)>>(PoolOptions());
 #endif
 #ifdef NOCOMPILE_POOL_WITH_TWO_WRONG_ARGUMENTS
-  (void)Permanent<Pool<Idle(std::string, int)>>(PoolOptions());
+  (void)Of<Pool<Idle(std::string, int)>>(PoolOptions());
 #endif
 #ifdef NOCOMPILE_SUPERVISOR_WITHOUT_ITS_TREE
-  (void)Permanent(MakeSupervisor(tree));
+  (void)Of(MakeSupervisor(tree));
 #endif
 }
 

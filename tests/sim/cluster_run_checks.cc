@@ -109,7 +109,7 @@ void ClusterRun::CheckCounts() {
     }
     for (const MailboxLedger& mailbox : system.MailboxLedgers()) {
       if (mailbox.mailbox == "trader/drops") {
-        counts_.dropped[system.incarnation().bits] += mailbox.messages.of(Fate::kDropped);
+        counts_.dropped[system.incarnation().bits] += mailbox.messages.of(Disposition::kDropped);
       }
     }
     if (!system.Ledger().balances() || system.Ledger().waiting != 0) {

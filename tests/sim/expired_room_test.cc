@@ -40,7 +40,7 @@ class Closed final : public Actor {
  public:
   Mailbox<"closed/note", testing::Note> note{this, {.capacity_messages = kCapacity, .time_to_live = absl::Seconds(1)}};
   Mailbox<"closed/query", Query> query{this, {.capacity_messages = kCapacity}};
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -54,7 +54,7 @@ class Client final : public Actor {
   Mailbox<"client/send", absl::Duration> send{this};
 
   Client(Ref<Closed> to, std::shared_ptr<Outcomes> outcomes) : to_(to), outcomes_(std::move(outcomes)) {}
-  Next Start() override { return behavior_; }
+  StartResult Start() override { return behavior_; }
 
  private:
   Task<> Ask(absl::Duration timeout) {

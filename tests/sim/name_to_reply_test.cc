@@ -40,7 +40,7 @@ class Adder : public Actor {
  public:
   Mailbox<"adder/add", Call<testing::Note, testing::Answer>> add{this};
   explicit Adder(int64_t step) : step_(step) {}
-  Next Start() override { return adding_; }
+  StartResult Start() override { return adding_; }
 
  private:
   testing::Answer Add(const testing::Note& note) {
@@ -57,7 +57,7 @@ class Adder : public Actor {
 class Client : public Actor {
  public:
   Client(Diary diary, int64_t questions) : diary_(std::move(diary)), questions_(questions) {}
-  Next Start() override { return AskAll(); }
+  StartResult Start() override { return AskAll(); }
 
  private:
   Task<> AskAll() {

@@ -78,7 +78,7 @@ class RemoteHouse {
   }
   // A permanent child on the first of both that is there.
   static ChildBuilder OnBoth(const std::string& name) {
-    return PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(name));
+    return Remote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(name));
   }
 
   SupervisorRef Spawn(SupervisorBuilder tree) {

@@ -48,8 +48,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, NodeChildrenTest, ::testing::Range<uint64_t>(1, 
 TEST_P(NodeChildrenTest, StartsOnTheFirstNodeAndIsShownWithIt) {
   const SupervisorRef root = house_.Spawn(OneForOne()
                                               .Child("a", RemoteHouse::OnBoth("a"))
-                                              .Child("b", PermanentRemote(OnNode("worker-2"), "plain"))
-                                              .Child("c", Permanent<Worker>("c", std::make_shared<Journal>())));
+                                              .Child("b", Remote(OnNode("worker-2"), "plain"))
+                                              .Child("c", Of<Worker>("c", std::make_shared<Journal>())));
   EXPECT_TRUE(house_.life().has_started());
   EXPECT_EQ(house_.StatesOf(root), "a running on worker-1, b running on worker-2, c running on house");
   EXPECT_EQ(house_.journal().Take(), "start worker-1/a, start worker-2/plain");
@@ -61,7 +61,7 @@ TEST_P(NodeChildrenTest, StartsOnTheFirstNodeAndIsShownWithIt) {
 TEST_P(NodeChildrenTest, ANodeMayBeTheSupervisorsOwn) {
   house_.Host("house");
   house_.Run();
-  const SupervisorRef root = house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("house"), "plain")));
+  const SupervisorRef root = house_.Spawn(OneForOne().Child("a", Remote(OnNode("house"), "plain")));
   EXPECT_EQ(house_.StatesOf(root), "a running on house");
   house_.CrashChild(root, "a");
   EXPECT_EQ(house_.journal().Take(), "start house/plain, end house/plain Exception, start house/plain");
@@ -74,7 +74,7 @@ TEST_P(NodeChildrenTest, TheNextChildStartsOnlyWhenItHasStarted) {
   house_.Run(absl::Seconds(5));
   EXPECT_EQ(house_.journal().Take(), "start worker-1/a");
   EXPECT_FALSE(house_.life().has_started());
-  EXPECT_THAT(house_.StatesOf(root), HasSubstr("a starting on house"));  // its stand-in, so far
+  EXPECT_THAT(house_.StatesOf(root), HasSubstr("a starting on house"));  // its proxy, so far
 }
 
 TEST_P(NodeChildrenTest, OneThatDeclinesKeepsItsSpec) {
@@ -109,19 +109,19 @@ TEST_P(NodeChildrenTest, AStartThatThrowsIsAFailedStart) {
 
 TEST_P(NodeChildrenTest, AnUnknownFactoryIsNamedWithItsNode) {
   EXPECT_THAT(
-      WhyNotStarted(PermanentRemote(OnNode("worker-2"), "wroker")),
+      WhyNotStarted(Remote(OnNode("worker-2"), "wroker")),
       HasSubstr("because of Failed(NOT_FOUND: on node worker-2: there is no factory 'wroker'; registered: echo, "
                 "plain, worker"));
 }
 
 TEST_P(NodeChildrenTest, ABadArgumentIsToldWithItsNode) {
   EXPECT_THAT(
-      WhyNotStarted(PermanentRemote(OnNode("worker-1"), "worker")),
+      WhyNotStarted(Remote(OnNode("worker-1"), "worker")),
       HasSubstr("INVALID_ARGUMENT: on node worker-1: factory 'worker' takes a google.protobuf.StringValue, and is "
                 "given none"));
-  EXPECT_THAT(WhyNotStarted(PermanentRemote(OnNode("worker-1"), "plain", Text("x"))),
+  EXPECT_THAT(WhyNotStarted(Remote(OnNode("worker-1"), "plain", Text("x"))),
               HasSubstr("on node worker-1: factory 'plain' takes no argument, and is given a "));
-  ChildSpec garbled = PermanentRemote(OnNode("worker-1"), "worker", Text("x")).Spec("a");
+  ChildSpec garbled = Remote(OnNode("worker-1"), "worker", Text("x")).Spec("a");
   garbled.factory->argument = "\x0a\x7f";
   EXPECT_THAT(WhyNotStarted(ChildBuilder(garbled)), HasSubstr("cannot be parsed as a google.protobuf.StringValue"));
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
@@ -129,10 +129,10 @@ TEST_P(NodeChildrenTest, ABadArgumentIsToldWithItsNode) {
 
 TEST_P(NodeChildrenTest, ANodeThatIsNotConnectedIsWaitedForAndThenNoConnection) {
   EXPECT_THAT(
-      WhyNotStarted(PermanentRemote(OnAnyOf({"worker-3", "worker-4"}), "plain").ConnectWithin(absl::Seconds(3))),
+      WhyNotStarted(Remote(OnAnyOf({"worker-3", "worker-4"}), "plain").ConnectWithin(absl::Seconds(3))),
       HasSubstr("because of NoConnection(none of the nodes worker-3, worker-4 is connected and hosts children; "
                 "waited for 3s)"));
-  EXPECT_THAT(WhyNotStarted(PermanentRemote(OnNode("house"), "plain")),
+  EXPECT_THAT(WhyNotStarted(Remote(OnNode("house"), "plain")),
               HasSubstr("NoConnection(node house is not connected and hosts children; waited for 5s)"));
 }
 
@@ -141,7 +141,7 @@ TEST_P(NodeChildrenTest, AnActorThatPosesAsTheHostOfAnotherNodeIsNotBelieved) {
   posing.registered_as = "understudy/children/worker-3";
   house_.cluster().system("house").Spawn<Worker>(posing, "imposter", std::make_shared<Journal>());
   house_.Run();
-  EXPECT_THAT(WhyNotStarted(PermanentRemote(OnNode("worker-3"), "plain")),
+  EXPECT_THAT(WhyNotStarted(Remote(OnNode("worker-3"), "plain")),
               HasSubstr("NotPermitted(node house says that it hosts the children of node worker-3"));
 }
 
@@ -155,7 +155,7 @@ TEST_P(NodeChildrenTest, StartWithinBoundsItAndNothingIsLeftOver) {
 
 TEST_P(NodeChildrenTest, ItIsReachedByItsPidAndByItsNameInTheCluster) {
   const SupervisorRef root =
-      house_.Spawn(OneForOne().Child("e", PermanentRemote(OnNode("worker-2"), "echo").PublishedAs("echo")));
+      house_.Spawn(OneForOne().Child("e", Remote(OnNode("worker-2"), "echo").PublishedAs("echo")));
   TestSystem& system = house_.cluster().system("house");
   const Pid pid = house_.PidOf(root, "e");
   const auto answer = system.Ask(EchoRef(pid).say(), Text("hello"), absl::Seconds(1));
@@ -178,7 +178,7 @@ TEST_P(NodeChildrenTest, OneThatFindsItsNameTakenIsParkedUntilItIsFree) {
   const auto owner = house_.cluster().system("house").Spawn<Worker>(first, "owner", std::make_shared<Journal>());
   house_.Run();
   const SupervisorRef root =
-      house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("worker-1"), "plain").PublishedAs("clerk")));
+      house_.Spawn(OneForOne().Child("a", Remote(OnNode("worker-1"), "plain").PublishedAs("clerk")));
   EXPECT_TRUE(house_.life().has_started());
   EXPECT_EQ(house_.TakeLines(), "a failed to start, a waits for its name");
   EXPECT_EQ(house_.LivingOn("worker-1"), 0);
@@ -205,8 +205,8 @@ TEST_P(NodeChildrenTest, ACrashRestartsItThereWithItsReason) {
 
 TEST_P(NodeChildrenTest, RestartTypesDecideByTheReasonAsForEveryChild) {
   const SupervisorRef root = house_.Spawn(OneForOne()
-                                              .Child("t", TransientRemote(OnNode("worker-1"), "worker", Text("t")))
-                                              .Child("x", TemporaryRemote(OnNode("worker-1"), "worker", Text("x"))));
+                                              .Child("t", Remote(OnNode("worker-1"), "worker", Text("t")).Transient())
+                                              .Child("x", Remote(OnNode("worker-1"), "worker", Text("x")).Temporary()));
   house_.EndChild(root, "t", ExitReason::Normal());
   EXPECT_EQ(house_.StatesOf(root), "t stopped, x running on worker-1");
   house_.CrashChild(root, "x");
@@ -227,8 +227,8 @@ TEST_P(NodeChildrenTest, LocalAndRemoteChildrenStopInReverse) {
   house_.ManOf("b")->stop_takes = absl::Seconds(2);
   house_.Spawn(OneForOne()
                    .Child("a", RemoteHouse::OnBoth("a"))
-                   .Child("local", Permanent<Worker>("house/local", journal))
-                   .Child("b", PermanentRemote(OnNode("worker-2"), "worker", Text("b"))));
+                   .Child("local", Of<Worker>("house/local", journal))
+                   .Child("b", Remote(OnNode("worker-2"), "worker", Text("b"))));
   EXPECT_EQ(house_.journal().Take(), "start worker-1/a, start house/local, start worker-2/b");
   house_.ExitRoot();
   house_.Run(absl::Seconds(1));
@@ -276,7 +276,7 @@ TEST_P(NodeChildrenTest, OneThatIsStoppedWhileItStartsHasEndedBeforeItsNextLifeB
   house_.ManOf("a")->start_hangs = true;
   house_.ManOf("a")->stop_takes = absl::Seconds(2);
   const SupervisorRef root =
-      house_.Spawn(OneForAll().Child("b", Permanent<Worker>("b", journal)).Child("a", RemoteHouse::OnBoth("a")));
+      house_.Spawn(OneForAll().Child("b", Of<Worker>("b", journal)).Child("a", RemoteHouse::OnBoth("a")));
   EXPECT_EQ(house_.journal().Take(), "start b, start worker-1/a");
   Ref<Worker>(house_.PidOf(root, "b"))[&Worker::crash].Tell(Crash());
   house_.Run(absl::Seconds(1));
@@ -308,7 +308,7 @@ TEST_P(NodeChildrenTest, OneThatIgnoresItsStopWhileItStartsIsKilledAfterItsTime)
 }
 
 TEST_P(NodeChildrenTest, AStopEndsTheWaitForItsNode) {
-  house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("worker-3"), "plain")));
+  house_.Spawn(OneForOne().Child("a", Remote(OnNode("worker-3"), "plain")));
   EXPECT_FALSE(house_.life().has_ended());
   house_.ExitRoot();
   EXPECT_TRUE(house_.life().has_ended());
@@ -349,8 +349,8 @@ TEST_P(NodeChildrenTest, ItIsTerminatedByItsPidAndByTheLastOneToo) {
 
 TEST_P(NodeChildrenTest, OneThatHasEndedIsTerminatedAlreadyAndAStrangerIsNoChild) {
   const SupervisorRef root = house_.Spawn(OneForOne()
-                                              .Child("a", TemporaryRemote(OnNode("worker-1"), "worker", Text("a")))
-                                              .Child("b", PermanentRemote(OnNode("worker-1"), "worker", Text("b"))));
+                                              .Child("a", Remote(OnNode("worker-1"), "worker", Text("a")).Temporary())
+                                              .Child("b", Remote(OnNode("worker-1"), "worker", Text("b"))));
   TestSystem& system = house_.cluster().system("house");
   const Pid a = house_.PidOf(root, "a");
   const Pid b = house_.PidOf(root, "b");
@@ -371,7 +371,7 @@ TEST_P(NodeChildrenTest, OneThatHasEndedIsTerminatedAlreadyAndAStrangerIsNoChild
 TEST_P(NodeChildrenTest, AHostHasRoomForSoManyAndRefusesOneMore) {
   house_.Host("house", {.children_max = 2});
   house_.Run();
-  const auto on_house = [] { return PermanentRemote(OnNode("house"), "plain"); };
+  const auto on_house = [] { return Remote(OnNode("house"), "plain"); };
   const SupervisorRef root = house_.Spawn(OneForOne().Child("a", on_house()).Child("b", on_house()));
   TestSystem& system = house_.cluster().system("house");
   const auto refused = system.Ask(root.start_child(), StartChild{on_house().Spec("c")}, absl::Seconds(9));
@@ -400,7 +400,7 @@ TEST(NodeChildrenGrants, ANodeNeedsNoneForItself) {
   RemoteHouse house(1, /*grants=*/false);
   ASSERT_TRUE(house.Open());
   house.Host("house");
-  const SupervisorRef root = house.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("house"), "plain")));
+  const SupervisorRef root = house.Spawn(OneForOne().Child("a", Remote(OnNode("house"), "plain")));
   EXPECT_EQ(house.StatesOf(root), "a running on house");
 }
 

@@ -65,7 +65,7 @@ TEST_P(NodeLossTest, IsNoConnectionAndRestartsTheChildOnTheOtherNode) {
 
 TEST_P(NodeLossTest, ATransientChildIsRestartedToo) {
   const SupervisorRef root =
-      house_.Spawn(OneForOne().Child("a", TransientRemote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text("a"))));
+      house_.Spawn(OneForOne().Child("a", Remote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text("a")).Transient()));
   house_.cluster().Crash("worker-1");
   house_.Run(kLost);
   EXPECT_EQ(house_.StatesOf(root), "a running on worker-2");
@@ -73,7 +73,7 @@ TEST_P(NodeLossTest, ATransientChildIsRestartedToo) {
 
 TEST_P(NodeLossTest, OneForAllRestartsTheSiblingsOfALostNodesChild) {
   const SupervisorRef root = house_.Spawn(
-      OneForAll().Child("a", RemoteHouse::OnBoth("a")).Child("b", PermanentRemote(OnNode("worker-2"), "plain")));
+      OneForAll().Child("a", RemoteHouse::OnBoth("a")).Child("b", Remote(OnNode("worker-2"), "plain")));
   const Pid b = house_.PidOf(root, "b");
   house_.cluster().Crash("worker-1");
   house_.Run(kLost);
@@ -84,7 +84,7 @@ TEST_P(NodeLossTest, OneForAllRestartsTheSiblingsOfALostNodesChild) {
 
 TEST_P(NodeLossTest, OnOneNodeItWaitsInBackoffUntilTheNodeIsBack) {
   const SupervisorRef root =
-      house_.Spawn(OneForOne().Child("a", PermanentRemote(OnNode("worker-1"), "plain")
+      house_.Spawn(OneForOne().Child("a", Remote(OnNode("worker-1"), "plain")
                                               .ConnectWithin(absl::Milliseconds(100))
                                               .Backoff({.min = absl::Seconds(1), .max = absl::Seconds(1)})));
   house_.cluster().Crash("worker-1");
@@ -100,7 +100,7 @@ TEST_P(NodeLossTest, OnOneNodeItWaitsInBackoffUntilTheNodeIsBack) {
 TEST_P(NodeLossTest, FailedStartsAreCountedAndTheChainNamesTheNode) {
   house_.Spawn(OneForOne()
                    .Intensity(2, absl::Minutes(5))
-                   .Child("a", PermanentRemote(OnNode("worker-1"), "plain").ConnectWithin(absl::Seconds(1))));
+                   .Child("a", Remote(OnNode("worker-1"), "plain").ConnectWithin(absl::Seconds(1))));
   house_.TakeLines();
   house_.cluster().Crash("worker-1");
   house_.Run(absl::Minutes(1));
@@ -186,7 +186,7 @@ TEST_P(NodeLossTest, ANodeThatStopsItsHostLosesItsChildrenInOrder) {
   other.Run();
   other.ManOf("a")->stop_takes = absl::Seconds(2);
   const SupervisorRef root =
-      other.Spawn(OneForOne().Child("a", TransientRemote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text("a"))));
+      other.Spawn(OneForOne().Child("a", Remote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text("a")).Transient()));
   other.journal().Take();
   other.cluster().system("worker-1").Exit(host.pid(), ExitReason::Shutdown());
   other.Run(absl::Seconds(5));
@@ -212,7 +212,7 @@ TEST_P(NodeLossTest, AKilledHostTakesItsChildrenWithIt) {
 TEST_P(NodeLossTest, SpreadChildrenShareTheNodesAndMoveTogether) {
   SupervisorBuilder tree = OneForOne().Intensity(100, absl::Seconds(1));
   for (int i = 0; i < 20; ++i) {
-    tree.Child(absl::StrCat("c", i), PermanentRemote(SpreadOver({"worker-1", "worker-2"}), "plain"));
+    tree.Child(absl::StrCat("c", i), Remote(SpreadOver({"worker-1", "worker-2"}), "plain"));
   }
   house_.Spawn(tree);
   const int on_first = house_.LivingOn("worker-1");
@@ -229,7 +229,7 @@ TEST_P(NodeLossTest, ASignificantChildsEndAndNotItsNodesLossEndsItsSupervisor) {
   for (const AutoShutdown when : {AutoShutdown::kAnySignificant, AutoShutdown::kAllSignificant}) {
     SupervisorBuilder tree = OneForOne().Intensity(100, absl::Seconds(1)).AutoShutdown(when);
     for (const char* id : {"a", "b"}) {
-      tree.Child(id, TransientRemote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(id)).Significant());
+      tree.Child(id, Remote(OnAnyOf({"worker-1", "worker-2"}), "worker", Text(id)).Transient().Significant());
     }
     const SupervisorRef root = house_.Spawn(tree);
     house_.cluster().Crash("worker-1");
@@ -252,10 +252,10 @@ TEST_P(NodeLossTest, ASignificantChildsEndAndNotItsNodesLossEndsItsSupervisor) {
 TEST_P(NodeLossTest, MembersOfAPoolShareTheNodesAndMoveTogether) {
   for (const int shards : {1, 3}) {
     auto pool = std::make_shared<PoolSpec>();
-    pool->child = PermanentRemote(SpreadOver({"worker-1", "worker-2"}), "plain").Spec("job");
+    pool->child = Remote(SpreadOver({"worker-1", "worker-2"}), "plain").Spec("job");
     pool->shards = shards;
     SupervisorSpec tree{.intensity = 100, .period = absl::Seconds(1), .pool = pool};
-    const SupervisorRef root = house_.Spawn(OneForOne().Child("jobs", Permanent(tree)));
+    const SupervisorRef root = house_.Spawn(OneForOne().Child("jobs", Of(tree)));
     const SupervisorRef jobs(house_.PidOf(root, "jobs"));
     TestSystem& system = house_.cluster().system("house");
     std::vector<Pid> members;
@@ -292,9 +292,9 @@ TEST(NodeLossMany, ThousandsMoveAndStopAtOnce) {
   constexpr int kMany = 1200;
   RemoteHouse house(7);
   ASSERT_TRUE(house.Open());
-  SupervisorBuilder tree = OneForOne().Intensity(100000, absl::Seconds(1)).StopsTogether();
+  SupervisorBuilder tree = OneForOne().Intensity(100000, absl::Seconds(1)).StopTogether();
   for (int i = 0; i < kMany; ++i) {
-    tree.Child(absl::StrCat("c", i), PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "plain"));
+    tree.Child(absl::StrCat("c", i), Remote(OnAnyOf({"worker-1", "worker-2"}), "plain"));
   }
   house.Spawn(tree);
   ASSERT_TRUE(house.cluster().RunUntil([&] { return house.life().has_started(); }, absl::Hours(1)));
@@ -336,7 +336,7 @@ TEST(NodeLossChaos, WhateverIsLostTheChildrenComeBackAndNobodyIsLeftOver) {
     tree.Intensity(1000, absl::Seconds(1));
     const RestartBackoff backoff = {.min = absl::Milliseconds(20), .max = absl::Seconds(2)};
     for (const char* id : {"a", "b", "c"}) {
-      ChildBuilder child = PermanentRemote(SpreadOver({"worker-1", "worker-2"}), "worker", Text(id));
+      ChildBuilder child = Remote(SpreadOver({"worker-1", "worker-2"}), "worker", Text(id));
       tree.Child(id, child.ConnectWithin(absl::Seconds(1)).Backoff(backoff));
     }
     const SupervisorRef root = house.Spawn(tree);

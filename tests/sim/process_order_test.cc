@@ -37,7 +37,7 @@ class StandIn final : public Actor {
   Mailbox<"over", Over> over{this};
   Mailbox<"wait status", WaitStatus> wait_status{this};
 
-  Next Start() override { return standing_; }
+  StartResult Start() override { return standing_; }
 
  private:
   void Tell(const char* what, bool has_ended) {
@@ -62,29 +62,29 @@ std::string EndOfAChild(uint64_t seed) {
   Random random(seed);
   const auto diary = std::make_shared<Diary>();
   bool has_stream = false;
-  Ref<StandIn> stand_in;
+  Ref<StandIn> proxy;
   SimulatedCluster cluster({.seed = seed, .nodes = {"house", "child"}});
   EXPECT_TRUE(cluster.core("house").SetPeer("child", "").ok());  // it is left to dial us
   cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
     has_stream = true;
     return cluster.core("house").Accept(std::move(stream), identity, [&](const absl::Status&) {
       // It may have ended already.
-      stand_in[&StandIn::over].Send({}).IgnoreError();
+      proxy[&StandIn::over].Send({}).IgnoreError();
     });
   });
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.IsJoined(); }, absl::Seconds(5)));
   SpawnOptions options;
-  options.published_as = "stand-in";
-  stand_in = cluster.system("house").Spawn<StandIn>(std::move(options), diary, &has_stream);
+  options.published_as = "proxy";
+  proxy = cluster.system("house").Spawn<StandIn>(std::move(options), diary, &has_stream);
   EXPECT_TRUE(
-      cluster.RunUntil([&] { return cluster.system("child").WhereIs("stand-in").has_value(); }, absl::Seconds(5)));
-  const Pid known = cluster.system("child").WhereIs("stand-in").value_or(Pid());
+      cluster.RunUntil([&] { return cluster.system("child").WhereIs("proxy").has_value(); }, absl::Seconds(5)));
+  const Pid known = cluster.system("child").WhereIs("proxy").value_or(Pid());
   Ref<StandIn>(known)[&StandIn::note].Tell(testing::Note());
   const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };
   // What it wrote may still be under way when it has ended: the stream closes later.
   const MonotonicTime now = cluster.executor().clock().Now();
   cluster.executor().RunAt(now + soon(), [&] { cluster.Crash("child"); });
-  cluster.executor().RunAt(now + soon(), [&] { stand_in[&StandIn::wait_status].Send({}).IgnoreError(); });
+  cluster.executor().RunAt(now + soon(), [&] { proxy[&StandIn::wait_status].Send({}).IgnoreError(); });
   cluster.RunFor(absl::Seconds(1));
   std::string told;
   for (const std::string& line : *diary) told += (told.empty() ? "" : ", ") + line;

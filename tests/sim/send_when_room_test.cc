@@ -26,7 +26,7 @@
 #include "understudy/tests/sim/store_actor.h"
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/transport/credit.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
@@ -48,7 +48,7 @@ class Sender final : public Actor {
   Sender(Channel<testing::Note> to, int64_t number, absl::Duration timeout, std::shared_ptr<Outcomes> outcomes,
          size_t text_bytes = 0)
       : to_(to), number_(number), timeout_(timeout), outcomes_(std::move(outcomes)), text_bytes_(text_bytes) {}
-  Next Start() override { return behavior_; }
+  StartResult Start() override { return behavior_; }
 
  private:
   Task<> Go(int times) {
@@ -175,7 +175,7 @@ class SendWhenRoomTest : public ::testing::Test {
   }
 
   static constexpr size_t kLarge = 15'000;
-  Sequence::Bounds bounds_;
+  ReliableSequence::Bounds bounds_;
   int64_t capacity_ = 0;
   std::unique_ptr<SimulatedCluster> cluster_;
   Ref<Store> store_;

@@ -27,7 +27,7 @@ class Store final : public Actor {
 
   Store(std::shared_ptr<Handled> handled, MailboxOptions options, absl::Duration pause)
       : box(this, options), handled_(std::move(handled)), pause_(pause) {}
-  Next Start() override { return closed_; }
+  StartResult Start() override { return closed_; }
 
  private:
   // One after each pause; with a pause of zero all that is there.

@@ -71,7 +71,7 @@ class Trader final : public Actor {
         epoch_of_(std::move(epoch_of)) {}
   ~Trader() override { history_->OnGone(life_); }
 
-  Next Start() override {
+  StartResult Start() override {
     history_->OnStarted(life_);
     if (settings_.traps_exits) {
       context().TrapExits([this](const ExitEvent& event) { history_->OnTrapped(life_, event.peer, event.reason); });

@@ -35,7 +35,7 @@ class VacantNameTest : public ::testing::TestWithParam<uint64_t> {
   }
   SupervisorRef SpawnLocal() {
     const SupervisorRef root =
-        house_.Spawn(OneForOne().Child("a", Clerk(Permanent<Worker>("a", journal_, house_.ManOf("a")))));
+        house_.Spawn(OneForOne().Child("a", Clerk(Of<Worker>("a", journal_, house_.ManOf("a")))));
     EXPECT_TRUE(HasOwner("worker-1"));
     return root;
   }
@@ -114,7 +114,7 @@ TEST_P(VacantNameTest, AnOwnerOnAnotherNodeWinsAndTheChildIsParked) {
 
 TEST_P(VacantNameTest, TheSupervisorsNodeKeepsTheNameOfAChildWhoseNodeIsLost) {
   house_.Spawn(OneForOne().Child(
-      "a", Clerk(PermanentRemote(OnNode("worker-1"), "worker", Text("a")).ConnectWithin(absl::Seconds(1)))));
+      "a", Clerk(Remote(OnNode("worker-1"), "worker", Text("a")).ConnectWithin(absl::Seconds(1)))));
   EXPECT_TRUE(HasOwner("house") && HasOwner("worker-2"));
   house_.cluster().Crash("worker-1");
   for (int i = 0; i < 10'000; ++i) {

@@ -44,7 +44,7 @@ static_assert(Spawnable<SupervisorBuilder>);
 
 class BuildersTest : public testing::Test {
  protected:
-  ChildBuilder A(const std::string& name = "a") { return Permanent<Worker>(name, journal_); }
+  ChildBuilder A(const std::string& name = "a") { return Of<Worker>(name, journal_); }
 
   // "started a" for each event.
   std::function<void(const SupervisionEvent&)> Tell() {
@@ -84,44 +84,44 @@ TEST_F(BuildersTest, ABuilderFillsInEveryField) {
   EXPECT_TRUE(spec.significant);
   EXPECT_EQ(A().BrutalKill().Spec("").shutdown, ChildShutdown::BrutalKill());
   EXPECT_EQ(A().ShutdownWithoutLimit().Spec("").shutdown, ChildShutdown::Infinity());
-  EXPECT_EQ((Transient<Worker>("a", journal_).Spec("").restart), RestartType::kTransient);
-  EXPECT_EQ((Temporary<Worker>("a", journal_).Spec("").restart), RestartType::kTemporary);
+  EXPECT_EQ((Of<Worker>("a", journal_).Transient().Spec("").restart), RestartType::kTransient);
+  EXPECT_EQ((Of<Worker>("a", journal_).Temporary().Spec("").restart), RestartType::kTemporary);
 }
 
 TEST_F(BuildersTest, AProcessIsABinaryAndItsArguments) {
   const ChildSpec spec =
-      TransientProcess("ledger_node", {"--db", "x"}).NodeNamed("ledger").Environment("A", "1").Spec("l");
+      Process("ledger_node", {"--db", "x"}).Transient().NodeNamed("ledger").Environment("A", "1").Spec("l");
   EXPECT_EQ(spec.kind, ChildKind::kProcess);
   EXPECT_EQ(spec.restart, RestartType::kTransient);
   EXPECT_EQ(
       *spec.process,
       (ProcessSpec{
           .binary = "ledger_node", .arguments = {"--db", "x"}, .environment = {{"A", "1"}}, .node_name = "ledger"}));
-  EXPECT_EQ(PermanentProcess("x").Spec("").restart, RestartType::kPermanent);
-  EXPECT_EQ(TemporaryProcess("x").Spec("").restart, RestartType::kTemporary);
+  EXPECT_EQ(Process("x").Spec("").restart, RestartType::kPermanent);
+  EXPECT_EQ(Process("x").Temporary().Spec("").restart, RestartType::kTemporary);
 }
 
 TEST_F(BuildersTest, AClassAFactoryASpecAndATreeAreStartedAlike) {
   const auto factory = [journal = journal_] { return std::make_unique<Worker>("made", journal); };
   system_.Spawn(OneForOne()
                     .Child("class", A("class"))
-                    .Child("factory", Permanent(factory))
-                    .Child("spec", Permanent(MakeActorSpec<Worker>(std::string("spec"), journal_)))
-                    .Child("tree", Permanent(RestForOne().Child("leaf", A("leaf"))))
-                    .Child("data", Permanent(OneForOne().Child("deep", A("deep")).spec())));
+                    .Child("factory", Of(factory))
+                    .Child("spec", Of(MakeActorSpec<Worker>(std::string("spec"), journal_)))
+                    .Child("tree", Of(RestForOne().Child("leaf", A("leaf"))))
+                    .Child("data", Of(OneForOne().Child("deep", A("deep")).spec())));
   system_.RunUntilIdle();
   EXPECT_EQ(journal_->Take(), "start class, start made, start spec, start leaf, start deep");
 }
 
 TEST_F(BuildersTest, TheOptionsOfASpecAreKept) {
   auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
-  EXPECT_FALSE(Permanent(spec).Spec("a").shutdown.has_value());
+  EXPECT_FALSE(Of(spec).Spec("a").shutdown.has_value());
   spec.options.registered_as = "book";
   spec.options.published_as = "books";
   spec.options.start_within = kSoon;
   spec.options.shutdown_within = absl::Seconds(60);
   spec.options.thread = SpawnThread::kOwn;
-  const ChildSpec child = Permanent(spec).Spec("a");
+  const ChildSpec child = Of(spec).Spec("a");
   EXPECT_EQ(child.registered_as, "book");
   EXPECT_EQ(child.published_as, "books");
   EXPECT_EQ(child.start_within, kSoon);
@@ -129,7 +129,7 @@ TEST_F(BuildersTest, TheOptionsOfASpecAreKept) {
   EXPECT_EQ(child.start->thread(), SpawnThread::kOwn);
   EXPECT_EQ(child.start->label(), spec.options.label);
   spec.options.shutdown_within = absl::InfiniteDuration();
-  EXPECT_EQ(Permanent(spec).Spec("a").shutdown, ChildShutdown::Infinity());
+  EXPECT_EQ(Of(spec).Spec("a").shutdown, ChildShutdown::Infinity());
 }
 
 TEST_F(BuildersTest, ShutdownOfTheSystemSaysWhetherAChildRanOutOfItsTime) {
@@ -137,7 +137,7 @@ TEST_F(BuildersTest, ShutdownOfTheSystemSaysWhetherAChildRanOutOfItsTime) {
   deaf->ignores_shutdown = true;
   for (const bool is_brutal : {true, false}) {
     TestSystem system;
-    auto child = Permanent<Worker>("a", journal_, deaf).ShutdownWithin(absl::Seconds(2));
+    auto child = Of<Worker>("a", journal_, deaf).ShutdownWithin(absl::Seconds(2));
     if (is_brutal) child.BrutalKill();
     (void)system.Spawn(OneForOne().Child("a", child));
     system.RunUntilIdle();
@@ -148,15 +148,15 @@ TEST_F(BuildersTest, ShutdownOfTheSystemSaysWhetherAChildRanOutOfItsTime) {
 TEST_F(BuildersTest, WhatIsASupervisorsOwnIsNotASpecs) {
   auto spec = MakeActorSpec<Worker>(std::string("a"), journal_);
   spec.options.link = SpawnLink::kUnlinked;
-  EXPECT_DEATH((void)Permanent(spec), "an ActorSpec that is a child has no link, handlers or estate of its own");
+  EXPECT_DEATH((void)Of(spec), "an ActorSpec that is a child has no link, handlers or unhandled mail of its own");
 }
 
 TEST_F(BuildersTest, ASupervisorSpecIsASupervisorLikeItsBuilder) {
   auto slow = std::make_shared<Manner>();
   slow->stop_takes = absl::Seconds(8);
   const SupervisorSpec inner =
-      OneForOne().Child("a", Permanent<Worker>("a", journal_, slow).ShutdownWithin(absl::Seconds(20))).spec();
-  const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child("inner", Transient(inner)));
+      OneForOne().Child("a", Of<Worker>("a", journal_, slow).ShutdownWithin(absl::Seconds(20))).spec();
+  const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child("inner", Of(inner).Transient()));
   system_.RunUntilIdle();
   EXPECT_EQ(system_.Ask(root.count_children(), CountChildren(), kSoon)->supervisors, 1);
   EXPECT_THAT(told_, ElementsAre("a: started", "inner: started"));
@@ -165,7 +165,7 @@ TEST_F(BuildersTest, ASupervisorSpecIsASupervisorLikeItsBuilder) {
   system_.Advance(absl::Seconds(30));
   EXPECT_EQ(journal_->Take(), "asked a, end a Shutdown") << "it has 20 s";
   const SupervisorSpec bad{.children = {{.id = ""}}};
-  EXPECT_THAT(std::string(OneForOne().Child("inner", Temporary(bad)).Validate().message()),
+  EXPECT_THAT(std::string(OneForOne().Child("inner", Of(bad).Temporary()).Validate().message()),
               HasSubstr("child 'inner' / child number 1: id: is empty"));
 }
 
@@ -182,7 +182,7 @@ TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
 
 TEST_F(BuildersTest, AnErrorDeepInATreeSaysWhere) {
   const auto tree =
-      OneForOne().Child("lots", Permanent(OneForOne().Child("lot-1", A().StartWithin(absl::ZeroDuration()))));
+      OneForOne().Child("lots", Of(OneForOne().Child("lot-1", A().StartWithin(absl::ZeroDuration()))));
   EXPECT_EQ(tree.Validate().message(),
             "error in the supervision tree: child 'lots' / child 'lot-1': start_within: 0 is no time to start in; it "
             "must be above 0");
@@ -207,7 +207,7 @@ TEST_F(BuildersTest, AWorkerOfDataAloneIsToldBeforeAnythingStarts) {
 
 TEST_F(BuildersTest, AProcessChildNeedsANode) {
   auto life = std::make_shared<RootLife>();
-  system_.Spawn<Launcher>(OneForOne().Child("ledger", PermanentProcess("ledger_node")), life);
+  system_.Spawn<Launcher>(OneForOne().Child("ledger", Process("ledger_node")), life);
   system_.RunUntilIdle();
   EXPECT_THAT(life->end().ToString(), HasSubstr("child 'ledger' is a process, and this system cannot start one: it has "
                                                 "no node"));
@@ -237,7 +237,7 @@ TEST_F(BuildersTest, AProcessChildIsStartedThroughTheSpawnerAndRestartedByItsSta
   system_.InstallSpawner(&spawner);
   const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child(
       "ledger",
-      PermanentProcess("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8)).SilentWithin(absl::Seconds(3))));
+      Process("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8)).SilentWithin(absl::Seconds(3))));
   system_.RunUntilIdle();
   ASSERT_EQ(spawner.asked.size(), 1u);
   EXPECT_EQ(spawner.asked[0].binary, "ledger_node");
@@ -255,9 +255,9 @@ TEST_F(BuildersTest, AProcessIsSignalledByTheTimeThatItHasToStop) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
   system_.Spawn(OneForOne()
-                    .Child("a", PermanentProcess("b").ShutdownWithin(absl::Seconds(8)))
-                    .Child("b", PermanentProcess("b").ShutdownWithoutLimit())
-                    .Child("c", PermanentProcess("b")));
+                    .Child("a", Process("b").ShutdownWithin(absl::Seconds(8)))
+                    .Child("b", Process("b").ShutdownWithoutLimit())
+                    .Child("c", Process("b")));
   system_.RunUntilIdle();
   ASSERT_EQ(spawner.asked.size(), 3u);
   EXPECT_EQ(spawner.asked[0].stop_within, absl::Seconds(4));
@@ -269,7 +269,7 @@ TEST_F(BuildersTest, APoolsProcessesHaveTheirIdsAsNodeNames) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
   auto pool = std::make_shared<PoolSpec>();
-  pool->child = TemporaryProcess("b").Spec("job");
+  pool->child = Process("b").Temporary().Spec("job");
   const SupervisorSpec spec{.pool = pool};
   const SupervisorRef root = system_.Spawn(MakeSupervisor(spec));
   for (const char* id : {"", "", "mine"}) {
@@ -287,7 +287,7 @@ TEST_F(BuildersTest, NoGivenIdIsTheNodeNameOfOneThatIsMadeUp) {
   system_.InstallSpawner(&spawner);
   for (const int shards : {1, 3}) {
     auto pool = std::make_shared<PoolSpec>();
-    pool->child = TemporaryProcess("b").Spec("job");
+    pool->child = Process("b").Temporary().Spec("job");
     pool->shards = shards;
     const SupervisorSpec spec{.pool = pool};
     const SupervisorRef root = system_.Spawn(MakeSupervisor(spec));
@@ -312,7 +312,7 @@ class Inquirer final : public Actor {
  public:
   Inquirer(SupervisorRef supervisor, std::vector<absl::Status>* answers) : supervisor_(supervisor), answers_(answers) {}
   Mailbox<"event", SupervisionEvent> event{this, {.capacity_messages = 1000}};
-  Next Start() override { return listening_; }
+  StartResult Start() override { return listening_; }
 
  private:
   Task<> Hear(SupervisionEvent told) {
@@ -328,7 +328,7 @@ class Inquirer final : public Actor {
 TEST_F(BuildersTest, ASupervisorAnswersBetweenStartsThatFailAtOnce) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
-  const SupervisorRef root = system_.Spawn(OneForOne().Intensity(200, kSoon).Child("p", PermanentProcess("b")));
+  const SupervisorRef root = system_.Spawn(OneForOne().Intensity(200, kSoon).Child("p", Process("b")));
   std::vector<absl::Status> answers;
   const Ref<Inquirer> inquirer = system_.Spawn<Inquirer>(root, &answers);
   system_.RunUntilIdle();
@@ -343,7 +343,7 @@ TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
   auto life = std::make_shared<RootLife>();
-  system_.Spawn<Launcher>(OneForOne().Child("m", PermanentProcess("missing")), life);
+  system_.Spawn<Launcher>(OneForOne().Child("m", Process("missing")), life);
   system_.RunUntilIdle();
   EXPECT_THAT(life->end().ToString(), HasSubstr("because of Failed(NOT_FOUND: no binary 'missing')"));
 }
@@ -351,7 +351,7 @@ TEST_F(BuildersTest, AProcessThatCanNeverStartSaysWhy) {
 // ---- What is told.
 
 TEST_F(BuildersTest, EventsOfTheWholeTreeReachItsHandler) {
-  system_.Spawn(OneForOne().OnEvent(Tell()).Child("s", Permanent(OneForOne().Child("a", A()))));
+  system_.Spawn(OneForOne().OnEvent(Tell()).Child("s", Of(OneForOne().Child("a", A()))));
   system_.RunUntilIdle();
   EXPECT_THAT(told_, ElementsAre("a: started", "s: started"));
 }
@@ -361,7 +361,7 @@ class Listener final : public Actor {
   explicit Listener(std::vector<SupervisionEvent>* heard) : heard_(heard) {}
   Mailbox<"event", SupervisionEvent> event{this};
   Mailbox<"end", End> end{this};
-  Next Start() override { return listening_; }
+  StartResult Start() override { return listening_; }
 
  private:
   void Hear(const SupervisionEvent& told) { heard_->push_back(told); }
@@ -433,7 +433,7 @@ TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
       OneForOne()
           .Intensity(0, kSoon)
           .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
-          .Child("a", Permanent(MakeActorSpec<Worker>(std::string("a"), journal_, std::make_shared<Manner>()))));
+          .Child("a", Of(MakeActorSpec<Worker>(std::string("a"), journal_, std::make_shared<Manner>()))));
   system_.RunUntilIdle();
   CrashFirst(root);
   ASSERT_EQ(events[2].kind, SupervisionEvent::Kind::kGaveUp);
@@ -476,7 +476,7 @@ TEST(SupervisionLog, EachEventIsALineThatNamesSupervisorChildAndReason) {
   KeptLog log;
   ActorSystem system({.name = "house", .executor = &executor, .seed = 1, .log = &log});
   auto journal = std::make_shared<Journal>();
-  const SupervisorRef root = system.Spawn(OneForOne().Intensity(0, kSoon).Child("a", Permanent<Worker>("a", journal)));
+  const SupervisorRef root = system.Spawn(OneForOne().Intensity(0, kSoon).Child("a", Of<Worker>("a", journal)));
   executor.RunUntilIdle();
   const Children children = *system.Ask(root.which_children(), WhichChildren(), kSoon);
   const std::string a = children.children[0].pid.ToString();

@@ -33,7 +33,7 @@ class Reader final : public Actor {
  public:
   explicit Reader(const Large& large) : size_(large->size()) {}
   Mailbox<"size", Call<int, size_t>> size{this};
-  Next Start() override { return reading_; }
+  StartResult Start() override { return reading_; }
 
  private:
   size_t Size(int) { return size_; }
@@ -46,7 +46,7 @@ TEST(ChildStart, ARunningTemporaryChildKeepsNoArguments) {
   const SupervisorRef root = system.Spawn(OneForOne());
   auto large = std::make_shared<const std::string>(1000, 'x');
   const std::weak_ptr<const std::string> watch = large;
-  ASSERT_TRUE(system.Ask(root.start_child(), {Temporary<Reader>(large).Spec("a")}, kSoon).ok());
+  ASSERT_TRUE(system.Ask(root.start_child(), {Of<Reader>(large).Temporary().Spec("a")}, kSoon).ok());
   large.reset();
   EXPECT_TRUE(watch.expired());
   const absl::StatusOr<ChildSpec> spec = system.Ask(root.get_child_spec(), {"a"}, kSoon);
@@ -63,7 +63,7 @@ TEST(ChildStart, APermanentChildKeepsItsArguments) {
   const SupervisorRef root = system.Spawn(OneForOne());
   auto large = std::make_shared<const std::string>(1000, 'x');
   const std::weak_ptr<const std::string> watch = large;
-  ASSERT_TRUE(system.Ask(root.start_child(), {Permanent<Reader>(large).Spec("a")}, kSoon).ok());
+  ASSERT_TRUE(system.Ask(root.start_child(), {Of<Reader>(large).Spec("a")}, kSoon).ok());
   large.reset();
   EXPECT_FALSE(watch.expired());
 }
@@ -84,7 +84,7 @@ TEST(ChildStart, ANullFactoryIsAnErrorOfTheTree) {
   const std::function<std::unique_ptr<Actor>()> null_function;
   std::unique_ptr<Actor> (*const null_pointer)() = nullptr;
   const absl::Status status =
-      OneForOne().Child("a", Permanent(null_function)).Child("b", Temporary(null_pointer)).Validate();
+      OneForOne().Child("a", Of(null_function)).Child("b", Of(null_pointer).Temporary()).Validate();
   EXPECT_EQ(status.message(),
             "2 errors in the supervision tree:\n"
             "  child 'a': start: is missing: what makes the actor? Give a start function or a registered factory\n"
@@ -95,7 +95,7 @@ TEST(ChildStart, ATreeOfAnyDepthIsDestroyed) {
   SupervisorBuilder tree = OneForOne();
   for (int depth = 0; depth < 100000; ++depth) {
     SupervisorBuilder above = OneForOne();
-    above.Child("s", Permanent(tree));
+    above.Child("s", Of(tree));
     tree = std::move(above);
   }
   EXPECT_THAT(std::string(tree.Validate().message()), HasSubstr("the tree is more than 100 supervisors deep"));

@@ -40,7 +40,7 @@ struct Question {
 // Lives only to be watched.
 class Star final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("shining", After(absl::InfiniteDuration(), [] {}));
   }
 };
@@ -62,7 +62,7 @@ class Oracle final : public Actor {
   Mailbox<"ask", Call<Question, Question>> ask{this};
   Mailbox<"answer", int> answer{this};
   explicit Oracle(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   struct Asked {
@@ -88,7 +88,7 @@ class Astronomer final : public Actor {
   Mailbox<"ask", int> ask{this};
   Mailbox<"watch", Pid> watch{this};
   explicit Astronomer(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
-  Next Start() override {
+  StartResult Start() override {
     life_ = ++lives_->lives;
     return open_;
   }
@@ -125,7 +125,7 @@ struct Observatory {
   explicit Observatory(uint64_t seed) : system(seed), lives(std::make_shared<Lives>()) {
     lives->oracle = system.Spawn<Oracle>(lives);
     root =
-        system.Spawn(OneForOne().Intensity(1000, absl::Seconds(1)).Child("astronomer", Permanent<Astronomer>(lives)));
+        system.Spawn(OneForOne().Intensity(1000, absl::Seconds(1)).Child("astronomer", Of<Astronomer>(lives)));
     system.RunUntilIdle();
   }
   ~Observatory() { ExpectNothingLost(system); }

@@ -35,7 +35,7 @@ constexpr absl::Duration kSoon = absl::Seconds(1);
 
 class ExclusiveKindsTest : public testing::TestWithParam<uint64_t> {
  protected:
-  ChildBuilder AHolder() { return Permanent<Holder>(&system_, system_.Now(), journal_); }
+  ChildBuilder AHolder() { return Of<Holder>(&system_, system_.Now(), journal_); }
   std::vector<ChildInfo> ChildrenOf(Pid supervisor) {
     const auto children = system_.Ask(SupervisorRef(supervisor).which_children(), {}, kSoon);
     return children.ok() ? children->children : std::vector<ChildInfo>(2);
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ExclusiveKindsTest, testing::Range<uint64_t>(1, 
 std::vector<ChildBuilder> SupervisorsOf(const ChildBuilder& child) {
   const SupervisorBuilder tree = OneForOne().Child("holder", child);
   const auto factory = [tree] { return ActorSpec<SupervisorRef>(tree).make(); };
-  return {Permanent(tree), Permanent(factory)};
+  return {Of(tree), Of(factory)};
 }
 
 TEST_P(ExclusiveKindsTest, ASupervisorThatIsExclusiveBeginsAgainWhenAllBelowItIsGone) {
@@ -91,10 +91,10 @@ TEST_P(ExclusiveKindsTest, AnOrdinarySupervisorBeginsAgainAtOnce) {
 TEST_P(ExclusiveKindsTest, SoDoesOneThatStoppedInOrderAndLeftAHandler) {
   const auto sibling_journal = std::make_shared<Journal>();
   Scene scene(OneForAll()
-                  .Child("inner", Permanent(OneForOne().Child(
-                                                "deep", Permanent(OneForOne().Child("holder", AHolder().BrutalKill()))))
+                  .Child("inner", Of(OneForOne().Child(
+                                                "deep", Of(OneForOne().Child("holder", AHolder().BrutalKill()))))
                                       .Exclusive())
-                  .Child("sibling", Permanent<Worker>("sibling", sibling_journal)),
+                  .Child("sibling", Of<Worker>("sibling", sibling_journal)),
               journal_, system_);
   const Ref<Worker> sibling(ChildrenOf(scene.life->pid())[1].pid);
   While(scene.Child(), [&] { sibling[&Worker::crash].Tell(Crash()); });
@@ -105,7 +105,7 @@ TEST_P(ExclusiveKindsTest, SoDoesOneThatStoppedInOrderAndLeftAHandler) {
 
 TEST_P(ExclusiveKindsTest, WhatAFactoryMakesKnowsTheExclusiveChildrenOfItsLastLife) {
   const SupervisorBuilder tree = OneForOne().Child("holder", AHolder().Exclusive());
-  Scene scene(OneForOne().Child("inner", Permanent([tree] { return ActorSpec<SupervisorRef>(tree).make(); })), journal_,
+  Scene scene(OneForOne().Child("inner", Of([tree] { return ActorSpec<SupervisorRef>(tree).make(); })), journal_,
               system_);
   const Pid supervisor = scene.FirstOf(scene.life->pid()).pid;
   While(scene.FirstOf(supervisor).pid, [&] { system_.Kill(supervisor); });
@@ -122,7 +122,7 @@ class JobHolder final : public Actor {
   explicit JobHolder(const HolderJob& job) : job_(job) {}
   ~JobHolder() override { job_.journal->Add("gone"); }
   Mailbox<"hold", Hold> hold{this};
-  Next Start() override {
+  StartResult Start() override {
     job_.journal->Add("start");
     return holding_;
   }
@@ -142,7 +142,7 @@ class ExclusiveMembersTest : public ExclusiveKindsTest {
     system_.Spawn<Launcher>(
         OneForOne()
             .Intensity(9, absl::Seconds(1))
-            .Child("jobs", Permanent<Jobs>(PoolOptions{.id = "job",
+            .Child("jobs", Of<Jobs>(PoolOptions{.id = "job",
                                                        .restart = RestartType::kPermanent,
                                                        .shutdown = ChildShutdown::Within(absl::Milliseconds(20)),
                                                        .exclusive = true,
@@ -207,7 +207,7 @@ TEST_P(ExclusiveMembersTest, NorInTheNextLifeOfThePoolButAnIdThatWasMadeUpIsNew)
   }
 }
 
-// A process that takes its time to die: its stand-in may be dead before.
+// A process that takes its time to die: its proxy may be dead before.
 class SlowToDie final : public Spawner {
  public:
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& /*child*/) override {
@@ -224,7 +224,7 @@ class SlowToDie final : public Spawner {
    public:
     explicit StandIn(LifeHold* dying) : dying_(dying) {}
     Mailbox<"never", int> never{this};
-    Next Start() override {
+    StartResult Start() override {
       *dying_ = context().HoldLife();
       return Behavior("standing in", On(never, [] {}));
     }
@@ -238,7 +238,7 @@ TEST_P(ExclusiveKindsTest, AProcessIsStartedAgainWhenTheLastHasEnded) {
   SlowToDie spawner;
   system_.InstallSpawner(&spawner);
   auto life = std::make_shared<RootLife>();
-  system_.Spawn<Launcher>(OneForOne().Child("p", PermanentProcess("b").Exclusive()), life);
+  system_.Spawn<Launcher>(OneForOne().Child("p", Process("b").Exclusive()), life);
   system_.RunUntilIdle();
   system_.Kill(ChildrenOf(life->pid())[0].pid);
   system_.Advance(absl::Seconds(1));
@@ -252,14 +252,14 @@ TEST_P(ExclusiveKindsTest, AProcessIsStartedAgainWhenTheLastHasEnded) {
 TEST_P(ExclusiveKindsTest, BelowAnExclusiveSupervisorNoChildIsOnAnotherNode) {
   const SupervisorBuilder tree = OneForOne().Child(
       "inner",
-      Permanent(OneForOne().Child("deep", Permanent(OneForOne().Child("far", PermanentRemote(OnNode("w"), "f")))))
+      Of(OneForOne().Child("deep", Of(OneForOne().Child("far", Remote(OnNode("w"), "f")))))
           .Exclusive());
   EXPECT_THAT(tree.Validate().message(),
               HasSubstr("child 'inner' / child 'deep' / child 'far': placement: is below 'inner', which is exclusive"));
-  Scene scene(OneForOne().Child("inner", Permanent(OneForOne().Child("holder", AHolder())).Exclusive()), journal_,
+  Scene scene(OneForOne().Child("inner", Of(OneForOne().Child("holder", AHolder())).Exclusive()), journal_,
               system_);
   const SupervisorRef inner(scene.FirstOf(scene.life->pid()).pid);
-  const auto asked = system_.Ask(inner.start_child(), StartChild{PermanentRemote(OnNode("w"), "f").Spec("far")}, kSoon);
+  const auto asked = system_.Ask(inner.start_child(), StartChild{Remote(OnNode("w"), "f").Spec("far")}, kSoon);
   EXPECT_THAT(asked.status().message(), HasSubstr("a supervisor above it is exclusive"));
 }
 

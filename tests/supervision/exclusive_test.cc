@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ExclusiveTest, testing::Range<uint64_t>(1, 21));
 TEST_P(ExclusiveTest, TheNextLifeBeginsWhenTheLastIsGone) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  Scene scene(Permanent<Holder>(&system, system.Now(), journal).Exclusive(), journal, system);
+  Scene scene(Of<Holder>(&system, system.Now(), journal).Exclusive(), journal, system);
   const Pid first = scene.Child();
   EXPECT_THAT(journal->Take(), HasSubstr("start"));
   scene.HoldAndKill(absl::Seconds(2));
@@ -55,7 +55,7 @@ TEST_P(ExclusiveTest, TheNextLifeBeginsWhenTheLastIsGone) {
 TEST_P(ExclusiveTest, AnOrdinaryChildIsReplacedWhileTheHandlerRunsOn) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  Scene scene(Permanent<Holder>(&system, system.Now(), journal), journal, system);
+  Scene scene(Of<Holder>(&system, system.Now(), journal), journal, system);
   journal->Take();
   scene.HoldAndKill(absl::Seconds(2));
   system.Advance(absl::Seconds(3));
@@ -65,7 +65,7 @@ TEST_P(ExclusiveTest, AnOrdinaryChildIsReplacedWhileTheHandlerRunsOn) {
 TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  Scene scene(Permanent<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1)), journal,
+  Scene scene(Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1)), journal,
               system);
   journal->Take();
   scene.HoldAndKill(absl::Seconds(5));
@@ -80,12 +80,12 @@ TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
   const ChildBuilder holder =
-      Permanent<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
+      Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
   Scene scene(OneForOne()
                   .Intensity(100, absl::Seconds(1))
-                  .Child("outer", Permanent(OneForOne()
+                  .Child("outer", Of(OneForOne()
                                                 .Intensity(3, absl::Minutes(1))
-                                                .Child("inner", Permanent(OneForOne().Child("holder", holder))))),
+                                                .Child("inner", Of(OneForOne().Child("holder", holder))))),
               journal, system);
   journal->Take();
   scene.HoldAndKill(absl::Seconds(30));
@@ -98,11 +98,11 @@ TEST_P(ExclusiveTest, SoDoesOneThatIsRestartedBecauseOfASibling) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
   const ChildBuilder holder =
-      Permanent<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
+      Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
   Scene scene(OneForAll()
                   .Intensity(100, absl::Seconds(1))
-                  .Child("inner", Permanent(OneForOne().Child("holder", holder)))
-                  .Child("sibling", Permanent<Worker>("sibling", std::make_shared<Journal>())),
+                  .Child("inner", Of(OneForOne().Child("holder", holder)))
+                  .Child("sibling", Of<Worker>("sibling", std::make_shared<Journal>())),
               journal, system);
   journal->Take();
   const auto children = system.Ask(SupervisorRef(scene.life->pid()).which_children(), {}, absl::Seconds(1));
@@ -118,9 +118,9 @@ TEST_P(ExclusiveTest, SoDoesOneThatIsRestartedBecauseOfASibling) {
 TEST_P(ExclusiveTest, SoDoesOneThatWasKilledAndOneThatWasStartedByRequest) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  const ChildBuilder holder = Permanent<Holder>(&system, system.Now(), journal).Exclusive();
+  const ChildBuilder holder = Of<Holder>(&system, system.Now(), journal).Exclusive();
   Scene scene(OneForOne(), journal, system);
-  const ChildSpec inner = Permanent(OneForOne().Child("holder", holder)).Spec("inner");
+  const ChildSpec inner = Of(OneForOne().Child("holder", holder)).Spec("inner");
   ASSERT_TRUE(system.Ask(SupervisorRef(scene.life->pid()).start_child(), StartChild{inner}, absl::Seconds(1)).ok());
   journal->Take();
   const Pid supervisor = scene.FirstOf(scene.life->pid()).pid;
@@ -135,7 +135,7 @@ TEST_P(ExclusiveTest, TwoTreesOfOneBuilderDoNotWaitForEachOther) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
   const SupervisorBuilder tree = OneForOne().Child(
-      "inner", Permanent(OneForOne().Child("holder", Permanent<Holder>(&system, system.Now(), journal).Exclusive())));
+      "inner", Of(OneForOne().Child("holder", Of<Holder>(&system, system.Now(), journal).Exclusive())));
   Scene held(tree, journal, system);
   Scene other(tree, journal, system);
   journal->Take();
@@ -218,7 +218,7 @@ TEST(ExclusiveThreadsTest, TheNextLifeBeginsWhenTheLastIsGone) {
       --state_->alive;
     }
     Mailbox<"block", int> block{this};
-    Next Start() override {
+    StartResult Start() override {
       absl::MutexLock lock(&state_->mu);
       ++state_->starts;
       state_->latest = context().Self();
@@ -241,7 +241,7 @@ TEST(ExclusiveThreadsTest, TheNextLifeBeginsWhenTheLastIsGone) {
                      absl::MutexLock lock(&state->mu);
                      state->released = true;  // only now: so it was held
                    })
-                   .Child("stubborn", Permanent<Stubborn>(state).Exclusive().ShutdownWithoutLimit()));
+                   .Child("stubborn", Of<Stubborn>(state).Exclusive().ShutdownWithoutLimit()));
   const auto await = [&](const std::function<bool()>& done) {
     absl::MutexLock lock(&state->mu);
     return state->mu.AwaitWithTimeout(

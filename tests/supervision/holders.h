@@ -31,7 +31,7 @@ class Holder final : public Actor {
       : system_(system), begin_(begin), journal_(std::move(journal)) {}
   ~Holder() override { Note("gone"); }
   Mailbox<"hold", Hold> hold{this};
-  Next Start() override {
+  StartResult Start() override {
     Note("start");
     return holding_;
   }

@@ -38,15 +38,15 @@ std::vector<std::string> ErrorsOf(const ChildBuilder& child) {
   return texts;
 }
 
-ChildBuilder Good() { return PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "encoder"); }
+ChildBuilder Good() { return Remote(OnAnyOf({"worker-1", "worker-2"}), "encoder"); }
 
 TEST(Placement, EachBadFieldHasItsOwn) {
   EXPECT_THAT(ErrorsOf(Good()), IsEmpty());
   EXPECT_THAT(ErrorsOf(Good().ConnectWithin(absl::InfiniteDuration()).PublishedAs("encoder")), IsEmpty());
-  EXPECT_THAT(ErrorsOf(PermanentRemote(OnAnyOf({}), "encoder")),
+  EXPECT_THAT(ErrorsOf(Remote(OnAnyOf({}), "encoder")),
               ElementsAre("child 'a': placement.nodes: is empty; name at least one node"));
   EXPECT_THAT(
-      ErrorsOf(PermanentRemote(OnAnyOf({"Worker", "", "w", "w", "w", "-x"}), "encoder")),
+      ErrorsOf(Remote(OnAnyOf({"Worker", "", "w", "w", "w", "-x"}), "encoder")),
       ElementsAre(
           "child 'a': placement.nodes: 'Worker' cannot be a node's name: at most 63 small letters, digits and inner "
           "hyphens",
@@ -54,9 +54,9 @@ TEST(Placement, EachBadFieldHasItsOwn) {
           "child 'a': placement.nodes: 'w' is given more than once",
           "child 'a': placement.nodes: '-x' cannot be a node's name: at most 63 small letters, digits and inner "
           "hyphens"));
-  EXPECT_THAT(ErrorsOf(PermanentRemote(OnNode(std::string(64, 'n')), "encoder")),
+  EXPECT_THAT(ErrorsOf(Remote(OnNode(std::string(64, 'n')), "encoder")),
               ElementsAre(HasSubstr("cannot be a node's name")));
-  EXPECT_THAT(ErrorsOf(PermanentRemote(OnNode(std::string(63, 'n')), "encoder")), IsEmpty());
+  EXPECT_THAT(ErrorsOf(Remote(OnNode(std::string(63, 'n')), "encoder")), IsEmpty());
   EXPECT_THAT(ErrorsOf(Good().ConnectWithin(absl::ZeroDuration())),
               ElementsAre("child 'a': placement.connect_within: 0 is no time to wait for a node; it must be above 0"));
   EXPECT_THAT(ErrorsOf(Good().RegisteredAs("encoder")),
@@ -66,16 +66,16 @@ TEST(Placement, EachBadFieldHasItsOwn) {
       ErrorsOf(Good().Exclusive()),
       ElementsAre("child 'a': exclusive: cannot be kept: when its node is lost nobody knows whether its handler "
                   "runs on"));
-  EXPECT_THAT(ErrorsOf(PermanentRemote(OnNode("w"), "")),
+  EXPECT_THAT(ErrorsOf(Remote(OnNode("w"), "")),
               ElementsAre("child 'a': factory: has no name; which registered factory makes the child?"));
 }
 
 TEST(Placement, OnlyAWorkerOfAFactoryHasOne) {
-  EXPECT_THAT(ErrorsOf(PermanentProcess("ledger_node").ConnectWithin(absl::Seconds(1))),
+  EXPECT_THAT(ErrorsOf(Process("ledger_node").ConnectWithin(absl::Seconds(1))),
               ElementsAre(HasSubstr("child 'a': placement: given for a process; only a worker is started on another")));
-  EXPECT_THAT(ErrorsOf(Permanent(OneForOne()).ConnectWithin(absl::Seconds(1))),
+  EXPECT_THAT(ErrorsOf(Of(OneForOne()).ConnectWithin(absl::Seconds(1))),
               ElementsAre(HasSubstr("child 'a': placement: given for a supervisor; only a worker")));
-  EXPECT_THAT(ErrorsOf(Permanent<Worker>("a", std::make_shared<Journal>()).ConnectWithin(absl::Seconds(1))),
+  EXPECT_THAT(ErrorsOf(Of<Worker>("a", std::make_shared<Journal>()).ConnectWithin(absl::Seconds(1))),
               ElementsAre(HasSubstr("child 'a': factory: is missing"), HasSubstr("placement.nodes: is empty")));
 }
 
@@ -87,7 +87,7 @@ TEST(Placement, ThatOfAPoolsTemplateIsOfOneThatIsDataAlone) {
   tree.pool = pool;
   EXPECT_THAT(FindSpecErrors(tree), IsEmpty());
   using Workers = Pool<Worker(std::string, std::shared_ptr<Journal>)>;
-  const ChildSpec of_a_class = Permanent<Workers>(PoolOptions()).Spec("workers");
+  const ChildSpec of_a_class = Of<Workers>(PoolOptions()).Spec("workers");
   ChildSpec holder = of_a_class;
   holder.subtree = std::make_shared<SupervisorSpec>(tree);
   const std::vector<SpecError> errors = FindSpecErrors(SupervisorSpec{.children = {holder}});
@@ -123,8 +123,8 @@ TEST(Placement, SpreadingDependsOnTheIdAlone) {
 TEST(Placement, IsPrinted) {
   EXPECT_EQ(DescribeChild(Good().Spec("a")),
             "a: permanent worker encoder on any of worker-1, worker-2, stopped within 5s");
-  EXPECT_THAT(DescribeChild(PermanentRemote(OnNode("w"), "e").Spec("a")), HasSubstr("worker e on w, stopped"));
-  EXPECT_THAT(DescribeChild(PermanentRemote(SpreadOver({"v", "w"}), "e").Spec("a")), HasSubstr("e spread over v, w,"));
+  EXPECT_THAT(DescribeChild(Remote(OnNode("w"), "e").Spec("a")), HasSubstr("worker e on w, stopped"));
+  EXPECT_THAT(DescribeChild(Remote(SpreadOver({"v", "w"}), "e").Spec("a")), HasSubstr("e spread over v, w,"));
 }
 
 // Starts local workers in the place of those elsewhere.
@@ -166,12 +166,12 @@ TEST_F(RemoteChildTest, TheBuilderFillsInWhatTheSpawnerIsAskedFor) {
   argument.set_value("x");
   const SupervisorRef root =
       system_.Spawn(OneForOne()
-                        .Child("a", PermanentRemote(OnAnyOf({"w2", "w1"}), "encoder", argument)
+                        .Child("a", Remote(OnAnyOf({"w2", "w1"}), "encoder", argument)
                                         .PublishedAs("clerk")
                                         .ConnectWithin(absl::Seconds(7))
                                         .ShutdownWithin(absl::Seconds(8)))
-                        .Child("b", TransientRemote(OnNode("w"), "plain").BrutalKill())
-                        .Child("c", TemporaryRemote(OnNode("w"), "plain", argument).ShutdownWithoutLimit()));
+                        .Child("b", Remote(OnNode("w"), "plain").Transient().BrutalKill())
+                        .Child("c", Remote(OnNode("w"), "plain", argument).Temporary().ShutdownWithoutLimit()));
   system_.RunUntilIdle();
   ASSERT_EQ(spawner_.asked.size(), 3u);
   const NodeChild& a = spawner_.asked[0];
@@ -186,7 +186,7 @@ TEST_F(RemoteChildTest, TheBuilderFillsInWhatTheSpawnerIsAskedFor) {
   EXPECT_EQ(spawner_.asked[1].stop_within, absl::ZeroDuration());
   EXPECT_EQ(spawner_.asked[1].argument_type, "");
   EXPECT_EQ(spawner_.asked[2].stop_within, absl::InfiniteDuration());
-  EXPECT_FALSE(system_.WhereIs("clerk").has_value());  // the stand-in has no name
+  EXPECT_FALSE(system_.WhereIs("clerk").has_value());  // the proxy has no name
   const auto children = system_.Ask(root.which_children(), WhichChildren(), absl::Seconds(1));
   ASSERT_TRUE(children.ok());
   EXPECT_EQ(children->children[0].pid, Pid(4711, 1, 7));
@@ -201,7 +201,7 @@ TEST_F(RemoteChildTest, WithoutANodeTheStartFailsAndSaysSo) {
 
 TEST_F(RemoteChildTest, OneThatCanNeverStartSaysWhy) {
   system_.InstallSpawner(&spawner_);
-  EXPECT_THAT(EndOf(OneForOne().Child("a", PermanentRemote(OnNode("w"), "missing"))),
+  EXPECT_THAT(EndOf(OneForOne().Child("a", Remote(OnNode("w"), "missing"))),
               HasSubstr("because of Failed(NOT_FOUND: no such thing)"));
 }
 

@@ -186,13 +186,13 @@ class PlanDriver {
     while (!actions_.empty()) {
       const Action action = std::move(actions_.front());
       actions_.pop_front();
-      CarryOut(action);
+      Apply(action);
       for (Action& more : plan_.TakeActions()) actions_.push_back(std::move(more));
     }
     return request;
   }
 
-  void CarryOut(const Action& action) {
+  void Apply(const Action& action) {
     switch (action.kind) {
       case Action::Kind::kStart:
         if (plan_.KeepsNames(action.life)) kept_.insert(action.child->id);

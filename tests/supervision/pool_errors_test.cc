@@ -100,7 +100,7 @@ TEST(PoolErrors, APoolNeedsMoreTimeToStopThanOneOfItsChildren) {
     auto tree = std::make_shared<SupervisorSpec>(PoolTree(GoodPool()));
     if (!is_pool) {
       tree->pool = nullptr;
-      tree->stops_together = true;
+      tree->stop_together = true;
       tree->children = {{.id = "a"}, {.id = "b"}, {.id = "c"}};
     }
     SupervisorSpec parent;
@@ -111,9 +111,9 @@ TEST(PoolErrors, APoolNeedsMoreTimeToStopThanOneOfItsChildren) {
     EXPECT_THAT(ErrorsOf(parent), ElementsAre("child 'pool': shutdown: 5s is not more than its children may take to "
                                               "stop, together (5s); give it more, or Infinity"));
   }
-  SupervisorSpec ordered{.strategy = RestartStrategy::kOneForAll, .stops_together = true};
+  SupervisorSpec ordered{.strategy = RestartStrategy::kOneForAll, .stop_together = true};
   EXPECT_THAT(ErrorsOf(ordered),
-              ElementsAre("stops_together: one_for_all stops its children in an order; use one_for_one, or false"));
+              ElementsAre("stop_together: one_for_all stops its children in an order; use one_for_one, or false"));
 }
 
 TEST(BudgetErrors, EachBadFieldHasItsOwn) {

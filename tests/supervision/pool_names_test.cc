@@ -25,7 +25,7 @@ class Job final : public Actor {
  public:
   explicit Job(int /*number*/) {}
   Mailbox<"crash", int> crash{this};
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   void Crash(int) { context().Stop(ExitReason::Failed(absl::InternalError("crashed"))); }

@@ -61,12 +61,12 @@ class JobWorker final : public Actor {
   Mailbox<"crash", Crash> crash{this};
   Mailbox<"end", End> end{this};
 
-  Next Start() override {
+  StartResult Start() override {
     job_.journal->Add(absl::StrCat("start ", job_.name));
     if (job_.manner->ignores_shutdown) context().TrapExits([](const ExitEvent&) {}, [](const ExitEvent&) {});
     if (!job_.manner->start_fails.ok()) return job_.manner->start_fails;
-    if (job_.manner->start_declines) return Next::Ignore();
-    return job_.manner->start_hangs ? Next::Starting(working_) : Next(working_);
+    if (job_.manner->start_declines) return StartResult::Ignore();
+    return job_.manner->start_hangs ? StartResult::Starting(working_) : StartResult(working_);
   }
   void OnExit(const ExitReason& reason) override {
     job_.journal->Add(absl::StrCat("end ", job_.name, " ", ExitKindName(reason.kind())));
@@ -104,7 +104,7 @@ class PoolTest : public testing::TestWithParam<Shape> {
     launcher_ = system_.Spawn<Launcher>(OneForOne()
                                             .Intensity(0, absl::Seconds(1))
                                             .OnEvent(std::move(on_event))
-                                            .Child("pool", Permanent<Workers>(options)),
+                                            .Child("pool", Of<Workers>(options)),
                                         life_);
     system_.RunUntilIdle();
     const absl::StatusOr<Children> root = system_.Ask(SupervisorRef(life_->pid()).which_children(), {}, kSoon);
@@ -152,7 +152,7 @@ TEST(PoolLog, WhatIsUsualOfAPoolsChildrenIsForDebugging) {
     KeptLog log(least);
     SeededExecutor executor(1);
     ActorSystem system({.name = "house", .executor = &executor, .seed = 1, .log = &log});
-    const SupervisorRef root = system.Spawn(OneForOne().Child("pool", Permanent<Workers>(PoolOptions())));
+    const SupervisorRef root = system.Spawn(OneForOne().Child("pool", Of<Workers>(PoolOptions())));
     executor.RunUntilIdle();
     const Workers::Ref pool(system.Ask(root.which_children(), {}, kSoon)->children[0].pid);
     auto journal = std::make_shared<Journal>();
@@ -235,7 +235,7 @@ TEST_P(PoolTest, ChildrenAreTerminatedByIdAndByPidAndAgain) {
   EXPECT_TRUE(absl::IsFailedPrecondition(system_.Ask(pool.restart_child(), {"a"}, kSoon).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(system_.Ask(pool.delete_child(), {"a"}, kSoon).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      system_.Ask(pool.start_child(), {Temporary<JobWorker>(JobOf("c")).Spec("c")}, kSoon).status()));
+      system_.Ask(pool.start_child(), {Of<JobWorker>(JobOf("c")).Temporary().Spec("c")}, kSoon).status()));
 }
 
 TEST_P(PoolTest, ACrashedChildIsRestartedAloneWithACopyOfItsArguments) {
@@ -396,7 +396,7 @@ TEST_P(PoolTest, ASubscriberHearsOfEveryChild) {
    public:
     explicit Listener(std::shared_ptr<Journal> heard) : heard_(std::move(heard)) {}
     Mailbox<"event", SupervisionEvent> event{this};
-    Next Start() override { return listening_; }
+    StartResult Start() override { return listening_; }
 
    private:
     void Hear(const SupervisionEvent& heard) {
@@ -421,7 +421,7 @@ TEST_P(PoolTest, ASubscriberHearsOfEveryChild) {
 TEST(PoolForms, NoArgumentAndSeveralAreATupleAndTheTreeIsChecked) {
   class Plain final : public Actor {
    public:
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("idle", After(absl::InfiniteDuration(), [] {}));
     }
   };
@@ -429,7 +429,7 @@ TEST(PoolForms, NoArgumentAndSeveralAreATupleAndTheTreeIsChecked) {
    public:
     Pair(int number, const std::string& text) : sum_(absl::StrCat(number, text)) {}
     Mailbox<"ask", Call<int, std::string>> ask{this};
-    Next Start() override { return answering_; }
+    StartResult Start() override { return answering_; }
 
    private:
     std::string Answer(int) { return sum_; }
@@ -443,7 +443,7 @@ TEST(PoolForms, NoArgumentAndSeveralAreATupleAndTheTreeIsChecked) {
   const Ref<Pair> pair = system.Ask(pairs.start(), {7, "up"}, kSoon).value();
   EXPECT_EQ(system.Ask(pair[&Pair::ask], 0, kSoon).value(), "7up");
   const absl::Status wrong =
-      OneForOne().Child("pool", Permanent<Workers>(PoolOptions{.shards = 0}).BrutalKill()).Validate();
+      OneForOne().Child("pool", Of<Workers>(PoolOptions{.shards = 0}).BrutalKill()).Validate();
   EXPECT_THAT(wrong.message(), HasSubstr("child 'pool': pool.shards: 0 is not in [1, 64]"));
   EXPECT_THAT(wrong.message(), HasSubstr("child 'pool': shutdown: BrutalKill"));
   EXPECT_TRUE(absl::IsNotFound(system.Ask(plain.terminate_child(), {.pid = pair.pid()}, kSoon).status()));
@@ -454,7 +454,7 @@ TEST(PoolForms, ATreesPoolMakesChildrenOfItsTemplate) {
   TestSystem system(1);
   auto journal = std::make_shared<Journal>();
   auto pool = std::make_shared<PoolSpec>();
-  pool->child = Temporary<Worker>("w", journal).Spec("w");
+  pool->child = Of<Worker>("w", journal).Temporary().Spec("w");
   SupervisorSpec tree;
   tree.pool = pool;
   EXPECT_EQ(DescribeTree(tree), "pool, at most 1 restart in 5s\n  each w: temporary worker, stopped within 5s\n");

@@ -33,7 +33,7 @@ class Idler final : public Actor {
   explicit Idler(int number) : number_(number) {}
   Mailbox<"number", Call<int, int>> number{this};
   Mailbox<"crash", int> crash{this};
-  Next Start() override { return idling_; }
+  StartResult Start() override { return idling_; }
 
  private:
   int Tell(int) { return number_; }
@@ -56,7 +56,7 @@ class Client final : public Actor {
  public:
   explicit Client(Idlers::Ref pool) : pool_(pool) {}
   Mailbox<"ask", Call<Batch, Answers>> ask{this};
-  Next Start() override { return asking_; }
+  StartResult Start() override { return asking_; }
 
  private:
   Task<absl::StatusOr<Answers>> Do(Batch request) {

@@ -182,7 +182,7 @@ TEST(PoolPlan, TheEndAlsoEndsWhatIsStartingOrWaiting) {
 
 TEST(PoolPlan, ChildrenOfOneForOneMayBeStoppedAtOnceToo) {
   SupervisorSpec spec = Patient(Spec(kOneForOne, {"a", "b", "c", "d"}));
-  spec.stops_together = true;
+  spec.stop_together = true;
   spec.children[3].restart = RestartType::kTemporary;
   PlanDriver plan(spec);
   plan.slow_stop = {"a", "c"};

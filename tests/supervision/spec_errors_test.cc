@@ -293,7 +293,7 @@ TEST(SpecErrors, AnEnumOutOfItsRangeIsRefused) {
   EXPECT_THAT(ErrorsOf({.strategy = static_cast<RestartStrategy>(3), .auto_shutdown = static_cast<AutoShutdown>(-1)}),
               ElementsAre("strategy: 3 is not a RestartStrategy: expected 0 to 2",
                           "auto_shutdown: -1 is not an AutoShutdown: expected 0 to 2"));
-  EXPECT_THAT(ErrorsOf({.strategy = static_cast<RestartStrategy>(3), .stops_together = true}),
+  EXPECT_THAT(ErrorsOf({.strategy = static_cast<RestartStrategy>(3), .stop_together = true}),
               ElementsAre("strategy: 3 is not a RestartStrategy: expected 0 to 2"));
   const ChildShutdown shutdown = {.kind = static_cast<ChildShutdown::Kind>(3)};
   EXPECT_THAT(ErrorsOf(With(

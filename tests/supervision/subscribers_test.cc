@@ -34,12 +34,12 @@ class Reporter final : public Actor {
  public:
   explicit Reporter(std::vector<std::string>* heard, SupervisorRef supervisor = SupervisorRef())
       : heard_(heard), supervisor_(supervisor) {}
-  Next Start() override { return SubscribeFirst(); }
+  StartResult Start() override { return SubscribeFirst(); }
 
   Mailbox<"event", SupervisionEvent> event{this};
 
  private:
-  Task<Next> SubscribeFirst() {
+  Task<StartResult> SubscribeFirst() {
     // Its parent's exit ends it only after what was sent before.
     context().TrapExits([](const ExitEvent&) {});
     const SupervisorRef supervisor = supervisor_.pid().is_null() ? SupervisorRef(context().Parent()) : supervisor_;
@@ -61,8 +61,8 @@ class SubscribersTest : public testing::TestWithParam<uint64_t> {
   SubscribersTest() {
     system_.SubscribeDeadLetters([this](const DeadLetter& letter) { dead_letters_.push_back(letter.ToString()); });
   }
-  ChildBuilder ReporterChild() { return Permanent<Reporter>(&heard_); }
-  ChildBuilder Other() { return Permanent<Worker>("other", journal_); }
+  ChildBuilder ReporterChild() { return Of<Reporter>(&heard_); }
+  ChildBuilder Other() { return Of<Worker>("other", journal_); }
   void StartAndStop(const SupervisorBuilder& tree) {
     const SupervisorRef root = system_.Spawn(tree);
     system_.RunUntilIdle();
@@ -85,7 +85,7 @@ TEST_P(SubscribersTest, TheLastOneToStopHearsOfAllBeforeIt) {
 
 TEST_P(SubscribersTest, OneThatIsStoppedTogetherWithItsSiblingsHearsNothingOfTheirStop) {
   SupervisorBuilder tree = OneForOne();
-  tree.StopsTogether().Child("reporter", ReporterChild());
+  tree.StopTogether().Child("reporter", ReporterChild());
   for (int i = 0; i < 20; ++i) tree.Child("child-" + std::to_string(i), Other());
   StartAndStop(tree);
   EXPECT_EQ(heard_.size(), 22u);

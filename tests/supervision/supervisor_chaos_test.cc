@@ -73,7 +73,7 @@ class Child final : public Actor {
   Mailbox<"end", End> end{this};
   Mailbox<"finish", FinishStart> finish{this};
 
-  Next Start() override {
+  StartResult Start() override {
     self_ = context().Self();
     living_->emplace(self_, id_);
     context().TrapExits([](const ExitEvent&) {}, &Child::Asked);
@@ -86,15 +86,15 @@ class Child final : public Actor {
         CrashBy(context(), std::runtime_error("no"));
         return being_;
       case Mood::Start::kDeclines:
-        return Next::Ignore();
+        return StartResult::Ignore();
       case Mood::Start::kHangs:
-        return Next::Starting(being_);
+        return StartResult::Starting(being_);
       case Mood::Start::kDies:
         context().Stop(ExitReason::Shutdown());
         return being_;
       case Mood::Start::kTakesTime:
         if (!context().StartTimer("start", absl::Milliseconds(3), [this] { context().FinishStart(); }).ok()) break;
-        return Next::Starting(being_);
+        return StartResult::Starting(being_);
     }
     return being_;
   }
@@ -136,7 +136,7 @@ class Client final : public Actor {
   };
   Client(SupervisorRef supervisor, uint64_t what, ChildSpec spec, Counts* counts)
       : supervisor_(supervisor), what_(what), spec_(std::move(spec)), counts_(counts) {}
-  Next Start() override { return Ask(); }
+  StartResult Start() override { return Ask(); }
 
  private:
   static constexpr absl::Duration kLong = absl::Hours(20);
@@ -223,9 +223,9 @@ class Chaos {
     auto& mood = moods_[id];
     if (mood == nullptr) mood = std::make_shared<Mood>();
     const uint64_t type = random_.Below(4);
-    ChildBuilder child = type == 0   ? Temporary<Child>(id, mood, &living_)
-                         : type == 1 ? Transient<Child>(id, mood, &living_)
-                                     : Permanent<Child>(id, mood, &living_);
+    ChildBuilder child = type == 0   ? Of<Child>(id, mood, &living_).Temporary()
+                         : type == 1 ? Of<Child>(id, mood, &living_).Transient()
+                                     : Of<Child>(id, mood, &living_);
 
     switch (random_.Below(5)) {
       case 0:

@@ -68,7 +68,7 @@ class Leaf final : public Actor {
 
   Mailbox<"end", End> end{this};
 
-  Next Start() override {
+  StartResult Start() override {
     self_ = context().Self();
     alive_->emplace(self_, context().Parent());
     if (habit_->ignores_shutdown || habit_->stop_takes > absl::ZeroDuration()) {
@@ -77,7 +77,7 @@ class Leaf final : public Actor {
     if (habit_->cannot_start) return absl::UnavailableError("for a while");
     if (habit_->start_takes == absl::ZeroDuration()) return living_;
     absl::Status armed = context().StartTimer("start", habit_->start_takes, [this] { context().FinishStart(); });
-    return armed.ok() ? Next::Starting(living_) : Next(std::move(armed));
+    return armed.ok() ? StartResult::Starting(living_) : StartResult(std::move(armed));
   }
 
  private:
@@ -101,7 +101,7 @@ class Watcher final : public Actor {
  public:
   explicit Watcher(std::function<void(const Down&)> on_down) : on_down_(std::move(on_down)) {}
   Mailbox<"watch", Pid> watch{this, {.capacity_messages = 100000}};
-  Next Start() override { return watching_; }
+  StartResult Start() override { return watching_; }
 
  private:
   void Watch(Pid pid) {
@@ -181,7 +181,7 @@ class RandomTree {
       seat.order[id] = number;
       if (depth > 1 && left >= share && share >= 2 && (number == 1 || random_.Below(3) == 0)) {
         builder.Child(std::move(id),
-                      random_.Below(2) == 0 ? Permanent(Tree(depth - 1, share)) : Transient(Tree(depth - 1, share)));
+                      random_.Below(2) == 0 ? Of(Tree(depth - 1, share)) : Of(Tree(depth - 1, share)).Transient());
         left -= share;
       } else {
         builder.Child(std::move(id), RandomLeaf());
@@ -197,9 +197,9 @@ class RandomTree {
     if (random_.Below(4) == 0) habit->stop_takes = absl::Milliseconds(random_.Below(1500));
     if (random_.Below(4) == 0) habit->start_takes = absl::Milliseconds(random_.Below(300));
     habits_.push_back(habit);
-    ChildBuilder leaf = random_.Below(3) == 0   ? Temporary<Leaf>(habit, &alive_)
-                        : random_.Below(2) == 0 ? Transient<Leaf>(habit, &alive_)
-                                                : Permanent<Leaf>(habit, &alive_);
+    ChildBuilder leaf = random_.Below(3) == 0   ? Of<Leaf>(habit, &alive_).Temporary()
+                        : random_.Below(2) == 0 ? Of<Leaf>(habit, &alive_).Transient()
+                                                : Of<Leaf>(habit, &alive_);
     leaf.ShutdownWithin(kLeafStopsWithin);
     if (random_.Below(8) == 0) leaf.BrutalKill();
     if (leaf.Spec("").restart != RestartType::kTemporary && random_.Below(2) == 0) {

@@ -34,9 +34,9 @@ constexpr absl::Duration kSoon = absl::Seconds(1);
 
 class SupervisorTest : public testing::TestWithParam<uint64_t> {
  protected:
-  ChildBuilder Perm(const std::string& name) { return Permanent<Worker>(name, journal_, ManOf(name)); }
-  ChildBuilder Trans(const std::string& name) { return Transient<Worker>(name, journal_, ManOf(name)); }
-  ChildBuilder Temp(const std::string& name) { return Temporary<Worker>(name, journal_, ManOf(name)); }
+  ChildBuilder Perm(const std::string& name) { return Of<Worker>(name, journal_, ManOf(name)); }
+  ChildBuilder Trans(const std::string& name) { return Of<Worker>(name, journal_, ManOf(name)).Transient(); }
+  ChildBuilder Temp(const std::string& name) { return Of<Worker>(name, journal_, ManOf(name)).Temporary(); }
   std::shared_ptr<Manner> ManOf(const std::string& name) {
     std::shared_ptr<Manner>& manner = manners_[name];
     if (manner == nullptr) manner = std::make_shared<Manner>();
@@ -223,7 +223,7 @@ TEST_P(SupervisorTest, AKilledChildIsRestarted) {
 TEST_P(SupervisorTest, ATreeEscalatesAndTheCauseChainNamesWhatWasWrong) {
   auto inner = OneForOne().Intensity(1, kSoon).Child("ledger", Perm("ledger"));
   const SupervisorRef root =
-      Spawn(OneForAll().Intensity(1, kSoon).Child("bank", Permanent(inner)).Child("shop", Perm("shop")));
+      Spawn(OneForAll().Intensity(1, kSoon).Child("bank", Of(inner)).Child("shop", Perm("shop")));
   const SupervisorRef bank(Ref<Supervisor>(PidOf(root, "bank")));
   CrashChild(bank, "ledger");
   EXPECT_EQ(PidOf(root, "bank"), bank.pid());
@@ -239,7 +239,7 @@ TEST_P(SupervisorTest, ATreeEscalatesAndTheCauseChainNamesWhatWasWrong) {
 // OTP SUP-51
 TEST_P(SupervisorTest, ATransientInnerSupervisorThatGaveUpIsRestartedToo) {
   auto inner = OneForOne().Intensity(0, kSoon).Child("x", Perm("x"));
-  const SupervisorRef root = Spawn(OneForOne().Child("inner", Transient(inner)));
+  const SupervisorRef root = Spawn(OneForOne().Child("inner", Of(inner).Transient()));
   const SupervisorRef before(Ref<Supervisor>(PidOf(root, "inner")));
   CrashChild(before, "x");
   const SupervisorRef after(Ref<Supervisor>(PidOf(root, "inner")));
@@ -249,7 +249,7 @@ TEST_P(SupervisorTest, ATransientInnerSupervisorThatGaveUpIsRestartedToo) {
 
 TEST_P(SupervisorTest, NestedSupervisorsAreStartedWhenTheirChildrenAreAndStopInReverse) {
   auto inner = OneForOne().Child("b", Perm("b")).Child("c", Perm("c"));
-  Spawn(OneForOne().Child("a", Perm("a")).Child("i", Permanent(inner)).Child("d", Perm("d")));
+  Spawn(OneForOne().Child("a", Perm("a")).Child("i", Of(inner)).Child("d", Perm("d")));
   EXPECT_EQ(journal_->Take(), "start a, start b, start c, start d");
   ExitRoot();
   EndOfRoot();
@@ -301,7 +301,7 @@ TEST_P(SupervisorTest, BrutalKillAsksNobody) {
 
 TEST_P(SupervisorTest, AKilledSupervisorLeavesNoOrphan) {
   const SupervisorRef root =
-      Spawn(OneForOne().Child("a", Perm("a")).Child("i", Permanent(OneForOne().Child("b", Perm("b")))));
+      Spawn(OneForOne().Child("a", Perm("a")).Child("i", Of(OneForOne().Child("b", Perm("b")))));
   system_.Kill(root.pid());
   system_.RunUntilIdle();
   EXPECT_EQ(system_.live_actors(), 0);
@@ -462,7 +462,7 @@ TEST_P(SupervisorTest, AutoShutdownEscalatesThroughSignificantSupervisors) {
                    .Child("x", Perm("x"));
   const SupervisorRef root = Spawn(OneForOne()
                                        .AutoShutdown(AutoShutdown::kAnySignificant)
-                                       .Child("inner", Transient(inner).Significant())
+                                       .Child("inner", Of(inner).Transient().Significant())
                                        .Child("y", Perm("y")));
   journal_->Take();
   const SupervisorRef inner_ref(Ref<Supervisor>(PidOf(root, "inner")));

@@ -85,7 +85,7 @@ TEST_F(SupervisorThreadsTest, ACrashingChildIsRestartedAgainAndAgain) {
       system_.Spawn(OneForOne()
                         .Intensity(kRestarts, absl::Hours(1))
                         .OnEvent([starts = starts_](const SupervisionEvent& e) { starts->Hear(e); })
-                        .Child("a", Permanent<Worker>("a", journal_)));
+                        .Child("a", Of<Worker>("a", journal_)));
   for (int i = 1; i <= kRestarts; ++i) {
     const Pid pid = starts_->Await(i);
     ASSERT_FALSE(pid.is_null());
@@ -105,7 +105,7 @@ TEST_F(SupervisorThreadsTest, SpentIntensityEndsTheTree) {
       system_.Spawn<Launcher>(OneForAll()
                                   .Intensity(3, absl::Hours(1))
                                   .OnEvent([starts = starts_](const SupervisionEvent& e) { starts->Hear(e); })
-                                  .Child("a", Permanent<Worker>("a", journal_)),
+                                  .Child("a", Of<Worker>("a", journal_)),
                               life);
   for (int i = 1; i <= 4; ++i) {
     const Pid pid = starts_->Await(i);
@@ -124,7 +124,7 @@ class Blocker final : public Actor {
     if (in_constructor) gate_->WaitForNotification();
   }
   Mailbox<"nothing", int> nothing{this};
-  Next Start() override {
+  StartResult Start() override {
     if (waits_in_start_) gate_->WaitForNotification();
     return blocking_;
   }
@@ -140,7 +140,7 @@ TEST_F(SupervisorThreadsTest, AStartOrConstructorThatDoesNotReturnIsBoundedBySta
     auto gate = std::make_shared<absl::Notification>();
     auto life = std::make_shared<RootLife>();
     const Ref<Launcher> launcher = system_.Spawn<Launcher>(
-        OneForOne().Child("a", Permanent<Blocker>(gate, in_constructor).StartWithin(absl::Milliseconds(50))), life);
+        OneForOne().Child("a", Of<Blocker>(gate, in_constructor).StartWithin(absl::Milliseconds(50))), life);
     EXPECT_TRUE(system_.AwaitEnd(launcher.pid(), kDeadline).ok());
     EXPECT_THAT(life->end().ToString(), testing::HasSubstr("child 'a' could not start); because of StartTimeout"));
     gate->Notify();
@@ -150,7 +150,7 @@ TEST_F(SupervisorThreadsTest, AStartOrConstructorThatDoesNotReturnIsBoundedBySta
 
 TEST_F(SupervisorThreadsTest, ShutdownOfTheSystemStopsATreeInOrder) {
   auto tree = OneForOne().OnEvent([starts = starts_](const SupervisionEvent& e) { starts->Hear(e); });
-  for (const std::string name : {"a", "b", "c", "d"}) tree.Child(name, Permanent<Worker>(name, journal_));
+  for (const std::string name : {"a", "b", "c", "d"}) tree.Child(name, Of<Worker>(name, journal_));
   system_.Spawn(tree);
   ASSERT_FALSE(starts_->Await(4).is_null());
   journal_->Take();
@@ -169,7 +169,7 @@ TEST_F(SupervisorThreadsTest, RequestsFromManyThreadsAreEachAnswered) {
       for (int i = 0; i < kEach; ++i) {
         const std::string id = absl::StrCat(t, "-", i);
         const auto started =
-            system_.Ask(root.start_child(), StartChild{Temporary<Worker>(id, journal_).Spec(id)}, kDeadline);
+            system_.Ask(root.start_child(), StartChild{Of<Worker>(id, journal_).Temporary().Spec(id)}, kDeadline);
         EXPECT_TRUE(started.ok()) << started.status();
         if (i % 2 == 0) {
           EXPECT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{id}, kDeadline).ok());
@@ -188,13 +188,13 @@ TEST_F(SupervisorThreadsTest, AnyoneMayBeKilledAtAnyTimeAndNobodyIsLeft) {
   const auto tree = [&](RestartStrategy strategy) {
     SupervisorBuilder builder(strategy);
     builder.Intensity(limits::kRestartIntensityMax, absl::Hours(1));
-    for (const std::string name : {"x", "y", "z"}) builder.Child(name, Permanent<Worker>(name, journal_));
+    for (const std::string name : {"x", "y", "z"}) builder.Child(name, Of<Worker>(name, journal_));
     return builder;
   };
   SupervisorBuilder root = tree(RestartStrategy::kOneForOne);
   root.OnEvent([starts = starts_](const SupervisionEvent& e) { starts->Hear(e); })
-      .Child("rest", Permanent(tree(RestartStrategy::kRestForOne)))
-      .Child("all", Permanent(tree(RestartStrategy::kOneForAll)));
+      .Child("rest", Of(tree(RestartStrategy::kRestForOne)))
+      .Child("all", Of(tree(RestartStrategy::kOneForAll)));
   system_.Spawn(root);
   ASSERT_FALSE(starts_->Await(11).is_null());
   std::vector<std::thread> killers;
@@ -225,7 +225,7 @@ TEST_F(SupervisorThreadsTest, CountsOfThousandsOfChildrenAreExact) {
     for (int i = from; i < to; ++i) {
       const std::string id = absl::StrCat(i);
       ASSERT_TRUE(
-          system_.Ask(root.start_child(), StartChild{Temporary<Worker>(id, journal_).Spec(id)}, kDeadline).ok());
+          system_.Ask(root.start_child(), StartChild{Of<Worker>(id, journal_).Temporary().Spec(id)}, kDeadline).ok());
     }
   };
   const auto count = [&] { return system_.Ask(root.count_children(), CountChildren(), kDeadline).value(); };
@@ -246,21 +246,21 @@ TEST_F(SupervisorThreadsTest, CountsOfThousandsOfChildrenAreExact) {
 // Cannot start.
 class Locked final : public Actor {
  public:
-  Next Start() override { return absl::UnavailableError("the file is locked"); }
+  StartResult Start() override { return absl::UnavailableError("the file is locked"); }
 };
 class Idle final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("idle", After(absl::Hours(1), [] {}));
   }
 };
 
 TEST_F(SupervisorThreadsTest, APlainThreadWaitsUntilATreeHasStartedOrIsToldWhyItCouldNot) {
   const SupervisorRef good = system_.Spawn(
-      OneForOne().Child("a", Permanent<Idle>()).Child("b", Permanent(OneForOne().Child("c", Permanent<Idle>()))));
+      OneForOne().Child("a", Of<Idle>()).Child("b", Of(OneForOne().Child("c", Of<Idle>()))));
   EXPECT_EQ(system_.AwaitStart(good.pid(), kDeadline), absl::OkStatus());
   EXPECT_EQ(system_.Ask(good.count_children(), {}, kDeadline)->active, 2);
-  const SupervisorRef bad = system_.Spawn(OneForOne().Child("a", Permanent<Idle>()).Child("b", Permanent<Locked>()));
+  const SupervisorRef bad = system_.Spawn(OneForOne().Child("a", Of<Idle>()).Child("b", Of<Locked>()));
   const absl::Status failed = system_.AwaitStart(bad.pid(), kDeadline);
   EXPECT_TRUE(IsCalleeExited(failed)) << failed;
   EXPECT_THAT(std::string(failed.message()), ::testing::HasSubstr("the file is locked"));

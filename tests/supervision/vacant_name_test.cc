@@ -72,7 +72,7 @@ class VacantNameTest : public testing::TestWithParam<uint64_t> {
 INSTANTIATE_TEST_SUITE_P(Seeds, VacantNameTest, testing::Range<uint64_t>(1, 21));
 
 TEST_P(VacantNameTest, ANameIsRestartingUntilItsChildIsUpAgain) {
-  Spawn(OneForOne().Child("a", Book(Permanent<Worker>("a", journal_, manner_))));
+  Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_))));
   Crash();
   EXPECT_TRUE(IsRestarting(Reached())) << Reached();
   EXPECT_TRUE(absl::IsUnavailable(Reached()));
@@ -88,7 +88,7 @@ TEST_P(VacantNameTest, ANameIsRestartingUntilItsChildIsUpAgain) {
 
 TEST_P(VacantNameTest, ANameIsFreeWhenItsChildIsNotStartedAgain) {
   const SupervisorRef root =
-      Spawn(OneForOne().Intensity(5, kSoon).Child("a", Book(Transient<Worker>("a", journal_, manner_))));
+      Spawn(OneForOne().Intensity(5, kSoon).Child("a", Book(Of<Worker>("a", journal_, manner_).Transient())));
   Crash();
   EXPECT_TRUE(IsRestarting(Reached())) << Reached();
   EXPECT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"a"}, kSoon).ok());
@@ -105,7 +105,7 @@ TEST_P(VacantNameTest, ANameIsFreeWhenItsChildIsNotStartedAgain) {
 // Nobody who has the Down of the child finds its name vacant.
 TEST_P(VacantNameTest, ANameIsFreeBeforeTheDownOfAChildThatStaysDown) {
   for (const bool is_terminated : {false, true}) {
-    const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Transient<Worker>("a", journal_, manner_))));
+    const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_).Transient())));
     absl::Status seen;
     system_.Spawn<Script>([&, pid = *system_.WhereIs("book")](Script& self) {
       const auto look = [&](const Down&) { seen = NoOwnerError(system_.registry(), "book"); };
@@ -124,8 +124,8 @@ TEST_P(VacantNameTest, ANameIsFreeBeforeTheDownOfAChildThatStaysDown) {
 
 TEST_P(VacantNameTest, AVacantNameIsRefusedToOthersAndNotToTheChild) {
   Spawn(OneForOne()
-            .Child("a", Book(Permanent<Worker>("a", journal_, manner_)))
-            .Child("b", Permanent<Worker>("b", journal_)));
+            .Child("a", Book(Of<Worker>("a", journal_, manner_)))
+            .Child("b", Of<Worker>("b", journal_)));
   Crash();
   system_.Spawn<Worker>(SpawnOptions{.registered_as = "book"}, "rival", journal_);
   system_.RunUntilIdle();
@@ -139,8 +139,8 @@ TEST_P(VacantNameTest, AVacantNameIsRefusedToOthersAndNotToTheChild) {
 TEST_P(VacantNameTest, ASiblingThatTheGroupStartsAgainKeepsItsName) {
   Spawn(OneForAll()
             .Child("a",
-                   Permanent<Worker>("a", journal_, manner_).RegisteredAs("first").Backoff({.min = absl::Seconds(20)}))
-            .Child("b", Book(Transient<Worker>("b", journal_))));
+                   Of<Worker>("a", journal_, manner_).RegisteredAs("first").Backoff({.min = absl::Seconds(20)}))
+            .Child("b", Book(Of<Worker>("b", journal_).Transient())));
   manner_->start_fails = absl::UnavailableError("the disk is full");
   Ref<Worker>(*system_.WhereIs("first"))[&Worker::crash].Tell(understudy::Crash());
   system_.RunUntilIdle();
@@ -151,7 +151,7 @@ TEST_P(VacantNameTest, ASiblingThatTheGroupStartsAgainKeepsItsName) {
 }
 
 TEST_P(VacantNameTest, AKilledSupervisorKeepsNoName) {
-  const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Permanent<Worker>("a", journal_, manner_))));
+  const SupervisorRef root = Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_))));
   Crash();
   EXPECT_TRUE(IsRestarting(Reached())) << Reached();
   system_.Kill(root.pid());

@@ -72,15 +72,15 @@ class Worker final : public Actor {
   Mailbox<"end", End> end{this};
   Mailbox<"finish_start", FinishStart> finish_start{this};
 
-  Next Start() override {
+  StartResult Start() override {
     journal_->Add(absl::StrCat("start ", name_));
     if (manner_->ignores_shutdown || manner_->stop_takes > absl::ZeroDuration()) {
       context().TrapExits([](const ExitEvent&) {}, &Worker::Stopping);
     }
     if (manner_->start_throws) CrashBy(context(), std::runtime_error(absl::StrCat(name_, " cannot")));
     if (!manner_->start_fails.ok()) return manner_->start_fails;
-    if (manner_->start_declines) return Next::Ignore();
-    return manner_->start_hangs ? Next::Starting(working_) : Next(working_);
+    if (manner_->start_declines) return StartResult::Ignore();
+    return manner_->start_hangs ? StartResult::Starting(working_) : StartResult(working_);
   }
   void OnExit(const ExitReason& reason) override {
     journal_->Add(absl::StrCat("end ", name_, " ", ExitKindName(reason.kind())));
@@ -155,7 +155,7 @@ class Launcher final : public Actor {
   // Sends the supervisor a parent's exit.
   Mailbox<"exit", End> exit{this};
 
-  Next Start() override {
+  StartResult Start() override {
     SpawnOptions options = spec_.options;
     options.link = SpawnLink::kUnlinked;
     const SupervisorRef root = context().Spawn(std::move(options).OnOutcome(&Launcher::Outcome), spec_);

@@ -46,7 +46,7 @@ class Keeper final : public Actor {
   Mailbox<"greet", Call<std::string, std::string>> greet{this, {.capacity_messages = kCalls}};
   Mailbox<"answer", bool> answer{this};
   explicit Keeper(absl::BlockingCounter* kept) : counter_(kept) {}
-  Next Start() override { return keeping_; }
+  StartResult Start() override { return keeping_; }
 
  private:
   void Greet(std::string name, Replier<std::string> replier) {

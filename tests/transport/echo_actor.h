@@ -57,7 +57,7 @@ class EchoRef : public Ref<EchoActor> {
 class Echo final : public EchoActor {
  public:
   explicit Echo(std::string greeting) : greeting_(std::move(greeting)) {}
-  Next Start() override { return echoing_; }
+  StartResult Start() override { return echoing_; }
 
  private:
   Text Say(const Text& text) {

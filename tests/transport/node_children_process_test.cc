@@ -89,9 +89,9 @@ TEST_F(NodeChildrenProcessTest, ASigkillMovesTheChildToAnotherProcess) {
   system_.Spawn(OneForOne()
                     .Intensity(5, absl::Hours(1))
                     .OnEvent([events = events_](const SupervisionEvent& event) { events->Hear(event); })
-                    .Child("worker-1", TemporaryProcess("test_node", {"host"}))
-                    .Child("worker-2", TemporaryProcess("test_node", {"host"}))
-                    .Child("echo", PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "echo", Words("says"))
+                    .Child("worker-1", Process("test_node", {"host"}).Temporary())
+                    .Child("worker-2", Process("test_node", {"host"}).Temporary())
+                    .Child("echo", Remote(OnAnyOf({"worker-1", "worker-2"}), "echo", Words("says"))
                                        .PublishedAs("echo")
                                        .ConnectWithin(absl::Minutes(1))));
   const Pid first = events_->Await("echo", SupervisionEvent::Kind::kStarted, 1).pid;

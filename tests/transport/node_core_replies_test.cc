@@ -33,7 +33,7 @@ class Library : public Actor {
   Mailbox<"library/fetch", Call<testing::Note, testing::Note>> fetch{this};
   Mailbox<"library/answer", int64_t> answer{this};
 
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   void Keep(const testing::Note&, Replier<testing::Note> replier) { kept_.push_back(std::move(replier)); }
@@ -58,7 +58,7 @@ class Reader : public Actor {
   Mailbox<"reader/ask", Pid> ask{this};
 
   explicit Reader(std::shared_ptr<Count> count) : count_(std::move(count)) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   Task<> Ask(Pid library) {

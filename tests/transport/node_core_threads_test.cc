@@ -37,7 +37,7 @@ class Questioner : public Actor {
  public:
   Questioner(Pid callee, int64_t questions, std::atomic<int>* left, ThreadedNetwork* network, Executor* executor)
       : callee_(callee), questions_(questions), left_(left), network_(network), executor_(executor) {}
-  Next Start() override { return AskAll(); }
+  StartResult Start() override { return AskAll(); }
 
  private:
   Task<> AskAll() {

@@ -145,7 +145,7 @@ class ProcessSupervisionTest : public testing::Test {
                              .Child("crasher", child));
   }
   ChildBuilder Crasher(int times) {
-    return PermanentProcess("test_node", {"crasher", folder_ + "/starts", absl::StrCat(times)});
+    return Process("test_node", {"crasher", folder_ + "/starts", absl::StrCat(times)});
   }
 
   std::shared_ptr<Events> events_ = std::make_shared<Events>();
@@ -206,10 +206,10 @@ TEST_F(ProcessSupervisionTest, AChildWithoutLimitIsWaitedForAndNotSignalled) {
   ASSERT_EQ(mkfifo(go_on.c_str(), 0600), 0);
   const SupervisorRef root =
       system_.Spawn(OneForOne()
-                        .StopsTogether()
+                        .StopTogether()
                         .OnEvent([events = events_](const SupervisionEvent& event) { events->Hear(event); })
-                        .Child("slow", PermanentProcess("test_node", {"slow", go_on}).ShutdownWithoutLimit())
-                        .Child("deaf", PermanentProcess("test_node", {"deaf"}).ShutdownWithin(absl::Seconds(6))));
+                        .Child("slow", Process("test_node", {"slow", go_on}).ShutdownWithoutLimit())
+                        .Child("deaf", Process("test_node", {"deaf"}).ShutdownWithin(absl::Seconds(6))));
   events_->Await(SupervisionEvent::Kind::kStarted, 2);
   system_.RequestStop(root.pid());
   const SupervisionEvent killed = events_->Await(SupervisionEvent::Kind::kStopped, 1);

@@ -50,7 +50,7 @@ class Puppet : public Actor {
 
   explicit Puppet(std::shared_ptr<Diary> diary) : diary_(std::move(diary)) {}
 
-  Next Start() override { return playing_; }
+  StartResult Start() override { return playing_; }
   void OnExit(const ExitReason& reason) override { Write(absl::StrCat("exit ", reason.ToString())); }
 
   // For scripts.

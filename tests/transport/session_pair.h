@@ -20,7 +20,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/random.h"
 #include "understudy/transport/peer_session.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
 #include "understudy/transport/write_turns.h"
@@ -32,7 +32,7 @@ class SessionPair {
   struct Options {
     uint64_t seed = 1;
     SessionTimes times;
-    Sequence::Bounds bounds;
+    ReliableSequence::Bounds bounds;
     bool a_dials = true;
     bool b_dials = true;
     absl::Duration latency_max = absl::Milliseconds(2);

@@ -122,7 +122,7 @@ struct Nothing {};
 class Sitter final : public Actor {
  public:
   Mailbox<"fail", Nothing> fail{this};
-  Next Start() override { return sitting_; }
+  StartResult Start() override { return sitting_; }
 
  private:
   void DoFail(const Nothing&) { Fail(absl::DataLossError("torn")); }
@@ -166,7 +166,7 @@ TEST(SupervisionReport, ACrashInATreeTravelsWithItsMessagesAndItsOffender) {
   TestSystem system(1);
   system.Spawn(OneForOne()
                    .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
-                   .Child("a", Transient<Sitter>().RegisteredAs("sitter").ShutdownWithin(absl::Seconds(2))));
+                   .Child("a", Of<Sitter>().Transient().RegisteredAs("sitter").ShutdownWithin(absl::Seconds(2))));
   system.RunUntilIdle();
   const Pid first = *system.WhereIs("sitter");
   Ref<Sitter>(first)[&Sitter::fail].Tell(Nothing());

@@ -98,14 +98,14 @@ int RunHost() {
   factories.Add<EchoActor::Text>("echo", [name = system.name()](const EchoActor::Text& greeting) {
     return std::make_unique<Echo>(absl::StrCat(name, " ", greeting.value()));
   });
-  return (*node)->RunTree(OneForOne().Child("host", Permanent(HostChildren(factories)).ShutdownWithoutLimit()));
+  return (*node)->RunTree(OneForOne().Child("host", Of(HostChildren(factories)).ShutdownWithoutLimit()));
 }
 
 // Asks the Echo of that name, and answers with what it says.
 class Relay final : public EchoActor {
  public:
   Relay(std::string greeting, std::string other) : greeting_(std::move(greeting)), other_(std::move(other)) {}
-  Next Start() override { return relaying_; }
+  StartResult Start() override { return relaying_; }
 
  private:
   Task<absl::StatusOr<Text>> Say(Text text) {
@@ -188,7 +188,7 @@ int RunCrasher(const std::string& path, int crashes) {
 class Stuck final : public Actor {
  public:
   Mailbox<"go", int> go{this};
-  Next Start() override { return sticking_; }
+  StartResult Start() override { return sticking_; }
 
  private:
   void Stick(int) {
@@ -210,8 +210,8 @@ int RunStuck(const char* fifo) {
 // Their ids are the names of their nodes.
 SupervisorBuilder HolderAndStuck(const std::string& prefix, const char* well, const char* stuck) {
   return OneForAll()
-      .Child(prefix + "well", PermanentProcess("test_node", {"holder", well}))
-      .Child(prefix + "stuck", PermanentProcess("test_node", {"stuck", stuck}));
+      .Child(prefix + "well", Process("test_node", {"holder", well}))
+      .Child(prefix + "stuck", Process("test_node", {"stuck", stuck}));
 }
 
 int RunTreeOfProcesses(char** fifos) {
@@ -220,7 +220,7 @@ int RunTreeOfProcesses(char** fifos) {
   if (!node.ok()) return Complain(node.status());
   const SupervisorRef root =
       system.Spawn(HolderAndStuck("", fifos[0], fifos[1])
-                       .Child("branch", PermanentProcess("test_node", {"branch", fifos[2], fifos[3], fifos[4]})));
+                       .Child("branch", Process("test_node", {"branch", fifos[2], fifos[3], fifos[4]})));
   return (*node)->RunUntilSignal(root.pid());
 }
 
@@ -236,7 +236,7 @@ int RunBranch(char** fifos) {
 class Slow final : public Actor {
  public:
   explicit Slow(std::string fifo) : fifo_(std::move(fifo)) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {}, &Slow::Stopping);
     return Behavior("waiting", After(absl::InfiniteDuration(), [] {}));
   }
@@ -254,7 +254,7 @@ int RunSlow(const char* fifo) {
   ActorSystem system({.name = Node::GivenName("nobody")});
   absl::StatusOr<std::unique_ptr<Node>> node = Node::FromParent(system, {.drain_within = absl::Hours(1)});
   if (!node.ok()) return Complain(node.status());
-  return (*node)->RunTree(OneForOne().Child("slow", Permanent<Slow>(std::string(fifo)).ShutdownWithoutLimit()));
+  return (*node)->RunTree(OneForOne().Child("slow", Of<Slow>(std::string(fifo)).ShutdownWithoutLimit()));
 }
 
 int RunBrief() {
@@ -279,7 +279,7 @@ int RunDeaf() {
 class Launcher final : public Actor {
  public:
   explicit Launcher(ProcessChild child) : child_(std::move(child)) {}
-  Next Start() override {
+  StartResult Start() override {
     auto make = context().Spawner()->ForProcess(child_);
     if (!make.ok()) return make.status();
     context().SpawnMade(SpawnOptions(), *make);

@@ -42,7 +42,7 @@ class Speaker final : public Actor {
   explicit Speaker(std::string text = "nothing") : text_(std::move(text)) {}
   Mailbox<"say", Call<Ask, std::string>> say{this};
   Mailbox<"fail", Ask> fail{this};
-  Next Start() override { return speaking_; }
+  StartResult Start() override { return speaking_; }
 
  private:
   std::string Say(const Ask&) { return text_; }
@@ -92,7 +92,7 @@ TEST(TreeFile, EveryFieldIsRead) {
         child { id: "each" restart: TRANSIENT exclusive: true budget { intensity: 2 period: "1m" } shutdown: "1s" }
       }
     }
-    child { id: "t" supervisor { stops_together: true } }
+    child { id: "t" supervisor { stop_together: true } }
     child {
       id: "e" actor { factory: "theirs" } placement { node: "n2" node: "n1" spread: true connect_within: "8s" }
     }
@@ -157,8 +157,8 @@ TEST(TreeFile, EveryFieldIsRead) {
   EXPECT_TRUE(each.exclusive);
   EXPECT_EQ(each.budget, (RestartBudget{2, absl::Minutes(1)}));
   EXPECT_EQ(each.shutdown, ChildShutdown::Within(absl::Seconds(1)));
-  EXPECT_FALSE(s.subtree->stops_together);
-  EXPECT_TRUE(tree->children[4].subtree->stops_together);
+  EXPECT_FALSE(s.subtree->stop_together);
+  EXPECT_TRUE(tree->children[4].subtree->stop_together);
 }
 
 TEST(TreeFile, WhatIsNotGivenHasTheDefaultsOfABuilder) {

@@ -32,7 +32,7 @@ namespace {
 class Clerk final : public Actor {
  public:
   Clerk(std::string name, std::string file) : name_(std::move(name)), file_(std::move(file)) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("waiting", After(absl::InfiniteDuration(), [] {}));
   }
   void OnExit(const ExitReason& /*reason*/) override {
@@ -50,14 +50,14 @@ class Clerk final : public Actor {
 // Runs for a moment, and then cannot go on.
 class Ledger final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("reading", After(absl::ZeroDuration(), [this] { Fail(absl::DataLossError("page 7 is torn")); }));
   }
 };
 
 class Deaf final : public Actor {
  public:
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {}, [](const ExitEvent&) {});
     return Behavior("deaf", After(absl::InfiniteDuration(), [] {}));
   }
@@ -72,12 +72,12 @@ int Run(const std::string& folder, bool deaf) {
   if (!node.ok()) return 70;
   return (*node)->RunTree(OneForOne()
                               .Intensity(0, absl::Seconds(10))
-                              .Child("hall", Permanent<Clerk>("hall", ends))
-                              .Child("book", Permanent<Clerk>("book", ends))
-                              .Child("bank", Permanent(OneForOne()
+                              .Child("hall", Of<Clerk>("hall", ends))
+                              .Child("book", Of<Clerk>("book", ends))
+                              .Child("bank", Of(OneForOne()
                                                            .Intensity(2, absl::Seconds(10))
-                                                           .Child("safe", Permanent<Clerk>("safe", ends))
-                                                           .Child("ledger", Permanent<Ledger>()))));
+                                                           .Child("safe", Of<Clerk>("safe", ends))
+                                                           .Child("ledger", Of<Ledger>()))));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ constexpr int kTrees = 3000;
 class Nobody final : public Actor {
  public:
   explicit Nobody(int) {}
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 };
 
 ActorFactories Factories() {
@@ -55,7 +55,7 @@ class RandomTree {
     spec.auto_shutdown = static_cast<AutoShutdown>(random_.Below(3));
     if (Sometimes(2)) spec.intensity = Sometimes(40) ? -1 : static_cast<int>(random_.Below(10));
     if (Sometimes(2)) spec.period = Time();
-    spec.stops_together = spec.strategy == RestartStrategy::kOneForOne ? Sometimes(3) : Sometimes(100);
+    spec.stop_together = spec.strategy == RestartStrategy::kOneForOne ? Sometimes(3) : Sometimes(100);
     for (uint64_t i = random_.Below(depth == 0 ? 6 : 4); i > 0; --i) spec.children.push_back(Child(spec, depth));
     return spec;
   }
@@ -209,7 +209,7 @@ std::string Difference(const SupervisorSpec& a, const SupervisorSpec& b) {
   if (a.intensity != b.intensity) return "intensity";
   if (a.period != b.period) return "period";
   if (a.auto_shutdown != b.auto_shutdown) return "auto_shutdown";
-  if (a.stops_together != b.stops_together) return "stops_together";
+  if (a.stop_together != b.stop_together) return "stop_together";
   if (a.children.size() != b.children.size()) return "children";
   if ((a.pool == nullptr) != (b.pool == nullptr)) return "pool";
   if (a.pool != nullptr) {

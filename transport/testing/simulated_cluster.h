@@ -32,7 +32,7 @@
 #include "understudy/transport/node_core.h"
 #include "understudy/transport/node_spawner.h"
 #include "understudy/transport/peer_watch.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 #include "understudy/transport/session_times.h"
 #include "understudy/transport/stream_identity.h"
 #include "understudy/transport/testing/simulated_network.h"
@@ -49,7 +49,7 @@ class SimulatedCluster {
     // Of two nodes only the one with the smaller name dials, and the other keeps no place for it.
     bool one_dials = false;
     SessionTimes times;
-    Sequence::Bounds bounds;
+    ReliableSequence::Bounds bounds;
     absl::Duration latency_max = absl::Milliseconds(2);
     bool insecure_loopback_grants = true;
     std::vector<GrantEntry> grants;  // on every node

@@ -60,10 +60,10 @@ class Echo final : public Actor {
   Mailbox<"ask", Call<Bytes, Bytes>> ask{this};
 
   Echo(std::string server, int64_t pair) : server_(std::move(server)), pair_(pair) {}
-  Next Start() override { return Begin(); }
+  StartResult Start() override { return Begin(); }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     auto published = context().Publish(EchoName(server_, pair_));
     const absl::Status status = co_await published;
     if (!status.ok()) co_return status;
@@ -92,10 +92,10 @@ class Counter final : public Actor {
   Mailbox<"item", Bytes> item{this, {.capacity_messages = 100'000}};
 
   explicit Counter(std::string server) : server_(std::move(server)) {}
-  Next Start() override { return Begin(); }
+  StartResult Start() override { return Begin(); }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     auto published = context().Publish(CounterName(server_));
     const absl::Status status = co_await published;
     if (!status.ok()) co_return status;
@@ -133,10 +133,10 @@ class PingPlayer final : public Player {
 
   PingPlayer(std::string server, int64_t pair, absl::BlockingCounter* ready, absl::BlockingCounter* done)
       : server_(std::move(server)), pair_(pair), ready_(ready), done_(done) {}
-  Next Start() override { return Begin(); }
+  StartResult Start() override { return Begin(); }
 
  private:
-  Task<Next> Begin() {
+  Task<StartResult> Begin() {
     auto published = context().Publish(PlayerName(pair_));
     const absl::Status status = co_await published;
     UNDERSTUDY_CHECK(status.ok(), status.ToString());
@@ -177,7 +177,7 @@ class Asker final : public Actor {
  public:
   Asker(int64_t asks, RemoteMeasurement* measured, absl::Notification* done)
       : asks_(asks), measured_(measured), done_(done) {}
-  Next Start() override { return Run(); }
+  StartResult Start() override { return Run(); }
 
  private:
   Task<> Run() {
@@ -207,7 +207,7 @@ class Asker final : public Actor {
 class Sender final : public Actor {
  public:
   Sender(Ref<Counter> counter, int64_t messages) : counter_(counter), messages_(messages) {}
-  Next Start() override { return Run(); }
+  StartResult Start() override { return Run(); }
 
  private:
   Task<> Run() {
@@ -234,7 +234,7 @@ class Finder final : public Actor {
  public:
   Finder(std::string server, Ref<Counter>* counter, absl::BlockingCounter* done)
       : server_(std::move(server)), counter_(counter), done_(done) {}
-  Next Start() override { return Run(); }
+  StartResult Start() override { return Run(); }
 
  private:
   Task<> Run() {

@@ -9,7 +9,7 @@ class Server final : public Actor {
   Mailbox<"next_of", Call<int64_t, int64_t>> next_of{this};
   Mailbox<"count", Call<int, int64_t>> count{this};
 
-  Next Start() override { return serving_; }
+  StartResult Start() override { return serving_; }
 
  private:
   int64_t NextOf(int64_t number) {
@@ -28,7 +28,7 @@ class Client final : public Actor {
 
   Client(Ref<Server> server, Finish* finish) : server_(server), finish_(finish) {}
 
-  Next Start() override { return asking_; }
+  StartResult Start() override { return asking_; }
 
  private:
   Task<> Run(int64_t asks) {

@@ -11,7 +11,7 @@ class Toggle final : public Actor {
 
   Toggle(int64_t expected, Finish* finish) : expected_(expected), finish_(finish) {}
 
-  Next Start() override { return even_; }
+  StartResult Start() override { return even_; }
 
  private:
   void Even(int64_t amount) {
@@ -46,7 +46,7 @@ class Producer final : public Actor {
 
   explicit Producer(Channel<int64_t> toggle) : toggle_(toggle) {}
 
-  Next Start() override { return producing_; }
+  StartResult Start() override { return producing_; }
 
  private:
   void Produce(int64_t messages) {

@@ -26,7 +26,7 @@ class Referee final : public Actor {
 
   explicit Referee(Finish* finish) : finish_(finish) {}
 
-  Next Start() override { return watching_; }
+  StartResult Start() override { return watching_; }
 
  private:
   void Done(int64_t pongs) {
@@ -50,7 +50,7 @@ class Player final : public Actor {
 
   Player(int64_t number, Channel<int64_t> referee) : number_(number), referee_(referee), random_(number + 1) {}
 
-  Next Start() override {
+  StartResult Start() override {
     own_pong_ = context().ChannelTo(pong);
     return playing_;
   }

@@ -13,7 +13,7 @@ class Sink final : public Actor {
 
   Sink(int64_t expected, Finish* finish) : expected_(expected), finish_(finish) {}
 
-  Next Start() override { return counting_; }
+  StartResult Start() override { return counting_; }
 
  private:
   void Add(int64_t amount) {
@@ -35,7 +35,7 @@ class Producer final : public Actor {
 
   explicit Producer(Channel<int64_t> sink) : sink_(sink) {}
 
-  Next Start() override { return producing_; }
+  StartResult Start() override { return producing_; }
 
  private:
   void Produce(int64_t messages) {

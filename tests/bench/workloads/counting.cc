@@ -9,7 +9,7 @@ class Counter final : public Actor {
   Mailbox<"add", int64_t> add{this, {.capacity_messages = kLargeCapacity}};
   Mailbox<"total", Call<int, int64_t>> total{this};
 
-  Next Start() override { return counting_; }
+  StartResult Start() override { return counting_; }
 
  private:
   void Add(int64_t amount) { sum_ += amount; }
@@ -25,7 +25,7 @@ class Producer final : public Actor {
 
   Producer(Ref<Counter> counter, Finish* finish) : counter_(counter), finish_(finish) {}
 
-  Next Start() override { return producing_; }
+  StartResult Start() override { return producing_; }
 
  private:
   Task<> Produce(int64_t messages) {

@@ -10,7 +10,7 @@ class Child final : public Actor {
 
   explicit Child(Channel<int64_t> join) : join_(join) {}
 
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   void Work(int64_t amount) {
@@ -29,7 +29,7 @@ class Parent final : public Actor {
 
   explicit Parent(Finish* finish) : finish_(finish) {}
 
-  Next Start() override { return joining_; }
+  StartResult Start() override { return joining_; }
 
  private:
   void Fork(int64_t children) {

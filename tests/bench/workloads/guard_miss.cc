@@ -13,7 +13,7 @@ class Gate final : public Actor {
 
   explicit Gate(Finish* finish) : finish_(finish) {}
 
-  Next Start() override { return guarded_; }
+  StartResult Start() override { return guarded_; }
 
  private:
   bool IsOpen() const { return is_open_; }
@@ -43,7 +43,7 @@ class Producer final : public Actor {
 
   explicit Producer(Ref<Gate> gate) : gate_(gate) {}
 
-  Next Start() override { return producing_; }
+  StartResult Start() override { return producing_; }
 
  private:
   void Produce(int64_t messages) {

@@ -27,7 +27,7 @@ class Tenant final : public Actor {
 
   Tenant(Channel<Note<kBytes>> told, Then then) : told_(told), then_(then) {}
 
-  Next Start() override { return living_; }
+  StartResult Start() override { return living_; }
 
  private:
   void Hello(const Note<kBytes>& note) {
@@ -51,7 +51,7 @@ class Landlord final : public Actor {
 
   Landlord(Then then, Finish* finish) : then_(then), finish_(finish) {}
 
-  Next Start() override {
+  StartResult Start() override {
     own_told_ = context().ChannelTo(told);
     return letting_;
   }

@@ -31,7 +31,7 @@ class Member final : public Actor {
 
   explicit Member(Channel<Round> acks) : acks_(acks) {}
 
-  Next Start() override { return listening_; }
+  StartResult Start() override { return listening_; }
 
  private:
   void Hear(const Round& begun) {
@@ -57,7 +57,7 @@ class Director final : public Actor {
 
   Director(Knows knows, Finish* finish) : knows_(knows), finish_(finish) {}
 
-  Next Start() override { return directing_; }
+  StartResult Start() override { return directing_; }
 
  private:
   void Meet(const std::vector<Ref<Member>>& group) {

@@ -14,7 +14,7 @@ class Ponger final : public Actor {
   Mailbox<"ping", Ping> ping{this};
   Mailbox<"count", Call<int, int64_t>> count{this};
 
-  Next Start() override { return answering_; }
+  StartResult Start() override { return answering_; }
 
  private:
   void Answer(const Ping& ping_message) {
@@ -34,7 +34,7 @@ class Pinger final : public Actor {
 
   Pinger(Channel<Ping> ponger, Finish* finish) : ponger_(ponger), finish_(finish) {}
 
-  Next Start() override {
+  StartResult Start() override {
     own_pong_ = context().ChannelTo(pong);
     return playing_;
   }

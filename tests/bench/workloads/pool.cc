@@ -24,7 +24,7 @@ class Member final : public Actor {
   Mailbox<"work", int64_t> work{this};
 
   explicit Member(int64_t first) : done_(first) {}
-  Next Start() override { return working_; }
+  StartResult Start() override { return working_; }
 
  private:
   void Work(int64_t amount) { done_ += amount; }
@@ -40,7 +40,7 @@ class Client final : public Actor {
   Mailbox<"begin", int64_t> begin{this};
 
   Client(const Members::Ref& pool, Channel<int64_t> done) : pool_(pool), done_(done) {}
-  Next Start() override { return living_; }
+  StartResult Start() override { return living_; }
 
  private:
   Task<> Begin(int64_t rounds) {
@@ -70,7 +70,7 @@ class Gatherer final : public Actor {
   Mailbox<"seen", int64_t> seen{this, {.capacity_messages = kLargeCapacity}};
 
   Gatherer(Finish* finish, int64_t clients) : finish_(finish), left_(clients) {}
-  Next Start() override { return gathering_; }
+  StartResult Start() override { return gathering_; }
 
  private:
   void Add(int64_t seen_by_one) {

@@ -23,7 +23,7 @@ class Child final : public Actor {
 
   explicit Child(Channel<Channel<Crash>> up) : up_(up) {}
 
-  Next Start() override {
+  StartResult Start() override {
     SendOrDie(up_, context().ChannelTo(crash));
     return living_;
   }
@@ -46,7 +46,7 @@ class Breaker final : public Actor {
   Breaker(Finish* all_up, Finish* finish, int64_t at_once, std::vector<absl::Duration>* latencies)
       : all_up_(all_up), finish_(finish), at_once_(at_once), latencies_(latencies) {}
 
-  Next Start() override { return breaking_; }
+  StartResult Start() override { return breaking_; }
 
  private:
   void Begin(int64_t restarts) {
@@ -95,7 +95,7 @@ Measurement RunRestarts(ActorSystem& system, int64_t operations, int64_t at_once
   // As many restarts as there are within a second are allowed.
   const auto tree = OneForOne()
                         .Intensity(limits::kRestartIntensityMax, absl::Seconds(1))
-                        .Child("child", Permanent<Child>(breaker[&Breaker::up]));
+                        .Child("child", Of<Child>(breaker[&Breaker::up]));
   std::vector<Pid> actors;
   for (int64_t i = 0; i < kSupervisors; ++i) actors.push_back(system.Spawn(tree).pid());
   (void)all_up.Await();

@@ -14,7 +14,7 @@ class Link final : public Actor {
 
   explicit Link(Finish* finish) : finish_(finish) {}
 
-  Next Start() override { return passing_; }
+  StartResult Start() override { return passing_; }
 
  private:
   void SetNext(const Channel<int64_t>& channel) { next_ = channel; }

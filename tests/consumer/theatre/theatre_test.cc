@@ -17,7 +17,7 @@ class Prompter final : public understudy::Actor {
  public:
   understudy::Mailbox<"prompt", understudy::Call<consumer::theatre::Role, consumer::theatre::Role>> prompt{this};
 
-  understudy::Next Start() override { return prompting_; }
+  understudy::StartResult Start() override { return prompting_; }
 
  private:
   consumer::theatre::Role Prompt(const consumer::theatre::Role& role) {

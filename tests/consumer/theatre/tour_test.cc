@@ -14,7 +14,7 @@ class Prompter final : public understudy::Actor {
  public:
   understudy::Mailbox<"prompt", understudy::Call<Role, Role>> prompt{this};
 
-  understudy::Next Start() override { return prompting_; }
+  understudy::StartResult Start() override { return prompting_; }
 
  private:
   Role Prompt(const Role& role) {

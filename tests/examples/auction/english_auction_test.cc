@@ -47,7 +47,7 @@ class Asker final : public understudy::Actor {
   Asker(AuctionRef lot, Offer offer, Answer* answer) : lot_(lot), offer_(std::move(offer)), answer_(answer) {}
 
  private:
-  understudy::Next Start() override { return Ask(); }
+  understudy::StartResult Start() override { return Ask(); }
   understudy::Task<> Ask() {
     auto asked = lot_.make_offer().Ask(offer_, absl::Hours(1));
     *answer_ = co_await asked;
@@ -63,7 +63,7 @@ class PriceReader final : public WatcherActor {
   explicit PriceReader(std::vector<int64_t>* prices) : prices_(prices) {}
 
  private:
-  understudy::Next Start() override { return reading_; }
+  understudy::StartResult Start() override { return reading_; }
   void Read(const PriceChange& change) { prices_->push_back(change.cents()); }
 
   std::vector<int64_t>* const prices_;
@@ -268,7 +268,7 @@ TEST_F(EnglishAuctionTest, WatchersHearOfAcceptedOffersUntilItCloses) {
   system_.Advance(absl::Hours(2));
   lot.watch().Tell(request);
   system_.RunUntilIdle();
-  EXPECT_GE(system_.Ledger().of(understudy::Fate::kDropped), 1);
+  EXPECT_GE(system_.Ledger().of(understudy::Disposition::kDropped), 1);
 }
 
 TEST_F(EnglishAuctionTest, AWatchRequestThatNamesNobodyIsRejected) {
@@ -279,7 +279,7 @@ TEST_F(EnglishAuctionTest, AWatchRequestThatNamesNobodyIsRejected) {
   request.mutable_watcher()->set_incarnation(1);
   lot.watch().Tell(request);
   system_.RunUntilIdle();
-  EXPECT_EQ(system_.Ledger().of(understudy::Fate::kRejected), 1);
+  EXPECT_EQ(system_.Ledger().of(understudy::Disposition::kRejected), 1);
   EXPECT_TRUE(Ask(lot, MakeOffer(1, "anna", 100)).ok());
 }
 

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 // Fails when it is told to.
 class Patient final : public WatcherActor {
  private:
-  understudy::Next Start() override { return ready_; }
+  understudy::StartResult Start() override { return ready_; }
   void Die() { Fail(absl::DataLossError("poisoned")); }
   understudy::Behavior ready_{"ready", On(price_changed, &Patient::Die)};
 };
@@ -56,8 +56,8 @@ TEST(ReporterTest, WhatItsSupervisorDoesIsInTheChronicle) {
   const understudy::Ref<ChronicleKeeper> chronicle(
       system.Spawn<ChronicleKeeper>(understudy::SpawnOptions{.published_as = std::string(kChronicle)}).pid());
   understudy::SupervisorBuilder tree = understudy::OneForOne();
-  tree.Child("reporter", understudy::Permanent<Reporter>("house-1", ReportedStops::kAbnormal));
-  tree.Child("patient", understudy::Permanent<Patient>().RegisteredAs("patient"));
+  tree.Child("reporter", understudy::Of<Reporter>("house-1", ReportedStops::kAbnormal));
+  tree.Child("patient", understudy::Of<Patient>().RegisteredAs("patient"));
   const understudy::SupervisorRef root = system.Spawn(tree);
   const understudy::Ref<Reporter> all = system.Spawn<Reporter>("launcher", ReportedStops::kAll, root);
   system.RunUntilIdle();

@@ -27,7 +27,7 @@
 namespace auction {
 namespace {
 
-using understudy::Permanent;
+using understudy::Of;
 
 constexpr absl::Duration kLong = absl::Hours(10);  // of virtual time
 
@@ -35,15 +35,15 @@ understudy::SupervisorBuilder ServiceTree(understudy::TestSystem& system, const 
                                           const std::vector<Lot>& lots, const std::string& ledger_path) {
   understudy::SupervisorBuilder tree = understudy::OneForOne();
   tree.Intensity(20, absl::Seconds(10));
-  tree.Child("reporter", Permanent<Reporter>("launcher", ReportedStops::kAbnormal));
-  tree.Child("ledger", Permanent(LedgerTree("ledger", ledger_path, TotalsOf(system))));
+  tree.Child("reporter", Of<Reporter>("launcher", ReportedStops::kAbnormal));
+  tree.Child("ledger", Of(LedgerTree("ledger", ledger_path, TotalsOf(system))));
   for (int number = 1; number <= kHouses; ++number) {
     const HouseSetup setup{.number = number,
                            .lots_path = "",
                            .pace = pace,
                            .crashed_lot = plan.crashed_lot,
                            .crash_at_offer = plan.crash_at_offer};
-    tree.Child(HouseName(number), Permanent(HouseTree(HouseName(number), LotsOfHouse(setup, lots), TotalsOf(system))));
+    tree.Child(HouseName(number), Of(HouseTree(HouseName(number), LotsOfHouse(setup, lots), TotalsOf(system))));
   }
   return tree;
 }

@@ -51,7 +51,7 @@ class Clerk final : public understudy::Actor {
   Clerk(BookRef book, int records, Log* log) : book_(book), records_(records), log_(log) {}
 
  private:
-  understudy::Next Start() override { return Work(); }
+  understudy::StartResult Start() override { return Work(); }
   understudy::Task<> Work() {
     std::vector<understudy::Pending<RecordReply>> asked;
     for (int i = 1; i <= records_; ++i) {

@@ -27,7 +27,7 @@ constexpr absl::Duration kLong = absl::Hours(1);
 class Producer final : public Actor {
  public:
   Producer(Ref<IntBuffer> buffer, int id, int count) : buffer_(buffer), id_(id), count_(count) {}
-  Next Start() override { return Produce(); }
+  StartResult Start() override { return Produce(); }
 
  private:
   Task<> Produce() {
@@ -47,7 +47,7 @@ class Producer final : public Actor {
 class Consumer final : public Actor {
  public:
   Consumer(Ref<IntBuffer> buffer, std::vector<int>* taken) : buffer_(buffer), taken_(taken) {}
-  Next Start() override { return Consume(); }
+  StartResult Start() override { return Consume(); }
 
  private:
   Task<> Consume() {

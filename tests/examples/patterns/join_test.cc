@@ -30,7 +30,7 @@ class Source final : public Actor {
  public:
   Mailbox<"begin", Begin> begin{this};
   Source(Channel<Item> out, size_t source) : out_(out), source_(source) {}
-  Next Start() override { return sending_; }
+  StartResult Start() override { return sending_; }
 
  private:
   void Send() {

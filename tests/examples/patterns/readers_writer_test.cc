@@ -45,7 +45,7 @@ class User final : public Actor {
     int times = 1;
   };
   User(Ref<ReadersWriter> lock, Plan plan, History* history) : lock_(lock), plan_(std::move(plan)), history_(history) {}
-  Next Start() override { return Use(); }
+  StartResult Start() override { return Use(); }
 
  private:
   Task<> Use() {

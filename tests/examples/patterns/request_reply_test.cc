@@ -52,7 +52,7 @@ class Patient final : public Actor {
   Mailbox<"next", NextTerm> next{this};
   Mailbox<"reply", double> reply{this};
   Patient(Channel<Compute> computer, Channel<std::string> out) : computer_(computer), out_(out) {}
-  Next Start() override {
+  StartResult Start() override {
     watch_ = context().Monitor(computer_.pid(), [this](const Down& down) {
       out_.Tell(absl::StrCat("down ", down.reason.ToString()));
       Become(alone_);
@@ -93,7 +93,7 @@ class Hesitant final : public Actor {
  public:
   Mailbox<"compute", Call<double, double>> compute{this};
   explicit Hesitant(Channel<double> asked) : asked_(asked) {}
-  Next Start() override { return thinking_; }
+  StartResult Start() override { return thinking_; }
 
  private:
   void Keep(double term, Replier<double> replier) {
@@ -110,7 +110,7 @@ class Awaiting final : public Actor {
  public:
   Mailbox<"next", NextTerm> next{this};
   Awaiting(Ref<Hesitant> computer, Channel<std::string> out) : computer_(computer), out_(out) {}
-  Next Start() override { return ready_; }
+  StartResult Start() override { return ready_; }
 
  private:
   Task<> AskOne() {

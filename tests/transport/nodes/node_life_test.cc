@@ -34,7 +34,7 @@ class Lingerer final : public Actor {
   Mailbox<"Go", Go> go{this};
 
   Lingerer(absl::Duration linger, std::shared_ptr<Latch<bool>> told) : linger_(linger), told_(std::move(told)) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {}, &Lingerer::ParentExit);
     return living_;
   }

@@ -169,7 +169,7 @@ class Finder final : public Actor {
  public:
   Finder(std::string name, std::shared_ptr<Latch<absl::StatusOr<EchoRef>>> found)
       : name_(std::move(name)), found_(std::move(found)) {}
-  Next Start() override { return Find(); }
+  StartResult Start() override { return Find(); }
 
  private:
   Task<> Find() {
@@ -201,7 +201,7 @@ class Watcher final : public Actor {
  public:
   Watcher(Pid target, std::shared_ptr<Latch<bool>> watching, std::shared_ptr<Latch<ExitReason>> down)
       : target_(target), watching_(std::move(watching)), down_(std::move(down)) {}
-  Next Start() override {
+  StartResult Start() override {
     monitor_ = context().Monitor(target_, &Watcher::Ended);
     watching_->Set(true);
     return Behavior("watching", After(absl::Hours(1), [] {}));

@@ -22,8 +22,8 @@ using ::testing::SizeIs;
 
 TEST(ProcessDirectory, TellsTheOthersWhereAChildListensAndWhenItIsGone) {
   std::vector<std::string> told;
-  internal::ProcessDirectory directory([&told](Pid stand_in, const proto::PeerAddress& peer) {
-    told.push_back(absl::StrCat(stand_in.serial(), " hears: ", peer.node(), " ", peer.address()));
+  internal::ProcessDirectory directory([&told](Pid proxy, const proto::PeerAddress& peer) {
+    told.push_back(absl::StrCat(proxy.serial(), " hears: ", peer.node(), " ", peer.address()));
   });
   for (const uint64_t life : {1, 2}) {  // the second has the first one's names
     directory.Add("a", Pid(1, 1, 10 * life));
@@ -36,8 +36,8 @@ TEST(ProcessDirectory, TellsTheOthersWhereAChildListensAndWhenItIsGone) {
     EXPECT_EQ(others[0].address(), "here");
     directory.Remove("c");  // which never listened
     directory.Remove("b");
-    EXPECT_TRUE(directory.StandInOf("b").is_null());
-    EXPECT_EQ(directory.StandInOf("a").serial(), 10 * life);
+    EXPECT_TRUE(directory.ProxyOf("b").is_null());
+    EXPECT_EQ(directory.ProxyOf("a").serial(), 10 * life);
     directory.Remove("a");
   }
   EXPECT_THAT(told, ElementsAre("11 hears: a here", "12 hears: a here", "10 hears: b there", "12 hears: b there",

@@ -58,18 +58,18 @@ constexpr absl::Duration kDeadline = Story::kDeadline;
 // The parent of one process child; tells what happens to it.
 class Parent final : public Actor {
  public:
-  // `look`, if there is one, is told of when the stand-in is gone.
+  // `look`, if there is one, is told of when the proxy is gone.
   Parent(ProcessChild child, std::shared_ptr<Story> story, std::function<void()> look = nullptr)
       : child_(std::move(child)), story_(std::move(story)), look_(std::move(look)) {}
 
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {});
     auto make = context().Spawner()->ForProcess(std::exchange(child_, {}));
     if (!make.ok()) return make.status();
-    const Pid stand_in = context().SpawnMade(SpawnOptions().OnOutcome(&Parent::Outcome), *make);
-    monitor_ = context().Monitor(stand_in, &Parent::Ended);
-    if (look_ != nullptr) gone_ = context().MonitorUntilGone(stand_in, [this](const Down&) { look_(); });
-    stand_in_ = stand_in;
+    const Pid proxy = context().SpawnMade(SpawnOptions().OnOutcome(&Parent::Outcome), *make);
+    monitor_ = context().Monitor(proxy, &Parent::Ended);
+    if (look_ != nullptr) gone_ = context().MonitorUntilGone(proxy, [this](const Down&) { look_(); });
+    proxy_ = proxy;
     return managing_;
   }
 
@@ -95,12 +95,12 @@ class Parent final : public Actor {
 
   ProcessChild child_;
   const std::shared_ptr<Story> story_;
-  Pid stand_in_;
+  Pid proxy_;
   const std::function<void()> look_;
   MonitorHandle monitor_;
   MonitorHandle gone_;
-  Behavior managing_{"managing", On(kill, [this](const KillIt&) { context().Kill(stand_in_); }),
-                     On(stop, [this](const StopIt&) { context().RequestStop(stand_in_); })};
+  Behavior managing_{"managing", On(kill, [this](const KillIt&) { context().Kill(proxy_); }),
+                     On(stop, [this](const StopIt&) { context().RequestStop(proxy_); })};
 };
 
 // Looks a name up for a test.
@@ -111,7 +111,7 @@ class Finder final : public Actor {
     absl::optional<absl::StatusOr<EchoRef>> ref ABSL_GUARDED_BY(mu);
   };
   Finder(std::string name, std::shared_ptr<Found> found) : name_(std::move(name)), found_(std::move(found)) {}
-  Next Start() override { return Find(); }
+  StartResult Start() override { return Find(); }
 
  private:
   Task<> Find() {
@@ -293,7 +293,7 @@ TEST_F(ProcessSpawnerTest, KillIsSigkillOfTheProcess) {
 class Linked final : public Actor {
  public:
   Linked(Pid other, std::shared_ptr<Story> told) : other_(other), told_(std::move(told)) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([this](const ExitEvent& exit) { told_->Add(std::string(ExitKindName(exit.reason.kind()))); });
     context().Link(other_);
     return Behavior("linked", After(absl::Hours(1), [] {}));
@@ -320,8 +320,8 @@ TEST_F(ProcessSpawnerTest, WhoIsLinkedToAnActorOfAKilledNodeIsToldNoConnectionWi
   EXPECT_LT(absl::Now() - before, absl::Seconds(5));
 }
 
-// Its stand-in is down before: nobody waits for the process there.
-TEST_F(ProcessSpawnerTest, ItsStandInIsGoneWhenTheProcessHasEnded) {
+// Its proxy is down before: nobody waits for the process there.
+TEST_F(ProcessSpawnerTest, ItsProxyIsGoneWhenTheProcessHasEnded) {
   const std::string fifo = absl::StrCat(::testing::TempDir(), "/pid");
   unlink(fifo.c_str());
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);

@@ -29,7 +29,7 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/transport/frame_codec.h"
 #include "understudy/transport/send_queues.h"
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 
 namespace understudy {
 namespace {
@@ -220,8 +220,8 @@ class World {
     if (ledger.acknowledged > static_cast<int64_t>(arrived_.size())) wrong_ = "what did not arrive is acknowledged";
   }
 
-  Sequence sender_{{}};
-  Sequence receiver_{{}};
+  ReliableSequence sender_{{}};
+  ReliableSequence receiver_{{}};
   Budget left_;
   size_t appended_ = 0;
   std::string arrived_;           // the names, in order

@@ -12,7 +12,7 @@ namespace {
 
 class Extra final : public Actor {
  public:
-  Next Start() override { return Next::Ignore(); }
+  StartResult Start() override { return StartResult::Ignore(); }
 };
 
 }  // namespace

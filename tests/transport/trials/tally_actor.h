@@ -65,7 +65,7 @@ class TallyRef : public Ref<TallyActor> {
 class Tally final : public TallyActor {
  public:
   explicit Tally(std::function<std::string()> tell_status = nullptr) : tell_status_(std::move(tell_status)) {}
-  Next Start() override { return counting_; }
+  StartResult Start() override { return counting_; }
 
  private:
   struct Lane {

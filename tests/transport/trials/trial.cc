@@ -151,7 +151,7 @@ struct Found {
 class Finder final : public Actor {
  public:
   Finder(std::string name, std::shared_ptr<Found> found) : name_(std::move(name)), found_(std::move(found)) {}
-  Next Start() override { return Find(); }
+  StartResult Start() override { return Find(); }
 
  private:
   Task<> Find() {
@@ -185,7 +185,7 @@ std::string LocalNode::Report(TallyRef tally, int64_t lane) {
 class Watch::Watcher final : public Actor {
  public:
   Watcher(Pid target, std::shared_ptr<Seen> seen) : target_(target), seen_(std::move(seen)) {}
-  Next Start() override {
+  StartResult Start() override {
     monitor_ = context().Monitor(target_, &Watcher::Ended);
     seen_->is_watching.Notify();
     return Behavior("watching", After(absl::Hours(1), [] {}));

@@ -1,4 +1,4 @@
-// RoomWaiters: the lines of those that wait outside full mailboxes of one system,
+// BlockedSenders: the lines of those that wait outside full mailboxes of one system,
 // because they await room (Channel::SendWhenRoom).
 //
 // A line has two kinds of waiters, served in the order in which they came. A
@@ -9,7 +9,7 @@
 //
 // A message is either here or accepted, never both: whoever takes it under the
 // lock decides. Whoever might have made room calls Admit: the receiver at the
-// end of a turn, when its cell's has_room_waiters() says so; a sender that is
+// end of a turn, when its cell's has_blocked_senders() says so; a sender that is
 // refused, and was counted for a moment; reserved room that comes back; a waiter
 // that leaves the head of its line; and the sender that comes to wait, once
 // it has said so. One of receiver and sender sees the other: the
@@ -19,8 +19,8 @@
 //
 // Any thread. No user code and no router runs under its locks. Joining, leaving
 // and being served take time in the logarithm of the waiters.
-#ifndef UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
-#define UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_BLOCKED_SENDERS_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_BLOCKED_SENDERS_H_
 
 #include <array>
 #include <compare>
@@ -44,7 +44,7 @@ namespace understudy::internal {
 
 class SystemCore;
 
-class RoomWaiters {
+class BlockedSenders {
  public:
   // A message, its sender, and the sender's ask that is answered when it has
   // been sent or cannot be.
@@ -56,9 +56,9 @@ class RoomWaiters {
     Payload payload;  // in a block that may be pushed, with its bytes in the call part
   };
 
-  explicit RoomWaiters(SystemCore& system) : system_(system) {}
-  RoomWaiters(const RoomWaiters&) = delete;
-  RoomWaiters& operator=(const RoomWaiters&) = delete;
+  explicit BlockedSenders(SystemCore& system) : system_(system) {}
+  BlockedSenders(const BlockedSenders&) = delete;
+  BlockedSenders& operator=(const BlockedSenders&) = delete;
 
   // Behind those that wait for the same mailbox. `cell` is that of `to`.
   void Add(ActorCell& cell, Waiting waiting);
@@ -114,4 +114,4 @@ class RoomWaiters {
 
 }  // namespace understudy::internal
 
-#endif  // UNDERSTUDY_ACTORS_INTERNAL_ROOM_WAITERS_H_
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_BLOCKED_SENDERS_H_

@@ -1,4 +1,4 @@
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "understudy/actors/internal/ledger_book.h"
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 #include "understudy/actors/internal/system_core.h"
 #include "understudy/actors/message.h"
 
@@ -17,16 +17,16 @@ namespace understudy {
 
 namespace internal {
 
-void Legacy::Settle(const Envelope& message, Fate fate) const {
+void MailOfActor::Settle(const Envelope& message, Disposition disposition) const {
   SystemCore* const system = SystemCore::OfLife(from.life());
   if (system == nullptr) return;  // it has ended
   LedgerBook::Counts& counts = system->ledgers().OfEnded(*layout, message.mailbox);
   counts.in_hand.fetch_sub(1, std::memory_order_relaxed);
-  counts.of(fate).fetch_add(1, std::memory_order_relaxed);
+  counts.of(disposition).fetch_add(1, std::memory_order_relaxed);
 }
 
-void Legacy::Lose(Envelope* message, const absl::Status& because) const {
-  Settle(*message, Fate::kDeadLetter);
+void MailOfActor::Lose(Envelope* message, const absl::Status& because) const {
+  Settle(*message, Disposition::kDeadLetter);
   if (SystemCore* const system = SystemCore::OfLife(from.life()); system != nullptr) {
     system->OnDeadLetter({.why = because,
                           .from = message->sender(),
@@ -34,32 +34,32 @@ void Legacy::Lose(Envelope* message, const absl::Status& because) const {
                           .mailbox = std::string(MailboxOf(*message).wire_name),
                           .type = message->type == &TypeOf<WireBytes>() ? "" : message->type->name()});
   }
-  LetGo(message);
+  DestroyLater(message);
 }
 
 }  // namespace internal
 
-Estate::~Estate() {
-  for (const internal::Legacy& legacy : legacies_) {
-    for (internal::Envelope* message : legacy.messages) {
-      if (message != nullptr) legacy.Lose(message, legacy.why);
+UnhandledMail::~UnhandledMail() {
+  for (const internal::MailOfActor& mail : mails_) {
+    for (internal::Envelope* message : mail.messages) {
+      if (message != nullptr) mail.Lose(message, mail.why);
     }
   }
 }
 
-size_t Estate::size() const {
+size_t UnhandledMail::size() const {
   size_t size = 0;
-  for (const internal::Legacy& legacy : legacies_) {
-    size += legacy.messages.size() -
-            static_cast<size_t>(std::count(legacy.messages.begin(), legacy.messages.end(), nullptr));
+  for (const internal::MailOfActor& mail : mails_) {
+    size += mail.messages.size() -
+            static_cast<size_t>(std::count(mail.messages.begin(), mail.messages.end(), nullptr));
   }
   return size;
 }
 
-void Estate::Append(Estate newer) {
-  legacies_.insert(legacies_.end(), std::make_move_iterator(newer.legacies_.begin()),
-                   std::make_move_iterator(newer.legacies_.end()));
-  newer.legacies_.clear();
+void UnhandledMail::Append(UnhandledMail newer) {
+  mails_.insert(mails_.end(), std::make_move_iterator(newer.mails_.begin()),
+                   std::make_move_iterator(newer.mails_.end()));
+  newer.mails_.clear();
 }
 
 }  // namespace understudy

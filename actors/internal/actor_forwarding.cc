@@ -1,4 +1,4 @@
-// Classifiers: a message in hand that its handler passes on to another mailbox
+// Classifiers: a message in hand that its handler forwards to another mailbox
 // of its own actor.
 #include <atomic>
 #include <utility>
@@ -11,14 +11,14 @@
 
 namespace understudy::internal {
 
-void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand call) {
+void ActorCore::Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call) {
   UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
-                   "PassOn without a message in hand");
-  UNDERSTUDY_CHECK(!current()->is_passed_on, "PassOn twice: the message in hand has been passed on already");
-  UNDERSTUDY_CHECK(!current()->is_postponed, "PassOn of a message that was postponed");
+                   "Forward without a message in hand");
+  UNDERSTUDY_CHECK(!current()->is_forwarded, "Forward twice: the message in hand has been forwarded already");
+  UNDERSTUDY_CHECK(!current()->is_postponed, "Forward of a message that was postponed");
   UNDERSTUDY_CHECK(call.ask == current()->ask() && (call.ask == 0 || call.asker == current()->asker()),
-                   current()->is_call() ? "PassOn of a call in hand goes with its own Replier, to a mailbox of calls"
-                                        : "PassOn of a Replier: the message in hand is not its call");
+                   current()->is_call() ? "Forward of a call in hand goes with its own Replier, to a mailbox of calls"
+                                        : "Forward of a Replier: the message in hand is not its call");
   const auto place = static_cast<size_t>(mailbox);
   const MailboxDeclaration& target = layout()[place];
   Envelope* const envelope = payload.Release();
@@ -31,25 +31,25 @@ void ActorCore::PassOn(int mailbox, Payload payload, uint64_t bytes, CallInHand 
   envelope->call().deadline = current()->deadline();
   envelope->call().accepted = system().clock().Now();
   envelope->call().bytes = bytes;
-  // The message in hand has its fate now, whatever its handler still does.
-  current()->is_passed_on = true;
+  // The message in hand has its disposition now, whatever its handler still does.
+  current()->is_forwarded = true;
   CountOutOfHand(*current());
   const auto from = static_cast<size_t>(current()->mailbox);
   PublishLimits(ThisTurn());
   if (current()->held() != nullptr && current()->held()->is_cancelled) {
-    Count(from, FateOfCancelled(current()->deadline()));
-    LetGo(envelope);
+    Count(from, DispositionOfCancelled(current()->deadline()));
+    DestroyLater(envelope);
     return;
   }
   if (const absl::Status full = cell().AdmitEarly(place, target, envelope->call().bytes); !full.ok()) {
     if (target.options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(target.wire_name), ExitCause::kOwn);
     }
-    Count(from, Fate::kDeadLetter);
-    TellOfLoss(envelope, Fate::kDeadLetter, full);
+    Count(from, Disposition::kDeadLetter);
+    TellOfLoss(envelope, Disposition::kDeadLetter, full);
     return;
   }
-  Count(from, Fate::kPassedOn);
+  Count(from, Disposition::kForwarded);
   if (CallWatch* watch = system().call_watch(); watch != nullptr && call.ask != 0)
     watch->WaitsAgain(call.asker, call.ask);
   if (call.ask != 0) rare().passes_calls_on = true;

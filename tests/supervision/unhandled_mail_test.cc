@@ -1,5 +1,5 @@
 // What crosses a restart (semantics 6.1): the waiting tells of mailboxes that keep them, and nothing else.
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 
 #include <cstdint>
 #include <functional>
@@ -47,20 +47,20 @@ class Clerk final : public Actor {
   Mailbox<"order", int> order{this, {.on_restart = OnRestart::kKeep}};
   Mailbox<"note", int> note{this};
   explicit Clerk(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
-  Next Start() override {
+  StartResult Start() override {
     ++lives_->starts;
-    if (lives_->declines) return Next::Ignore();
+    if (lives_->declines) return StartResult::Ignore();
     if (lives_->starts_that_fail > 0) {
       --lives_->starts_that_fail;
       return absl::UnavailableError("not yet");
     }
-    // A timer of an earlier life, or its lease, would be seen.
+    // A timer of an earlier life, or its scoped close, would be seen.
     if (absl::Status armed =
             context().StartTimer("tick", absl::Seconds(5), [this] { lives_->notes.push_back("tick"); });
         !armed.ok()) {
       return armed;
     }
-    if (!lives_->is_open) lease_ = context().Close(order);
+    if (!lives_->is_open) close_ = context().Close(order);
     return open_;
   }
 
@@ -68,11 +68,11 @@ class Clerk final : public Actor {
   void Handle(int n) { lives_->notes.push_back(absl::StrCat(n)); }
 
   const std::shared_ptr<Lives> lives_;
-  Lease lease_;
+  ScopedClose close_;
   Behavior open_{"open", On(order, &Clerk::Handle), On(note, &Clerk::Handle)};
 };
 
-class EstateOfChildTest : public testing::Test {
+class UnhandledMailOfChildTest : public testing::Test {
  protected:
   void TearDown() override { ExpectNothingLost(system_); }
 
@@ -110,24 +110,24 @@ class EstateOfChildTest : public testing::Test {
   std::shared_ptr<Lives> lives_ = std::make_shared<Lives>();
 };
 
-TEST_F(EstateOfChildTest, ARestartedChildHasWhatWaitedAndNothingElseOfItsLastLife) {
-  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)));
+TEST_F(UnhandledMailOfChildTest, ARestartedChildHasWhatWaitedAndNothingElseOfItsLastLife) {
+  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   EXPECT_THAT(lives_->notes, ElementsAre("101", "102")) << "its mailbox is closed";
   const Ref<Clerk> first = ClerkOf(root);
   lives_->is_open = true;
   Fail(first);
   EXPECT_NE(ClerkOf(root).pid(), first.pid());
-  EXPECT_THAT(lives_->notes, ElementsAre("101", "102", "1", "2")) << "a lease of the last life is over";
-  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .fates = {0, 0, 0, 0, 0, 0, 0, 2}}));
+  EXPECT_THAT(lives_->notes, ElementsAre("101", "102", "1", "2")) << "a scoped close of the last life is over";
+  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .dispositions = {0, 0, 0, 0, 0, 0, 0, 2}}));
   system_.Advance(absl::Seconds(6));
   EXPECT_EQ(lives_->notes.back(), "tick");
   EXPECT_EQ(lives_->notes.size(), 5U) << "so is a timer of the last life";
 }
 
-TEST_F(EstateOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
+TEST_F(UnhandledMailOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
   const SupervisorRef root = Spawn(OneForOne().Child(
-      "clerk", Permanent<Clerk>(lives_).Backoff({.min = absl::Seconds(1), .max = absl::Seconds(1), .jitter = 0})));
+      "clerk", Of<Clerk>(lives_).Backoff({.min = absl::Seconds(1), .max = absl::Seconds(1), .jitter = 0})));
   Order(root, {1, 2});
   lives_->is_open = true;
   lives_->starts_that_fail = 3;
@@ -138,13 +138,13 @@ TEST_F(EstateOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
   EXPECT_EQ(lives_->starts, 5);
   EXPECT_THAT(lives_->notes, testing::IsSupersetOf({"1", "2"}));
   // The first life passed them on, and each that could not start did.
-  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 8, .fates = {0, 0, 0, 0, 0, 0, 0, 8}}));
+  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 8, .dispositions = {0, 0, 0, 0, 0, 0, 0, 8}}));
 }
 
-TEST_F(EstateOfChildTest, EachSiblingHasItsOwn) {
+TEST_F(UnhandledMailOfChildTest, EachSiblingHasItsOwn) {
   auto other = std::make_shared<Lives>();
   const SupervisorRef root =
-      Spawn(OneForAll().Child("clerk", Permanent<Clerk>(lives_)).Child("other", Permanent<Clerk>(other)));
+      Spawn(OneForAll().Child("clerk", Of<Clerk>(lives_)).Child("other", Of<Clerk>(other)));
   Order(root, {1});
   Order(root, {2}, "other");
   lives_->is_open = other->is_open = true;
@@ -153,8 +153,8 @@ TEST_F(EstateOfChildTest, EachSiblingHasItsOwn) {
   EXPECT_THAT(other->notes, ElementsAre("102", "2"));
 }
 
-TEST_F(EstateOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
-  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)));
+TEST_F(UnhandledMailOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
+  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1});
   ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
   EXPECT_EQ(OfEnded().waiting, 1);
@@ -164,8 +164,8 @@ TEST_F(EstateOfChildTest, AStoppedChildHasItWhenItIsStartedAgain) {
   EXPECT_THAT(lives_->notes, ElementsAre("101", "1"));
 }
 
-TEST_F(EstateOfChildTest, AChildThatDeclinesToStartLeavesItToTheNextLife) {
-  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)));
+TEST_F(UnhandledMailOfChildTest, AChildThatDeclinesToStartLeavesItToTheNextLife) {
+  const SupervisorRef root = Spawn(OneForOne().Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   lives_->declines = true;
   Fail(ClerkOf(root));
@@ -178,30 +178,30 @@ TEST_F(EstateOfChildTest, AChildThatDeclinesToStartLeavesItToTheNextLife) {
   EXPECT_THAT(lives_->notes, ElementsAre("101", "102", "1", "2"));
 }
 
-TEST_F(EstateOfChildTest, AForgottenChildHasNoSuccessor) {
+TEST_F(UnhandledMailOfChildTest, AForgottenChildHasNoSuccessor) {
   const SupervisorRef root =
-      Spawn(OneForOne().Child("clerk", Permanent<Clerk>(lives_)).Child("temporary", Temporary<Clerk>(lives_)));
+      Spawn(OneForOne().Child("clerk", Of<Clerk>(lives_)).Child("temporary", Of<Clerk>(lives_).Temporary()));
   Order(root, {1});
   Order(root, {2}, "temporary");
   Fail(ClerkOf(root, "temporary"));
-  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 1) << "of the temporary one";
+  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1) << "of the temporary one";
   ASSERT_TRUE(system_.Ask(root.terminate_child(), TerminateChild{"clerk"}, absl::Seconds(1)).ok());
-  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1);
   ASSERT_TRUE(system_.Ask(root.delete_child(), DeleteChild{"clerk"}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
-  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 2);
+  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 2);
   // Another child of that id is another child.
   lives_->is_open = true;
   ASSERT_TRUE(
-      system_.Ask(root.start_child(), StartChild{Permanent<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
+      system_.Ask(root.start_child(), StartChild{Of<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_THAT(lives_->notes, ElementsAre("101", "102"));
 }
 
-TEST_F(EstateOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSuccessor) {
+TEST_F(UnhandledMailOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSuccessor) {
   using Clerks = Pool<Clerk(std::shared_ptr<Lives>)>;
   const SupervisorRef root = Spawn(
-      OneForOne().Child("clerks", Permanent<Clerks>(PoolOptions{.restart = RestartType::kPermanent,
+      OneForOne().Child("clerks", Of<Clerks>(PoolOptions{.restart = RestartType::kPermanent,
                                                                 .backoff = RestartBackoff{.min = absl::Seconds(10)}})));
   const Clerks::Ref pool(ClerkOf(root, "clerks").pid());
   ASSERT_TRUE(system_.Ask(pool.start_as(), {"x", lives_}, absl::Seconds(1)).ok());
@@ -212,20 +212,20 @@ TEST_F(EstateOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSuccessor
   ASSERT_TRUE(system_.Ask(pool.terminate_child(), TerminateChild{"x"}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_EQ(OfEnded().waiting, 0);
-  EXPECT_EQ(OfEnded().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 1);
 }
 
-TEST_F(EstateOfChildTest, AtTheEndOfTheSupervisorItIsDeadLetters) {
-  const SupervisorRef root = Spawn(OneForOne().Intensity(0, absl::Seconds(1)).Child("clerk", Permanent<Clerk>(lives_)));
+TEST_F(UnhandledMailOfChildTest, AtTheEndOfTheSupervisorItIsDeadLetters) {
+  const SupervisorRef root = Spawn(OneForOne().Intensity(0, absl::Seconds(1)).Child("clerk", Of<Clerk>(lives_)));
   Order(root, {1, 2});
   Fail(ClerkOf(root));
   EXPECT_EQ(system_.live_actors(), 0) << "it has given up";
-  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .fates = {0, 0, 0, 0, 0, 0, 2, 0}}));
+  EXPECT_EQ(OfEnded(), (MessageLedger{.accepted = 2, .dispositions = {0, 0, 0, 0, 0, 0, 2, 0}}));
 }
 
 // Under every seed: nothing that was accepted is lost or doubled while a tree of clerks is killed and stopped at
 // random.
-TEST(EstateOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
+TEST(UnhandledMailOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
   int restarts = 0;
   ForEachSeed(200, [&](uint64_t seed) {
     TestSystem system(seed);
@@ -235,7 +235,7 @@ TEST(EstateOfChildSeedsTest, WhateverIsKilledEachOrderIsHandledOnceInOrder) {
     tree = std::move(tree).Intensity(1000, absl::Seconds(1));
     for (int i = 0; i < 3; ++i) {
       lives.push_back(std::make_shared<Lives>());
-      tree = std::move(tree).Child(absl::StrCat(i), Permanent<Clerk>(lives.back()));
+      tree = std::move(tree).Child(absl::StrCat(i), Of<Clerk>(lives.back()));
     }
     const SupervisorRef root = system.Spawn(tree);
     system.RunUntilIdle();

@@ -1,4 +1,4 @@
-// Estate: the tells that waited at an actor when it ended, in the mailboxes that
+// UnhandledMail: the tells that waited at an actor when it ended, in the mailboxes that
 // were declared to keep them (OnRestart::kKeep), for the actor that takes its
 // place.
 //
@@ -6,7 +6,7 @@
 //
 //   void WorkerDown(Down down) {                        // of the parent
 //     worker_ = context().Spawn<Worker>(
-//         SpawnOptions().OnDown(&Boss::WorkerDown).WithEstate(std::move(down.estate)));
+//         SpawnOptions().OnDown(&Boss::WorkerDown).WithUnhandledMail(std::move(down.unhandled mail)));
 //   }
 //
 // An actor that ends leaves it to its parent, in the Down of the parent's first
@@ -16,12 +16,12 @@
 // The new actor has its messages before anything else that is sent to it, in the
 // order of their arrival at the old one: each in its mailbox of the same name and
 // type, by that mailbox's bounds and from its first acceptance by its time to live. In the
-// ledger of the old one they are passed on. What nobody takes is a dead letter,
-// at the latest when the estate is destroyed.
+// ledger of the old one they are forwarded. What nobody takes is a dead letter,
+// at the latest when the unhandled mail is destroyed.
 //
 // Move-only. Threads: any, one at a time. It may outlive its system, harmlessly.
-#ifndef UNDERSTUDY_ACTORS_ESTATE_H_
-#define UNDERSTUDY_ACTORS_ESTATE_H_
+#ifndef UNDERSTUDY_ACTORS_UNHANDLED_MAIL_H_
+#define UNDERSTUDY_ACTORS_UNHANDLED_MAIL_H_
 
 #include <cstddef>
 #include <utility>
@@ -38,45 +38,45 @@ namespace understudy {
 namespace internal {
 
 // What one actor left.
-struct Legacy {
+struct MailOfActor {
   Pid from;
   const MailboxLayout* layout = nullptr;
   absl::Status why;                 // it is not handled there: its actor has ended
   std::vector<Envelope*> messages;  // oldest first; null when it has been taken
 
   const MailboxDeclaration& MailboxOf(const Envelope& message) const { return (*layout)[message.mailbox]; }
-  // A message of it has its fate.
-  void Settle(const Envelope& message, Fate fate) const;
+  // A message of it has its disposition.
+  void Settle(const Envelope& message, Disposition disposition) const;
   // It is a dead letter, and destroyed.
   void Lose(Envelope* message, const absl::Status& because) const;
 };
 
 }  // namespace internal
 
-class Estate {
+class UnhandledMail {
  public:
-  Estate() = default;
-  Estate(Estate&& other) noexcept : legacies_(std::exchange(other.legacies_, {})) {}
-  Estate& operator=(Estate&& other) noexcept {
-    std::swap(legacies_, other.legacies_);
+  UnhandledMail() = default;
+  UnhandledMail(UnhandledMail&& other) noexcept : mails_(std::exchange(other.mails_, {})) {}
+  UnhandledMail& operator=(UnhandledMail&& other) noexcept {
+    std::swap(mails_, other.mails_);
     return *this;
   }
-  ~Estate();
+  ~UnhandledMail();
 
   bool empty() const { return size() == 0; }
   // Messages.
   size_t size() const;
   // Takes those of `newer`, behind its own.
-  void Append(Estate newer);
+  void Append(UnhandledMail newer);
 
   // For ActorCore.
-  explicit Estate(internal::Legacy legacy) { legacies_.push_back(std::move(legacy)); }
-  std::vector<internal::Legacy>& legacies() { return legacies_; }
+  explicit UnhandledMail(internal::MailOfActor mail) { mails_.push_back(std::move(mail)); }
+  std::vector<internal::MailOfActor>& mails() { return mails_; }
 
  private:
-  std::vector<internal::Legacy> legacies_;  // oldest first
+  std::vector<internal::MailOfActor> mails_;  // oldest first
 };
 
 }  // namespace understudy
 
-#endif  // UNDERSTUDY_ACTORS_ESTATE_H_
+#endif  // UNDERSTUDY_ACTORS_UNHANDLED_MAIL_H_

@@ -49,13 +49,13 @@ class Clerk final : public Actor {
  public:
   Clerk(std::string node, std::shared_ptr<Lives> lives) : node_(std::move(node)), lives_(std::move(lives)) {}
   Mailbox<"order", int> order{this, {.on_restart = OnRestart::kKeep}};
-  Next Start() override {
-    if (std::exchange(lives_->declines, false)) return Next::Ignore();
+  StartResult Start() override {
+    if (std::exchange(lives_->declines, false)) return StartResult::Ignore();
     if (lives_->starts_that_fail > 0) {
       --lives_->starts_that_fail;
       return absl::UnavailableError("not yet");
     }
-    if (!lives_->is_open) lease_ = context().Close(order);
+    if (!lives_->is_open) close_ = context().Close(order);
     return open_;
   }
 
@@ -64,11 +64,11 @@ class Clerk final : public Actor {
 
   const std::string node_;
   const std::shared_ptr<Lives> lives_;
-  Lease lease_;
+  ScopedClose close_;
   Behavior open_{"open", On(order, &Clerk::Handle)};
 };
 
-class NodeEstateTest : public ::testing::TestWithParam<uint64_t> {
+class NodeUnhandledMailTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override {
     ASSERT_TRUE(cluster_.RunUntil([&] { return cluster_.IsJoined(); }, absl::Seconds(30)));
@@ -84,7 +84,7 @@ class NodeEstateTest : public ::testing::TestWithParam<uint64_t> {
     life_ = std::make_shared<RootLife>();
     system().Spawn<Launcher>(OneForOne()
                                  .Intensity(100, absl::Seconds(1))
-                                 .Child("clerk", PermanentRemote(OnAnyOf({"worker-1", "worker-2"}), "clerk")
+                                 .Child("clerk", Remote(OnAnyOf({"worker-1", "worker-2"}), "clerk")
                                                      .Backoff({.min = absl::Seconds(1), .jitter = 0})),
                              life_);
     Run();
@@ -111,7 +111,7 @@ class NodeEstateTest : public ::testing::TestWithParam<uint64_t> {
   int64_t LostOn(const std::string& node) {
     int64_t lost = 0;
     for (const MailboxLedger& ledger : cluster_.system(node).MailboxLedgers()) {
-      if (ledger.mailbox == "order") lost += ledger.messages.fates[static_cast<size_t>(Fate::kDeadLetter)];
+      if (ledger.mailbox == "order") lost += ledger.messages.dispositions[static_cast<size_t>(Disposition::kDeadLetter)];
     }
     return lost;
   }
@@ -121,9 +121,9 @@ class NodeEstateTest : public ::testing::TestWithParam<uint64_t> {
   std::shared_ptr<RootLife> life_;
   SimulatedCluster cluster_{{.seed = GetParam(), .nodes = {"house", "worker-1", "worker-2"}}};
 };
-INSTANTIATE_TEST_SUITE_P(Seeds, NodeEstateTest, ::testing::Range<uint64_t>(1, 21));
+INSTANTIATE_TEST_SUITE_P(Seeds, NodeUnhandledMailTest, ::testing::Range<uint64_t>(1, 21));
 
-TEST_P(NodeEstateTest, ARestartedChildHasWhatWaitedOnItsNode) {
+TEST_P(NodeUnhandledMailTest, ARestartedChildHasWhatWaitedOnItsNode) {
   Launch();
   Order({1, 2});
   lives_->is_open = true;
@@ -134,7 +134,7 @@ TEST_P(NodeEstateTest, ARestartedChildHasWhatWaitedOnItsNode) {
   EXPECT_EQ(LostOn("worker-1"), 0);
 }
 
-TEST_P(NodeEstateTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
+TEST_P(NodeUnhandledMailTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
   Launch();
   Order({1, 2});
   lives_->is_open = true;
@@ -145,7 +145,7 @@ TEST_P(NodeEstateTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
   EXPECT_THAT(lives_->handled, ElementsAre("worker-1: 1", "worker-1: 2"));
 }
 
-TEST_P(NodeEstateTest, AStoppedChildAndOneThatDeclinedHaveItWhenTheyAreStartedAgain) {
+TEST_P(NodeUnhandledMailTest, AStoppedChildAndOneThatDeclinedHaveItWhenTheyAreStartedAgain) {
   Launch();
   Order({1});
   lives_->declines = true;
@@ -161,7 +161,7 @@ TEST_P(NodeEstateTest, AStoppedChildAndOneThatDeclinedHaveItWhenTheyAreStartedAg
   EXPECT_THAT(lives_->handled, ElementsAre("worker-1: 1", "worker-1: 2"));
 }
 
-TEST_P(NodeEstateTest, AForgottenChildHasNoSuccessor) {
+TEST_P(NodeUnhandledMailTest, AForgottenChildHasNoSuccessor) {
   Launch();
   Order({1, 2});
   ASSERT_TRUE(system().Ask(root().terminate_child(), {"clerk"}, kSoon).ok());
@@ -170,13 +170,13 @@ TEST_P(NodeEstateTest, AForgottenChildHasNoSuccessor) {
   Run();
   EXPECT_EQ(LostOn("worker-1"), 2);
   lives_->is_open = true;
-  const StartChild again{PermanentRemote(OnNode("worker-1"), "clerk").Spec("clerk")};
+  const StartChild again{Remote(OnNode("worker-1"), "clerk").Spec("clerk")};
   ASSERT_TRUE(system().Ask(root().start_child(), again, kSoon).ok());
   Run();
   EXPECT_THAT(lives_->handled, IsEmpty());
 }
 
-TEST_P(NodeEstateTest, OnAnotherNodeItsNextLifeHasNothingAndTheMessagesAreDeadLetters) {
+TEST_P(NodeUnhandledMailTest, OnAnotherNodeItsNextLifeHasNothingAndTheMessagesAreDeadLetters) {
   Launch();
   Order({1, 2});
   const SupervisorRef old_root = root();
@@ -192,7 +192,7 @@ TEST_P(NodeEstateTest, OnAnotherNodeItsNextLifeHasNothingAndTheMessagesAreDeadLe
   EXPECT_EQ(LostOn("worker-1"), 2);
 }
 
-TEST_P(NodeEstateTest, AtTheEndOfItsSupervisorAndOfTheSupervisorsNodeItIsDeadLetters) {
+TEST_P(NodeUnhandledMailTest, AtTheEndOfItsSupervisorAndOfTheSupervisorsNodeItIsDeadLetters) {
   Launch();
   Order({1, 2});
   ASSERT_TRUE(system().Ask(root().terminate_child(), {"clerk"}, kSoon).ok());
@@ -207,11 +207,11 @@ TEST_P(NodeEstateTest, AtTheEndOfItsSupervisorAndOfTheSupervisorsNodeItIsDeadLet
   EXPECT_EQ(LostOn("worker-1"), 3);
 }
 
-TEST_P(NodeEstateTest, OneThatIsKilledByItsSupervisorLeavesNothing) {
+TEST_P(NodeUnhandledMailTest, OneThatIsKilledByItsSupervisorLeavesNothing) {
   Launch();
   ASSERT_TRUE(system().Ask(root().terminate_child(), {"clerk"}, kSoon).ok());
   ASSERT_TRUE(system().Ask(root().delete_child(), {"clerk"}, kSoon).ok());
-  const StartChild brutal{PermanentRemote(OnNode("worker-1"), "clerk").BrutalKill().Spec("clerk")};
+  const StartChild brutal{Remote(OnNode("worker-1"), "clerk").BrutalKill().Spec("clerk")};
   ASSERT_TRUE(system().Ask(root().start_child(), brutal, kSoon).ok());
   Order({1, 2});
   ASSERT_TRUE(system().Ask(root().terminate_child(), {"clerk"}, kSoon).ok());

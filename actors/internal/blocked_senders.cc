@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/room_waiters.h"
+#include "understudy/actors/internal/blocked_senders.h"
 
 #include <utility>
 
@@ -11,17 +11,17 @@
 
 namespace understudy::internal {
 
-void RoomWaiters::Add(ActorCell& cell, Waiting waiting) {
+void BlockedSenders::Add(ActorCell& cell, Waiting waiting) {
   const LineId line(waiting.to.life(), waiting.mailbox);
   const WaiterId id(waiting.from, 0, waiting.ask);
   Join(cell, line, {.id = id, .message = std::move(waiting)});
 }
 
-void RoomWaiters::Add(ActorCell& cell, const RoomWait& wait) {
+void BlockedSenders::Add(ActorCell& cell, const RoomWait& wait) {
   Join(cell, {wait.room.to.life(), wait.room.mailbox}, {.id = IdOf(wait), .room = wait});
 }
 
-void RoomWaiters::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
+void BlockedSenders::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
   const uint64_t life = line.first;
   const bool is_remote = waiter.room.has_value();
   Shard& shard = ShardOf(cell);
@@ -37,7 +37,7 @@ void RoomWaiters::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
     const uint64_t place = ++shard.last_place;
     shard.lines[line].emplace(place, std::move(waiter));
     shard.places[id] = {line, place};
-    cell.set_has_room_waiters(true);
+    cell.set_has_blocked_senders(true);
     // The receiver may have made its room before it could see the mark.
     AdmitLocked(shard, cell, life, answers);
     still_waits = shard.places.contains(id);
@@ -57,7 +57,7 @@ void RoomWaiters::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
 }
 
 // That life has ended, which Accept need not see yet.
-void RoomWaiters::RefuseAll(Shard& shard, uint64_t life) {
+void BlockedSenders::RefuseAll(Shard& shard, uint64_t life) {
   Answers answers;
   {
     absl::MutexLock lock(&shard.mu);
@@ -73,7 +73,7 @@ void RoomWaiters::RefuseAll(Shard& shard, uint64_t life) {
   Tell(std::move(answers));
 }
 
-void RoomWaiters::Admit(ActorCell& cell, uint64_t life) {
+void BlockedSenders::Admit(ActorCell& cell, uint64_t life) {
   Shard& shard = ShardOf(cell);
   Answers answers;
   {
@@ -84,7 +84,7 @@ void RoomWaiters::Admit(ActorCell& cell, uint64_t life) {
 }
 
 // Full: it goes on waiting.
-absl::Status RoomWaiters::Serve(ActorCell& cell, Waiter& waiter) {
+absl::Status BlockedSenders::Serve(ActorCell& cell, Waiter& waiter) {
   if (waiter.room.has_value()) return system_.remote_room().ReserveInLine(cell, waiter.room->room);
   Waiting& message = waiter.message;
   return cell.AcceptMade(
@@ -92,7 +92,7 @@ absl::Status RoomWaiters::Serve(ActorCell& cell, Waiter& waiter) {
       message.payload.block());
 }
 
-void RoomWaiters::Answer(Waiter& waiter, absl::Status status, Answers& answers) {
+void BlockedSenders::Answer(Waiter& waiter, absl::Status status, Answers& answers) {
   if (waiter.room.has_value()) {
     answers.ended.emplace_back(*waiter.room, std::move(status));
     return;
@@ -111,7 +111,7 @@ void RoomWaiters::Answer(Waiter& waiter, absl::Status status, Answers& answers) 
                              .payload = std::move(message.payload)});
 }
 
-void RoomWaiters::AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life, Answers& answers) {
+void BlockedSenders::AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life, Answers& answers) {
   bool is_some_left = false;
   auto next = shard.lines.lower_bound({life, 0});
   while (next != shard.lines.end() && next->first.first == life) {
@@ -128,10 +128,10 @@ void RoomWaiters::AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life, Answ
     next = line.empty() ? shard.lines.erase(next) : std::next(next);
   }
   // Not for another life, whose senders may wait too.
-  if (!is_some_left && cell.life() == life) cell.set_has_room_waiters(false);
+  if (!is_some_left && cell.life() == life) cell.set_has_blocked_senders(false);
 }
 
-void RoomWaiters::Tell(Answers answers) {
+void BlockedSenders::Tell(Answers answers) {
   for (Signal& reply : answers.replies) system_.Post(std::move(reply));
   if (answers.ended.empty()) return;
   Router* const router = system_.router();
@@ -144,7 +144,7 @@ void RoomWaiters::Tell(Answers answers) {
   }
 }
 
-absl::optional<RoomWaiters::Waiter> RoomWaiters::Leave(Pid to, const WaiterId& id) {
+absl::optional<BlockedSenders::Waiter> BlockedSenders::Leave(Pid to, const WaiterId& id) {
   Shard& shard = ShardOf(to);
   absl::optional<Waiter> left;
   Answers answers;
@@ -166,12 +166,12 @@ absl::optional<RoomWaiters::Waiter> RoomWaiters::Leave(Pid to, const WaiterId& i
   return left;
 }
 
-absl::optional<Payload> RoomWaiters::TakeBack(Pid to, Pid from, uint64_t ask) {
+absl::optional<Payload> BlockedSenders::TakeBack(Pid to, Pid from, uint64_t ask) {
   absl::optional<Waiter> left = Leave(to, {from, 0, ask});
   if (!left.has_value()) return absl::nullopt;
   return std::move(left->message.payload);
 }
 
-void RoomWaiters::Remove(const RoomWait& wait) { (void)Leave(wait.room.to, IdOf(wait)); }
+void BlockedSenders::Remove(const RoomWait& wait) { (void)Leave(wait.room.to, IdOf(wait)); }
 
 }  // namespace understudy::internal

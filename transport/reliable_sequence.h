@@ -1,4 +1,4 @@
-// Sequence: the numbered slots of one session, as one of its two ends keeps
+// ReliableSequence: the numbered slots of one session, as one of its two ends keeps
 // them. A plain state machine: no threads, clock or socket inside.
 //
 // Sending: envelopes become slots, numbered from 1 in the order in which they
@@ -19,8 +19,8 @@
 //
 // Its ledger balances at all times:
 //   accepted = acknowledged + refused_by_peer + unconfirmed + waiting
-#ifndef UNDERSTUDY_TRANSPORT_SEQUENCE_H_
-#define UNDERSTUDY_TRANSPORT_SEQUENCE_H_
+#ifndef UNDERSTUDY_TRANSPORT_RELIABLE_SEQUENCE_H_
+#define UNDERSTUDY_TRANSPORT_RELIABLE_SEQUENCE_H_
 
 #include <array>
 #include <cstdint>
@@ -56,7 +56,7 @@ struct SessionLedger {
   friend bool operator==(const SessionLedger&, const SessionLedger&) = default;
 };
 
-class Sequence {
+class ReliableSequence {
  public:
   // Unacknowledged bytes of each kind of envelope.
   struct Bounds {
@@ -69,7 +69,7 @@ class Sequence {
     size_t name_bytes_max = limits::kSessionNameBytesMax;
   };
 
-  explicit Sequence(Bounds bounds);
+  explicit ReliableSequence(Bounds bounds);
 
   // ---- Sending ----
 
@@ -179,4 +179,4 @@ class Sequence {
 
 }  // namespace understudy
 
-#endif  // UNDERSTUDY_TRANSPORT_SEQUENCE_H_
+#endif  // UNDERSTUDY_TRANSPORT_RELIABLE_SEQUENCE_H_

@@ -1,5 +1,5 @@
-// Estates: what waits in mailboxes that keep it crosses to the next life (semantics 6.1).
-#include "understudy/actors/estate.h"
+// Unhandled mail: what waits in mailboxes that keep it crosses to the next life (semantics 6.1).
+#include "understudy/actors/unhandled_mail.h"
 
 #include <algorithm>
 #include <functional>
@@ -46,7 +46,7 @@ class Worker final : public Actor {
   Mailbox<"call", Call<int, int>> call{this, {.on_restart = OnRestart::kKeep}};
 
   explicit Worker(std::shared_ptr<Job> job) : job_(std::move(job)) {}
-  Next Start() override {
+  StartResult Start() override {
     if (job_->starts_that_fail > 0) {
       --job_->starts_that_fail;
       return absl::UnavailableError("not yet");
@@ -74,14 +74,14 @@ class Worker final : public Actor {
 class Boss final : public Actor {
  public:
   Mailbox<"do", std::function<void(Boss&)>> act{this};
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {});
     return bossing_;
   }
   using Actor::context;
 
-  Ref<Worker> Spawn(std::shared_ptr<Job> job, Estate estate = {}) {
-    SpawnOptions options = SpawnOptions().OnDown(&Boss::WorkerDown).WithEstate(std::move(estate));
+  Ref<Worker> Spawn(std::shared_ptr<Job> job, UnhandledMail unhandled_mail = {}) {
+    SpawnOptions options = SpawnOptions().OnDown(&Boss::WorkerDown).WithUnhandledMail(std::move(unhandled_mail));
     if (job->constructors_that_fail == 0) return context().Spawn<Worker>(std::move(options), job);
     --job->constructors_that_fail;
     ActorSpec<Ref<Worker>> failing;
@@ -95,7 +95,7 @@ class Boss final : public Actor {
   Behavior bossing_{"bossing", On(act, [this](const std::function<void(Boss&)>& what) { what(*this); })};
 };
 
-class EstateTest : public ActorTest {
+class UnhandledMailTest : public ActorTest {
  protected:
   void Act(std::function<void(Boss&)> what) {
     boss_[&Boss::act].Tell(std::move(what));
@@ -112,9 +112,9 @@ class EstateTest : public ActorTest {
   // The next life, which has what the last one left. `early` is sent at once.
   void BeginAgain(absl::optional<int> early = absl::nullopt) {
     Act([this, early](Boss& boss) {
-      Estate estate = std::move(boss.downs.back().estate);
+      UnhandledMail unhandled_mail = std::move(boss.downs.back().unhandled_mail);
       boss.downs.clear();
-      worker_ = boss.Spawn(job_, std::move(estate));
+      worker_ = boss.Spawn(job_, std::move(unhandled_mail));
       if (early) worker_[&Worker::kept].Tell(*early);
     });
   }
@@ -124,7 +124,7 @@ class EstateTest : public ActorTest {
   size_t Left() {
     size_t size = 0;
     Act([&](Boss& boss) {
-      for (const Down& down : boss.downs) size += down.estate.size();
+      for (const Down& down : boss.downs) size += down.unhandled_mail.size();
     });
     return size;
   }
@@ -140,7 +140,7 @@ class EstateTest : public ActorTest {
   Ref<Worker> worker_;
 };
 
-TEST_F(EstateTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentToIt) {
+TEST_F(UnhandledMailTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentToIt) {
   Begin();
   for (int n = 1; n <= 3; ++n) {
     worker_[&Worker::kept].Tell(n);
@@ -149,18 +149,18 @@ TEST_F(EstateTest, WhatWaitsGoesToTheNextLifeInOrderAndBeforeWhatIsSentToIt) {
   system().RunUntilIdle();
   End();
   EXPECT_EQ(Left(), 6U);
-  EXPECT_EQ(OfEnded("kept").waiting, 3) << "in the estate";
+  EXPECT_EQ(OfEnded("kept").waiting, 3) << "in the unhandled mail";
   ExpectLedgersBalance(system());
   job_->is_open = true;
   BeginAgain(/*early=*/4);
   EXPECT_THAT(job_->notes, ElementsAre("1", "10", "2", "20", "3", "30", "4"));
-  EXPECT_EQ(OfEnded("kept").of(Fate::kPassedOn), 3);
+  EXPECT_EQ(OfEnded("kept").of(Disposition::kForwarded), 3);
   EXPECT_EQ(OfEnded("kept").waiting, 0);
-  EXPECT_THAT(system().MailboxLedgers(worker_.pid())[0].messages.of(Fate::kHandled), 4);
+  EXPECT_THAT(system().MailboxLedgers(worker_.pid())[0].messages.of(Disposition::kHandled), 4);
   EXPECT_THAT(dead_letters(), IsEmpty());
 }
 
-TEST_F(EstateTest, WhatArrivesWithTheExitIsKeptToo) {
+TEST_F(UnhandledMailTest, WhatArrivesWithTheExitIsKeptToo) {
   Begin();
   worker_[&Worker::kept].Tell(1);
   Do(system().Spawn<Script>(), [this](Script& self) {
@@ -176,7 +176,7 @@ TEST_F(EstateTest, WhatArrivesWithTheExitIsKeptToo) {
   EXPECT_THAT(dead_letters(), SizeIs(1)) << "of the mailbox that keeps nothing";
 }
 
-TEST_F(EstateTest, EarlyMailIsKeptThatIsNotSortedWhenTheLifeEnds) {
+TEST_F(UnhandledMailTest, EarlyMailIsKeptThatIsNotSortedWhenTheLifeEnds) {
   job_->starts_that_fail = 1;
   Act([this](Boss& boss) {
     worker_ = boss.Spawn(job_);
@@ -187,11 +187,11 @@ TEST_F(EstateTest, EarlyMailIsKeptThatIsNotSortedWhenTheLifeEnds) {
   job_->is_open = true;
   BeginAgain(4);
   EXPECT_THAT(job_->notes, ElementsAre("1", "2", "4"));
-  EXPECT_EQ(OfEnded("kept"), (MessageLedger{.accepted = 2, .fates = {0, 0, 0, 0, 0, 0, 0, 2}}));
+  EXPECT_EQ(OfEnded("kept"), (MessageLedger{.accepted = 2, .dispositions = {0, 0, 0, 0, 0, 0, 0, 2}}));
   EXPECT_THAT(dead_letters(), SizeIs(1));
 }
 
-TEST_F(EstateTest, CallsAreAnsweredAndTheMessageInHandIsNotReplayed) {
+TEST_F(UnhandledMailTest, CallsAreAnsweredAndTheMessageInHandIsNotReplayed) {
   job_->is_open = true;
   Begin();
   std::vector<std::string> answers;
@@ -209,10 +209,10 @@ TEST_F(EstateTest, CallsAreAnsweredAndTheMessageInHandIsNotReplayed) {
   BeginAgain();
   EXPECT_THAT(job_->notes, ::testing::IsSupersetOf({"13", "2"}));
   EXPECT_EQ(std::count(job_->notes.begin(), job_->notes.end(), "13"), 1);
-  EXPECT_EQ(OfEnded("kept").of(Fate::kFailed), 1);
+  EXPECT_EQ(OfEnded("kept").of(Disposition::kFailed), 1);
 }
 
-TEST_F(EstateTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
+TEST_F(UnhandledMailTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
   Begin();
   for (const int n : {1, 2}) worker_[&Worker::kept].Tell(n);
   End();
@@ -222,10 +222,10 @@ TEST_F(EstateTest, WhatNobodyTakesIsADeadLetterOfTheOneThatLeftIt) {
   EXPECT_EQ(dead_letters()[0].to, worker_.pid());
   EXPECT_EQ(dead_letters()[0].mailbox, "kept");
   EXPECT_THAT(dead_letters()[0].ToString(), HasSubstr("disk"));
-  EXPECT_EQ(OfEnded("kept").of(Fate::kDeadLetter), 2);
+  EXPECT_EQ(OfEnded("kept").of(Disposition::kDeadLetter), 2);
 }
 
-TEST_F(EstateTest, NobodyElseHasIt) {
+TEST_F(UnhandledMailTest, NobodyElseHasIt) {
   // Its parent does not monitor it.
   Do(system().Spawn<Script>(), [this](Script& self) {
     worker_ = self.context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, job_);
@@ -234,7 +234,7 @@ TEST_F(EstateTest, NobodyElseHasIt) {
   size_t left = 0;
   Ref<Script> watcher = system().Spawn<Script>();
   Do(watcher, [&](Script& self) {
-    self.monitors.push_back(self.context().Monitor(worker_, [&](Down down) { left += 1 + down.estate.size(); }));
+    self.monitors.push_back(self.context().Monitor(worker_, [&](Down down) { left += 1 + down.unhandled_mail.size(); }));
   });
   worker_[&Worker::kept].Tell(1);
   system().RunUntilIdle();
@@ -249,7 +249,7 @@ TEST_F(EstateTest, NobodyElseHasIt) {
   EXPECT_THAT(dead_letters(), SizeIs(2));
 }
 
-TEST_F(EstateTest, AParentThatHasEndedOrEndsHasNoUseForIt) {
+TEST_F(UnhandledMailTest, AParentThatHasEndedOrEndsHasNoUseForIt) {
   Begin();
   worker_[&Worker::kept].Tell(1);
   system().RunUntilIdle();
@@ -264,16 +264,16 @@ TEST_F(EstateTest, AParentThatHasEndedOrEndsHasNoUseForIt) {
   EXPECT_EQ(Left(), 1U);
   system().Kill(boss_.pid());
   system().RunUntilIdle();
-  EXPECT_THAT(dead_letters(), SizeIs(2)) << "it had the estate";
+  EXPECT_THAT(dead_letters(), SizeIs(2)) << "it had the unhandled mail";
 }
 
-TEST_F(EstateTest, AnOrdinaryMonitorOfTheParentHasItAndItsFirstOnly) {
+TEST_F(UnhandledMailTest, AnOrdinaryMonitorOfTheParentHasItAndItsFirstOnly) {
   std::vector<size_t> sizes;
   Ref<Script> parent = system().Spawn<Script>();
   Do(parent, [&](Script& self) {
     worker_ = self.context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, job_);
     for (int i = 0; i < 2; ++i) {
-      self.monitors.push_back(self.context().Monitor(worker_, [&](Down down) { sizes.push_back(down.estate.size()); }));
+      self.monitors.push_back(self.context().Monitor(worker_, [&](Down down) { sizes.push_back(down.unhandled_mail.size()); }));
     }
   });
   system().RunUntilIdle();
@@ -290,7 +290,7 @@ class Other final : public Actor {
   Mailbox<"kept", int> kept{this, {.capacity_messages = 2, .capacity_bytes = 100}};
   Mailbox<"fresh", std::string> fresh{this};
   explicit Other(std::vector<int>* got) : got_(got) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("open", On(kept, [this](int n) { got_->push_back(n); }));
   }
 
@@ -298,33 +298,33 @@ class Other final : public Actor {
   std::vector<int>* const got_;
 };
 
-TEST_F(EstateTest, TheSuccessorTakesWhatItHasMailboxesAndRoomFor) {
+TEST_F(UnhandledMailTest, TheSuccessorTakesWhatItHasMailboxesAndRoomFor) {
   Begin();
   for (const int n : {1, 2, 3}) worker_[&Worker::kept].Tell(n);
   worker_[&Worker::fresh].Tell(4);
   End();
   std::vector<int> got;
   Act([&](Boss& boss) {
-    boss.context().Spawn<Other>(SpawnOptions().WithEstate(std::move(boss.downs.back().estate)), &got);
+    boss.context().Spawn<Other>(SpawnOptions().WithUnhandledMail(std::move(boss.downs.back().unhandled_mail)), &got);
   });
   EXPECT_THAT(got, ElementsAre(1, 2));
   ASSERT_THAT(dead_letters(), SizeIs(2));
   EXPECT_TRUE(IsFull(dead_letters()[0].why)) << dead_letters()[0].why;
   EXPECT_TRUE(IsNoMailbox(dead_letters()[1].why)) << dead_letters()[1].why;
-  EXPECT_EQ(OfEnded("kept").of(Fate::kPassedOn), 2);
-  EXPECT_EQ(OfEnded("kept").of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(OfEnded("kept").of(Disposition::kForwarded), 2);
+  EXPECT_EQ(OfEnded("kept").of(Disposition::kDeadLetter), 1);
 }
 
 class Texts final : public Actor {
  public:
   Mailbox<"texts", std::string> texts;
   explicit Texts(MailboxOptions options) : texts(this, options) {}
-  Next Start() override {
+  StartResult Start() override {
     return Behavior("closed", After(absl::InfiniteDuration(), [] {}));
   }
 };
 
-TEST_F(EstateTest, AMessageIsOfTheSuccessorsTimeWhereItsFirstMailboxHadNoTimeToLive) {
+TEST_F(UnhandledMailTest, AMessageIsOfTheSuccessorsTimeWhereItsFirstMailboxHadNoTimeToLive) {
   Ref<Texts> texts;
   Act([&](Boss& boss) {
     SpawnOptions options = SpawnOptions().OnDown([&boss](Down down) { boss.downs.push_back(std::move(down)); });
@@ -334,15 +334,15 @@ TEST_F(EstateTest, AMessageIsOfTheSuccessorsTimeWhereItsFirstMailboxHadNoTimeToL
   system().Exit(texts.pid(), ExitReason::Shutdown());
   system().Advance(absl::Hours(1));
   Act([&](Boss& boss) {
-    texts = boss.context().Spawn<Texts>(SpawnOptions().WithEstate(std::move(boss.downs.back().estate)),
+    texts = boss.context().Spawn<Texts>(SpawnOptions().WithUnhandledMail(std::move(boss.downs.back().unhandled_mail)),
                                         MailboxOptions{.capacity_messages = 1, .time_to_live = absl::Minutes(1)});
   });
   EXPECT_TRUE(IsFull(texts[&Texts::texts].Send("two"))) << "which has what is too old expire";
   system().RunUntilIdle();
-  EXPECT_EQ(Ledger().of(Fate::kExpired), 0);
+  EXPECT_EQ(Ledger().of(Disposition::kExpired), 0);
 }
 
-TEST_F(EstateTest, ItGoesOnThroughStartsAndConstructorsThatFail) {
+TEST_F(UnhandledMailTest, ItGoesOnThroughStartsAndConstructorsThatFail) {
   Begin();
   for (const int n : {1, 2}) worker_[&Worker::kept].Tell(n);
   End();
@@ -357,30 +357,30 @@ TEST_F(EstateTest, ItGoesOnThroughStartsAndConstructorsThatFail) {
   EXPECT_THAT(job_->notes, ElementsAre("1", "2", "3"));
 }
 
-TEST_F(EstateTest, ManyLivesLaterTheOldestIsFirst) {
+TEST_F(UnhandledMailTest, ManyLivesLaterTheOldestIsFirst) {
   for (int life = 0; life < 3; ++life) {
     life == 0 ? Begin() : BeginAgain();
     worker_[&Worker::kept].Tell(life);
     system().RunUntilIdle();
     End();
   }
-  // Two estates in one.
+  // Two unhandled mail in one.
   Begin();
   worker_[&Worker::kept].Tell(3);
   system().RunUntilIdle();
   End();
   job_->is_open = true;
   Act([&](Boss& boss) {
-    Estate all = std::move(boss.downs[0].estate);
-    all.Append(std::move(boss.downs[1].estate));
-    EXPECT_TRUE(boss.downs[1].estate.empty());
+    UnhandledMail all = std::move(boss.downs[0].unhandled_mail);
+    all.Append(std::move(boss.downs[1].unhandled_mail));
+    EXPECT_TRUE(boss.downs[1].unhandled_mail.empty());
     EXPECT_EQ(all.size(), 4U);
     boss.Spawn(job_, std::move(all));
   });
   EXPECT_THAT(job_->notes, ElementsAre("0", "1", "2", "3"));
 }
 
-TEST_F(EstateTest, TimeToLiveCountsFromTheFirstAcceptance) {
+TEST_F(UnhandledMailTest, TimeToLiveCountsFromTheFirstAcceptance) {
   Begin();
   worker_[&Worker::fresh].Tell(1);
   system().Advance(absl::Seconds(6));
@@ -392,11 +392,11 @@ TEST_F(EstateTest, TimeToLiveCountsFromTheFirstAcceptance) {
   EXPECT_THAT(job_->notes, ElementsAre("2"));
 }
 
-TEST_F(EstateTest, WhatWasPostponedIsKept) {
+TEST_F(UnhandledMailTest, WhatWasPostponedIsKept) {
   class Postponer final : public Actor {
    public:
     Mailbox<"kept", int> kept{this, {.on_restart = OnRestart::kKeep}};
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("postponing", On(kept, [this](const int&) { context().Postpone(); }));
     }
   };
@@ -414,7 +414,7 @@ TEST_F(EstateTest, WhatWasPostponedIsKept) {
   EXPECT_THAT(job_->notes, ElementsAre("1", "2"));
 }
 
-TEST_F(EstateTest, AKilledActorLeavesItsEstateAlsoWhenItIsFenced) {
+TEST_F(UnhandledMailTest, AKilledActorLeavesItsUnhandledMailAlsoWhenItIsFenced) {
   Begin();
   worker_[&Worker::kept].Tell(1);
   system().RunUntilIdle();
@@ -427,7 +427,7 @@ TEST_F(EstateTest, AKilledActorLeavesItsEstateAlsoWhenItIsFenced) {
    public:
     Mailbox<"kept", int> kept{this, {.on_restart = OnRestart::kKeep}};
     explicit Hog(TestSystem& system) : system_(system) {}
-    Next Start() override {
+    StartResult Start() override {
       return Behavior("hogging", On(kept, [this] { system_.seeded_executor().HoldHere(absl::Seconds(1)); }));
     }
 
@@ -448,7 +448,7 @@ TEST_F(EstateTest, AKilledActorLeavesItsEstateAlsoWhenItIsFenced) {
     boss_[&Boss::act].Tell([this](Boss& boss) {
       ASSERT_THAT(boss.downs, SizeIs(1));
       EXPECT_TRUE(boss.downs[0].reason.handler_running());
-      boss.Spawn(job_, std::move(boss.downs[0].estate));
+      boss.Spawn(job_, std::move(boss.downs[0].unhandled_mail));
     });
   });
   hog[&Hog::kept].Tell(1);
@@ -456,7 +456,7 @@ TEST_F(EstateTest, AKilledActorLeavesItsEstateAlsoWhenItIsFenced) {
   EXPECT_THAT(job_->notes, ElementsAre("2", "3")) << "the one in hand is not replayed";
 }
 
-TEST_F(EstateTest, TheDownComesAfterTheOutcomeWithTheReasonAndOnce) {
+TEST_F(UnhandledMailTest, TheDownComesAfterTheOutcomeWithTheReasonAndOnce) {
   job_->starts_that_fail = 1;
   std::vector<std::string> told;
   Act([&](Boss& boss) {
@@ -471,8 +471,8 @@ TEST_F(EstateTest, TheDownComesAfterTheOutcomeWithTheReasonAndOnce) {
   EXPECT_THAT(told, ElementsAre("outcome Failed(UNAVAILABLE: not yet)", "down Failed(UNAVAILABLE: not yet)"));
 }
 
-TEST(EstateLifetimeTest, MayOutliveItsSystem) {
-  Estate kept;
+TEST(UnhandledMailLifetimeTest, MayOutliveItsSystem) {
+  UnhandledMail kept;
   {
     TestSystem system;
     auto job = std::make_shared<Job>();
@@ -483,7 +483,7 @@ TEST(EstateLifetimeTest, MayOutliveItsSystem) {
     worker[&Worker::kept].Tell(1);
     system.Exit(worker.pid(), ExitReason::Shutdown());
     system.RunUntilIdle();
-    boss[&Boss::act].Tell([&](Boss& self) { kept = std::move(self.downs.back().estate); });
+    boss[&Boss::act].Tell([&](Boss& self) { kept = std::move(self.downs.back().unhandled_mail); });
     system.RunUntilIdle();
     EXPECT_EQ(system.Ledger().waiting, 1);
   }

@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/burial.h"
+#include "understudy/actors/internal/deferred_destruction.h"
 
 #include <atomic>
 #include <memory>
@@ -12,30 +12,30 @@
 namespace understudy::internal {
 namespace {
 
-thread_local const Burial* running = nullptr;
+thread_local const DeferredDestruction* running = nullptr;
 
 }  // namespace
 
-Burial::Burial(SystemCore& system, Pid whose, ExitReason reason)
+DeferredDestruction::DeferredDestruction(SystemCore& system, Pid whose, ExitReason reason)
     : system_(system), whose_(whose), reason_(std::move(reason)) {}
 
-void Burial::Begin(std::unique_ptr<Burial> burial) {
-  if (burial->remains_.empty()) return;
-  SystemCore& system = burial->system_;
+void DeferredDestruction::Begin(std::unique_ptr<DeferredDestruction> destruction) {
+  if (destruction->deferred_.empty()) return;
+  SystemCore& system = destruction->system_;
   // It keeps the system, as an actor does.
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
-  system.executor().Schedule(burial.release());
+  system.executor().Schedule(destruction.release());
 }
 
-const Burial* Burial::Running() { return running; }
+const DeferredDestruction* DeferredDestruction::Running() { return running; }
 
-void Burial::Run() {
+void DeferredDestruction::Run() {
   SystemCore& core = system_;
   {
     UserCode user(*ThisWorker());
     // Within a handler that the seeded executor holds there may be another.
-    const Burial* const outer = std::exchange(running, this);
-    remains_.End(core);
+    const DeferredDestruction* const outer = std::exchange(running, this);
+    deferred_.End(core);
     running = outer;
   }
   delete this;
@@ -45,6 +45,6 @@ void Burial::Run() {
   executor.Notify();
 }
 
-std::string Burial::Describe() { return absl::StrCat("a destructor of what waited for ", whose_.ToString()); }
+std::string DeferredDestruction::Describe() { return absl::StrCat("a destructor of what waited for ", whose_.ToString()); }
 
 }  // namespace understudy::internal

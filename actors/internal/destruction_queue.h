@@ -1,17 +1,17 @@
-// Remains: what kernel code has done with and user code is to end: messages,
+// DestructionQueue: what kernel code has done with and user code is to end: messages,
 // answers, handlers and behaviours, whose destructors are users', and dead
 // letters, which listeners are told. Kernel code lets them go; who gathers them
 // has them ended in user code, where nothing is held that others wait for: a
-// turn between two messages and at the end of its life, a Burial in a turn of
+// turn between two messages and at the end of its life, a DeferredDestruction in a turn of
 // its own.
 //
-//   LetGo(envelope);                            // in kernel code
+//   DestroyLater(envelope);                            // in kernel code
 //   …
-//   InUserCode([&] { remains.End(system); });   // ActorCore::Sweep, Burial::Run
+//   InUserCode([&] { remains.End(system); });   // ActorCore::Sweep, DeferredDestruction::Run
 //
 // Threads: those of whoever gathers.
-#ifndef UNDERSTUDY_ACTORS_INTERNAL_REMAINS_H_
-#define UNDERSTUDY_ACTORS_INTERNAL_REMAINS_H_
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_DESTRUCTION_QUEUE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_DESTRUCTION_QUEUE_H_
 
 #include <utility>
 
@@ -23,31 +23,31 @@ namespace understudy::internal {
 
 class SystemCore;
 
-class Remains {
+class DestructionQueue {
  public:
-  constexpr Remains() = default;
-  Remains(const Remains&) = delete;
-  Remains& operator=(const Remains&) = delete;
+  constexpr DestructionQueue() = default;
+  DestructionQueue(const DestructionQueue&) = delete;
+  DestructionQueue& operator=(const DestructionQueue&) = delete;
 
   // Whoever gathers what this thread lets go now; null when it ends that itself,
   // as it is not in kernel code of a turn. The turn's actor is told to look.
-  static Remains* Gathering();
+  static DestructionQueue* Gathering();
 
   // While it lives, `remains` gather what this thread lets go.
   class Scope {
    public:
-    explicit Scope(Remains& remains);
+    explicit Scope(DestructionQueue& remains);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
-    Remains* const outer_;
+    DestructionQueue* const outer_;
   };
 
   bool empty() const { return newest_ == nullptr; }
   void Add(Envelope* envelope);
-  void TakeFrom(Remains& others) { newest_ = std::exchange(others.newest_, nullptr); }
+  void TakeFrom(DestructionQueue& others) { newest_ = std::exchange(others.newest_, nullptr); }
   // In user code. Letters are told, the rest is destroyed, in the order of
   // coming; then it is empty.
   void End(SystemCore& system);
@@ -57,23 +57,23 @@ class Remains {
 };
 
 // The slow case of what follows.
-UNDERSTUDY_SLOW_PATH void LetGoValue(Envelope* envelope);
+UNDERSTUDY_SLOW_PATH void DestroyValueLater(Envelope* envelope);
 
 // Ends an envelope, now or where that is user code.
-inline void LetGo(Envelope* envelope) {
+inline void DestroyLater(Envelope* envelope) {
   if (ABSL_PREDICT_TRUE(envelope->has(Envelope::kIsSmall))) {
     FreeSmallBlock(envelope, envelope->units);
   } else if (envelope->type != nullptr && (envelope->type->destroy != nullptr || envelope->has(Envelope::kIsBoxed))) {
-    LetGoValue(envelope);
+    DestroyValueLater(envelope);
   } else {
     FreeBlock(envelope, envelope->units);
   }
 }
 
-inline void LetGo(Payload payload) {
-  if (Envelope* const block = payload.Release(); block != nullptr) LetGo(block);
+inline void DestroyLater(Payload payload) {
+  if (Envelope* const block = payload.Release(); block != nullptr) DestroyLater(block);
 }
 
 }  // namespace understudy::internal
 
-#endif  // UNDERSTUDY_ACTORS_INTERNAL_REMAINS_H_
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_DESTRUCTION_QUEUE_H_

@@ -1,4 +1,4 @@
-// Estates: what an actor leaves, and what it is left.
+// Unhandled mail: what an actor leaves, and what it is left.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/internal/actor_core.h"
 #include "understudy/actors/internal/actor_queues.h"
 
@@ -30,7 +30,7 @@ Envelope* WithCallPart(Envelope* envelope) {
 // The first monitor that the parent has of it; 0 when it leaves nothing to anybody.
 uint64_t ActorCore::HeirsMonitor() const {
   if (rare_ == nullptr || parent().is_null() || !SystemCore::OfLife(life())->IsLocal(parent())) return 0;
-  if (rare_->wish.tells_down) return rare_->wish.id;
+  if (rare_->notifications.tells_down) return rare_->notifications.id;
   const auto& watchers = rare_->links.watchers();
   const auto first = watchers.lower_bound({parent(), 0});
   return first != watchers.end() && first->first == parent() ? first->second : 0;
@@ -59,40 +59,40 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
 }
 
 // What it was left and has not taken comes first.
-Estate ActorCore::LeaveEstate(std::vector<Envelope*> kept, const ExitReason& reason) {
-  Estate estate;
-  if (rare_ != nullptr) estate = std::move(rare_->inherited);
-  if (kept.empty()) return estate;
+UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason) {
+  UnhandledMail unhandled_mail;
+  if (rare_ != nullptr) unhandled_mail = std::move(rare_->inherited);
+  if (kept.empty()) return unhandled_mail;
   for (const Envelope* message : kept) {
     system().ledgers().OfEnded(layout(), message->mailbox).in_hand.fetch_add(1, std::memory_order_relaxed);
   }
-  Legacy own{.from = self(),
+  MailOfActor own{.from = self(),
              .layout = &layout(),
              .why = CalleeExitedError(self().ToString(), reason),
              .messages = std::move(kept)};
-  estate.Append(Estate(std::move(own)));
-  return estate;
+  unhandled_mail.Append(UnhandledMail(std::move(own)));
+  return unhandled_mail;
 }
 
 // Before anything that is sent to this life: its gates are not open yet.
-void ActorCore::TakeEstate() {
+void ActorCore::TakeUnhandledMail() {
   if (rare_ == nullptr || rare_->inherited.empty()) return;
-  Estate estate = std::move(rare_->inherited);
-  for (Legacy& legacy : estate.legacies()) {
-    for (Envelope*& message : legacy.messages) {
-      if (TakeLegacy(legacy, std::exchange(message, nullptr))) continue;
-      if (!is_fenced()) rare_->inherited = std::move(estate);
+  UnhandledMail unhandled_mail = std::move(rare_->inherited);
+  for (MailOfActor& mail : unhandled_mail.mails()) {
+    for (Envelope*& message : mail.messages) {
+      if (TakeMail(mail, std::exchange(message, nullptr))) continue;
+      if (!is_fenced()) rare_->inherited = std::move(unhandled_mail);
       return;
     }
   }
 }
 
 // False when the size of the message, or its move, ended the actor.
-bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
-  const int found = layout().Find(legacy.MailboxOf(*envelope).hash);
+bool ActorCore::TakeMail(const MailOfActor& mail, Envelope* envelope) {
+  const int found = layout().Find(mail.MailboxOf(*envelope).hash);
   const auto place = static_cast<size_t>(found);
   if (found < 0 || !layout()[place].Takes(*envelope->type, /*ask=*/0)) {
-    legacy.Lose(envelope, MakeError(ErrorKind::kNoMailbox,
+    mail.Lose(envelope, MakeError(ErrorKind::kNoMailbox,
                                     absl::StrCat("its successor ", self().ToString(), " has no mailbox for it")));
     return true;
   }
@@ -105,19 +105,19 @@ bool ActorCore::TakeLegacy(const Legacy& legacy, Envelope* envelope) {
     });
     if (thrown != nullptr && !is_fenced()) SetExit(DescribeException(thrown), ExitCause::kOwn);
     if (thrown != nullptr || is_fenced()) {
-      legacy.Lose(envelope, legacy.why);
+      mail.Lose(envelope, mail.why);
       return false;
     }
     // When it was accepted is known where its mailbox had a time to live too.
-    if (!legacy.MailboxOf(*envelope).has_time_to_live()) envelope->call().accepted = system().clock().Now();
+    if (!mail.MailboxOf(*envelope).has_time_to_live()) envelope->call().accepted = system().clock().Now();
   }
   if (!cell().AdmitEarly(place, declaration, bytes).ok()) {
-    legacy.Lose(envelope,
+    mail.Lose(envelope,
                 MakeError(ErrorKind::kFull, absl::StrCat("mailbox ", declaration.wire_name, " of its successor ",
                                                          self().ToString(), " is full")));
     return true;
   }
-  legacy.Settle(*envelope, Fate::kPassedOn);
+  mail.Settle(*envelope, Disposition::kForwarded);
   if (envelope->has(Envelope::kHasCallPart)) envelope->call().bytes = bytes;
   envelope->set(Envelope::kWasInHand);  // its remote sender has had its credit back
   envelope->life = life();

@@ -1,4 +1,4 @@
-// A lease that is bound to an ask ends with it (semantics 2.2).
+// A scoped close that is bound to an ask ends with it (semantics 2.2).
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,25 +32,25 @@ class Selector final : public Actor {
   Mailbox<"close", What> close{this};
   Mailbox<"end", int> end{this};
   Selector(Channel<Oracle> oracle, std::vector<int>* items) : oracle_(oracle), items_(items) {}
-  Next Start() override { return open_; }
+  StartResult Start() override { return open_; }
 
  private:
   void Close(What what) {
     auto asked = oracle_.Ask(1, absl::Seconds(2));
-    Lease lease = context().Close(item, asked);
-    if (what == What::kKeep) std::move(lease).Keep();
-    if (what == What::kHold || what == What::kCancel) held_.push_back(std::move(lease));
+    ScopedClose held = context().Close(item, asked);
+    if (what == What::kKeep) std::move(held).Keep();
+    if (what == What::kHold || what == What::kCancel) held_.push_back(std::move(held));
     if (what == What::kCancel) asked.Cancel();
   }
   void End() { held_.clear(); }
   Channel<Oracle> oracle_;
   std::vector<int>* items_;
-  std::vector<Lease> held_;
+  std::vector<ScopedClose> held_;
   Behavior open_{"open", On(item, [this](int n) { items_->push_back(n); }), On(close, &Selector::Close),
                  On(end, &Selector::End)};
 };
 
-class AskLeaseTest : public ActorTest {
+class AskCloseTest : public ActorTest {
  protected:
   void Close(Selector::What what) {
     selector_[&Selector::close].Tell(what);
@@ -68,7 +68,7 @@ class AskLeaseTest : public ActorTest {
   Ref<Selector> selector_ = system().Spawn<Selector>(oracle_.channel(), &items_);
 };
 
-TEST_F(AskLeaseTest, ItEndsWithTheReply) {
+TEST_F(AskCloseTest, ItEndsWithTheReply) {
   // semantics 2.2
   Close(Selector::What::kHold);
   EXPECT_FALSE(IsOpen());
@@ -76,11 +76,11 @@ TEST_F(AskLeaseTest, ItEndsWithTheReply) {
   system().RunUntilIdle();
   EXPECT_THAT(items_, ElementsAre(1)) << "what waited";
   EXPECT_TRUE(IsOpen());
-  selector_[&Selector::end].Tell(1);  // what is left of the lease ends nothing more
+  selector_[&Selector::end].Tell(1);  // what is left of the scoped close ends nothing more
   EXPECT_TRUE(IsOpen());
 }
 
-TEST_F(AskLeaseTest, ItEndsWithTheCalleesDeath) {
+TEST_F(AskCloseTest, ItEndsWithTheCalleesDeath) {
   Close(Selector::What::kKeep);
   EXPECT_FALSE(IsOpen());
   auto in_hand = oracle_.Receive();
@@ -92,7 +92,7 @@ TEST_F(AskLeaseTest, ItEndsWithTheCalleesDeath) {
   EXPECT_TRUE(IsOpen()) << "its callee is dead already";
 }
 
-TEST_F(AskLeaseTest, ItEndsAtTheDeadlineAlsoOfAnAskThatNobodyAwaits) {
+TEST_F(AskCloseTest, ItEndsAtTheDeadlineAlsoOfAnAskThatNobodyAwaits) {
   Close(Selector::What::kKeep);
   system().Advance(absl::Milliseconds(1999));
   EXPECT_FALSE(IsOpen());
@@ -100,12 +100,12 @@ TEST_F(AskLeaseTest, ItEndsAtTheDeadlineAlsoOfAnAskThatNobodyAwaits) {
   EXPECT_TRUE(IsOpen());
 }
 
-TEST_F(AskLeaseTest, ItEndsWhenTheAskIsCancelled) {
+TEST_F(AskCloseTest, ItEndsWhenTheAskIsCancelled) {
   Close(Selector::What::kCancel);
   EXPECT_TRUE(IsOpen());
 }
 
-TEST_F(AskLeaseTest, ItEndsWithItsObject) {
+TEST_F(AskCloseTest, ItEndsWithItsObject) {
   Close(Selector::What::kHold);
   EXPECT_FALSE(IsOpen());
   selector_[&Selector::end].Tell(1);
@@ -116,7 +116,7 @@ TEST_F(AskLeaseTest, ItEndsWithItsObject) {
   EXPECT_TRUE(IsOpen());
 }
 
-TEST_F(AskLeaseTest, TheMailboxOpensWhenTheLastOfSeveralHasEnded) {
+TEST_F(AskCloseTest, TheMailboxOpensWhenTheLastOfSeveralHasEnded) {
   Close(Selector::What::kKeep);
   Close(Selector::What::kHold);
   auto first = oracle_.Receive();
@@ -124,24 +124,24 @@ TEST_F(AskLeaseTest, TheMailboxOpensWhenTheLastOfSeveralHasEnded) {
   selector_[&Selector::end].Tell(1);
   EXPECT_FALSE(IsOpen());
   second->replier.Reply(2);
-  EXPECT_FALSE(IsOpen()) << "its lease had ended by itself";
+  EXPECT_FALSE(IsOpen()) << "its scoped close had ended by itself";
   first->replier.Reply(1);
   EXPECT_TRUE(IsOpen());
 }
 
-TEST_F(AskLeaseTest, ItEndsWithItsActorQuietly) {
+TEST_F(AskCloseTest, ItEndsWithItsActorQuietly) {
   Close(Selector::What::kKeep);
   Close(Selector::What::kHold);
   selector_[&Selector::item].Tell(1);
   system().Exit(selector_.pid(), ExitReason::Shutdown());
   system().RunUntilIdle();
   EXPECT_THAT(items_, IsEmpty());
-  EXPECT_EQ(Ledger().of(Fate::kDeadLetter), 1);
+  EXPECT_EQ(Ledger().of(Disposition::kDeadLetter), 1);
 }
 
 // With every seed: however the asks end, in the end the mailbox is open and all
 // has come.
-TEST(AskLeaseSeedsTest, NothingStaysClosed) {
+TEST(AskCloseSeedsTest, NothingStaysClosed) {
   ForEachSeed(200, [](uint64_t seed) {
     TestSystem system(seed);
     Random random(seed);

@@ -1,4 +1,4 @@
-// SessionTies: what hangs on one session: asks, monitors and links between
+// OutstandingRequests: what hangs on one session: asks, monitors and links between
 // actors here and actors of the peer. Credit has accounts of its own (credit.h).
 //
 // A plain state machine. It sees every signal that goes out and comes in, says
@@ -9,8 +9,8 @@
 // What a peer may do without a grant: answer asks of ours, report the end of
 // what we monitor and are linked to, monitor, and cancel. Exit, kill, request to
 // stop and link need one (semantics 7.11).
-#ifndef UNDERSTUDY_TRANSPORT_SESSION_TIES_H_
-#define UNDERSTUDY_TRANSPORT_SESSION_TIES_H_
+#ifndef UNDERSTUDY_TRANSPORT_OUTSTANDING_REQUESTS_H_
+#define UNDERSTUDY_TRANSPORT_OUTSTANDING_REQUESTS_H_
 
 #include <cstdint>
 #include <map>
@@ -30,7 +30,7 @@
 
 namespace understudy {
 
-class SessionTies {
+class OutstandingRequests {
  public:
   // ---- Going out ----
 
@@ -77,4 +77,4 @@ class SessionTies {
 
 }  // namespace understudy
 
-#endif  // UNDERSTUDY_TRANSPORT_SESSION_TIES_H_
+#endif  // UNDERSTUDY_TRANSPORT_OUTSTANDING_REQUESTS_H_

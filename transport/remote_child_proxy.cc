@@ -1,4 +1,4 @@
-#include "understudy/transport/node_stand_in.h"
+#include "understudy/transport/remote_child_proxy.h"
 
 #include <functional>
 #include <memory>
@@ -43,8 +43,8 @@ class LeftThere {
   LeftThere(ChildHostRef host, uint64_t number) : host_(host), number_(number) {}
   // Does nothing where a life has taken it.
   ~LeftThere() {
-    proto::DropEstate request;
-    request.set_estate(number_);
+    proto::DropUnhandledMail request;
+    request.set_unhandled_mail(number_);
     host_.drop().Send(std::move(request)).IgnoreError();  // it goes with its node, too
   }
   LeftThere(const LeftThere&) = delete;
@@ -57,17 +57,17 @@ class LeftThere {
   const uint64_t number_;
 };
 
-class NodeStandIn final : public Actor {
+class RemoteChildProxy final : public Actor {
  public:
-  explicit NodeStandIn(NodeChild child) : child_(std::move(child)) {}
+  explicit RemoteChildProxy(NodeChild child) : child_(std::move(child)) {}
 
   // From the first moment on an exit is passed on, and the end of the child is
   // waited for: it starts there while it starts here.
-  Next Start() override {
-    context().TrapExits(&NodeStandIn::LinkedExit, &NodeStandIn::ParentExit);
-    context().TrapStops(&NodeStandIn::StopRequested);
+  StartResult Start() override {
+    context().TrapExits(&RemoteChildProxy::LinkedExit, &RemoteChildProxy::ParentExit);
+    context().TrapStops(&RemoteChildProxy::StopRequested);
     context().Tell(begin_, Begin());
-    return Next::Starting(standing_);
+    return StartResult::Starting(standing_);
   }
 
  private:
@@ -85,11 +85,11 @@ class NodeStandIn final : public Actor {
   Task<> AwaitEnd();
 
   void LinkedExit(const ExitEvent& exit) {
-    if (!exit.reason.is_normal()) PassOnExit(exit.reason);
+    if (!exit.reason.is_normal()) ForwardExit(exit.reason);
   }
-  void ParentExit(const ExitEvent& exit) { PassOnExit(exit.reason); }
-  void StopRequested(const StopRequest& request) { PassOnExit(request.reason); }
-  void PassOnExit(const ExitReason& reason) { context().Tell(ending_, Ending{reason}); }
+  void ParentExit(const ExitEvent& exit) { ForwardExit(exit.reason); }
+  void StopRequested(const StopRequest& request) { ForwardExit(request.reason); }
+  void ForwardExit(const ExitReason& reason) { context().Tell(ending_, Ending{reason}); }
   Task<> AskToStop(Ending ending);
   proto::StartHostedChild Request();
   // The number that the host has given to what the child left; 0 for nothing.
@@ -121,8 +121,8 @@ class NodeStandIn final : public Actor {
   MonitorHandle watch_;
   Mailbox<"Begin", Begin> begin_{this};
   Mailbox<"Ending", Ending> ending_{this};
-  Behavior standing_{"standing in", On(begin_, &NodeStandIn::Live).Interleaved(),
-                     On(ending_, &NodeStandIn::AskToStop).Interleaved()};
+  Behavior standing_{"standing in", On(begin_, &RemoteChildProxy::Live).Interleaved(),
+                     On(ending_, &RemoteChildProxy::AskToStop).Interleaved()};
 };
 
 proto::StartHostedChild RequestFor(const NodeChild& child) {
@@ -140,7 +140,7 @@ proto::StartHostedChild RequestFor(const NodeChild& child) {
   return request;
 }
 
-Task<> NodeStandIn::Live(const Begin&) {
+Task<> RemoteChildProxy::Live(const Begin&) {
   auto finding = FindHost();
   const bool has_host = co_await finding;
   if (!has_host) co_return;
@@ -151,7 +151,7 @@ Task<> NodeStandIn::Live(const Begin&) {
   co_await awaiting;
 }
 
-Task<bool> NodeStandIn::FindHost() {
+Task<bool> RemoteChildProxy::FindHost() {
   // What is there already, in the order of the nodes; then what comes first.
   ChildHostRef found;
   for (const std::string& node : child_.nodes) {
@@ -168,7 +168,7 @@ Task<bool> NodeStandIn::FindHost() {
     for (const std::string& node : child_.nodes) {
       looking.emplace_back(context().Lookup<ChildHostRef>(ChildHostName(node), child_.connect_within).id());
     }
-    auto first = FirstGood(looking);
+    auto first = FirstOk(looking);
     const absl::StatusOr<NameRecord> host = co_await first;
     if (!host.ok()) {
       co_return Fails(ExitReason::NoConnection(
@@ -187,7 +187,7 @@ Task<bool> NodeStandIn::FindHost() {
   co_return true;
 }
 
-Task<bool> NodeStandIn::StartChild() {
+Task<bool> RemoteChildProxy::StartChild() {
   while (true) {
     is_asked_ = true;
     const auto asking = host_.start().Ask(Request(), limits::kAskTimeoutMax);
@@ -200,18 +200,18 @@ Task<bool> NodeStandIn::StartChild() {
   }
 }
 
-proto::StartHostedChild NodeStandIn::Request() {
+proto::StartHostedChild RemoteChildProxy::Request() {
   proto::StartHostedChild request = RequestFor(child_);
   if (child_.left == nullptr) return request;
   *request.mutable_supervisor() = ToProto(context().Parent());
   const auto* const left = static_cast<const LeftThere*>(child_.left->get());
-  if (left != nullptr) request.set_estate(left->NumberAt(host_));
+  if (left != nullptr) request.set_unhandled_mail(left->NumberAt(host_));
   return request;
 }
 
-bool NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
+bool RemoteChildProxy::Started(const absl::StatusOr<proto::HostedChildStart>& answer) {
   if (!answer.ok()) return Fails(ReasonOf(answer.status()));
-  SetLeft(answer->estate());
+  SetLeft(answer->unhandled_mail());
   switch (answer->result_case()) {
     case proto::HostedChildStart::kStarted: {
       const absl::StatusOr<Pid> pid = PidFromProto(answer->started(), context().Self());
@@ -234,7 +234,7 @@ bool NodeStandIn::Started(const absl::StatusOr<proto::HostedChildStart>& answer)
       absl::StrCat("node ", node_, " does not say what became of the start; it speaks another version"))));
 }
 
-Task<> NodeStandIn::AwaitEnd() {
+Task<> RemoteChildProxy::AwaitEnd() {
   while (true) {
     const auto waiting = host_.wait().Ask(proto::AwaitHostedChild(), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildEnd> end = co_await waiting;
@@ -251,7 +251,7 @@ Task<> NodeStandIn::AwaitEnd() {
     } else if (!end.ok()) {
       context().StopAs(ReasonOf(end.status()));
     } else {
-      SetLeft(end->estate());
+      SetLeft(end->unhandled_mail());
       const absl::StatusOr<ExitReason> reason = FromProto(end->reason());
       context().StopAs(reason.ok() ? *reason : ExitReason::Failed(reason.status()));
     }
@@ -259,7 +259,7 @@ Task<> NodeStandIn::AwaitEnd() {
   }
 }
 
-Task<> NodeStandIn::AskToStop(Ending ending) {
+Task<> RemoteChildProxy::AskToStop(Ending ending) {
   stopping_ = ending.reason;
   if (!is_asked_) {
     context().Stop(ending.reason);
@@ -277,7 +277,7 @@ Task<> NodeStandIn::AskToStop(Ending ending) {
   }
 }
 
-ExitReason NodeStandIn::ReasonOf(const absl::Status& status) const {
+ExitReason RemoteChildProxy::ReasonOf(const absl::Status& status) const {
   if (IsNotPermitted(status)) return ExitReason::NotPermitted(status.message());
   if (IsNoConnection(status)) return ExitReason::NoConnection(absl::StrCat("node ", node_, ": ", status.message()));
   if (HostHasEnded(status)) {
@@ -288,12 +288,12 @@ ExitReason NodeStandIn::ReasonOf(const absl::Status& status) const {
 
 }  // namespace
 
-absl::StatusOr<std::function<std::unique_ptr<Actor>()>> NodeStandInMaker(const NodeChild& child) {
+absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(const NodeChild& child) {
   if (child.nodes.empty()) return absl::InvalidArgumentError("a child on another node needs the name of one");
   for (const std::string& node : child.nodes) {
     if (absl::Status valid = ValidateNodeName(node); !valid.ok()) return valid;
   }
-  return [child]() -> std::unique_ptr<Actor> { return std::make_unique<NodeStandIn>(child); };
+  return [child]() -> std::unique_ptr<Actor> { return std::make_unique<RemoteChildProxy>(child); };
 }
 
 }  // namespace understudy::internal

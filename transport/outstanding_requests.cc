@@ -1,4 +1,4 @@
-#include "understudy/transport/session_ties.h"
+#include "understudy/transport/outstanding_requests.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace understudy {
 
 // ---- Going out ----
 
-void SessionTies::OnSent(Pid from, Pid to, uint64_t ask) {
+void OutstandingRequests::OnSent(Pid from, Pid to, uint64_t ask) {
   if (ask != 0) asks_[{from, ask}] = to;
 }
 
-void SessionTies::OnPosted(const Signal& signal) {
+void OutstandingRequests::OnPosted(const Signal& signal) {
   switch (signal.kind) {
     case SignalKind::kExit:
       if (signal.is_link) links_.erase({signal.from, signal.to});
@@ -58,7 +58,7 @@ void SessionTies::OnPosted(const Signal& signal) {
 
 // ---- Coming in ----
 
-SessionTies::Verdict SessionTies::OnArrived(const Signal& signal, bool is_granted) {
+OutstandingRequests::Verdict OutstandingRequests::OnArrived(const Signal& signal, bool is_granted) {
   const auto deliver_if = [](bool condition) { return condition ? Verdict::kDeliver : Verdict::kDrop; };
   switch (signal.kind) {
     case SignalKind::kExit:
@@ -101,18 +101,18 @@ SessionTies::Verdict SessionTies::OnArrived(const Signal& signal, bool is_grante
   return Verdict::kDrop;
 }
 
-bool SessionTies::OnCalled(Pid asker, uint64_t ask) {
+bool OutstandingRequests::OnCalled(Pid asker, uint64_t ask) {
   calls_.emplace(asker, ask);
   return calls_.size() <= 2 * limits::kAsksPerSessionMax;
 }
 
-absl::optional<Signal> SessionTies::OnRefused(const RefusedMessage& message) {
+absl::optional<Signal> OutstandingRequests::OnRefused(const RefusedMessage& message) {
   if (message.ask == 0 || asks_.erase({message.from, message.ask}) == 0) return absl::nullopt;
   return Signal{
       .kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = message.ask, .status = message.status};
 }
 
-absl::optional<Signal> SessionTies::AnswerTo(const Signal& signal, const ExitReason& reason) {
+absl::optional<Signal> OutstandingRequests::AnswerTo(const Signal& signal, const ExitReason& reason) {
   Signal answer{.from = signal.to, .to = signal.from, .id = signal.id, .reason = reason};
   switch (signal.kind) {
     case SignalKind::kLink:
@@ -132,7 +132,7 @@ absl::optional<Signal> SessionTies::AnswerTo(const Signal& signal, const ExitRea
 
 // ---- The end ----
 
-std::vector<Signal> SessionTies::End(absl::string_view why) {
+std::vector<Signal> OutstandingRequests::End(absl::string_view why) {
   const ExitReason reason = ExitReason::NoConnection(why);
   const absl::Status status = MakeError(ErrorKind::kNoConnection, why);
   std::vector<Signal> told;
@@ -153,7 +153,7 @@ std::vector<Signal> SessionTies::End(absl::string_view why) {
   for (const auto& [watcher, target, id] : watched_) {
     told.push_back({.kind = SignalKind::kDemonitor, .from = watcher, .to = target, .id = id});
   }
-  *this = SessionTies();
+  *this = OutstandingRequests();
   return told;
 }
 

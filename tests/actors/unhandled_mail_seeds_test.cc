@@ -1,4 +1,4 @@
-// Estates while actors die at random: nothing that was accepted is lost, doubled or overtaken (semantics 6.1).
+// Unhandled mail while actors die at random: nothing that was accepted is lost, doubled or overtaken (semantics 6.1).
 #include <atomic>
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/estate.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
@@ -49,7 +49,7 @@ class Record {
     handled_.insert({letter.sender, letter.number});
   }
   // A letter was accepted, and came to its actor after the end: its sender was
-  // slow. It never waited, and so is in no estate.
+  // slow. It never waited, and so is in no unhandled mail.
   void CameTooLate() {
     absl::MutexLock lock(&mu_);
     ++too_late_;
@@ -88,7 +88,7 @@ class Mortal final : public Actor {
   Mailbox<"open", bool> open{this};
   Mailbox<"other", Letter> other{this, {.capacity_messages = 10000, .on_restart = OnRestart::kKeep}};
   Mortal(std::shared_ptr<Record> record, int life) : record_(std::move(record)), life_(life) {}
-  Next Start() override {
+  StartResult Start() override {
     if (life_ % 3 == 2) return absl::UnavailableError("not this time");
     return life_ % 2 == 0 ? open_ : closed_;
   }
@@ -112,21 +112,21 @@ class Keeper final : public Actor {
   Mailbox<"stop", bool> stop{this};
   Keeper(std::shared_ptr<Record> record, std::function<void(Ref<Mortal>)> tell)
       : record_(std::move(record)), tell_(std::move(tell)) {}
-  Next Start() override {
+  StartResult Start() override {
     context().TrapExits([](const ExitEvent&) {});
     Spawn({});
     return Behavior("keeping", On(stop, [this] { context().Stop(); }));
   }
 
  private:
-  void Spawn(Estate estate) {
-    record_->Inherited(estate.size());
-    tell_(context().Spawn<Mortal>(SpawnOptions().OnDown(&Keeper::MortalDown).WithEstate(std::move(estate)), record_,
+  void Spawn(UnhandledMail unhandled_mail) {
+    record_->Inherited(unhandled_mail.size());
+    tell_(context().Spawn<Mortal>(SpawnOptions().OnDown(&Keeper::MortalDown).WithUnhandledMail(std::move(unhandled_mail)), record_,
                                   life_++));
   }
   void MortalDown(Down down) {
     EXPECT_NE(down.reason.kind(), ExitReason::Kind::kNoProcess);
-    Spawn(std::move(down.estate));
+    Spawn(std::move(down.unhandled_mail));
   }
 
   const std::shared_ptr<Record> record_;
@@ -157,7 +157,7 @@ class Sender final : public Actor {
   Mailbox<"send", int> send{this};
   Sender(int id, std::shared_ptr<Record> record, std::shared_ptr<Place> place)
       : id_(id), record_(std::move(record)), place_(std::move(place)) {}
-  Next Start() override { return Behavior("sending", On(send, &Sender::Send)); }
+  StartResult Start() override { return Behavior("sending", On(send, &Sender::Send)); }
 
  private:
   void Send(int letters) {
@@ -186,7 +186,7 @@ struct Cast {
   std::vector<Ref<Sender>> senders;
 };
 
-TEST(EstateSeedsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
+TEST(UnhandledMailSeedsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
   size_t inherited = 0;
   ForEachSeed(300, [&](uint64_t seed) {
     TestSystem system(seed);
@@ -214,7 +214,7 @@ TEST(EstateSeedsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
     ExpectNothingLost(system);
   });
   if (!SeedFromEnvironment()) {
-    EXPECT_GT(inherited, 1000U) << "the estates were empty";
+    EXPECT_GT(inherited, 1000U) << "the unhandled mail were empty";
   }
 }
 
@@ -229,11 +229,11 @@ bool BlockUntil(ActorSystem& system, const std::function<bool()>& is_over) {
       system.clock().Now() + absl::Minutes(1));
 }
 
-TEST(EstateThreadsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
+TEST(UnhandledMailThreadsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
   ActorSystem system({.threads = {.threads = 4}, .seed = 1, .log = &LogSink::Null()});
   Random random(1);
   Cast cast(system);
-  // Not those that an estate or a successor has lost: they say otherwise.
+  // Not those that unhandled mail or a successor has lost: they say otherwise.
   system.SubscribeDeadLetters([record = cast.record](const DeadLetter& letter) {
     if (absl::StrContains(letter.type, "Letter") && IsNoProcess(letter.why)) record->CameTooLate();
   });
@@ -260,15 +260,15 @@ TEST(EstateThreadsTest, NothingAcceptedIsLostDoubledOrOvertaken) {
 }
 
 // A monitor by OnDown is there however soon the child ends.
-TEST(EstateThreadsTest, ADownByOnDownAlwaysHasTheReason) {
+TEST(UnhandledMailThreadsTest, ADownByOnDownAlwaysHasTheReason) {
   class Brief final : public Actor {
    public:
-    Next Start() override { return absl::DataLossError("brief"); }
+    StartResult Start() override { return absl::DataLossError("brief"); }
   };
   class Parent final : public Actor {
    public:
     explicit Parent(std::atomic<int>* left) : left_(left) {}
-    Next Start() override {
+    StartResult Start() override {
       context().TrapExits([](const ExitEvent&) {});
       for (int i = 0; i < 4; ++i) Again();
       return Behavior("parent", After(absl::InfiniteDuration(), [] {}));

@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/remains.h"
+#include "understudy/actors/internal/destruction_queue.h"
 
 #include <utility>
 
@@ -10,22 +10,22 @@ namespace understudy::internal {
 
 // Not in an unnamed namespace: gold, which links GCC's shared libraries, writes a wrong relocation for a local variable
 // of this model.
-extern constinit thread_local Remains* gathering __attribute__((tls_model("initial-exec")));
-constinit thread_local Remains* gathering = nullptr;
+extern constinit thread_local DestructionQueue* gathering __attribute__((tls_model("initial-exec")));
+constinit thread_local DestructionQueue* gathering = nullptr;
 
-Remains::Scope::Scope(Remains& remains) : outer_(std::exchange(gathering, &remains)) {}
-Remains::Scope::~Scope() { gathering = outer_; }
+DestructionQueue::Scope::Scope(DestructionQueue& remains) : outer_(std::exchange(gathering, &remains)) {}
+DestructionQueue::Scope::~Scope() { gathering = outer_; }
 
-Remains* Remains::Gathering() {
+DestructionQueue* DestructionQueue::Gathering() {
   if (gathering != nullptr) return gathering;
   CurrentTurn& turn = ThisTurn();
   const Worker* const worker = ThisWorker();
   if (turn.cell == nullptr || worker == nullptr || !worker->lock.IsHeldByOwner()) return nullptr;
-  turn.cell->owner()->HasRemains();
+  turn.cell->owner()->HasDeferred();
   return &turn.remains;
 }
 
-void Remains::Add(Envelope* envelope) {
+void DestructionQueue::Add(Envelope* envelope) {
   if (newest_ == nullptr) {
     envelope->next = envelope;
   } else {
@@ -35,7 +35,7 @@ void Remains::Add(Envelope* envelope) {
   newest_ = envelope;
 }
 
-void Remains::End(SystemCore& system) {
+void DestructionQueue::End(SystemCore& system) {
   while (newest_ != nullptr) {
     Envelope* const oldest = newest_->next;
     oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
@@ -47,9 +47,9 @@ void Remains::End(SystemCore& system) {
   }
 }
 
-void LetGoValue(Envelope* envelope) {
+void DestroyValueLater(Envelope* envelope) {
   const bool runs_users_code = envelope->has(Envelope::kHasValue) && envelope->type->destroy != nullptr;
-  Remains* const remains = runs_users_code ? Remains::Gathering() : nullptr;
+  DestructionQueue* const remains = runs_users_code ? DestructionQueue::Gathering() : nullptr;
   remains == nullptr ? Envelope::Delete(envelope) : remains->Add(envelope);
 }
 

@@ -1,4 +1,4 @@
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -32,7 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // The next frame of the sequence on a stream that knows `defined`.
-proto::Frame Fill(Sequence& sequence, std::set<uint32_t>& defined, MonotonicTime now = MonotonicTime()) {
+proto::Frame Fill(ReliableSequence& sequence, std::set<uint32_t>& defined, MonotonicTime now = MonotonicTime()) {
   FramePacker packer(1, 0);
   sequence.Fill(packer, defined, now);
   const absl::StatusOr<proto::Frame> frame = DecodeFrame(packer.Encode());
@@ -45,7 +45,7 @@ SlotView ViewOf(const proto::Slot& slot) {
 }
 
 // The envelopes that the frame completes at `receiver`.
-std::vector<std::string> Receive(Sequence& receiver, const proto::Frame& frame) {
+std::vector<std::string> Receive(ReliableSequence& receiver, const proto::Frame& frame) {
   std::vector<std::string> envelopes;
   for (int i = 0; i < frame.slots_size(); ++i) {
     const auto arrived = receiver.Receive(frame.first_number() + static_cast<uint64_t>(i), ViewOf(frame.slots(i)));
@@ -56,14 +56,14 @@ std::vector<std::string> Receive(Sequence& receiver, const proto::Frame& frame) 
 }
 
 // Appends an envelope of `sender`, which begins with `name`.
-void Append(Sequence& sequence, uint64_t sender, const std::string& name, size_t bytes = 0) {
+void Append(ReliableSequence& sequence, uint64_t sender, const std::string& name, size_t bytes = 0) {
   std::string text = name;
   text.resize(std::max(bytes, name.size()), '.');
   ASSERT_TRUE(sequence.Append({.bytes = text, .sender = sender}).ok());
 }
 
-TEST(SequenceTest, WhatIsNotAcknowledgedIsWrittenAgainOnTheNextStream) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, WhatIsNotAcknowledgedIsWrittenAgainOnTheNextStream) {
+  ReliableSequence sequence({});
   for (const char* text : {"1", "2", "3"}) ASSERT_TRUE(sequence.Append({.bytes = text}).ok());
   std::set<uint32_t> defined;
   EXPECT_EQ(Fill(sequence, defined).slots_size(), 3);
@@ -77,10 +77,10 @@ TEST(SequenceTest, WhatIsNotAcknowledgedIsWrittenAgainOnTheNextStream) {
   EXPECT_EQ(sequence.ledger(), (SessionLedger{.accepted = 3, .acknowledged = 1, .waiting = 2}));
 }
 
-TEST(SequenceTest, SmallEnvelopesThatAreKeptTogetherAreAcknowledgedOneByOne) {
-  const uint32_t mailbox = internal::MailboxNames::Intern("sequence_test/mailbox");
-  Sequence sequence({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, SmallEnvelopesThatAreKeptTogetherAreAcknowledgedOneByOne) {
+  const uint32_t mailbox = internal::MailboxNames::Intern("reliable_sequence_test/mailbox");
+  ReliableSequence sequence({});
+  ReliableSequence receiver({});
   ASSERT_TRUE(sequence.Append({.bytes = "0", .sender = 1}).ok());
   const size_t bytes_each = sequence.bytes_waiting();
   for (const char* text : {"1", "2", "3"}) {
@@ -102,8 +102,8 @@ TEST(SequenceTest, SmallEnvelopesThatAreKeptTogetherAreAcknowledgedOneByOne) {
   }
 }
 
-TEST(SequenceTest, AnAcknowledgementOfWhatWasNotSentIsAnError) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, AnAcknowledgementOfWhatWasNotSentIsAnError) {
+  ReliableSequence sequence({});
   ASSERT_TRUE(sequence.Append({.bytes = "1"}).ok());
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Acknowledge(1)));
   std::set<uint32_t> defined;
@@ -113,15 +113,15 @@ TEST(SequenceTest, AnAcknowledgementOfWhatWasNotSentIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Acknowledge(2)));
 }
 
-TEST(SequenceTest, AMailboxIsDefinedOncePerStream) {
-  const uint32_t mailbox = internal::MailboxNames::Intern("sequence_test/mailbox");
-  Sequence sequence({});
+TEST(ReliableSequenceTest, AMailboxIsDefinedOncePerStream) {
+  const uint32_t mailbox = internal::MailboxNames::Intern("reliable_sequence_test/mailbox");
+  ReliableSequence sequence({});
   ASSERT_TRUE(sequence.Append({.bytes = "1", .mailbox = mailbox}).ok());
   ASSERT_TRUE(sequence.Append({.bytes = "2", .mailbox = mailbox}).ok());
   std::set<uint32_t> defined;
   const proto::Frame first = Fill(sequence, defined);
   ASSERT_EQ(first.definitions_size(), 1);
-  EXPECT_EQ(first.definitions(0).name(), "sequence_test/mailbox");
+  EXPECT_EQ(first.definitions(0).name(), "reliable_sequence_test/mailbox");
   sequence.Rewind();
   std::set<uint32_t> next_stream;
   EXPECT_EQ(Fill(sequence, next_stream).definitions_size(), 1);
@@ -129,8 +129,8 @@ TEST(SequenceTest, AMailboxIsDefinedOncePerStream) {
   EXPECT_EQ(Fill(sequence, next_stream).definitions_size(), 0);
 }
 
-TEST(SequenceTest, TheTimeLeftIsTakenWhenAFrameIsWritten) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, TheTimeLeftIsTakenWhenAFrameIsWritten) {
+  ReliableSequence sequence({});
   ASSERT_TRUE(sequence.Append({.bytes = "1", .deadline = MonotonicTime::FromNanos(100)}).ok());
   std::set<uint32_t> defined;
   EXPECT_EQ(Fill(sequence, defined, MonotonicTime::FromNanos(30)).slots(0).remaining_nanos(), 70);
@@ -138,12 +138,12 @@ TEST(SequenceTest, TheTimeLeftIsTakenWhenAFrameIsWritten) {
   EXPECT_EQ(Fill(sequence, defined, MonotonicTime::FromNanos(300)).slots(0).remaining_nanos(), 0);
 }
 
-TEST(SequenceTest, ALargeEnvelopeIsCutAndPutTogetherAgain) {
+TEST(ReliableSequenceTest, ALargeEnvelopeIsCutAndPutTogetherAgain) {
   std::string large(3 * limits::kSlotBytesMax + 17, 'x');
   large.back() = 'y';
-  Sequence sender({});
+  ReliableSequence sender({});
   ASSERT_TRUE(sender.Append({.bytes = large}).ok());
-  Sequence receiver({});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   std::vector<std::string> arrived;
   while (sender.has_unsent()) {
@@ -157,9 +157,9 @@ TEST(SequenceTest, ALargeEnvelopeIsCutAndPutTogetherAgain) {
   EXPECT_EQ(sender.bytes_waiting(), 0U);
 }
 
-TEST(SequenceTest, TheStreamOfAnEnvelopesLastPartDefinesItsMailbox) {
-  const uint32_t mailbox = internal::MailboxNames::Intern("sequence_test/mailbox");
-  Sequence sequence({});
+TEST(ReliableSequenceTest, TheStreamOfAnEnvelopesLastPartDefinesItsMailbox) {
+  const uint32_t mailbox = internal::MailboxNames::Intern("reliable_sequence_test/mailbox");
+  ReliableSequence sequence({});
   ASSERT_TRUE(sequence.Append({.bytes = std::string(200000, 'x'), .mailbox = mailbox}).ok());
   std::set<uint32_t> first_stream;
   const int slots = Fill(sequence, first_stream).slots_size();
@@ -170,9 +170,9 @@ TEST(SequenceTest, TheStreamOfAnEnvelopesLastPartDefinesItsMailbox) {
   EXPECT_TRUE(next_stream.contains(mailbox));
 }
 
-TEST(SequenceTest, ASmallEnvelopePassesALargeOneWithinTwoFrames) {
-  Sequence sender({.message_bytes_max = size_t{1} << 30});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, ASmallEnvelopePassesALargeOneWithinTwoFrames) {
+  ReliableSequence sender({.message_bytes_max = size_t{1} << 30});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   for (uint64_t large = 1; large <= 8; ++large) Append(sender, large, "large", size_t{16} << 20);
   Receive(receiver, Fill(sender, defined));
@@ -185,9 +185,9 @@ TEST(SequenceTest, ASmallEnvelopePassesALargeOneWithinTwoFrames) {
   }
 }
 
-TEST(SequenceTest, ASendersLaterEnvelopesWaitBehindItsLargeOne) {
-  Sequence sender({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, ASendersLaterEnvelopesWaitBehindItsLargeOne) {
+  ReliableSequence sender({});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   Append(sender, 7, "large", 1000000);
   Append(sender, 7, "after");
@@ -199,9 +199,9 @@ TEST(SequenceTest, ASendersLaterEnvelopesWaitBehindItsLargeOne) {
   EXPECT_THAT(arrived, ElementsAre("other", "large", "after"));
 }
 
-TEST(SequenceTest, ALargeEnvelopeHasItsShareUnderConstantSmallTraffic) {
-  Sequence sender({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, ALargeEnvelopeHasItsShareUnderConstantSmallTraffic) {
+  ReliableSequence sender({});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   Append(sender, 1, "large", size_t{3} << 20);
   std::vector<std::string> arrived;
@@ -217,9 +217,9 @@ TEST(SequenceTest, ALargeEnvelopeHasItsShareUnderConstantSmallTraffic) {
   }
 }
 
-TEST(SequenceTest, SendersThatAlwaysWaitShareTheWire) {
-  Sequence sender({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, SendersThatAlwaysWaitShareTheWire) {
+  ReliableSequence sender({});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   for (int i = 0; i < 2000; ++i) {
     for (uint64_t from = 1; from <= 3; ++from) Append(sender, from, absl::StrCat(from), from * 1000);
@@ -232,9 +232,9 @@ TEST(SequenceTest, SendersThatAlwaysWaitShareTheWire) {
   EXPECT_GT(bytes['3'], bytes['1'] * 9 / 10);
 }
 
-TEST(SequenceTest, TheNodesOwnEnvelopesGoBeforeAllThatWaits) {
-  Sequence sender({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, TheNodesOwnEnvelopesGoBeforeAllThatWaits) {
+  ReliableSequence sender({});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   Append(sender, 1, "large", 1000000);
   Append(sender, 1, "down");
@@ -243,7 +243,7 @@ TEST(SequenceTest, TheNodesOwnEnvelopesGoBeforeAllThatWaits) {
 }
 
 // The first letters of the envelopes that arrive while the sender has something to write.
-std::vector<std::string> ReceiveAll(Sequence& sender, Sequence& receiver) {
+std::vector<std::string> ReceiveAll(ReliableSequence& sender, ReliableSequence& receiver) {
   std::set<uint32_t> defined;
   std::vector<std::string> arrived;
   while (sender.has_unsent()) {
@@ -252,9 +252,9 @@ std::vector<std::string> ReceiveAll(Sequence& sender, Sequence& receiver) {
   return arrived;
 }
 
-TEST(SequenceTest, ALargeEnvelopeOfTheNodeItselfIsNotOvertakenByItsLaterOnes) {
-  Sequence sender({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, ALargeEnvelopeOfTheNodeItselfIsNotOvertakenByItsLaterOnes) {
+  ReliableSequence sender({});
+  ReliableSequence receiver({});
   ASSERT_TRUE(sender.Append({.bytes = "set" + std::string(140000, '.'), .room = Room::kNames}).ok());
   ASSERT_TRUE(sender.Append({.bytes = "names", .room = Room::kNames}).ok());
   Append(sender, 1, "down");
@@ -265,9 +265,9 @@ TEST(SequenceTest, ALargeEnvelopeOfTheNodeItselfIsNotOvertakenByItsLaterOnes) {
   EXPECT_EQ(sender.ledger(), (SessionLedger{.accepted = 3, .acknowledged = 3}));
 }
 
-TEST(SequenceTest, ALargeEnvelopeOfTheNodeItselfPassesThoseOfSendersThatAreInParts) {
-  Sequence sender({.message_bytes_max = size_t{1} << 30});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, ALargeEnvelopeOfTheNodeItselfPassesThoseOfSendersThatAreInParts) {
+  ReliableSequence sender({.message_bytes_max = size_t{1} << 30});
+  ReliableSequence receiver({});
   constexpr uint64_t kSenders = limits::kEnvelopesInPartsMax + 1;
   for (uint64_t from = 1; from <= kSenders; ++from) Append(sender, from, "lesser", 100000);
   std::set<uint32_t> defined;
@@ -280,20 +280,20 @@ TEST(SequenceTest, ALargeEnvelopeOfTheNodeItselfPassesThoseOfSendersThatAreInPar
   EXPECT_EQ(arrived[1], "names");
 }
 
-TEST(SequenceTest, AnEnvelopePutTogetherFromPartsIsKeptByNoSequence) {
-  Sequence receiver({});
+TEST(ReliableSequenceTest, AnEnvelopePutTogetherFromPartsIsKeptByNoSequence) {
+  ReliableSequence receiver({});
   ASSERT_TRUE(receiver.Receive(1, {.body = "lar", .part_of = 1, .continues = true}).ok());
-  absl::StatusOr<absl::optional<Sequence::Arrived>> arrived = receiver.Receive(2, {.body = "ge", .part_of = 1});
+  absl::StatusOr<absl::optional<ReliableSequence::Arrived>> arrived = receiver.Receive(2, {.body = "ge", .part_of = 1});
   ASSERT_TRUE(arrived.ok() && arrived->has_value());
   ASSERT_TRUE(receiver.Receive(3, {.body = "another", .part_of = 1}).ok());
   ASSERT_NE((**arrived).joined, nullptr) << "its memory is freed with what was handed out";
   EXPECT_EQ((**arrived).bytes, "large");
 }
 
-TEST(SequenceTest, MoreLargeEnvelopesThanMayBeInPartsWaitTheirTurn) {
+TEST(ReliableSequenceTest, MoreLargeEnvelopesThanMayBeInPartsWaitTheirTurn) {
   constexpr uint64_t kSenders = limits::kEnvelopesInPartsMax + 40;
-  Sequence sender({.message_bytes_max = size_t{1} << 30});
-  Sequence receiver({});
+  ReliableSequence sender({.message_bytes_max = size_t{1} << 30});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   for (uint64_t from = 1; from <= kSenders; ++from) Append(sender, from, "large", 200000);
   size_t arrived = 0;
@@ -303,9 +303,9 @@ TEST(SequenceTest, MoreLargeEnvelopesThanMayBeInPartsWaitTheirTurn) {
   EXPECT_EQ(sender.bytes_waiting(), 0U);
 }
 
-TEST(SequenceTest, TheLargestEnvelopesTogetherStayWithinTheReceiversBytes) {
-  Sequence sender({.message_bytes_max = size_t{1} << 30});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, TheLargestEnvelopesTogetherStayWithinTheReceiversBytes) {
+  ReliableSequence sender({.message_bytes_max = size_t{1} << 30});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   for (uint64_t from = 1; from <= 4; ++from) Append(sender, from, "large", limits::kMessageBytesMax);
   size_t arrived = 0;
@@ -313,9 +313,9 @@ TEST(SequenceTest, TheLargestEnvelopesTogetherStayWithinTheReceiversBytes) {
   EXPECT_EQ(arrived, 4U);
 }
 
-TEST(SequenceTest, TheLastEnvelopeGoesBehindAllThatWaits) {
-  Sequence sender({});
-  Sequence receiver({});
+TEST(ReliableSequenceTest, TheLastEnvelopeGoesBehindAllThatWaits) {
+  ReliableSequence sender({});
+  ReliableSequence receiver({});
   std::set<uint32_t> defined;
   Append(sender, 1, "large", 300000);
   sender.AppendLast("leave");
@@ -329,16 +329,16 @@ TEST(SequenceTest, TheLastEnvelopeGoesBehindAllThatWaits) {
   EXPECT_EQ(sender.bytes_waiting(), 0U);
 }
 
-TEST(SequenceTest, ARepeatIsDroppedAndAGapIsAnError) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, ARepeatIsDroppedAndAGapIsAnError) {
+  ReliableSequence sequence({});
   EXPECT_TRUE((*sequence.Receive(1, {.body = "1"})).has_value());
   EXPECT_FALSE((*sequence.Receive(1, {.body = "1"})).has_value());
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(3, {.body = "3"}).status()));
   EXPECT_EQ(sequence.received(), 1U);
 }
 
-TEST(SequenceTest, AnEnvelopeWithoutAnEndIsAnErrorAtTheBound) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, AnEnvelopeWithoutAnEndIsAnErrorAtTheBound) {
+  ReliableSequence sequence({});
   const std::string part(limits::kSlotBytesMax, 'x');
   absl::Status status;
   uint64_t number = 0;
@@ -349,8 +349,8 @@ TEST(SequenceTest, AnEnvelopeWithoutAnEndIsAnErrorAtTheBound) {
   EXPECT_LE((number - 1) * part.size(), limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax);
 }
 
-TEST(SequenceTest, PartsThatAreNotWhatTheyMayBeAreErrors) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, PartsThatAreNotWhatTheyMayBeAreErrors) {
+  ReliableSequence sequence({});
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(1, {.body = "x", .continues = true}).status()));
   const SlotView beyond{.body = "x", .part_of = limits::kEnvelopesInPartsMax + 1};
   EXPECT_TRUE(absl::IsInvalidArgument(sequence.Receive(1, beyond).status()));
@@ -366,8 +366,8 @@ TEST(SequenceTest, PartsThatAreNotWhatTheyMayBeAreErrors) {
   EXPECT_LE((number - 1) * part.size(), limits::kBytesInPartsMax);
 }
 
-TEST(SequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
-  Sequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000, .signal_bytes_max = 400});
+TEST(ReliableSequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
+  ReliableSequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000, .signal_bytes_max = 400});
   ASSERT_TRUE(sequence.Append({.bytes = std::string(600, 'm')}).ok());
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(400, 'm')})));
   EXPECT_TRUE(sequence.Append({.bytes = std::string(600, 'r'), .room = Room::kReplies}).ok());
@@ -377,8 +377,8 @@ TEST(SequenceTest, EachKindOfEnvelopeHasBytesOfItsOwn) {
   EXPECT_EQ(sequence.ledger().accepted, 3);
 }
 
-TEST(SequenceTest, RoomThatIsKeptIsForItsEnvelopeAlone) {
-  Sequence sequence({.message_bytes_max = 1000, .messages_max = 2});
+TEST(ReliableSequenceTest, RoomThatIsKeptIsForItsEnvelopeAlone) {
+  ReliableSequence sequence({.message_bytes_max = 1000, .messages_max = 2});
   ASSERT_TRUE(sequence.Keep(600).ok());
   EXPECT_TRUE(IsFull(sequence.Keep(400)));
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = std::string(400, 'm')})));
@@ -394,8 +394,8 @@ TEST(SequenceTest, RoomThatIsKeptIsForItsEnvelopeAlone) {
   EXPECT_TRUE(sequence.all_acknowledged());
 }
 
-TEST(SequenceTest, TheMessagesOfASessionAreBoundedInNumber) {
-  Sequence sequence({.messages_max = 3});
+TEST(ReliableSequenceTest, TheMessagesOfASessionAreBoundedInNumber) {
+  ReliableSequence sequence({.messages_max = 3});
   for (uint64_t from = 1; from <= 2; ++from) Append(sequence, from, "small");
   Append(sequence, 1, "large", 100000);
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = "one more", .sender = 1})));
@@ -407,7 +407,7 @@ TEST(SequenceTest, TheMessagesOfASessionAreBoundedInNumber) {
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = "one more", .sender = 1})));
 }
 
-TEST(SequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit) {
+TEST(ReliableSequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit) {
   constexpr NodePair kNodes{.local_node = 1, .local = {11}, .peer_node = 2, .peer = {22}};
   const CreditChange want{.kind = CreditChange::Kind::kWant,
                           .to = Pid(2, ~uint32_t{0}, ~uint64_t{0} >> 16),
@@ -420,7 +420,7 @@ TEST(SequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit
   answer.kind = CreditChange::Kind::kRefuse;
   answer.to = Pid(1, 1, 1);
   answer.status = MakeError(ErrorKind::kNoProcess, std::string(10000, 'x'));
-  Sequence sequence({});
+  ReliableSequence sequence({});
   for (size_t i = 0; i < limits::kWantsPerSessionMax; ++i) {
     // A want, its withdrawal, the return of room that crossed that, and the answer to one of the peer's.
     for (const CreditChange& change : {want, given_up, given_up, answer}) {
@@ -429,8 +429,8 @@ TEST(SequenceTest, AllThatTheWaitingSendersOfASessionSayFitsIntoTheBytesOfCredit
   }
 }
 
-TEST(SequenceTest, AMessageAndAReplyNearTheLargestAreAcceptedBehindALittleThatIsNotAcknowledged) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, AMessageAndAReplyNearTheLargestAreAcceptedBehindALittleThatIsNotAcknowledged) {
+  ReliableSequence sequence({});
   for (const Room room : {Room::kMessages, Room::kReplies}) {
     const std::string little(limits::kUnacknowledgedBytesMax - limits::kSlotOverheadBytes, 'l');
     EXPECT_TRUE(sequence.Append({.bytes = little, .room = room}).ok());
@@ -439,16 +439,16 @@ TEST(SequenceTest, AMessageAndAReplyNearTheLargestAreAcceptedBehindALittleThatIs
   }
 }
 
-TEST(SequenceTest, AMessageAndAReplyLargerThanTheirBoundsAreAcceptedWhenNoneWaits) {
-  Sequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000});
+TEST(ReliableSequenceTest, AMessageAndAReplyLargerThanTheirBoundsAreAcceptedWhenNoneWaits) {
+  ReliableSequence sequence({.message_bytes_max = 1000, .reply_bytes_max = 1000});
   EXPECT_TRUE(sequence.Append({.bytes = std::string(5000, 'm')}).ok());
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = "m"})));
   EXPECT_TRUE(sequence.Append({.bytes = std::string(5000, 'r'), .room = Room::kReplies}).ok());
   EXPECT_TRUE(IsFull(sequence.Append({.bytes = "r", .room = Room::kReplies})));
 }
 
-TEST(SequenceTest, WhatWaitsAtTheEndIsUnconfirmed) {
-  Sequence sequence({});
+TEST(ReliableSequenceTest, WhatWaitsAtTheEndIsUnconfirmed) {
+  ReliableSequence sequence({});
   ASSERT_TRUE(sequence.Append({.bytes = "1"}).ok());
   ASSERT_TRUE(sequence.Append({.bytes = "2"}).ok());
   std::set<uint32_t> defined;

@@ -1,4 +1,4 @@
-#include "understudy/transport/sequence.h"
+#include "understudy/transport/reliable_sequence.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,9 +45,9 @@ SessionLedger& SessionLedger::operator+=(const SessionLedger& other) {
   return *this;
 }
 
-Sequence::Sequence(Bounds bounds) : bounds_(bounds) {}
+ReliableSequence::ReliableSequence(Bounds bounds) : bounds_(bounds) {}
 
-size_t Sequence::BytesMax(Room room) const {
+size_t ReliableSequence::BytesMax(Room room) const {
   switch (room) {
     case Room::kMessages:
       return bounds_.message_bytes_max;
@@ -65,12 +65,12 @@ size_t Sequence::BytesMax(Room room) const {
   return 0;
 }
 
-bool Sequence::MayExceed(Room room) const {
+bool ReliableSequence::MayExceed(Room room) const {
   if (room != Room::kMessages && room != Room::kReplies) return false;
   return used_[static_cast<size_t>(room)] <= std::min(limits::kUnacknowledgedBytesMax, BytesMax(room) / 8);
 }
 
-absl::Status Sequence::FindRoom(Room room, size_t bytes) const {
+absl::Status ReliableSequence::FindRoom(Room room, size_t bytes) const {
   const size_t used = used_[static_cast<size_t>(room)];
   if (used + bytes > BytesMax(room) && !MayExceed(room)) {
     return MakeError(ErrorKind::kFull,
@@ -84,7 +84,7 @@ absl::Status Sequence::FindRoom(Room room, size_t bytes) const {
   return absl::OkStatus();
 }
 
-absl::Status Sequence::Keep(size_t bytes) {
+absl::Status ReliableSequence::Keep(size_t bytes) {
   bytes += limits::kSlotOverheadBytes;
   if (absl::Status room = FindRoom(Room::kMessages, bytes); !room.ok()) return room;
   used_[static_cast<size_t>(Room::kMessages)] += bytes;
@@ -92,9 +92,9 @@ absl::Status Sequence::Keep(size_t bytes) {
   return absl::OkStatus();
 }
 
-void Sequence::StopKeeping(size_t bytes) { Forget(Room::kMessages, 1, bytes); }
+void ReliableSequence::StopKeeping(size_t bytes) { Forget(Room::kMessages, 1, bytes); }
 
-absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
+absl::Status ReliableSequence::Append(OutboundEnvelope&& envelope) {
   const size_t bytes = envelope.bytes.size() + limits::kSlotOverheadBytes;
   if (envelope.kept_bytes != 0) {
     StopKeeping(envelope.kept_bytes);
@@ -119,14 +119,14 @@ absl::Status Sequence::Append(OutboundEnvelope&& envelope) {
   return absl::OkStatus();
 }
 
-void Sequence::AppendLast(std::string bytes) {
+void ReliableSequence::AppendLast(std::string bytes) {
   UNDERSTUDY_CHECK(!last_.has_value(), "a session has one last envelope");
   last_ = std::move(bytes);
   ++ledger_.accepted;
   ++ledger_.waiting;
 }
 
-void Sequence::Number(OutboundEnvelope&& envelope) {
+void ReliableSequence::Number(OutboundEnvelope&& envelope) {
   unsent_bytes_ += envelope.bytes.size();
   if (unsent_ < slots_.size()) {
     Slots& last = slots_.back();
@@ -135,7 +135,7 @@ void Sequence::Number(OutboundEnvelope&& envelope) {
   slots_.push_back({.run = EnvelopeRun(std::move(envelope))});
 }
 
-void Sequence::Number(SendQueues::Piece piece) {
+void ReliableSequence::Number(SendQueues::Piece piece) {
   slots_.push_back({.run = std::move(piece.run),
                     .large = std::move(piece.large),
                     .begin = piece.begin,
@@ -145,7 +145,7 @@ void Sequence::Number(SendQueues::Piece piece) {
   unsent_bytes_ += slots_.back().bytes();
 }
 
-void Sequence::NumberParts(OutboundEnvelope&& envelope) {
+void ReliableSequence::NumberParts(OutboundEnvelope&& envelope) {
   const auto whole = std::make_shared<const std::string>(std::move(envelope.bytes));
   for (size_t begin = 0; begin < whole->size(); begin += limits::kSlotBytesMax) {
     const size_t end = std::min(whole->size(), begin + limits::kSlotBytesMax);
@@ -158,7 +158,7 @@ void Sequence::NumberParts(OutboundEnvelope&& envelope) {
   }
 }
 
-bool Sequence::Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
+bool ReliableSequence::Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
   const EnvelopeRun& run = slots.run;
   const bool names_mailbox = run.mailbox() != 0 && !slots.continues;
   const bool define = names_mailbox && !defined.contains(run.mailbox());
@@ -184,7 +184,7 @@ bool Sequence::Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>
   return true;
 }
 
-void Sequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
+void ReliableSequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now) {
   queues_.BeginFrame();
   while (true) {
     while (unsent_ < slots_.size()) {
@@ -203,7 +203,7 @@ void Sequence::Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicT
   }
 }
 
-absl::Status Sequence::Acknowledge(uint64_t number) {
+absl::Status ReliableSequence::Acknowledge(uint64_t number) {
   if (number > sent_) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", number, " is acknowledged, and ", sent_, " was the last"));
   }
@@ -225,7 +225,7 @@ absl::Status Sequence::Acknowledge(uint64_t number) {
   return absl::OkStatus();
 }
 
-void Sequence::ForgetFirst(size_t count) {
+void ReliableSequence::ForgetFirst(size_t count) {
   Slots& first = slots_.front();
   if (count < first.run.count()) {
     const size_t bytes = first.run.DropFirst(count);
@@ -241,12 +241,12 @@ void Sequence::ForgetFirst(size_t count) {
   if (unsent_ > 0) --unsent_;
 }
 
-void Sequence::Forget(Room room, size_t envelopes, size_t bytes) {
+void ReliableSequence::Forget(Room room, size_t envelopes, size_t bytes) {
   used_[static_cast<size_t>(room)] -= bytes + envelopes * limits::kSlotOverheadBytes;
   if (room == Room::kMessages) messages_ -= envelopes;
 }
 
-void Sequence::Rewind() {
+void ReliableSequence::Rewind() {
   if (kForgetsOneUnacknowledged.armed() && unsent_ > 0) {
     ForgetFirst(1);
   }
@@ -256,9 +256,9 @@ void Sequence::Rewind() {
   for (const Slots& slots : slots_) unsent_bytes_ += slots.bytes();
 }
 
-size_t Sequence::bytes_waiting() const { return std::accumulate(used_.begin(), used_.end(), size_t{0}); }
+size_t ReliableSequence::bytes_waiting() const { return std::accumulate(used_.begin(), used_.end(), size_t{0}); }
 
-std::string Sequence::DebugString() const {
+std::string ReliableSequence::DebugString() const {
   std::string text = absl::StrCat("acknowledged ", acknowledged_, " unsent ", unsent_, " next ", next_, " sent ", sent_,
                                   last_.has_value() ? " last" : "", " received ", received_);
   for (const Slots& slots : slots_) {
@@ -269,14 +269,14 @@ std::string Sequence::DebugString() const {
   return absl::StrCat(text, queues_.DebugString());
 }
 
-absl::Status Sequence::CountRefused() {
+absl::Status ReliableSequence::CountRefused() {
   if (ledger_.acknowledged == 0) return absl::InvalidArgumentError("a message is refused that was not acknowledged");
   --ledger_.acknowledged;
   ++ledger_.refused_by_peer;
   return absl::OkStatus();
 }
 
-void Sequence::End() {
+void ReliableSequence::End() {
   ledger_.unconfirmed += ledger_.waiting;
   ledger_.waiting = 0;
   queues_.Clear();
@@ -288,7 +288,7 @@ void Sequence::End() {
   unsent_bytes_ = 0;
 }
 
-absl::StatusOr<absl::optional<Sequence::Arrived>> Sequence::Receive(uint64_t number, const SlotView& slot) {
+absl::StatusOr<absl::optional<ReliableSequence::Arrived>> ReliableSequence::Receive(uint64_t number, const SlotView& slot) {
   if (number <= received_ && !kTakesRepeats.armed()) return absl::optional<Arrived>();
   if (number > received_ + 1 && !kTakesGaps.armed()) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", number, " follows slot ", received_));

@@ -5,8 +5,8 @@
 // with its node ends or the node takes no children any more. Its parent's exit is
 // passed on to the child, also while that starts, and it ends when the child has
 // ended. It may be killed: then the host at the other end kills the child.
-#ifndef UNDERSTUDY_TRANSPORT_NODE_STAND_IN_H_
-#define UNDERSTUDY_TRANSPORT_NODE_STAND_IN_H_
+#ifndef UNDERSTUDY_TRANSPORT_REMOTE_CHILD_PROXY_H_
+#define UNDERSTUDY_TRANSPORT_REMOTE_CHILD_PROXY_H_
 
 #include <functional>
 #include <memory>
@@ -18,8 +18,8 @@
 namespace understudy::internal {
 
 // Makes one per call. InvalidArgument: no nodes, or one whose name is none.
-absl::StatusOr<std::function<std::unique_ptr<Actor>()>> NodeStandInMaker(const NodeChild& child);
+absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(const NodeChild& child);
 
 }  // namespace understudy::internal
 
-#endif  // UNDERSTUDY_TRANSPORT_NODE_STAND_IN_H_
+#endif  // UNDERSTUDY_TRANSPORT_REMOTE_CHILD_PROXY_H_

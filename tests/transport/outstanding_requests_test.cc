@@ -1,4 +1,4 @@
-#include "understudy/transport/session_ties.h"
+#include "understudy/transport/outstanding_requests.h"
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Verdict = SessionTies::Verdict;
+using Verdict = OutstandingRequests::Verdict;
 
 constexpr Pid kHere(1, 1, 1);
 constexpr Pid kThere(2, 1, 1);
@@ -34,7 +34,7 @@ Signal LinkExit(const Signal& addressed) {
   return exit;
 }
 
-class SessionTiesTest : public ::testing::Test {
+class OutstandingRequestsTest : public ::testing::Test {
  protected:
   Verdict Granted(const Signal& signal) { return ties_.OnArrived(signal, true); }
   Verdict Ungranted(const Signal& signal) { return ties_.OnArrived(signal, false); }
@@ -52,10 +52,10 @@ class SessionTiesTest : public ::testing::Test {
     return told;
   }
 
-  SessionTies ties_;
+  OutstandingRequests ties_;
 };
 
-TEST_F(SessionTiesTest, CallsWithoutAnAnswerAreBounded) {
+TEST_F(OutstandingRequestsTest, CallsWithoutAnAnswerAreBounded) {
   for (uint64_t ask = 1; ask <= limits::kAsksPerSessionMax; ++ask) {
     ASSERT_TRUE(ties_.MayAsk());
     ties_.OnSent(kHere, kThere, ask);
@@ -65,12 +65,12 @@ TEST_F(SessionTiesTest, CallsWithoutAnAnswerAreBounded) {
   EXPECT_TRUE(ties_.MayAsk());
 }
 
-TEST_F(SessionTiesTest, APeerWithMoreCallsThanItMayHaveIsABadPeer) {
+TEST_F(OutstandingRequestsTest, APeerWithMoreCallsThanItMayHaveIsABadPeer) {
   for (uint64_t ask = 1; ask <= 2 * limits::kAsksPerSessionMax; ++ask) ASSERT_TRUE(ties_.OnCalled(kThere, ask));
   EXPECT_FALSE(ties_.OnCalled(kAlsoThere, 1));
 }
 
-TEST_F(SessionTiesTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
+TEST_F(OutstandingRequestsTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
   ASSERT_TRUE(ties_.OnCalled(kThere, 1));
   ASSERT_TRUE(ties_.OnCalled(kThere, 2));
   EXPECT_TRUE(ties_.OnAnswers(kThere, 1));
@@ -79,7 +79,7 @@ TEST_F(SessionTiesTest, ACallIsAnsweredOnceAndNotAfterItWasGivenUp) {
   EXPECT_FALSE(ties_.OnAnswers(kThere, 2));
 }
 
-TEST_F(SessionTiesTest, AnAnsweredAskIsNotToldOfTheEnd) {
+TEST_F(OutstandingRequestsTest, AnAnsweredAskIsNotToldOfTheEnd) {
   ties_.OnSent(kHere, kThere, 7);
   ties_.OnSent(kHere, kThere, 8);
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDeliver);
@@ -89,14 +89,14 @@ TEST_F(SessionTiesTest, AnAnsweredAskIsNotToldOfTheEnd) {
   EXPECT_THAT(End(), IsEmpty());
 }
 
-TEST_F(SessionTiesTest, ACancelledAskIsDoneWith) {
+TEST_F(OutstandingRequestsTest, ACancelledAskIsDoneWith) {
   ties_.OnSent(kHere, kThere, 7);
   ties_.OnPosted(Out(SignalKind::kCancel, 7));
   EXPECT_EQ(Ungranted(In(SignalKind::kReply, 7)), Verdict::kDrop);
   EXPECT_THAT(End(), IsEmpty());
 }
 
-TEST_F(SessionTiesTest, ARefusedCallIsAnsweredAndARefusedTellIsNot) {
+TEST_F(OutstandingRequestsTest, ARefusedCallIsAnsweredAndARefusedTellIsNot) {
   ties_.OnSent(kHere, kThere, 7);
   ties_.OnSent(kHere, kThere, 0);
   const absl::Status full = MakeError(ErrorKind::kFull, "full");
@@ -109,7 +109,7 @@ TEST_F(SessionTiesTest, ARefusedCallIsAnsweredAndARefusedTellIsNot) {
   EXPECT_FALSE(ties_.OnRefused({.from = kHere, .to = kThere, .mailbox = 1, .ask = 0, .status = full}).has_value());
 }
 
-TEST_F(SessionTiesTest, AMonitorFiresOnceOrIsRemoved) {
+TEST_F(OutstandingRequestsTest, AMonitorFiresOnceOrIsRemoved) {
   ties_.OnPosted(Out(SignalKind::kMonitor, 1));
   ties_.OnPosted(Out(SignalKind::kMonitor, 2));
   ties_.OnPosted(Out(SignalKind::kMonitor, 3));
@@ -123,7 +123,7 @@ TEST_F(SessionTiesTest, AMonitorFiresOnceOrIsRemoved) {
   EXPECT_THAT(End(), ElementsAre("down 3"));
 }
 
-TEST_F(SessionTiesTest, AWatcherThereIsDemonitoredAtTheEnd) {
+TEST_F(OutstandingRequestsTest, AWatcherThereIsDemonitoredAtTheEnd) {
   EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 1)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 2)), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(In(SignalKind::kMonitor, 3)), Verdict::kDeliver);
@@ -133,7 +133,7 @@ TEST_F(SessionTiesTest, AWatcherThereIsDemonitoredAtTheEnd) {
   EXPECT_THAT(End(), ElementsAre("demonitor 3"));
 }
 
-TEST_F(SessionTiesTest, ALinkEndsWithTheExitOfEitherSideAndElseWithTheSession) {
+TEST_F(OutstandingRequestsTest, ALinkEndsWithTheExitOfEitherSideAndElseWithTheSession) {
   ties_.OnPosted(Out(SignalKind::kLink));
   EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDeliver);
   EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDrop);
@@ -144,7 +144,7 @@ TEST_F(SessionTiesTest, ALinkEndsWithTheExitOfEitherSideAndElseWithTheSession) {
   EXPECT_THAT(End(), ElementsAre("exit 0"));
 }
 
-TEST_F(SessionTiesTest, AnUnlinkIsAcknowledgedByThePeerOrByTheEnd) {
+TEST_F(OutstandingRequestsTest, AnUnlinkIsAcknowledgedByThePeerOrByTheEnd) {
   ties_.OnPosted(Out(SignalKind::kLink));
   ties_.OnPosted(Out(SignalKind::kUnlink, 5));
   EXPECT_EQ(Ungranted(LinkExit(In(SignalKind::kExit))), Verdict::kDrop);
@@ -154,16 +154,16 @@ TEST_F(SessionTiesTest, AnUnlinkIsAcknowledgedByThePeerOrByTheEnd) {
   EXPECT_THAT(End(), ElementsAre("unlink_ack 6"));
 }
 
-TEST_F(SessionTiesTest, AnUnlinkOfWhatIsNotLinkedIsOnlyAcknowledged) {
+TEST_F(OutstandingRequestsTest, AnUnlinkOfWhatIsNotLinkedIsOnlyAcknowledged) {
   EXPECT_EQ(Ungranted(In(SignalKind::kUnlink, 5)), Verdict::kRefuse);
-  const absl::optional<Signal> answer = SessionTies::AnswerTo(In(SignalKind::kUnlink, 5), ExitReason::NotPermitted());
+  const absl::optional<Signal> answer = OutstandingRequests::AnswerTo(In(SignalKind::kUnlink, 5), ExitReason::NotPermitted());
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->kind, SignalKind::kUnlinkAck);
   EXPECT_EQ(answer->id, 5U);
   EXPECT_EQ(answer->to, kThere);
 }
 
-TEST_F(SessionTiesTest, WhatNeedsAGrantIsRefusedWithoutOne) {
+TEST_F(OutstandingRequestsTest, WhatNeedsAGrantIsRefusedWithoutOne) {
   for (const SignalKind kind : {SignalKind::kExit, SignalKind::kKill, SignalKind::kRequestStop, SignalKind::kLink}) {
     EXPECT_EQ(Ungranted(In(kind)), Verdict::kRefuse) << SignalKindName(kind);
     EXPECT_EQ(Granted(In(kind)), Verdict::kDeliver) << SignalKindName(kind);
