@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "understudy/actors/check.h"
-#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 
 namespace understudy {
 namespace internal {

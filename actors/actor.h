@@ -42,8 +42,8 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/array_clause.h"
-#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/internal/turn/array_clause.h"
+#include "understudy/actors/internal/turn/handler.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/mailbox_array.h"
 #include "understudy/actors/named.h"
@@ -90,7 +90,7 @@ class Actor {
   virtual void OnExit(const ExitReason& /*reason*/) {}
 
   // A clause: messages of `mailbox` go to `handler`, a member function or a
-  // callable, of the forms that internal/handler.h lists.
+  // callable, of the forms that internal/turn/handler.h lists.
   template <class M, class F>
   static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
     return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), internal::IndexForClause(mailbox));

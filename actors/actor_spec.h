@@ -16,10 +16,10 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/events.h"
-#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/internal/turn/handler.h"
 #include "understudy/actors/ref.h"
+#include "understudy/actors/unhandled_mail.h"
 
 namespace understudy {
 
@@ -50,8 +50,8 @@ struct SpawnOptions {
   absl::Duration shutdown_within = absl::Seconds(5);
   // For people: in introspection and log lines.
   std::string label;
-  // Set by OnOutcome, OnDown and WithUnhandledMail, each of which returns the changed options by value, so that the result may
-  // also be assigned to the same object: options = std::move(options).OnDown(…).
+  // Set by OnOutcome, OnDown and WithUnhandledMail, each of which returns the changed options by value, so that the
+  // result may also be assigned to the same object: options = std::move(options).OnDown(…).
   std::shared_ptr<internal::MessageHandler> outcome_handler;
   std::shared_ptr<internal::MessageHandler> down_handler;
   std::shared_ptr<UnhandledMail> unhandled_mail;

@@ -15,9 +15,9 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/system/local_registry.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
-#include "understudy/actors/local_registry.h"
 
 namespace understudy {
 namespace {
@@ -105,7 +105,8 @@ ActorSystem::ActorSystem(ActorSystemOptions options)
 
 ActorSystem::~ActorSystem() {
   Shutdown(options_.shutdown_within);
-  UNDERSTUDY_DCHECK(core_.Ledger().balances(), "messages of ", name(), " have no disposition: ", core_.Ledger().ToString());
+  UNDERSTUDY_DCHECK(core_.Ledger().balances(), "messages of ", name(),
+                    " have no disposition: ", core_.Ledger().ToString());
   mailbox_watch_ = nullptr;
   internal::RemoveSystem(&core_);
 }

@@ -24,10 +24,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/variant.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/activation.h"
-#include "understudy/actors/internal/behavior_table.h"
-#include "understudy/actors/internal/guard.h"
-#include "understudy/actors/internal/hook.h"
+#include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/internal/turn/behavior_table.h"
+#include "understudy/actors/internal/turn/guard.h"
+#include "understudy/actors/internal/turn/hook.h"
 #include "understudy/actors/task.h"
 
 namespace understudy {
@@ -240,10 +240,10 @@ class Behavior {
 // What Start decides.
 class StartResult {
  public:
-  StartResult(Behavior behavior) : choice_(std::move(behavior)) {}  // NOLINT: implicit by design
-  StartResult(absl::Status failed) : choice_(std::move(failed)) {}  // NOLINT: implicit by design
-  StartResult(const Failure& failed) : choice_(failed.status()) {}  // NOLINT: implicit by design
-  StartResult(Task<StartResult> later) : choice_(std::move(later)) {}      // NOLINT: implicit by design
+  StartResult(Behavior behavior) : choice_(std::move(behavior)) {}     // NOLINT: implicit by design
+  StartResult(absl::Status failed) : choice_(std::move(failed)) {}     // NOLINT: implicit by design
+  StartResult(const Failure& failed) : choice_(failed.status()) {}     // NOLINT: implicit by design
+  StartResult(Task<StartResult> later) : choice_(std::move(later)) {}  // NOLINT: implicit by design
   // The process style: the body receives, and the actor stops when it ends.
   StartResult(Task<void> body) : choice_(std::move(body)) {}  // NOLINT: implicit by design
   // The actor declines to run; it ends Normal, and its parent gets Ignored.

@@ -13,14 +13,14 @@
 #include "absl/types/span.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/block_pool.h"
-#include "understudy/actors/internal/deferred_destruction.h"
-#include "understudy/actors/internal/call_watch.h"
-#include "understudy/actors/internal/plain_send.h"
-#include "understudy/actors/internal/slow_path.h"
-#include "understudy/actors/internal/system_core.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/asks/call_watch.h"
+#include "understudy/actors/internal/memory/block_pool.h"
+#include "understudy/actors/internal/memory/deferred_destruction.h"
+#include "understudy/actors/internal/memory/slow_path.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/send/plain_send.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
 #include "understudy/actors/pending_group.h"
@@ -387,7 +387,8 @@ void ReplierBase::Abandon() {
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
     is_open_ = false;  // the handler's end answers: it may have failed
     (void)right_->Use();
-  } else if (const DeferredDestruction* destruction = DeferredDestruction::Running(); holder == nullptr && destruction != nullptr) {
+  } else if (const DeferredDestruction* destruction = DeferredDestruction::Running();
+             holder == nullptr && destruction != nullptr) {
     Post(CalleeExitedError(destruction->whose().ToString(), destruction->reason()), {});
   } else {
     Post(UnansweredError(callee_), {});

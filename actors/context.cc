@@ -9,9 +9,9 @@
 #include "absl/strings/string_view.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/system_core.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 
 namespace understudy {
 namespace {

@@ -21,7 +21,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
-#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/internal/turn/handler.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/mailbox_array.h"
@@ -76,7 +76,8 @@ class ScopedClose {
   ScopedClose() = default;
   // `ask` is 0 when it is bound to none.
   ScopedClose(Pid owner, int mailbox, uint64_t ask = 0) : owner_(owner), mailbox_(mailbox), ask_(ask) {}
-  ScopedClose(ScopedClose&& other) noexcept : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)), ask_(other.ask_) {}
+  ScopedClose(ScopedClose&& other) noexcept
+      : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)), ask_(other.ask_) {}
   ScopedClose& operator=(ScopedClose&& other) noexcept {
     if (this != &other) {
       End();

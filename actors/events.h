@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/unhandled_mail.h"
 
 namespace understudy {
 

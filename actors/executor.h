@@ -21,7 +21,7 @@ namespace understudy {
 class Runnable {
  public:
   // One turn. It runs in kernel code, and user code in it runs under a UserCode
-  // (internal/worker.h): only there can it be held off, and its worker's queue
+  // (internal/scheduling/worker.h): only there can it be held off, and its worker's queue
   // be taken over.
   virtual void Run() = 0;
 

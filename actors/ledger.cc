@@ -30,7 +30,9 @@ absl::string_view DispositionName(Disposition disposition) {
   return "?";
 }
 
-bool MessageLedger::balances() const { return accepted == std::accumulate(dispositions.begin(), dispositions.end(), waiting); }
+bool MessageLedger::balances() const {
+  return accepted == std::accumulate(dispositions.begin(), dispositions.end(), waiting);
+}
 
 MessageLedger& MessageLedger::operator+=(const MessageLedger& other) {
   accepted += other.accepted;
@@ -43,7 +45,8 @@ MessageLedger& MessageLedger::operator+=(const MessageLedger& other) {
 std::string MessageLedger::ToString() const {
   std::string text = absl::StrCat("accepted ", accepted, " =");
   for (int i = 0; i < kDispositionCount; ++i) {
-    absl::StrAppend(&text, i == 0 ? " " : " + ", DispositionName(static_cast<Disposition>(i)), " ", dispositions[static_cast<size_t>(i)]);
+    absl::StrAppend(&text, i == 0 ? " " : " + ", DispositionName(static_cast<Disposition>(i)), " ",
+                    dispositions[static_cast<size_t>(i)]);
   }
   absl::StrAppend(&text, " + waiting ", waiting, "; refused ", refused);
   return text;

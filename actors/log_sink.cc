@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "understudy/actors/internal/fixed_text.h"
-#include "understudy/actors/internal/log_head.h"
+#include "understudy/actors/internal/system/fixed_text.h"
+#include "understudy/actors/internal/system/log_head.h"
 
 namespace understudy {
 namespace {

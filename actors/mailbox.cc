@@ -1,7 +1,7 @@
 #include "understudy/actors/mailbox.h"
 
 #include "understudy/actors/check.h"
-#include "understudy/actors/internal/constructing.h"
+#include "understudy/actors/internal/send/constructing.h"
 
 namespace understudy::internal {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "understudy/actors/internal/mailbox_layout.h"
+#include "understudy/actors/internal/send/mailbox_layout.h"
 #include "understudy/actors/mailbox_options.h"
 #include "understudy/actors/message.h"
 

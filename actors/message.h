@@ -24,7 +24,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/envelope.h"
+#include "understudy/actors/internal/send/envelope.h"
 #include "understudy/actors/message_bytes.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"

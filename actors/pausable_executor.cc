@@ -8,7 +8,7 @@
 #include "absl/functional/any_invocable.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 
 namespace understudy {
 

@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/seeded_executor.h"
 
 namespace understudy {

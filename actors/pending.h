@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/asks/ask_table.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 

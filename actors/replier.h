@@ -22,7 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "understudy/actors/internal/answer_right.h"
+#include "understudy/actors/internal/turn/answer_right.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 

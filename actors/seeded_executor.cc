@@ -8,8 +8,8 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
-#include "understudy/actors/internal/turn_scope.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/turn/turn_scope.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {

@@ -23,9 +23,9 @@
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/timer_queue.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/random.h"
-#include "understudy/actors/timer_queue.h"
 
 namespace understudy {
 

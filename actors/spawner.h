@@ -34,7 +34,7 @@ class Actor;
 // Node::FromParent).
 struct ProcessChild {
   // A path; one that begins with neither / nor . is looked for beside this
-  // program, and in its runfiles (FindBinary of actors/os_process.h).
+  // program, and in its runfiles (FindBinary of transport/process/os_process.h).
   std::string binary;
   std::vector<std::string> arguments;
   // Added to the environment of this process.

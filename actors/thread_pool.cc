@@ -15,9 +15,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "understudy/actors/check.h"
-#include "understudy/actors/internal/cgroup.h"
-#include "understudy/actors/internal/pool_worker.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/cgroup.h"
+#include "understudy/actors/internal/scheduling/pool_worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 
 namespace understudy {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "understudy/actors/internal/pool_worker.h"
+#include "understudy/actors/internal/scheduling/pool_worker.h"
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "understudy/actors/internal/ledger_book.h"
-#include "understudy/actors/internal/destruction_queue.h"
-#include "understudy/actors/internal/system_core.h"
+#include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/system/ledger_book.h"
+#include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/message.h"
 
 namespace understudy {
@@ -50,15 +50,14 @@ UnhandledMail::~UnhandledMail() {
 size_t UnhandledMail::size() const {
   size_t size = 0;
   for (const internal::MailOfActor& mail : mails_) {
-    size += mail.messages.size() -
-            static_cast<size_t>(std::count(mail.messages.begin(), mail.messages.end(), nullptr));
+    size += mail.messages.size() - static_cast<size_t>(std::count(mail.messages.begin(), mail.messages.end(), nullptr));
   }
   return size;
 }
 
 void UnhandledMail::Append(UnhandledMail newer) {
   mails_.insert(mails_.end(), std::make_move_iterator(newer.mails_.begin()),
-                   std::make_move_iterator(newer.mails_.end()));
+                std::make_move_iterator(newer.mails_.end()));
   newer.mails_.clear();
 }
 

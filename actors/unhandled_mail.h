@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "understudy/actors/internal/envelope.h"
-#include "understudy/actors/internal/mailbox_layout.h"
+#include "understudy/actors/internal/send/envelope.h"
+#include "understudy/actors/internal/send/mailbox_layout.h"
 #include "understudy/actors/ledger.h"
 #include "understudy/actors/pid.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "understudy/actors/check.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
 
 namespace understudy {
 

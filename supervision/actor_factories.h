@@ -30,7 +30,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/message.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
 
 namespace understudy {
 

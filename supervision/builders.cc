@@ -9,7 +9,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/check.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
 #include "understudy/supervision/pool.h"
 
 namespace understudy {

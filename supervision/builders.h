@@ -43,7 +43,7 @@
 #include "understudy/actors/message.h"
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
 #include "understudy/supervision/pool.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"

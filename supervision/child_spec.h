@@ -99,7 +99,7 @@ struct RestartBudget {
 // A child that is an operating-system process, and a node, of its own.
 struct ProcessSpec {
   // A path; one that begins with neither / nor . is looked for beside this
-  // program, and in its runfiles (FindBinary of actors/os_process.h).
+  // program, and in its runfiles (FindBinary of transport/process/os_process.h).
   std::string binary;
   std::vector<std::string> arguments;
   // Added to the environment of this process.

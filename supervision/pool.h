@@ -59,9 +59,9 @@
 #include "understudy/actors/ref.h"
 #include "understudy/actors/replier.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
+#include "understudy/supervision/internal/plan_supervisor.h"
 #include "understudy/supervision/limits.h"
-#include "understudy/supervision/plan_supervisor.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 

@@ -14,10 +14,10 @@
 #include "absl/time/time.h"
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/member_ids.h"
+#include "understudy/supervision/internal/placement_errors.h"
+#include "understudy/supervision/internal/pool_errors.h"
 #include "understudy/supervision/limits.h"
-#include "understudy/supervision/member_ids.h"
-#include "understudy/supervision/placement_errors.h"
-#include "understudy/supervision/pool_errors.h"
 
 namespace understudy {
 namespace {
@@ -222,11 +222,10 @@ void Finder::FindInShutdown(const ChildSpec& child) {
     Add("shutdown", "BrutalKill of a supervisor does not stop its children in order; give it time, or Infinity");
   } else if (shutdown.kind == ChildShutdown::Kind::kWithin && shutdown.timeout <= needed) {
     const std::string time = needed == absl::InfiniteDuration() ? "any time" : Text(needed);
-    Add("shutdown",
-        absl::StrCat(
-            Text(shutdown.timeout), " is not more than its children may take to stop, ",
-            child.subtree->pool != nullptr || child.subtree->stop_together ? "together (" : "one after another (",
-            time, "); give it more, or Infinity"));
+    Add("shutdown", absl::StrCat(Text(shutdown.timeout), " is not more than its children may take to stop, ",
+                                 child.subtree->pool != nullptr || child.subtree->stop_together ? "together ("
+                                                                                                : "one after another (",
+                                 time, "); give it more, or Infinity"));
   }
 }
 

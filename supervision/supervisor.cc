@@ -9,7 +9,7 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/ref.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/plan_supervisor.h"
+#include "understudy/supervision/internal/plan_supervisor.h"
 
 namespace understudy {
 

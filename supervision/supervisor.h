@@ -37,8 +37,8 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/limits.h"
-#include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 
 namespace understudy {

@@ -16,7 +16,6 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
@@ -26,12 +25,13 @@
 #include "understudy/actors/replier.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/actors/task.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/proto/child_host.pb.h"
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
-#include "understudy/transport/child_host_actors.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/supervision/internal/child_start.h"
+#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/ref_proto.h"
 
 namespace understudy {
@@ -64,7 +64,7 @@ class ChildHost final : public ChildHostActor {
     absl::optional<ExitReason> ended;  // and nobody has asked yet
     bool is_orphan = false;            // its proxy has ended
     bool has_declined = false;
-    Pid supervisor;       // null for none
+    Pid supervisor;               // null for none
     uint64_t unhandled_mail = 0;  // what it left
   };
   // For the next life of the same child.
@@ -119,7 +119,7 @@ class ChildHost final : public ChildHostActor {
   const ChildHostOptions options_;
   std::string node_;
   Children children_;
-  std::map<Pid, Pid> proxies_;         // by child
+  std::map<Pid, Pid> proxies_;           // by child
   std::map<uint64_t, Left> left_;        // by a number that nobody guesses
   absl::optional<ExitReason> stopping_;  // with this, when no child is left
   Behavior hosting_{"hosting", On(start, &ChildHost::StartChild), On(wait, &ChildHost::AwaitChild),
@@ -238,8 +238,8 @@ void ChildHost::Outcome(const SpawnOutcome& outcome) {
 // What a child left is kept for as long as its supervisor lives and has not said
 // that nobody is to have it.
 uint64_t ChildHost::Keep(UnhandledMail unhandled_mail, const Hosted& hosted) {
-  const bool is_kept = !unhandled_mail.empty() && !hosted.supervisor.is_null() && !hosted.is_orphan && !stopping_.has_value() &&
-                       left_.size() < options_.children_max;
+  const bool is_kept = !unhandled_mail.empty() && !hosted.supervisor.is_null() && !hosted.is_orphan &&
+                       !stopping_.has_value() && left_.size() < options_.children_max;
   if (!is_kept) return 0;
   uint64_t number = 0;
   while (number == 0 || left_.contains(number)) number = context().Random().Next();

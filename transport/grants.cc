@@ -13,8 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "understudy/actors/limits.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

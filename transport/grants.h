@@ -33,7 +33,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 

@@ -41,9 +41,9 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/pid.h"
 #include "understudy/transport/credentials.h"
-#include "understudy/transport/frame_stream.h"
 #include "understudy/transport/grants.h"
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/peer_session.h"
 
 namespace understudy {
 

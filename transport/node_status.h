@@ -9,7 +9,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
-#include "understudy/transport/reliable_sequence.h"
+#include "understudy/transport/session/reliable_sequence.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {

@@ -9,7 +9,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/ref.pb.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 
 namespace understudy {
 

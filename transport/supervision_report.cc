@@ -19,9 +19,9 @@
 #include "understudy/proto/supervision_report.pb.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/supervision_event.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/ref_proto.h"
-#include "understudy/transport/tree_words.h"
+#include "understudy/transport/tree/tree_words.h"
 
 namespace understudy {
 namespace {

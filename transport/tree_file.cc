@@ -28,7 +28,7 @@
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/pool.h"
 #include "understudy/supervision/spec_errors.h"
-#include "understudy/transport/tree_words.h"
+#include "understudy/transport/tree/tree_words.h"
 
 namespace understudy {
 namespace {

@@ -77,8 +77,7 @@ understudy::SupervisorBuilder LauncherTree(const DemoSetup& setup) {
                            .pace = setup.pace,
                            .crashed_lot = setup.plan.crashed_lot,
                            .crash_at_offer = setup.plan.crash_at_offer};
-    tree.Child(HouseName(number),
-               Process("house_node", ToArguments(house)).ShutdownWithin(kProcessStopsWithin));
+    tree.Child(HouseName(number), Process("house_node", ToArguments(house)).ShutdownWithin(kProcessStopsWithin));
   }
   return tree;
 }

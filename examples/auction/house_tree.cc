@@ -26,9 +26,8 @@ SupervisorBuilder NodeTree(const std::string& node, std::function<NodeReport()> 
   SupervisorBuilder tree = understudy::OneForOne();
   tree.Intensity(kRestarts, kPeriod);
   tree.Child("reporter", Of<Reporter>(node, ReportedStops::kAbnormal).ShutdownWithin(kStopWithin));
-  tree.Child(
-      "steward",
-      Of<NodeSteward>(node, std::move(totals)).PublishedAs(StewardName(node)).ShutdownWithin(kStopWithin));
+  tree.Child("steward",
+             Of<NodeSteward>(node, std::move(totals)).PublishedAs(StewardName(node)).ShutdownWithin(kStopWithin));
   return tree;
 }
 
@@ -39,8 +38,7 @@ SupervisorBuilder HouseTree(const std::string& node, const std::vector<LotSetup>
   SupervisorBuilder tree = NodeTree(node, std::move(totals));
   const understudy::Named<BookRef> book(kBook);
   for (const LotSetup& lot : lots) {
-    tree.Child(lot.lot,
-               Of<EnglishAuction>(book, lot).PublishedAs(PublishedLot(lot.lot)).ShutdownWithin(kStopWithin));
+    tree.Child(lot.lot, Of<EnglishAuction>(book, lot).PublishedAs(PublishedLot(lot.lot)).ShutdownWithin(kStopWithin));
   }
   return tree;
 }

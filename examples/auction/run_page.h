@@ -22,8 +22,8 @@ std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotRes
 // The faults of each file, below its path.
 std::string FormatProblems(const std::vector<InputProblem>& problems);
 
-// A line for each node: what its mailboxes accepted, and what became of it: a column for each disposition that a message had.
-// What is in hand when a node reports is still waiting: its request at least.
+// A line for each node: what its mailboxes accepted, and what became of it: a column for each disposition that a
+// message had. What is in hand when a node reports is still waiting: its request at least.
 std::string FormatMessageLedgers(const std::vector<NodeReport>& reports);
 
 // What was accepted and is neither waiting nor has a disposition: 0 unless a turn ran

@@ -1,5 +1,5 @@
 // AskTable alone: slots, deadlines, waiters.
-#include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/asks/ask_table.h"
 
 #include <algorithm>
 #include <coroutine>

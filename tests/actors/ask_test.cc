@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/probe.h"

@@ -1,12 +1,12 @@
 // Blocks go round: what one thread frees, others allocate.
-#include "understudy/actors/internal/block_pool.h"
+#include "understudy/actors/internal/memory/block_pool.h"
 
 #include <cstddef>
 #include <set>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/os_thread.h"
+#include "understudy/actors/internal/scheduling/os_thread.h"
 
 namespace understudy::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/cgroup.h"
+#include "understudy/actors/internal/scheduling/cgroup.h"
 
 #include <sys/stat.h>
 

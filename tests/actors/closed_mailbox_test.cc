@@ -146,7 +146,8 @@ TEST_P(ClosedMailboxTest, ItsMailWakesNobody) {
 
 INSTANTIATE_TEST_SUITE_P(WhenClosed, ClosedMailboxTest,
                          testing::Values(Case{"AMillionByItsBehaviour", By::kBehavior, 1'000'000},
-                                         Case{"ByAGuard", By::kGuard, 100'000}, Case{"ByAScopedClose", By::kScopedClose, 100'000}),
+                                         Case{"ByAGuard", By::kGuard, 100'000},
+                                         Case{"ByAScopedClose", By::kScopedClose, 100'000}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/internal/polling.h"
+#include "understudy/actors/internal/scheduling/polling.h"
 #include "understudy/actors/thread_pool.h"
 
 namespace understudy {

@@ -1,5 +1,5 @@
 // What a signal that ends the process leaves in its standard error. Each crash happens in a child process.
-#include "understudy/actors/internal/fatal_signals.h"
+#include "understudy/actors/internal/system/fatal_signals.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -23,7 +23,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
-#include "understudy/actors/internal/fixed_text.h"
+#include "understudy/actors/internal/system/fixed_text.h"
 #include "understudy/actors/message.h"
 
 namespace understudy {

@@ -17,7 +17,7 @@
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/os_process.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy {
 namespace {

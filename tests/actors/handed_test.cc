@@ -1,5 +1,5 @@
 // What an actor sends to one that is idle: it is handed over, and handled past the queue of its mailbox if nothing has
-// come since (actors/internal/plain_send.h). To users it is a message like any other.
+// come since (actors/internal/send/plain_send.h). To users it is a message like any other.
 #include <array>
 #include <cstddef>
 #include <cstdint>

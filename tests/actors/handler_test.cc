@@ -1,6 +1,6 @@
 // Every form of handler there is, for tells and calls,
 // and what each result does to its message.
-#include "understudy/actors/internal/handler.h"
+#include "understudy/actors/internal/turn/handler.h"
 
 #include <climits>
 #include <memory>

@@ -14,7 +14,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/ledger_book.h"
+#include "understudy/actors/internal/system/ledger_book.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/random.h"
@@ -36,10 +36,11 @@ struct Dispositions {
           forwarded = 0, waiting = 0;
 };
 MessageLedger Are(const Dispositions& dispositions) {
-  return {.accepted = dispositions.accepted,
-          .dispositions = {dispositions.handled, dispositions.rejected, dispositions.failed, dispositions.expired, dispositions.cancelled, dispositions.dropped,
-                    dispositions.dead_letter, dispositions.forwarded},
-          .waiting = dispositions.waiting};
+  return {
+      .accepted = dispositions.accepted,
+      .dispositions = {dispositions.handled, dispositions.rejected, dispositions.failed, dispositions.expired,
+                       dispositions.cancelled, dispositions.dropped, dispositions.dead_letter, dispositions.forwarded},
+      .waiting = dispositions.waiting};
 }
 
 // A mailbox for each disposition.

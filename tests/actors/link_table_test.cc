@@ -1,5 +1,5 @@
 // tests/model/link_model_test.cc walks through what two and three tables do to each other.
-#include "understudy/actors/link_table.h"
+#include "understudy/actors/internal/turn/link_table.h"
 
 #include <cstdint>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "understudy/actors/local_registry.h"
+#include "understudy/actors/internal/system/local_registry.h"
 
 #include <string>
 #include <utility>

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/atomics.h"
-#include "understudy/actors/internal/biased_lock.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/memory/atomics.h"
+#include "understudy/actors/internal/memory/biased_lock.h"
+#include "understudy/actors/internal/send/inbound.h"
 
 namespace understudy::internal {
 namespace {

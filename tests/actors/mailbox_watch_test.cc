@@ -1,5 +1,5 @@
 // Mailboxes that stay closed with mail (semantics 2.3).
-#include "understudy/actors/mailbox_watch.h"
+#include "understudy/actors/internal/system/mailbox_watch.h"
 
 #include <cstdint>
 #include <string>

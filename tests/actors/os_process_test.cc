@@ -1,4 +1,4 @@
-#include "understudy/actors/os_process.h"
+#include "understudy/transport/process/os_process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -11,7 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/thread_pool.h"
 

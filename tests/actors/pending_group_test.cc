@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
-#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
@@ -334,8 +334,9 @@ class Fickle final : public Actor {
     if (disposition == 0) return Fail(absl::DataLossError("fickle"));
     if (disposition == 1) return absl::OkStatus();  // forgets it
     auto held = std::make_shared<Replier<int>>(std::move(replier));
-    return context().StartTimer(absl::StrCat(++timers_), absl::Milliseconds(random_.Below(150)),
-                                [=] { disposition < 6 ? held->Reply(question) : held->Reply(absl::NotFoundError("no")); });
+    return context().StartTimer(absl::StrCat(++timers_), absl::Milliseconds(random_.Below(150)), [=] {
+      disposition < 6 ? held->Reply(question) : held->Reply(absl::NotFoundError("no"));
+    });
   }
   Random random_;
   int timers_ = 0;

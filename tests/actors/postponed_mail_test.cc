@@ -221,9 +221,10 @@ TEST_F(PostponedMailTest, UnhandledMailHoldsPostponedMessagesInTheOrderOfArrival
     // A step may be copied, unhandled mail may not.
     const auto shared = std::make_shared<UnhandledMail>(std::move(unhandled_mail));
     Do(parent, [&, shared](Script& self) {
-      sorter = self.context().Spawn<Sorter>(
-          SpawnOptions().OnDown([&](Down ended) { downs.push_back(std::move(ended)); }).WithUnhandledMail(std::move(*shared)),
-          &taken_, silent_.channel(), MailboxOptions{.on_restart = OnRestart::kKeep});
+      sorter = self.context().Spawn<Sorter>(SpawnOptions()
+                                                .OnDown([&](Down ended) { downs.push_back(std::move(ended)); })
+                                                .WithUnhandledMail(std::move(*shared)),
+                                            &taken_, silent_.channel(), MailboxOptions{.on_restart = OnRestart::kKeep});
     });
     system().RunUntilIdle();
   };

@@ -20,11 +20,11 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/oom_kills.h"
-#include "understudy/actors/internal/stderr_tail.h"
 #include "understudy/actors/limits.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/actors/process_limits.h"
+#include "understudy/transport/process/oom_kills.h"
+#include "understudy/transport/process/os_process.h"
+#include "understudy/transport/process/stderr_tail.h"
 
 namespace understudy {
 namespace {

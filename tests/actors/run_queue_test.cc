@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/run_queue.h"
+#include "understudy/actors/internal/scheduling/run_queue.h"
 
 #include <atomic>
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/ready_slot.h"
+#include "understudy/actors/internal/scheduling/ready_slot.h"
 
 namespace understudy::internal {
 namespace {

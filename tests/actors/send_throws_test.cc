@@ -11,10 +11,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
-#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/internal/block_pool.h"
+#include "understudy/actors/internal/memory/block_pool.h"
 #include "understudy/actors/testing/actor_test.h"
+#include "understudy/actors/unhandled_mail.h"
 #include "understudy/tests/actors/script.h"
 
 #if defined(__cpp_exceptions)
@@ -267,9 +267,10 @@ class KeepingParent {
     Ref<Keeping<M>> keeping;
     Do(script_, [&](Script& self) {
       self.context().TrapExits([](const ExitEvent&) {});
-      keeping = self.context().Spawn<Keeping<M>>(
-          SpawnOptions().OnDown([this](Down down) { downs.push_back(std::move(down)); }).WithUnhandledMail(std::move(unhandled_mail)),
-          capacity_bytes);
+      keeping = self.context().Spawn<Keeping<M>>(SpawnOptions()
+                                                     .OnDown([this](Down down) { downs.push_back(std::move(down)); })
+                                                     .WithUnhandledMail(std::move(unhandled_mail)),
+                                                 capacity_bytes);
     });
     system_.RunUntilIdle();
     return keeping;

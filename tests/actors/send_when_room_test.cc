@@ -15,7 +15,7 @@
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/actor_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pending_group.h"

@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/stuck_watch.h"
+#include "understudy/actors/internal/scheduling/stuck_watch.h"
 
 #include <cstdint>
 #include <vector>

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/executor.h"
-#include "understudy/actors/internal/worker.h"
+#include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/thread_pool.h"
 

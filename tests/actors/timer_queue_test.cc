@@ -1,4 +1,4 @@
-#include "understudy/actors/timer_queue.h"
+#include "understudy/actors/internal/scheduling/timer_queue.h"
 
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/timer_thread.h"
+#include "understudy/actors/internal/scheduling/timer_thread.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/internal/timer_table.h"
+#include "understudy/actors/internal/scheduling/timer_table.h"
 
 namespace understudy::internal {
 namespace {

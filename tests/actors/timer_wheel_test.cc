@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/timer_wheel.h"
+#include "understudy/actors/internal/scheduling/timer_wheel.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -18,12 +18,12 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/dead_letters.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/unhandled_mail.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/seeds.h"
+#include "understudy/actors/unhandled_mail.h"
 
 namespace understudy {
 namespace {
@@ -121,8 +121,8 @@ class Keeper final : public Actor {
  private:
   void Spawn(UnhandledMail unhandled_mail) {
     record_->Inherited(unhandled_mail.size());
-    tell_(context().Spawn<Mortal>(SpawnOptions().OnDown(&Keeper::MortalDown).WithUnhandledMail(std::move(unhandled_mail)), record_,
-                                  life_++));
+    tell_(context().Spawn<Mortal>(
+        SpawnOptions().OnDown(&Keeper::MortalDown).WithUnhandledMail(std::move(unhandled_mail)), record_, life_++));
   }
   void MortalDown(Down down) {
     EXPECT_NE(down.reason.kind(), ExitReason::Kind::kNoProcess);

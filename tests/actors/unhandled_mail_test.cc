@@ -234,7 +234,8 @@ TEST_F(UnhandledMailTest, NobodyElseHasIt) {
   size_t left = 0;
   Ref<Script> watcher = system().Spawn<Script>();
   Do(watcher, [&](Script& self) {
-    self.monitors.push_back(self.context().Monitor(worker_, [&](Down down) { left += 1 + down.unhandled_mail.size(); }));
+    self.monitors.push_back(
+        self.context().Monitor(worker_, [&](Down down) { left += 1 + down.unhandled_mail.size(); }));
   });
   worker_[&Worker::kept].Tell(1);
   system().RunUntilIdle();
@@ -273,7 +274,8 @@ TEST_F(UnhandledMailTest, AnOrdinaryMonitorOfTheParentHasItAndItsFirstOnly) {
   Do(parent, [&](Script& self) {
     worker_ = self.context().Spawn<Worker>(SpawnOptions{.link = SpawnLink::kUnlinked}, job_);
     for (int i = 0; i < 2; ++i) {
-      self.monitors.push_back(self.context().Monitor(worker_, [&](Down down) { sizes.push_back(down.unhandled_mail.size()); }));
+      self.monitors.push_back(
+          self.context().Monitor(worker_, [&](Down down) { sizes.push_back(down.unhandled_mail.size()); }));
     }
   });
   system().RunUntilIdle();

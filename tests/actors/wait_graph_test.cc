@@ -1,5 +1,5 @@
 // WaitGraph alone.
-#include "understudy/actors/internal/wait_graph.h"
+#include "understudy/actors/internal/asks/wait_graph.h"
 
 #include <cstdint>
 #include <functional>

@@ -15,7 +15,7 @@
 #include "understudy/actors/address_key.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 
 namespace understudy {
 namespace {

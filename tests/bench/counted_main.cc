@@ -102,7 +102,9 @@ class Receiver final : public Actor {
 
   explicit Receiver(Taking taking) : taking_(taking) {}
 
-  StartResult Start() override { return taking_ == Taking::kPlain ? plain_ : taking_ == Taking::kGuarded ? guarded_ : even_; }
+  StartResult Start() override {
+    return taking_ == Taking::kPlain ? plain_ : taking_ == Taking::kGuarded ? guarded_ : even_;
+  }
 
  private:
   bool IsOpen() const { return is_open_; }

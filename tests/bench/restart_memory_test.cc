@@ -37,7 +37,8 @@ class Mayfly final : public Actor {
       lives_->finish.Report(start - 1);
       return living_;
     }
-    return context().StartTimer("die", absl::ZeroDuration(), &Mayfly::Die).ok() ? StartResult(living_) : StartResult::Ignore();
+    return context().StartTimer("die", absl::ZeroDuration(), &Mayfly::Die).ok() ? StartResult(living_)
+                                                                                : StartResult::Ignore();
   }
 
  private:
@@ -51,9 +52,8 @@ TEST(RestartMemoryTest, AHundredThousandRestartsOfOneChildLeaveNoMemoryBehind) {
   ActorSystem system({.log = &LogSink::Null()});
   Lives lives(system);
   // All that the last millisecond saw are allowed.
-  system.Spawn(OneForOne()
-                   .Intensity(limits::kRestartIntensityMax, absl::Milliseconds(1))
-                   .Child("mayfly", Of<Mayfly>(&lives)));
+  system.Spawn(
+      OneForOne().Intensity(limits::kRestartIntensityMax, absl::Milliseconds(1)).Child("mayfly", Of<Mayfly>(&lives)));
   EXPECT_EQ(lives.finish.Await(), kRestarts);
   ASSERT_EQ(lives.resident.size(), 5u);
   EXPECT_LE(lives.resident[4], lives.resident[0] + lives.resident[0] / 20)

@@ -83,10 +83,8 @@ TEST_P(SupTest, ARestartByHandThatFailsSaysSoAndTheSpecStays) {
 // OTP SUP-13
 TEST_P(SupTest, DefaultsAreExactAndAChildsSpecCanBeRead) {
   Play([](SupScene& s) {
-    const SupervisorRef root = s.Launch(OneForOne()
-                                            .Child("a", s.Perm("a"))
-                                            .Child("b", s.Trans("b").BrutalKill())
-                                            .Child("tree", Of(OneForOne())));
+    const SupervisorRef root = s.Launch(
+        OneForOne().Child("a", s.Perm("a")).Child("b", s.Trans("b").BrutalKill()).Child("tree", Of(OneForOne())));
     const ChildSpec a = *s.SpecOf(root, "a");
     EXPECT_EQ(a.restart, RestartType::kPermanent);
     EXPECT_EQ(a.kind, ChildKind::kWorker);
@@ -304,8 +302,8 @@ TEST_P(SupTest, InATreeTheDeadChildOnlyIsReplacedUntilItsSupervisorGivesUp) {
     const auto inner = [&](const std::string& name) {
       return OneForOne().Intensity(1, kPeriod).Child(name + "1", s.Perm(name)).Child(name + "2", s.Perm(name));
     };
-    const SupervisorRef root = s.Launch(OneForOne().Child(
-        "middle", Of(OneForAll().Child("x", Of(inner("x"))).Child("y", Of(inner("y"))))));
+    const SupervisorRef root =
+        s.Launch(OneForOne().Child("middle", Of(OneForAll().Child("x", Of(inner("x"))).Child("y", Of(inner("y"))))));
     ASSERT_EQ(s.Add(s.TreeOf("x"), s.Perm("x").Spec("x3")), "OK");
     s.CrashAndAwait("x1");
     EXPECT_EQ(s.Starts("x2"), 1);

@@ -15,7 +15,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
 #include "understudy/proto/envelope.pb.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {

@@ -1,4 +1,4 @@
-// BiasedLock (actors/internal/biased_lock.h): the owner's kernel code and a
+// BiasedLock (actors/internal/memory/biased_lock.h): the owner's kernel code and a
 // seizure exclude each other, and each sees what the other did before.
 #include <atomic>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/biased_lock.h"
+#include "understudy/actors/internal/memory/biased_lock.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

@@ -1,4 +1,4 @@
-// A cell's next life (actors/internal/actor_cell.h): a sender that found the
+// A cell's next life (actors/internal/send/actor_cell.h): a sender that found the
 // actor alive may push when the actor has died and the cell is another's. Its
 // message does not reach that one, and the counts that bound a mailbox come out
 // right.
@@ -14,7 +14,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/send/inbound.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

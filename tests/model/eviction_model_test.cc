@@ -1,5 +1,5 @@
-// A peer of which nothing is proved gives its place to a newcomer (transport/node_core_accept.cc) while its handshake
-// may just be completed: either its session begins and keeps its stream, or all of it is gone.
+// A peer of which nothing is proved gives its place to a newcomer (transport/core/node_core_accept.cc) while its
+// handshake may just be completed: either its session begins and keeps its stream, or all of it is gone.
 //
 // The steps are those of NodeCore::EndOldestHandshake and OnIdle, and of PeerCore::Evict, Vacate, Occupy, Bind, OnFrame
 // and Do, for one place and the core that has it. Then the peer comes again, and gets another core.

@@ -3,7 +3,7 @@
 // or the watchdog, under a seizure, ends its life: exactly one of them, and
 // every message sent to it is accounted once, and the call in hand answered.
 //
-// The steps are those of actors/internal/worker.h (RunTurn, WhileInUserCode,
+// The steps are those of actors/internal/scheduling/worker.h (RunTurn, WhileInUserCode,
 // UserCode, KernelCode) and of an actor's Fence and End, over the real
 // BiasedLock and Inbound.
 #include <array>
@@ -14,8 +14,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/biased_lock.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/memory/biased_lock.h"
+#include "understudy/actors/internal/send/inbound.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

@@ -1,4 +1,4 @@
-// FreeList (actors/internal/free_list.h): nobody is given an item that another
+// FreeList (actors/internal/memory/free_list.h): nobody is given an item that another
 // has, none is lost, and who takes one sees what was done to it before.
 #include <array>
 #include <atomic>
@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/free_list.h"
+#include "understudy/actors/internal/memory/free_list.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

@@ -1,5 +1,5 @@
 // A message handed to an idle actor past its gate and its inbound list
-// (actors/internal/plain_send.h): the sender that claims the actor is its owner
+// (actors/internal/send/plain_send.h): the sender that claims the actor is its owner
 // until it schedules it. No turn runs beside that, the message reaches the life
 // it was sent to, and the mailbox never holds more than it has room for.
 //
@@ -15,7 +15,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/send/inbound.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

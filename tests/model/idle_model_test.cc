@@ -1,4 +1,4 @@
-// Going idle and waking with the open mask (actors/internal/inbound.h,
+// Going idle and waking with the open mask (actors/internal/send/inbound.h,
 // semantics 2.5): no wake-up is lost, an actor never runs twice at a time, and
 // each turn sees what the one before it did.
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/send/inbound.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

@@ -1,4 +1,4 @@
-// The inbound word (actors/internal/inbound.h): what is pushed is taken once or
+// The inbound word (actors/internal/send/inbound.h): what is pushed is taken once or
 // refused, in order, and what a node holds is seen by who takes it.
 #include <array>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/send/inbound.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

@@ -1,4 +1,4 @@
-// Links and monitors (actors/link_table.h; semantics 5.5, 5.6): two and three
+// Links and monitors (actors/internal/turn/link_table.h; semantics 5.5, 5.6): two and three
 // actors link, unlink, monitor and die while signals are under way; every
 // interleaving of what they do with what arrives is walked through.
 //
@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/link_table.h"
+#include "understudy/actors/internal/turn/link_table.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy {

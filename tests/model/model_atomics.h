@@ -1,5 +1,5 @@
 // ModelAtomics: the policy under which lock-free code is explored
-// (actors/internal/atomics.h says what a policy is, schedules.h how it is used).
+// (actors/internal/memory/atomics.h says what a policy is, schedules.h how it is used).
 #ifndef UNDERSTUDY_TESTS_MODEL_MODEL_ATOMICS_H_
 #define UNDERSTUDY_TESTS_MODEL_MODEL_ATOMICS_H_
 

@@ -1,4 +1,4 @@
-// Parking (actors/internal/parking.h): no work is left in a queue while a
+// Parking (actors/internal/scheduling/parking.h): no work is left in a queue while a
 // worker sleeps or polls that could run it.
 //
 // Parking takes its mutex from Abseil, so these are its steps, and Polling's,

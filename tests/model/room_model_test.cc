@@ -1,4 +1,4 @@
-// Waiting for room (actors/internal/blocked_senders.h): whoever waits for room in
+// Waiting for room (actors/internal/send/blocked_senders.h): whoever waits for room in
 // a full mailbox gets it when there is some, or hears that the actor has died.
 //
 // The steps are those of BlockedSenders::Add and Admit, of a turn's end and of an
@@ -12,7 +12,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/inbound.h"
+#include "understudy/actors/internal/send/inbound.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/model_mutex.h"

@@ -14,9 +14,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/biased_lock.h"
-#include "understudy/actors/internal/ready_slot.h"
-#include "understudy/actors/internal/run_queue.h"
+#include "understudy/actors/internal/memory/biased_lock.h"
+#include "understudy/actors/internal/scheduling/ready_slot.h"
+#include "understudy/actors/internal/scheduling/run_queue.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

@@ -1,9 +1,9 @@
-// Timers (actors/internal/timer_table.h, timer_wheel.h): each one fires once or
+// Timers (actors/internal/scheduling/timer_table.h, timer_wheel.h): each one fires once or
 // is cancelled once, whoever comes first; entries are used again without being
 // mistaken for what they were; and the firing thread does not sleep while a
 // timer waits that it does not know of.
 //
-// The firing thread's steps are those of actors/internal/timer_thread.cc.
+// The firing thread's steps are those of actors/internal/scheduling/timer_thread.cc.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,8 +15,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/internal/timer_table.h"
-#include "understudy/actors/internal/timer_wheel.h"
+#include "understudy/actors/internal/scheduling/timer_table.h"
+#include "understudy/actors/internal/scheduling/timer_wheel.h"
 #include "understudy/tests/model/expect_holds.h"
 #include "understudy/tests/model/model_atomics.h"
 #include "understudy/tests/model/schedules.h"

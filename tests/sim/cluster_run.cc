@@ -20,7 +20,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/node_status.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

@@ -26,7 +26,7 @@
 #include "understudy/tests/sim/cluster_history.h"
 #include "understudy/tests/sim/hostile_peer.h"
 #include "understudy/tests/sim/trader_actor.h"
-#include "understudy/transport/node_core.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {

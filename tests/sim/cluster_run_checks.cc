@@ -18,7 +18,7 @@
 #include "understudy/tests/sim/cluster_run.h"
 #include "understudy/tests/sim/hostile_peer.h"
 #include "understudy/tests/sim/trader_actor.h"
-#include "understudy/transport/credit.h"
+#include "understudy/transport/codec/credit.h"
 #include "understudy/transport/node_status.h"
 
 namespace understudy {

@@ -1,7 +1,7 @@
 // Room in one node's mailboxes for messages of others (semantics 7.5): what a
 // session accepted is never refused for lack of room, first contact is not
 // refused at all, and what is not used comes back.
-#include "understudy/transport/credit.h"
+#include "understudy/transport/codec/credit.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -21,7 +21,7 @@
 #include "understudy/actors/task.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/credit.h"
+#include "understudy/transport/codec/credit.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {

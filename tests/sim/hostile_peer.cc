@@ -17,9 +17,9 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/session_proof.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/session_proof.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {

@@ -128,10 +128,9 @@ TEST_P(NodeChildrenTest, ABadArgumentIsToldWithItsNode) {
 }
 
 TEST_P(NodeChildrenTest, ANodeThatIsNotConnectedIsWaitedForAndThenNoConnection) {
-  EXPECT_THAT(
-      WhyNotStarted(Remote(OnAnyOf({"worker-3", "worker-4"}), "plain").ConnectWithin(absl::Seconds(3))),
-      HasSubstr("because of NoConnection(none of the nodes worker-3, worker-4 is connected and hosts children; "
-                "waited for 3s)"));
+  EXPECT_THAT(WhyNotStarted(Remote(OnAnyOf({"worker-3", "worker-4"}), "plain").ConnectWithin(absl::Seconds(3))),
+              HasSubstr("because of NoConnection(none of the nodes worker-3, worker-4 is connected and hosts children; "
+                        "waited for 3s)"));
   EXPECT_THAT(WhyNotStarted(Remote(OnNode("house"), "plain")),
               HasSubstr("NoConnection(node house is not connected and hosts children; waited for 5s)"));
 }

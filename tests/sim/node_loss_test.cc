@@ -72,8 +72,8 @@ TEST_P(NodeLossTest, ATransientChildIsRestartedToo) {
 }
 
 TEST_P(NodeLossTest, OneForAllRestartsTheSiblingsOfALostNodesChild) {
-  const SupervisorRef root = house_.Spawn(
-      OneForAll().Child("a", RemoteHouse::OnBoth("a")).Child("b", Remote(OnNode("worker-2"), "plain")));
+  const SupervisorRef root =
+      house_.Spawn(OneForAll().Child("a", RemoteHouse::OnBoth("a")).Child("b", Remote(OnNode("worker-2"), "plain")));
   const Pid b = house_.PidOf(root, "b");
   house_.cluster().Crash("worker-1");
   house_.Run(kLost);

@@ -21,7 +21,7 @@
 #include "understudy/supervision/actor_factories.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/workers.h"
 #include "understudy/transport/child_host.h"
@@ -82,11 +82,12 @@ class NodeUnhandledMailTest : public ::testing::TestWithParam<uint64_t> {
   }
   void Launch() {
     life_ = std::make_shared<RootLife>();
-    system().Spawn<Launcher>(OneForOne()
-                                 .Intensity(100, absl::Seconds(1))
-                                 .Child("clerk", Remote(OnAnyOf({"worker-1", "worker-2"}), "clerk")
-                                                     .Backoff({.min = absl::Seconds(1), .jitter = 0})),
-                             life_);
+    system().Spawn<Launcher>(
+        OneForOne()
+            .Intensity(100, absl::Seconds(1))
+            .Child("clerk",
+                   Remote(OnAnyOf({"worker-1", "worker-2"}), "clerk").Backoff({.min = absl::Seconds(1), .jitter = 0})),
+        life_);
     Run();
   }
   TestSystem& system() { return cluster_.system("house"); }
@@ -111,7 +112,8 @@ class NodeUnhandledMailTest : public ::testing::TestWithParam<uint64_t> {
   int64_t LostOn(const std::string& node) {
     int64_t lost = 0;
     for (const MailboxLedger& ledger : cluster_.system(node).MailboxLedgers()) {
-      if (ledger.mailbox == "order") lost += ledger.messages.dispositions[static_cast<size_t>(Disposition::kDeadLetter)];
+      if (ledger.mailbox == "order")
+        lost += ledger.messages.dispositions[static_cast<size_t>(Disposition::kDeadLetter)];
     }
     return lost;
   }

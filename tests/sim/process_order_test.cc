@@ -16,10 +16,10 @@
 #include "understudy/actors/ref.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/process_birth.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/process/process_birth.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
@@ -76,8 +76,7 @@ std::string EndOfAChild(uint64_t seed) {
   SpawnOptions options;
   options.published_as = "proxy";
   proxy = cluster.system("house").Spawn<StandIn>(std::move(options), diary, &has_stream);
-  EXPECT_TRUE(
-      cluster.RunUntil([&] { return cluster.system("child").WhereIs("proxy").has_value(); }, absl::Seconds(5)));
+  EXPECT_TRUE(cluster.RunUntil([&] { return cluster.system("child").WhereIs("proxy").has_value(); }, absl::Seconds(5)));
   const Pid known = cluster.system("child").WhereIs("proxy").value_or(Pid());
   Ref<StandIn>(known)[&StandIn::note].Tell(testing::Note());
   const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };

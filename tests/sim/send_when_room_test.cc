@@ -25,8 +25,8 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/tests/sim/store_actor.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/reliable_sequence.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/session/reliable_sequence.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {

@@ -113,8 +113,8 @@ TEST_P(VacantNameTest, AnOwnerOnAnotherNodeWinsAndTheChildIsParked) {
 }
 
 TEST_P(VacantNameTest, TheSupervisorsNodeKeepsTheNameOfAChildWhoseNodeIsLost) {
-  house_.Spawn(OneForOne().Child(
-      "a", Clerk(Remote(OnNode("worker-1"), "worker", Text("a")).ConnectWithin(absl::Seconds(1)))));
+  house_.Spawn(
+      OneForOne().Child("a", Clerk(Remote(OnNode("worker-1"), "worker", Text("a")).ConnectWithin(absl::Seconds(1)))));
   EXPECT_TRUE(HasOwner("house") && HasOwner("worker-2"));
   house_.cluster().Crash("worker-1");
   for (int i = 0; i < 10'000; ++i) {

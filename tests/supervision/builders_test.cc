@@ -26,7 +26,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
@@ -181,8 +181,7 @@ TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
 }
 
 TEST_F(BuildersTest, AnErrorDeepInATreeSaysWhere) {
-  const auto tree =
-      OneForOne().Child("lots", Of(OneForOne().Child("lot-1", A().StartWithin(absl::ZeroDuration()))));
+  const auto tree = OneForOne().Child("lots", Of(OneForOne().Child("lot-1", A().StartWithin(absl::ZeroDuration()))));
   EXPECT_EQ(tree.Validate().message(),
             "error in the supervision tree: child 'lots' / child 'lot-1': start_within: 0 is no time to start in; it "
             "must be above 0");
@@ -236,8 +235,7 @@ TEST_F(BuildersTest, AProcessChildIsStartedThroughTheSpawnerAndRestartedByItsSta
   FakeSpawner spawner(journal_);
   system_.InstallSpawner(&spawner);
   const SupervisorRef root = system_.Spawn(OneForOne().OnEvent(Tell()).Child(
-      "ledger",
-      Process("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8)).SilentWithin(absl::Seconds(3))));
+      "ledger", Process("ledger_node", {"--db", "x"}).ShutdownWithin(absl::Seconds(8)).SilentWithin(absl::Seconds(3))));
   system_.RunUntilIdle();
   ASSERT_EQ(spawner.asked.size(), 1u);
   EXPECT_EQ(spawner.asked[0].binary, "ledger_node");
@@ -429,11 +427,11 @@ TEST_F(BuildersTest, AnEventHasTheOffendersSpec) {
 // OTP SUP-70
 TEST_F(BuildersTest, AnEventPrintsAsOneLineAndAsAReport) {
   std::vector<SupervisionEvent> events;
-  const SupervisorRef root = system_.Spawn(
-      OneForOne()
-          .Intensity(0, kSoon)
-          .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
-          .Child("a", Of(MakeActorSpec<Worker>(std::string("a"), journal_, std::make_shared<Manner>()))));
+  const SupervisorRef root =
+      system_.Spawn(OneForOne()
+                        .Intensity(0, kSoon)
+                        .OnEvent([&](const SupervisionEvent& event) { events.push_back(event); })
+                        .Child("a", Of(MakeActorSpec<Worker>(std::string("a"), journal_, std::make_shared<Manner>()))));
   system_.RunUntilIdle();
   CrashFirst(root);
   ASSERT_EQ(events[2].kind, SupervisionEvent::Kind::kGaveUp);

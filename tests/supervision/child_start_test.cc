@@ -1,5 +1,5 @@
 // What a child is made of: for how long it is kept, and what of it is checked before anything starts.
-#include "understudy/supervision/child_start.h"
+#include "understudy/supervision/internal/child_start.h"
 
 #include <cstddef>
 #include <functional>

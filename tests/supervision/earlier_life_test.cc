@@ -124,8 +124,7 @@ class Astronomer final : public Actor {
 struct Observatory {
   explicit Observatory(uint64_t seed) : system(seed), lives(std::make_shared<Lives>()) {
     lives->oracle = system.Spawn<Oracle>(lives);
-    root =
-        system.Spawn(OneForOne().Intensity(1000, absl::Seconds(1)).Child("astronomer", Of<Astronomer>(lives)));
+    root = system.Spawn(OneForOne().Intensity(1000, absl::Seconds(1)).Child("astronomer", Of<Astronomer>(lives)));
     system.RunUntilIdle();
   }
   ~Observatory() { ExpectNothingLost(system); }

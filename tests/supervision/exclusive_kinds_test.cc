@@ -19,8 +19,8 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/pool.h"
-#include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/holders.h"
 #include "understudy/tests/supervision/workers.h"
@@ -90,12 +90,12 @@ TEST_P(ExclusiveKindsTest, AnOrdinarySupervisorBeginsAgainAtOnce) {
 // It stops in order, and ends by itself; what it had to kill runs on.
 TEST_P(ExclusiveKindsTest, SoDoesOneThatStoppedInOrderAndLeftAHandler) {
   const auto sibling_journal = std::make_shared<Journal>();
-  Scene scene(OneForAll()
-                  .Child("inner", Of(OneForOne().Child(
-                                                "deep", Of(OneForOne().Child("holder", AHolder().BrutalKill()))))
-                                      .Exclusive())
-                  .Child("sibling", Of<Worker>("sibling", sibling_journal)),
-              journal_, system_);
+  Scene scene(
+      OneForAll()
+          .Child("inner",
+                 Of(OneForOne().Child("deep", Of(OneForOne().Child("holder", AHolder().BrutalKill())))).Exclusive())
+          .Child("sibling", Of<Worker>("sibling", sibling_journal)),
+      journal_, system_);
   const Ref<Worker> sibling(ChildrenOf(scene.life->pid())[1].pid);
   While(scene.Child(), [&] { sibling[&Worker::crash].Tell(Crash()); });
   system_.Advance(absl::Seconds(3));
@@ -143,10 +143,10 @@ class ExclusiveMembersTest : public ExclusiveKindsTest {
         OneForOne()
             .Intensity(9, absl::Seconds(1))
             .Child("jobs", Of<Jobs>(PoolOptions{.id = "job",
-                                                       .restart = RestartType::kPermanent,
-                                                       .shutdown = ChildShutdown::Within(absl::Milliseconds(20)),
-                                                       .exclusive = true,
-                                                       .shards = shards})),
+                                                .restart = RestartType::kPermanent,
+                                                .shutdown = ChildShutdown::Within(absl::Milliseconds(20)),
+                                                .exclusive = true,
+                                                .shards = shards})),
         life_);
     system_.RunUntilIdle();
   }
@@ -251,13 +251,10 @@ TEST_P(ExclusiveKindsTest, AProcessIsStartedAgainWhenTheLastHasEnded) {
 
 TEST_P(ExclusiveKindsTest, BelowAnExclusiveSupervisorNoChildIsOnAnotherNode) {
   const SupervisorBuilder tree = OneForOne().Child(
-      "inner",
-      Of(OneForOne().Child("deep", Of(OneForOne().Child("far", Remote(OnNode("w"), "f")))))
-          .Exclusive());
+      "inner", Of(OneForOne().Child("deep", Of(OneForOne().Child("far", Remote(OnNode("w"), "f"))))).Exclusive());
   EXPECT_THAT(tree.Validate().message(),
               HasSubstr("child 'inner' / child 'deep' / child 'far': placement: is below 'inner', which is exclusive"));
-  Scene scene(OneForOne().Child("inner", Of(OneForOne().Child("holder", AHolder())).Exclusive()), journal_,
-              system_);
+  Scene scene(OneForOne().Child("inner", Of(OneForOne().Child("holder", AHolder())).Exclusive()), journal_, system_);
   const SupervisorRef inner(scene.FirstOf(scene.life->pid()).pid);
   const auto asked = system_.Ask(inner.start_child(), StartChild{Remote(OnNode("w"), "f").Spec("far")}, kSoon);
   EXPECT_THAT(asked.status().message(), HasSubstr("a supervisor above it is exclusive"));

@@ -21,8 +21,8 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/exclusive_lives.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/exclusive_lives.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/holders.h"
@@ -65,8 +65,7 @@ TEST_P(ExclusiveTest, AnOrdinaryChildIsReplacedWhileTheHandlerRunsOn) {
 TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  Scene scene(Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1)), journal,
-              system);
+  Scene scene(Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1)), journal, system);
   journal->Take();
   scene.HoldAndKill(absl::Seconds(5));
   system.Advance(absl::Seconds(6));
@@ -79,14 +78,14 @@ TEST_P(ExclusiveTest, ASupervisorGivesUpWithStuckWhenItTakesTooLong) {
 TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  const ChildBuilder holder =
-      Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
-  Scene scene(OneForOne()
-                  .Intensity(100, absl::Seconds(1))
-                  .Child("outer", Of(OneForOne()
-                                                .Intensity(3, absl::Minutes(1))
-                                                .Child("inner", Of(OneForOne().Child("holder", holder))))),
-              journal, system);
+  const ChildBuilder holder = Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
+  Scene scene(
+      OneForOne()
+          .Intensity(100, absl::Seconds(1))
+          .Child(
+              "outer",
+              Of(OneForOne().Intensity(3, absl::Minutes(1)).Child("inner", Of(OneForOne().Child("holder", holder))))),
+      journal, system);
   journal->Take();
   scene.HoldAndKill(absl::Seconds(30));
   system.Advance(absl::Seconds(35));
@@ -97,8 +96,7 @@ TEST_P(ExclusiveTest, ARestartedSupervisorWaitsForTheChildOfItsLastLife) {
 TEST_P(ExclusiveTest, SoDoesOneThatIsRestartedBecauseOfASibling) {
   TestSystem system(GetParam());
   auto journal = std::make_shared<Journal>();
-  const ChildBuilder holder =
-      Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
+  const ChildBuilder holder = Of<Holder>(&system, system.Now(), journal).Exclusive().ShutdownWithin(absl::Seconds(1));
   Scene scene(OneForAll()
                   .Intensity(100, absl::Seconds(1))
                   .Child("inner", Of(OneForOne().Child("holder", holder)))

@@ -1,4 +1,4 @@
-#include "understudy/supervision/existing_child.h"
+#include "understudy/supervision/internal/existing_child.h"
 
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/tests/supervision/plan_driver.h"
 
 namespace understudy {

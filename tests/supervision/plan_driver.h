@@ -27,7 +27,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/supervision/startable.h"
 

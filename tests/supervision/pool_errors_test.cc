@@ -1,4 +1,4 @@
-#include "understudy/supervision/pool_errors.h"
+#include "understudy/supervision/internal/pool_errors.h"
 
 #include <memory>
 #include <string>

@@ -13,7 +13,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/existing_child.h"
+#include "understudy/supervision/internal/existing_child.h"
 #include "understudy/supervision/pool.h"
 
 namespace understudy {

@@ -32,9 +32,9 @@
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/existing_child.h"
+#include "understudy/supervision/internal/existing_child.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/limits.h"
-#include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/actors/crash_by.h"
@@ -101,11 +101,9 @@ class PoolTest : public testing::TestWithParam<Shape> {
  protected:
   Workers::Ref SpawnPool(PoolOptions options, std::function<void(const SupervisionEvent&)> on_event = nullptr) {
     options.shards = GetParam().shards;
-    launcher_ = system_.Spawn<Launcher>(OneForOne()
-                                            .Intensity(0, absl::Seconds(1))
-                                            .OnEvent(std::move(on_event))
-                                            .Child("pool", Of<Workers>(options)),
-                                        life_);
+    launcher_ = system_.Spawn<Launcher>(
+        OneForOne().Intensity(0, absl::Seconds(1)).OnEvent(std::move(on_event)).Child("pool", Of<Workers>(options)),
+        life_);
     system_.RunUntilIdle();
     const absl::StatusOr<Children> root = system_.Ask(SupervisorRef(life_->pid()).which_children(), {}, kSoon);
     EXPECT_TRUE(root.ok() && root->children.size() == 1) << root.status();
@@ -442,8 +440,7 @@ TEST(PoolForms, NoArgumentAndSeveralAreATupleAndTheTreeIsChecked) {
   const PoolRef<Pair(int, const std::string&)> pairs = system.Spawn<Pool<Pair(int, const std::string&)>>();
   const Ref<Pair> pair = system.Ask(pairs.start(), {7, "up"}, kSoon).value();
   EXPECT_EQ(system.Ask(pair[&Pair::ask], 0, kSoon).value(), "7up");
-  const absl::Status wrong =
-      OneForOne().Child("pool", Of<Workers>(PoolOptions{.shards = 0}).BrutalKill()).Validate();
+  const absl::Status wrong = OneForOne().Child("pool", Of<Workers>(PoolOptions{.shards = 0}).BrutalKill()).Validate();
   EXPECT_THAT(wrong.message(), HasSubstr("child 'pool': pool.shards: 0 is not in [1, 64]"));
   EXPECT_THAT(wrong.message(), HasSubstr("child 'pool': shutdown: BrutalKill"));
   EXPECT_TRUE(absl::IsNotFound(system.Ask(plain.terminate_child(), {.pid = pair.pid()}, kSoon).status()));

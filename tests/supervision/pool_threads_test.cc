@@ -19,8 +19,8 @@
 #include "understudy/actors/pending_group.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/pool.h"
-#include "understudy/supervision/restart_plan.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy {

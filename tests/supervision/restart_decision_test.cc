@@ -1,4 +1,4 @@
-#include "understudy/supervision/restart_decision.h"
+#include "understudy/supervision/internal/restart_decision.h"
 
 #include <algorithm>
 #include <cstdint>

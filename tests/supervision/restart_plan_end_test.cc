@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/supervision/plan_driver.h"
 

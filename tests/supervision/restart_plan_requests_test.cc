@@ -9,7 +9,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/tests/supervision/plan_driver.h"
 
 namespace understudy {

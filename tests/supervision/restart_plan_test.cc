@@ -1,6 +1,6 @@
 // The plan as OTP's supervisor would have it: starting, restarting, stopping.
 // What is our own is tested in restart_plan_requests_test.cc.
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/restart_plan.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "understudy/supervision/restart_window.h"
+#include "understudy/supervision/internal/restart_window.h"
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"

@@ -21,8 +21,8 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/existing_child.h"
-#include "understudy/supervision/restart_plan.h"
+#include "understudy/supervision/internal/existing_child.h"
+#include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/actors/script.h"
 #include "understudy/tests/supervision/workers.h"
@@ -300,8 +300,7 @@ TEST_P(SupervisorTest, BrutalKillAsksNobody) {
 }
 
 TEST_P(SupervisorTest, AKilledSupervisorLeavesNoOrphan) {
-  const SupervisorRef root =
-      Spawn(OneForOne().Child("a", Perm("a")).Child("i", Of(OneForOne().Child("b", Perm("b")))));
+  const SupervisorRef root = Spawn(OneForOne().Child("a", Perm("a")).Child("i", Of(OneForOne().Child("b", Perm("b")))));
   system_.Kill(root.pid());
   system_.RunUntilIdle();
   EXPECT_EQ(system_.live_actors(), 0);

@@ -256,8 +256,8 @@ class Idle final : public Actor {
 };
 
 TEST_F(SupervisorThreadsTest, APlainThreadWaitsUntilATreeHasStartedOrIsToldWhyItCouldNot) {
-  const SupervisorRef good = system_.Spawn(
-      OneForOne().Child("a", Of<Idle>()).Child("b", Of(OneForOne().Child("c", Of<Idle>()))));
+  const SupervisorRef good =
+      system_.Spawn(OneForOne().Child("a", Of<Idle>()).Child("b", Of(OneForOne().Child("c", Of<Idle>()))));
   EXPECT_EQ(system_.AwaitStart(good.pid(), kDeadline), absl::OkStatus());
   EXPECT_EQ(system_.Ask(good.count_children(), {}, kDeadline)->active, 2);
   const SupervisorRef bad = system_.Spawn(OneForOne().Child("a", Of<Idle>()).Child("b", Of<Locked>()));

@@ -143,8 +143,7 @@ TEST_F(UnhandledMailOfChildTest, ItWaitsForTheStartThatSucceedsAndForItsTime) {
 
 TEST_F(UnhandledMailOfChildTest, EachSiblingHasItsOwn) {
   auto other = std::make_shared<Lives>();
-  const SupervisorRef root =
-      Spawn(OneForAll().Child("clerk", Of<Clerk>(lives_)).Child("other", Of<Clerk>(other)));
+  const SupervisorRef root = Spawn(OneForAll().Child("clerk", Of<Clerk>(lives_)).Child("other", Of<Clerk>(other)));
   Order(root, {1});
   Order(root, {2}, "other");
   lives_->is_open = other->is_open = true;
@@ -192,17 +191,16 @@ TEST_F(UnhandledMailOfChildTest, AForgottenChildHasNoSuccessor) {
   EXPECT_EQ(OfEnded().of(Disposition::kDeadLetter), 2);
   // Another child of that id is another child.
   lives_->is_open = true;
-  ASSERT_TRUE(
-      system_.Ask(root.start_child(), StartChild{Of<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
+  ASSERT_TRUE(system_.Ask(root.start_child(), StartChild{Of<Clerk>(lives_).Spec("clerk")}, absl::Seconds(1)).ok());
   system_.RunUntilIdle();
   EXPECT_THAT(lives_->notes, ElementsAre("101", "102"));
 }
 
 TEST_F(UnhandledMailOfChildTest, AChildOfAPoolThatIsForgottenWhileItWaitsHasNoSuccessor) {
   using Clerks = Pool<Clerk(std::shared_ptr<Lives>)>;
-  const SupervisorRef root = Spawn(
-      OneForOne().Child("clerks", Of<Clerks>(PoolOptions{.restart = RestartType::kPermanent,
-                                                                .backoff = RestartBackoff{.min = absl::Seconds(10)}})));
+  const SupervisorRef root =
+      Spawn(OneForOne().Child("clerks", Of<Clerks>(PoolOptions{.restart = RestartType::kPermanent,
+                                                               .backoff = RestartBackoff{.min = absl::Seconds(10)}})));
   const Clerks::Ref pool(ClerkOf(root, "clerks").pid());
   ASSERT_TRUE(system_.Ask(pool.start_as(), {"x", lives_}, absl::Seconds(1)).ok());
   Fail(ClerkOf(pool, "x"));

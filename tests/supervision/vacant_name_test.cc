@@ -123,9 +123,7 @@ TEST_P(VacantNameTest, ANameIsFreeBeforeTheDownOfAChildThatStaysDown) {
 }
 
 TEST_P(VacantNameTest, AVacantNameIsRefusedToOthersAndNotToTheChild) {
-  Spawn(OneForOne()
-            .Child("a", Book(Of<Worker>("a", journal_, manner_)))
-            .Child("b", Of<Worker>("b", journal_)));
+  Spawn(OneForOne().Child("a", Book(Of<Worker>("a", journal_, manner_))).Child("b", Of<Worker>("b", journal_)));
   Crash();
   system_.Spawn<Worker>(SpawnOptions{.registered_as = "book"}, "rival", journal_);
   system_.RunUntilIdle();
@@ -138,8 +136,7 @@ TEST_P(VacantNameTest, AVacantNameIsRefusedToOthersAndNotToTheChild) {
 
 TEST_P(VacantNameTest, ASiblingThatTheGroupStartsAgainKeepsItsName) {
   Spawn(OneForAll()
-            .Child("a",
-                   Of<Worker>("a", journal_, manner_).RegisteredAs("first").Backoff({.min = absl::Seconds(20)}))
+            .Child("a", Of<Worker>("a", journal_, manner_).RegisteredAs("first").Backoff({.min = absl::Seconds(20)}))
             .Child("b", Book(Of<Worker>("b", journal_).Transient())));
   manner_->start_fails = absl::UnavailableError("the disk is full");
   Ref<Worker>(*system_.WhereIs("first"))[&Worker::crash].Tell(understudy::Crash());

@@ -20,7 +20,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/session/frame_stream.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {

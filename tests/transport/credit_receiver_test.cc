@@ -1,4 +1,4 @@
-#include "understudy/transport/credit_receiver.h"
+#include "understudy/transport/core/credit_receiver.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
-#include "understudy/transport/credit.h"
+#include "understudy/transport/codec/credit.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {

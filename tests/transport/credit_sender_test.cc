@@ -1,4 +1,4 @@
-#include "understudy/transport/credit_sender.h"
+#include "understudy/transport/core/credit_sender.h"
 
 #include <cstdint>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
-#include "understudy/transport/credit.h"
+#include "understudy/transport/codec/credit.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {

@@ -1,4 +1,4 @@
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,8 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/proto/ref.pb.h"
 #include "understudy/proto/signals.pb.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/credit_codec.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/codec/credit_codec.h"
 #include "understudy/transport/ref_proto.h"
 
 namespace understudy {

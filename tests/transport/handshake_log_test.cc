@@ -1,5 +1,5 @@
 // How often a node tells why a peer and it do not come together, and in which words.
-#include "understudy/transport/handshake_log.h"
+#include "understudy/transport/session/handshake_log.h"
 
 #include <memory>
 #include <string>
@@ -14,11 +14,11 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/testing/kept_log.h"
-#include "understudy/transport/acceptor.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/logging_dialer.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/logging_dialer.h"
+#include "understudy/transport/session/stream_identity.h"
+#include "understudy/transport/sockets/acceptor.h"
 
 namespace understudy::internal {
 namespace {

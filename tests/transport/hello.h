@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "understudy/actors/random.h"
 #include "understudy/proto/envelope.pb.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/session_proof.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/session_proof.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {

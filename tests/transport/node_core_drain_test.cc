@@ -21,9 +21,9 @@
 #include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/peer_watch.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/peer_watch.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 #include "understudy/transport/testing/simulated_network.h"
 

@@ -17,9 +17,9 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/transport/cluster_test.h"
-#include "understudy/transport/name_limits.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {

@@ -15,7 +15,7 @@
 #include "understudy/proto/ref.pb.h"
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/puppet.h"
-#include "understudy/transport/node_core.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/ref_proto.h"
 
 namespace understudy {

@@ -1,4 +1,4 @@
-#include "understudy/transport/node_core.h"
+#include "understudy/transport/core/node_core.h"
 
 #include <cstdint>
 #include <map>
@@ -28,10 +28,10 @@
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/node_status.h"
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/peer_session.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 #include "understudy/transport/testing/simulated_network.h"
 

@@ -25,9 +25,9 @@
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/tests/transport/puppet.pb.h"
 #include "understudy/tests/transport/threaded_network.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/transport/outstanding_requests.h"
+#include "understudy/transport/core/outstanding_requests.h"
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/limits.h"
 
 namespace understudy {
@@ -156,7 +156,8 @@ TEST_F(OutstandingRequestsTest, AnUnlinkIsAcknowledgedByThePeerOrByTheEnd) {
 
 TEST_F(OutstandingRequestsTest, AnUnlinkOfWhatIsNotLinkedIsOnlyAcknowledged) {
   EXPECT_EQ(Ungranted(In(SignalKind::kUnlink, 5)), Verdict::kRefuse);
-  const absl::optional<Signal> answer = OutstandingRequests::AnswerTo(In(SignalKind::kUnlink, 5), ExitReason::NotPermitted());
+  const absl::optional<Signal> answer =
+      OutstandingRequests::AnswerTo(In(SignalKind::kUnlink, 5), ExitReason::NotPermitted());
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->kind, SignalKind::kUnlinkAck);
   EXPECT_EQ(answer->id, 5U);

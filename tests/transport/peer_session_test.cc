@@ -1,4 +1,4 @@
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session/peer_session.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,8 +22,8 @@
 #include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/seeds.h"
 #include "understudy/tests/transport/session_pair.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

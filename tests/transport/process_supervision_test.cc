@@ -32,7 +32,6 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
 #include "understudy/actors/log_sink.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/actors/testing/sanitized.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
@@ -40,6 +39,7 @@
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/transport/processes/fifo.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy {
 namespace {

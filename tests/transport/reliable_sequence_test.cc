@@ -1,4 +1,4 @@
-#include "understudy/transport/reliable_sequence.h"
+#include "understudy/transport/session/reliable_sequence.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,11 +19,11 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/credit_codec.h"
-#include "understudy/transport/frame_codec.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/codec/credit_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
 #include "understudy/transport/limits.h"
-#include "understudy/transport/send_queues.h"
+#include "understudy/transport/session/send_queues.h"
 
 namespace understudy {
 namespace {

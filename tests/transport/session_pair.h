@@ -19,11 +19,11 @@
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/random.h"
-#include "understudy/transport/peer_session.h"
-#include "understudy/transport/reliable_sequence.h"
+#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/reliable_sequence.h"
+#include "understudy/transport/session/stream_identity.h"
+#include "understudy/transport/session/write_turns.h"
 #include "understudy/transport/session_times.h"
-#include "understudy/transport/stream_identity.h"
-#include "understudy/transport/write_turns.h"
 
 namespace understudy {
 

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 

@@ -20,8 +20,8 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/transport/end_report.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy {
 namespace {

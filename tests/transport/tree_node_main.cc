@@ -75,9 +75,9 @@ int Run(const std::string& folder, bool deaf) {
                               .Child("hall", Of<Clerk>("hall", ends))
                               .Child("book", Of<Clerk>("book", ends))
                               .Child("bank", Of(OneForOne()
-                                                           .Intensity(2, absl::Seconds(10))
-                                                           .Child("safe", Of<Clerk>("safe", ends))
-                                                           .Child("ledger", Of<Ledger>()))));
+                                                    .Intensity(2, absl::Seconds(10))
+                                                    .Child("safe", Of<Clerk>("safe", ends))
+                                                    .Child("ledger", Of<Ledger>()))));
 }
 
 }  // namespace

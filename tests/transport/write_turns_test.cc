@@ -1,5 +1,5 @@
 // Who writes to a stream: frames of its session, and heartbeats.
-#include "understudy/transport/write_turns.h"
+#include "understudy/transport/session/write_turns.h"
 
 #include "absl/time/time.h"
 #include "absl/types/optional.h"

@@ -17,12 +17,12 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/actors/test_system.h"
-#include "understudy/transport/child_host_actors.h"
-#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/children/child_host_actors.h"
+#include "understudy/transport/children/node_spawner.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/grants.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/node_spawner.h"
-#include "understudy/transport/session_proof.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/session_proof.h"
 #include "understudy/transport/testing/simulated_network.h"
 
 namespace understudy {

@@ -28,13 +28,13 @@
 #include "understudy/actors/random.h"
 #include "understudy/actors/seeded_executor.h"
 #include "understudy/actors/test_system.h"
+#include "understudy/transport/children/node_spawner.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/grants.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/node_spawner.h"
-#include "understudy/transport/peer_watch.h"
-#include "understudy/transport/reliable_sequence.h"
+#include "understudy/transport/session/peer_watch.h"
+#include "understudy/transport/session/reliable_sequence.h"
+#include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/session_times.h"
-#include "understudy/transport/stream_identity.h"
 #include "understudy/transport/testing/simulated_network.h"
 
 namespace understudy {

@@ -17,8 +17,8 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/random.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

@@ -30,8 +30,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "understudy/actors/clock.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 

@@ -1,5 +1,5 @@
 // Activations alone, of an actor that is not there.
-#include "understudy/actors/internal/activations.h"
+#include "understudy/actors/internal/turn/activations.h"
 
 #include <array>
 #include <coroutine>
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/activation.h"
-#include "understudy/actors/internal/actor_core.h"
-#include "understudy/actors/internal/ask_table.h"
+#include "understudy/actors/internal/asks/ask_table.h"
+#include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/internal/turn/actor_core.h"
 
 namespace understudy::internal {
 namespace {

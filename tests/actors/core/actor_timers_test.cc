@@ -1,5 +1,5 @@
 // ActorTimers alone: named timers and those of behaviors, on clocks that the test sets.
-#include "understudy/actors/internal/actor_timers.h"
+#include "understudy/actors/internal/turn/actor_timers.h"
 
 #include <cstddef>
 #include <cstdint>

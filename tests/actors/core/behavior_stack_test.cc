@@ -1,5 +1,5 @@
 // BehaviorStack alone.
-#include "understudy/actors/internal/behavior_stack.h"
+#include "understudy/actors/internal/turn/behavior_stack.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/error.h"
-#include "understudy/actors/internal/activation.h"
-#include "understudy/actors/internal/behavior_table.h"
+#include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/internal/turn/behavior_table.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {

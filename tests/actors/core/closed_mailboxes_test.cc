@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/closed_mailboxes.h"
+#include "understudy/actors/internal/turn/closed_mailboxes.h"
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // Rings of envelopes, and PostponedMail, which keeps some. tests/actors/postponed_mail_test.cc has what users see.
-#include "understudy/actors/internal/envelope_ring.h"
+#include "understudy/actors/internal/turn/envelope_ring.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/internal/envelope.h"
-#include "understudy/actors/internal/envelope_ring.h"
-#include "understudy/actors/internal/postponed_mail.h"
+#include "understudy/actors/internal/send/envelope.h"
+#include "understudy/actors/internal/turn/envelope_ring.h"
+#include "understudy/actors/internal/turn/postponed_mail.h"
 #include "understudy/actors/message.h"
 
 namespace understudy::internal {

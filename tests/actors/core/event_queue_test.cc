@@ -1,5 +1,5 @@
 // EventQueue alone: order, bounds, what is taken back.
-#include "understudy/actors/internal/event_queue.h"
+#include "understudy/actors/internal/turn/event_queue.h"
 
 #include <cstddef>
 #include <cstdint>

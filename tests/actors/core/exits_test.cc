@@ -1,5 +1,5 @@
 // Exits alone.
-#include "understudy/actors/internal/exits.h"
+#include "understudy/actors/internal/turn/exits.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "understudy/actors/internal/rank_turns.h"
+#include "understudy/actors/internal/turn/rank_turns.h"
 
 #include <cstddef>
 #include <vector>

@@ -1,5 +1,5 @@
 // Watches alone, with a LinkTable.
-#include "understudy/actors/internal/watches.h"
+#include "understudy/actors/internal/turn/watches.h"
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "understudy/actors/link_table.h"
+#include "understudy/actors/internal/turn/link_table.h"
 #include "understudy/actors/pid.h"
 
 namespace understudy::internal {

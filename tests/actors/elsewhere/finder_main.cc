@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "understudy/actors/os_process.h"
+#include "understudy/transport/process/os_process.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

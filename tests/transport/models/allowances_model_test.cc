@@ -25,9 +25,9 @@
 #include "understudy/actors/fault_point.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/room.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/credit_receiver.h"
-#include "understudy/transport/credit_sender.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/core/credit_receiver.h"
+#include "understudy/transport/core/credit_sender.h"
 
 namespace understudy {
 namespace {

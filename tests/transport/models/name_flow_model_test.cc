@@ -28,9 +28,9 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/proto/names.pb.h"
-#include "understudy/transport/name_feed.h"
-#include "understudy/transport/name_limits.h"
-#include "understudy/transport/name_table.h"
+#include "understudy/transport/names/name_feed.h"
+#include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/names/name_table.h"
 
 namespace understudy {
 namespace {

@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/fault_point.h"
-#include "understudy/transport/peer_evidence.h"
+#include "understudy/transport/sockets/peer_evidence.h"
 
 namespace understudy::internal {
 namespace {

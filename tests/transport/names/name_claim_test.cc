@@ -13,7 +13,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/tests/transport/names/name_net.h"
-#include "understudy/transport/name_table.h"
+#include "understudy/transport/names/name_table.h"
 
 namespace understudy {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/transport/name_feed.h"
+#include "understudy/transport/names/name_feed.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,8 +16,8 @@
 #include "understudy/actors/message.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
-#include "understudy/transport/name_limits.h"
-#include "understudy/transport/name_signatures.h"
+#include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/names/name_signatures.h"
 
 namespace understudy {
 namespace {

@@ -23,7 +23,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
-#include "understudy/transport/name_table.h"
+#include "understudy/transport/names/name_table.h"
 
 namespace understudy {
 

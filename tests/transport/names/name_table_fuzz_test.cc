@@ -24,9 +24,9 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/names.pb.h"
-#include "understudy/transport/name_feed.h"
-#include "understudy/transport/name_limits.h"
-#include "understudy/transport/name_table.h"
+#include "understudy/transport/names/name_feed.h"
+#include "understudy/transport/names/name_limits.h"
+#include "understudy/transport/names/name_table.h"
 
 namespace understudy {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/transport/name_table.h"
+#include "understudy/transport/names/name_table.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "understudy/proto/names.pb.h"
 #include "understudy/tests/transport/names/name_net.h"
 #include "understudy/tests/transport/seeds.h"
-#include "understudy/transport/name_limits.h"
+#include "understudy/transport/names/name_limits.h"
 
 namespace understudy {
 namespace {

@@ -20,8 +20,8 @@
 #include "understudy/actors/mailbox.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/tests/transport/nodes/site.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/node.h"
-#include "understudy/transport/node_core.h"
 #include "understudy/transport/node_status.h"
 
 namespace understudy {

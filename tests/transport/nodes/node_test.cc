@@ -22,11 +22,11 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/tests/transport/nodes/site.h"
-#include "understudy/transport/node_core.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/node_status.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy {
 namespace {

@@ -24,10 +24,10 @@
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/tests/transport/echo_actor.h"
-#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/node.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 

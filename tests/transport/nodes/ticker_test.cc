@@ -1,4 +1,4 @@
-#include "understudy/transport/ticker.h"
+#include "understudy/transport/core/ticker.h"
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "understudy/transport/user_thread.h"
+#include "understudy/transport/sockets/user_thread.h"
 
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
-#include "understudy/transport/process_child.h"
+#include "understudy/transport/process/process_child.h"
 
 namespace understudy::internal {
 namespace {

@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
 #include "understudy/proto/process.pb.h"
-#include "understudy/transport/process_actors.h"
-#include "understudy/transport/process_spawner.h"
+#include "understudy/transport/process/process_actors.h"
+#include "understudy/transport/process/process_spawner.h"
 
 namespace understudy {
 namespace {

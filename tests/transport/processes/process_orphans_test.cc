@@ -6,9 +6,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/tests/transport/processes/fifo.h"
 #include "understudy/tests/transport/processes/story.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/transport/process_spawner.h"
+#include "understudy/transport/process/process_spawner.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -33,15 +33,15 @@
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/limits.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/spawner.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/tests/transport/processes/story.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
-#include "understudy/transport/node_core.h"
 #include "understudy/transport/node_status.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy {
 namespace {

@@ -1,6 +1,6 @@
 // What a handshake must be: versions, times, proofs, and the bytes of the first
 // nodes that spoke wire version 2, which every later one must read.
-#include "understudy/transport/handshake.h"
+#include "understudy/transport/session/handshake.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,11 +21,11 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/hello.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/peer_session.h"
-#include "understudy/transport/session_proof.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/session_proof.h"
+#include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/session_times.h"
-#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {

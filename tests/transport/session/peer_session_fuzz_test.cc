@@ -21,10 +21,10 @@
 #include "understudy/actors/pid.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/hello.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/handshake.h"
-#include "understudy/transport/peer_session.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/handshake.h"
+#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

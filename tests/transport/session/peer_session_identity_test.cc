@@ -18,11 +18,11 @@
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/hello.h"
 #include "understudy/tests/transport/session_pair.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/peer_session.h"
-#include "understudy/transport/session_proof.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/session_proof.h"
+#include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/session_times.h"
-#include "understudy/transport/stream_identity.h"
 
 namespace understudy {
 namespace {

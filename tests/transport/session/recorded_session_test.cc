@@ -22,11 +22,11 @@
 #include "understudy/actors/room.h"
 #include "understudy/proto/names.pb.h"
 #include "understudy/tests/transport/hello.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/peer_session.h"
-#include "understudy/transport/session_proof.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/session_proof.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

@@ -27,9 +27,9 @@
 #include "understudy/actors/limits.h"
 #include "understudy/actors/message.h"
 #include "understudy/proto/envelope.pb.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/send_queues.h"
-#include "understudy/transport/reliable_sequence.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/reliable_sequence.h"
+#include "understudy/transport/session/send_queues.h"
 
 namespace understudy {
 namespace {

@@ -10,8 +10,8 @@
 #include "understudy/actors/cut_text.h"
 #include "understudy/actors/limits.h"
 #include "understudy/tests/transport/session_pair.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/session/peer_session.h"
 #include "understudy/transport/session_times.h"
 
 namespace understudy {

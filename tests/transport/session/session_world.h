@@ -23,7 +23,7 @@
 
 #include "understudy/actors/clock.h"
 #include "understudy/proto/envelope.pb.h"
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session/peer_session.h"
 
 namespace understudy {
 

@@ -9,7 +9,7 @@
 #include "understudy/actors/clock.h"
 #include "understudy/proto/envelope.pb.h"
 #include "understudy/tests/transport/session/session_world.h"
-#include "understudy/transport/peer_session.h"
+#include "understudy/transport/session/peer_session.h"
 
 namespace understudy {
 

@@ -1,4 +1,4 @@
-#include "understudy/transport/acceptor.h"
+#include "understudy/transport/sockets/acceptor.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -28,11 +28,11 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
-#include "understudy/transport/connection_gate.h"
 #include "understudy/transport/credentials.h"
-#include "understudy/transport/peer_process.h"
-#include "understudy/transport/socket_folder.h"
-#include "understudy/transport/unix_socket.h"
+#include "understudy/transport/sockets/connection_gate.h"
+#include "understudy/transport/sockets/peer_process.h"
+#include "understudy/transport/sockets/socket_folder.h"
+#include "understudy/transport/sockets/unix_socket.h"
 
 namespace understudy::internal {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/transport/connection_gate.h"
+#include "understudy/transport/sockets/connection_gate.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // What the sockets of this machine prove of a peer whose stream was lost: that nobody listens at its address, and
 // nothing else.
-#include "understudy/transport/evidence_watch.h"
+#include "understudy/transport/grpc/evidence_watch.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/testing/sanitized.h"
-#include "understudy/transport/peer_evidence.h"
+#include "understudy/transport/sockets/peer_evidence.h"
 
 namespace understudy::internal {
 namespace {

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/limits.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy {
 namespace {

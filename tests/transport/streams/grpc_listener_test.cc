@@ -25,9 +25,9 @@
 #include "understudy/actors/testing/sanitized.h"
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/tests/transport/streams/stream_end.h"
-#include "understudy/transport/connection_gate.h"
 #include "understudy/transport/credentials.h"
-#include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/grpc/grpc_stream.h"
+#include "understudy/transport/sockets/connection_gate.h"
 
 namespace understudy {
 namespace {

@@ -1,4 +1,4 @@
-#include "understudy/transport/grpc_stream.h"
+#include "understudy/transport/grpc/grpc_stream.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -26,9 +26,9 @@
 #include "understudy/actors/limits.h"
 #include "understudy/tests/transport/streams/stream_end.h"
 #include "understudy/transport/credentials.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/stream_identity.h"
-#include "understudy/transport/unix_socket.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
+#include "understudy/transport/sockets/unix_socket.h"
 
 namespace understudy {
 namespace {

@@ -11,11 +11,11 @@
 #include "gtest/gtest.h"
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/hello.h"
-#include "understudy/transport/frame_stream.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/grants.h"
 #include "understudy/transport/limits.h"
-#include "understudy/transport/node_core.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {

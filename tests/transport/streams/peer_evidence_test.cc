@@ -1,4 +1,4 @@
-#include "understudy/transport/peer_evidence.h"
+#include "understudy/transport/sockets/peer_evidence.h"
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"

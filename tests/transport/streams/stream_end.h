@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/limits.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace understudy::testing {
 

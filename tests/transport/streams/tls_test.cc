@@ -24,9 +24,9 @@
 #include "understudy/actors/clock.h"
 #include "understudy/tests/transport/streams/stream_end.h"
 #include "understudy/transport/credentials.h"
-#include "understudy/transport/frame_stream.h"
-#include "understudy/transport/grpc_stream.h"
-#include "understudy/transport/stream_identity.h"
+#include "understudy/transport/grpc/grpc_stream.h"
+#include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/session/stream_identity.h"
 
 namespace {
 

@@ -45,10 +45,10 @@
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/tests/transport/trials/trial.h"
 #include "understudy/tests/transport/trials/trial_times.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/credentials.h"
-#include "understudy/transport/frame_codec.h"
 #include "understudy/transport/node.h"
-#include "understudy/transport/node_core.h"
 
 namespace understudy::testing {
 

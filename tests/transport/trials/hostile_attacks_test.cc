@@ -39,10 +39,10 @@
 #include "understudy/tests/transport/trials/hostile.h"
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/tests/transport/trials/trial.h"
-#include "understudy/transport/credit.h"
-#include "understudy/transport/credit_codec.h"
-#include "understudy/transport/frame_codec.h"
-#include "understudy/transport/name_limits.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/codec/credit_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/names/name_limits.h"
 #include "understudy/transport/node.h"
 
 namespace understudy::testing {

@@ -29,12 +29,12 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/tests/transport/trials/trial.h"
 #include "understudy/tests/transport/trials/trial_times.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy::testing {
 namespace {

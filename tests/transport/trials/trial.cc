@@ -29,8 +29,8 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/os_process.h"
-#include "understudy/transport/node_core.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy::testing {
 

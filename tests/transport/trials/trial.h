@@ -21,10 +21,10 @@
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/log_sink.h"
-#include "understudy/actors/os_process.h"
 #include "understudy/actors/pid.h"
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/transport/node.h"
+#include "understudy/transport/process/os_process.h"
 
 namespace understudy::testing {
 

@@ -25,9 +25,9 @@
 #include "understudy/actors/actor_system.h"
 #include "understudy/tests/transport/trials/tally_actor.h"
 #include "understudy/tests/transport/trials/trial_times.h"
+#include "understudy/transport/core/node_core.h"
 #include "understudy/transport/credentials.h"
 #include "understudy/transport/node.h"
-#include "understudy/transport/node_core.h"
 #include "understudy/transport/node_status.h"
 
 namespace understudy::testing {

@@ -1,0 +1,55 @@
+#include "understudy/actors/internal/asks/callback_ask.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/ask_handle.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/system/system_core.h"
+
+namespace understudy {
+namespace internal {
+
+bool CallbackTurn::Cancel(Pid waiter) {
+  if (!TryClaim()) return false;
+  SetOutcome(MakeError(ErrorKind::kCancelled, "the asker gave the call up"));
+  // The waiter's end cancels the call. First: once the turn has run, the system may be destroyed.
+  if (!waiter.is_null()) {
+    system_.Post({.kind = SignalKind::kExit, .to = waiter, .reason = ExitReason::Shutdown()});
+  }
+  Begin();
+  return true;
+}
+
+void CallbackTurn::Begin() {
+  self_ = shared_from_this();
+  // It keeps the system, as an actor does.
+  system_.live_actors.fetch_add(1, std::memory_order_relaxed);
+  system_.executor().Schedule(this);
+}
+
+void CallbackTurn::Run() {
+  SystemCore& system = system_;
+  {
+    UserCode user(*ThisWorker());
+    Call();
+  }
+  // In kernel code, so that no watchdog describes a turn that is gone. No object of users is left in it.
+  (void)std::exchange(self_, nullptr);
+  // As when an actor ends: the system may be destroyed at once.
+  Executor& executor = system.executor();
+  system.live_actors.fetch_sub(1, std::memory_order_seq_cst);
+  executor.Notify();
+}
+
+std::string CallbackTurn::Describe() { return absl::StrCat("the callback of an ask to ", callee_.ToString()); }
+
+}  // namespace internal
+
+bool AskHandle::Cancel() const { return turn_ != nullptr && turn_->Cancel(waiter_); }
+
+}  // namespace understudy

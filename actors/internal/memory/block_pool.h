@@ -1,0 +1,123 @@
+// BlockPool: free blocks for envelopes: one list of each size for each thread,
+// and one that all share, to and from which threads move batches: a sender's
+// blocks end up with its receiver, and must come back.
+//
+// Blocks lie at multiples of kBlockUnit, and are multiples of it long. Those of
+// the lists are never given back to the system. With AddressSanitizer every
+// block is one of its own. Any thread.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BLOCK_POOL_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BLOCK_POOL_H_
+
+#include <array>
+#include <cstddef>
+#include <new>
+
+#include "absl/base/optimization.h"
+#include "understudy/actors/internal/memory/slow_path.h"
+
+namespace understudy::internal {
+
+inline constexpr size_t kBlockUnit = 64;
+// Of so many bytes.
+constexpr size_t UnitsFor(size_t bytes) { return (bytes + kBlockUnit - 1) / kBlockUnit; }
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kPoolsBlocks = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kPoolsBlocks = false;
+#else
+inline constexpr bool kPoolsBlocks = true;
+#endif
+#else
+inline constexpr bool kPoolsBlocks = true;
+#endif
+
+// Larger blocks are the system's.
+inline constexpr size_t kPooledUnits = 16;
+// Moved between a thread's list and the shared one at once: rare enough that
+// the lock costs nothing.
+inline constexpr size_t kBatchBlocks = 64;
+
+struct FreeBlockNode {
+  FreeBlockNode* next;
+};
+
+// A chain of blocks.
+struct BlockBatch {
+  FreeBlockNode* first = nullptr;
+  size_t count = 0;
+};
+
+struct ThreadBlocks {
+  std::array<BlockBatch, kPooledUnits + 1> of;     // by units
+  std::array<BlockBatch, kPooledUnits + 1> spare;  // a whole batch, or nothing
+};
+inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_model("initial-exec"))) = {};
+
+// This thread's blocks go to the others when it ends. A thread that only frees
+// a few must be told; one that allocates, or fills a list, is anyway.
+void ReturnBlocksAtExit();
+
+// The slow parts: this thread's list is empty, or full.
+UNDERSTUDY_SLOW_PATH void FillBlocks(size_t units);
+UNDERSTUDY_SLOW_PATH void SpareBlocks(size_t units);
+
+// A block of `units` * kBlockUnit bytes; at most kPooledUnits units.
+inline void* AllocateSmallBlock(size_t units) {
+  if (!kPoolsBlocks) return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
+  BlockBatch& list = thread_blocks.of[units];
+  if (ABSL_PREDICT_FALSE(list.first == nullptr)) FillBlocks(units);
+  FreeBlockNode* const block = list.first;
+  list.first = block->next;
+  --list.count;
+  return block;
+}
+
+// One of AllocateSmallBlock.
+inline void FreeSmallBlock(void* block, size_t units) {
+  if (!kPoolsBlocks) {
+    ::operator delete(block, units * kBlockUnit, std::align_val_t(kBlockUnit));
+    return;
+  }
+  BlockBatch& list = thread_blocks.of[units];
+  if (ABSL_PREDICT_FALSE(list.count >= kBatchBlocks)) SpareBlocks(units);
+  list.first = new (block) FreeBlockNode{list.first};
+  ++list.count;
+}
+
+// The same, with any number of units up to 255.
+inline void* AllocateBlock(size_t units) {
+  if (ABSL_PREDICT_TRUE(units <= kPooledUnits)) return AllocateSmallBlock(units);
+  return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));
+}
+inline void FreeBlock(void* block, size_t units) {
+  if (ABSL_PREDICT_TRUE(units <= kPooledUnits)) {
+    FreeSmallBlock(block, units);
+  } else {
+    ::operator delete(block, units * kBlockUnit, std::align_val_t(kBlockUnit));
+  }
+}
+
+// For std::allocate_shared and the like: each object in a block of its own.
+template <class T>
+class BlockAllocator {
+ public:
+  using value_type = T;
+
+  BlockAllocator() = default;
+  template <class U>
+  BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor): as allocators are
+
+  T* allocate(size_t count) { return static_cast<T*>(AllocateBlock(UnitsFor(count * sizeof(T)))); }
+  void deallocate(T* block, size_t count) { FreeBlock(block, UnitsFor(count * sizeof(T))); }
+
+  friend bool operator==(const BlockAllocator&, const BlockAllocator&) = default;
+
+ private:
+  static_assert(alignof(T) <= kBlockUnit);
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BLOCK_POOL_H_

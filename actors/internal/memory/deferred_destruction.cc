@@ -1,0 +1,52 @@
+#include "understudy/actors/internal/memory/deferred_destruction.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/system/system_core.h"
+
+namespace understudy::internal {
+namespace {
+
+thread_local const DeferredDestruction* running = nullptr;
+
+}  // namespace
+
+DeferredDestruction::DeferredDestruction(SystemCore& system, Pid whose, ExitReason reason)
+    : system_(system), whose_(whose), reason_(std::move(reason)) {}
+
+void DeferredDestruction::Begin(std::unique_ptr<DeferredDestruction> destruction) {
+  if (destruction->deferred_.empty()) return;
+  SystemCore& system = destruction->system_;
+  // It keeps the system, as an actor does.
+  system.live_actors.fetch_add(1, std::memory_order_relaxed);
+  system.executor().Schedule(destruction.release());
+}
+
+const DeferredDestruction* DeferredDestruction::Running() { return running; }
+
+void DeferredDestruction::Run() {
+  SystemCore& core = system_;
+  {
+    UserCode user(*ThisWorker());
+    // Within a handler that the seeded executor holds there may be another.
+    const DeferredDestruction* const outer = std::exchange(running, this);
+    deferred_.End(core);
+    running = outer;
+  }
+  delete this;
+  // As when an actor ends: the system may be destroyed at once.
+  Executor& executor = core.executor();
+  core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
+  executor.Notify();
+}
+
+std::string DeferredDestruction::Describe() {
+  return absl::StrCat("a destructor of what waited for ", whose_.ToString());
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,125 @@
+#include "understudy/actors/internal/scheduling/own_threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy::internal {
+
+class OwnThreads::OwnThread final : public Worker {
+ public:
+  explicit OwnThread(Executor& its_executor) : Worker(its_executor, nullptr) {}
+
+  bool Start() {
+    return thread_.Start("actor", [this] { Work(); });
+  }
+  void Schedule(Runnable* runnable) {
+    absl::MutexLock hold(&mu_);
+    UNDERSTUDY_CHECK(next_ == nullptr && !is_ending_, "a thread of an actor's own serves one actor, once at a time");
+    next_ = runnable;
+    changed_.Signal();
+  }
+  void End() {
+    absl::MutexLock hold(&mu_);
+    is_ending_ = true;
+    changed_.Signal();
+  }
+  // It can be joined without waiting.
+  bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
+
+ private:
+  void Work() {
+    WorkerScope scope(*this);
+    while (Runnable* runnable = Take()) RunTurn(*runnable);
+    // release: pairs with has_ended.
+    has_ended_.store(true, std::memory_order_release);
+  }
+  // Null at its end.
+  Runnable* Take() {
+    absl::MutexLock hold(&mu_);
+    while (next_ == nullptr && !is_ending_) changed_.Wait(&mu_);
+    return std::exchange(next_, nullptr);
+  }
+
+  std::atomic<bool> has_ended_{false};
+  absl::Mutex mu_;
+  absl::CondVar changed_;
+  Runnable* next_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool is_ending_ ABSL_GUARDED_BY(mu_) = false;
+  OsThread thread_;
+};
+
+OwnThreads::~OwnThreads() {
+  std::vector<std::shared_ptr<OwnThread>> all;
+  absl::MutexLock lock(&mu_);
+  for (auto& [id, thread] : threads_) {
+    thread->End();
+    all.push_back(std::move(thread));
+  }
+}
+
+void OwnThreads::JoinEnded() {
+  ended_.erase(std::remove_if(ended_.begin(), ended_.end(), [](const auto& thread) { return thread->has_ended(); }),
+               ended_.end());
+}
+
+absl::StatusOr<uint32_t> OwnThreads::New() {
+  absl::MutexLock lock(&mu_);
+  JoinEnded();
+  if (threads_.size() + ended_.size() >= limits::kOwnThreadsMax) {
+    return MakeError(ErrorKind::kFull,
+                     absl::StrCat("an executor has at most ", limits::kOwnThreadsMax, " threads of actors' own"));
+  }
+  auto thread = std::make_shared<OwnThread>(executor_);
+  if (!thread->Start()) return MakeError(ErrorKind::kFull, "the operating system gives no more threads");
+  threads_[++last_id_] = std::move(thread);
+  return last_id_;
+}
+
+void OwnThreads::End(uint32_t id) {
+  if (id == 0) return;
+  absl::MutexLock lock(&mu_);
+  const auto thread = threads_.find(id);
+  if (thread == threads_.end()) return;
+  thread->second->End();
+  ended_.push_back(std::move(thread->second));
+  threads_.erase(thread);
+}
+
+bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) {
+  std::shared_ptr<OwnThread> worker;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto thread = std::find_if(threads_.begin(), threads_.end(), [turn](const auto& entry) {
+      // relaxed: a guess; under the seizure it is certain.
+      return entry.second->current.load(std::memory_order_relaxed) == turn;
+    });
+    if (thread != threads_.end()) worker = thread->second;
+  }
+  // Without the lock: `action` may end the thread.
+  return worker != nullptr && worker->WhileInUserCode(turn, is_meant, action);
+}
+
+void OwnThreads::Schedule(Runnable* runnable) {
+  absl::MutexLock lock(&mu_);
+  const auto thread = threads_.find(runnable->own_thread());
+  UNDERSTUDY_CHECK(thread != threads_.end(), "that thread has ended");
+  thread->second->Schedule(runnable);
+}
+
+int OwnThreads::size() const {
+  absl::MutexLock lock(&mu_);
+  return static_cast<int>(threads_.size());
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,138 @@
+#include "understudy/actors/internal/scheduling/parking.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/event_source.h"
+
+namespace understudy::internal {
+namespace {
+
+// The spot whose worker polls on this thread; null on all other threads.
+thread_local const Parking::Spot* polling_here = nullptr;
+
+}  // namespace
+
+void Parking::AddWorker() {
+  workers_.fetch_add(1, std::memory_order_seq_cst);
+  // An OrderAgainstAnnounce that read the older number comes before this fence, so the new worker's Announce sees what
+  // was written to state_ before it.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void Parking::OrderAgainstAnnounce(uint64_t parked) const {
+  // seq_cst, both: pair with AddWorker and Park, which write and then have a full fence.
+  if (parked + 1 >= workers_.load(std::memory_order_seq_cst) && !has_poller_.load(std::memory_order_seq_cst)) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with AnnounceFromOutside's
+  } else {
+    StdAtomics::HeavyBarrier();  // pairs with Announce's light one
+  }
+}
+
+bool Parking::StartSearch(int workers) {
+  // Half of them at most: more would only meet at the same queues.
+  if (Searching(state_.load(std::memory_order_relaxed)) * 2 >= static_cast<uint64_t>(workers)) return false;
+  state_.fetch_add(kOneSearching, std::memory_order_seq_cst);
+  return true;
+}
+
+void Parking::FoundWork(absl::FunctionRef<bool()> has_more) {
+  const uint64_t before = state_.fetch_sub(kOneSearching, std::memory_order_seq_cst);
+  if (Searching(before) != 1 || Parked(before) == 0) return;
+  OrderAgainstAnnounce(Parked(before));
+  if (has_more()) WakeOne();
+}
+
+void Parking::WakeOne() {
+  absl::MutexLock lock(&mu_);
+  // Somebody looks by now: it began after the work was queued, or will look again.
+  if (spots_.empty() || Searching(state_.load(std::memory_order_seq_cst)) != 0) return;
+  Spot* spot = spots_.back();
+  // The polling worker is the last choice: to wake it costs more, and the polling would stop.
+  if (spot == poller_ && spots_.size() > 1) spot = spots_[spots_.size() - 2];
+  // This thread is the poller, in an event that queued work: it looks at its own queue when the event is over.
+  if (spot == polling_here) return;
+  Wake(*spot);
+}
+
+bool Parking::WakeToPoll() {
+  absl::MutexLock lock(&mu_);
+  if (spots_.empty()) return false;
+  if (poller_ == nullptr) Wake(*spots_.back());
+  return true;
+}
+
+void Parking::Wake(Spot& spot) {
+  Unpark(spot, Then::kSearches);
+  if (&spot == poller_) {
+    polling_.source()->Wake();
+  } else {
+    spot.woken_.Signal();
+  }
+}
+
+void Parking::Unpark(Spot& spot, Then then) {
+  spots_.erase(std::find(spots_.begin(), spots_.end(), &spot));
+  spot.is_parked_.store(false, std::memory_order_relaxed);
+  state_.fetch_add((then == Then::kSearches ? kOneSearching : 0) - kOneParked, std::memory_order_seq_cst);
+}
+
+bool Parking::Park(Spot& spot, bool was_searching, absl::FunctionRef<bool()> has_work,
+                   absl::FunctionRef<bool()> take_own) {
+  uint64_t before = 0;
+  {
+    absl::MutexLock lock(&mu_);
+    if (is_stopping_) {
+      if (!was_searching) state_.fetch_add(kOneSearching, std::memory_order_seq_cst);
+      return true;
+    }
+    spots_.push_back(&spot);
+    spot.is_parked_.store(true, std::memory_order_relaxed);
+    before = state_.fetch_add(kOneParked - (was_searching ? kOneSearching : 0), std::memory_order_seq_cst);
+  }
+  OrderAgainstAnnounce(Parked(before));
+  const bool stays = !has_work();
+  bool polls = false;
+  {
+    absl::MutexLock lock(&mu_);
+    if (!stays && spot.is_parked()) Unpark(spot, Then::kSearches);
+    while (spot.is_parked() && !(polls = polling_.TryTake())) spot.woken_.Wait(&mu_);
+    if (!polls) return true;
+    poller_ = &spot;
+    has_poller_.store(true, std::memory_order_seq_cst);
+    // An OrderAgainstAnnounce that read false comes before this fence, so the poller's Announce sees its state_.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  const bool took = PollWhileParked(spot, take_own);
+  absl::MutexLock lock(&mu_);
+  poller_ = nullptr;
+  has_poller_.store(false, std::memory_order_seq_cst);
+  polling_.GiveBack();
+  if (!spot.is_parked()) return true;
+  Unpark(spot, took ? Then::kRuns : Then::kSearches);
+  return !took;
+}
+
+bool Parking::PollWhileParked(Spot& spot, absl::FunctionRef<bool()> take_own) {
+  EventSource& source = *polling_.source();
+  polling_here = &spot;
+  bool took = false;
+  do {
+    (void)source.Poll(EventSource::Wait::kUntil);
+    took = take_own();
+    // A relaxed guess. Wake comes after the store, and Poll returns after it, so a waiting Poll does not miss it.
+  } while (!took && spot.is_parked());
+  polling_here = nullptr;
+  return took;
+}
+
+void Parking::Stop() {
+  absl::MutexLock lock(&mu_);
+  is_stopping_ = true;
+  while (!spots_.empty()) Wake(*spots_.back());
+}
+
+}  // namespace understudy::internal

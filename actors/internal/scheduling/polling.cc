@@ -1,0 +1,70 @@
+#include "understudy/actors/internal/scheduling/polling.h"
+
+#include <algorithm>
+
+#include "absl/synchronization/mutex.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/event_source.h"
+
+namespace understudy {
+
+void InstallEventSource(EventSource& source) { internal::Polling::Process().Install(source); }
+
+namespace internal {
+
+Polling& Polling::Process() {
+  static auto* const polling = new Polling;
+  return *polling;
+}
+
+void Polling::Install(EventSource& source) {
+  absl::MutexLock lock(&mu_);
+  UNDERSTUDY_CHECK(this->source() == nullptr, "an event source is installed already; a process has one");
+  source_.store(&source, std::memory_order_release);
+  if (!pools_.empty()) pools_.front()->OfferTurn();
+  StartThreadIfAlone();
+}
+
+void Polling::Join(Pool& pool) {
+  absl::MutexLock lock(&mu_);
+  pools_.push_back(&pool);
+  // The source's own thread gives the turn back when it sees the store, and offers it to a pool.
+  if (is_alone_.exchange(false, std::memory_order_seq_cst) && has_thread_) source()->Wake();
+}
+
+void Polling::Leave(Pool& pool) {
+  absl::MutexLock lock(&mu_);
+  pools_.erase(std::find(pools_.begin(), pools_.end(), &pool));
+  if (!pools_.empty()) {
+    if (is_wanted()) pools_.front()->OfferTurn();
+    return;
+  }
+  is_alone_.store(true, std::memory_order_seq_cst);
+  if (has_thread_) alone_changed_.Signal();
+  StartThreadIfAlone();
+}
+
+void Polling::StartThreadIfAlone() {
+  if (source() == nullptr || !pools_.empty() || has_thread_) return;
+  has_thread_ = true;
+  source()->StartThread([this] { ServeAlone(); });
+}
+
+void Polling::ServeAlone() {
+  for (;;) {
+    {
+      absl::MutexLock lock(&mu_);
+      while (!pools_.empty()) alone_changed_.Wait(&mu_);
+    }
+    // Only workers of pools and this thread take the turn. A pool that has just joined may have been quicker.
+    if (!TryTake()) continue;
+    // seq_cst: pairs with Join, which stores and then wakes the source: the Wake is seen by a Poll that began before.
+    while (is_alone_.load(std::memory_order_seq_cst)) (void)source()->Poll(EventSource::Wait::kUntil);
+    GiveBack();
+    absl::MutexLock lock(&mu_);
+    if (!pools_.empty()) pools_.front()->OfferTurn();
+  }
+}
+
+}  // namespace internal
+}  // namespace understudy

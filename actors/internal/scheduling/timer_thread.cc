@@ -1,0 +1,95 @@
+#include "understudy/actors/internal/scheduling/timer_thread.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "understudy/actors/check.h"
+
+namespace understudy::internal {
+namespace {
+
+// Cancelled timers are swept out when there are so many, and more of them than of others.
+constexpr size_t kSweepAt = 1024;
+
+}  // namespace
+
+TimerThread::TimerThread(Clock& clock) : clock_(clock) {
+  UNDERSTUDY_CHECK(thread_.Start("actor-timers", [this] { Work(); }), "no thread for timers");
+}
+
+TimerThread::~TimerThread() {
+  {
+    absl::MutexLock lock(&mu_);
+    is_stopping_ = true;
+    changed_.Signal();
+  }
+  thread_.Join();
+}
+
+uint64_t TimerThread::RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) {
+  const uint64_t id = table_.Arm(time, std::move(callback));
+  // seq_cst: pairs with SleepUntil. Either it sees the timer armed, or this sees until when it sleeps.
+  if (time.nanos() < sleeps_until_.load(std::memory_order_seq_cst)) Wake();
+  return id;
+}
+
+bool TimerThread::Cancel(uint64_t timer) {
+  if (!table_.Cancel(timer)) return false;
+  if (table_.cancelled() % kSweepAt == 0) Wake();
+  return true;
+}
+
+void TimerThread::Work() {
+  do {
+    for (Table::Entry* entry = table_.TakeArmed(); entry != nullptr;) {
+      Table::Entry* const after = entry->next;
+      wheel_.Add(*entry);
+      entry = after;
+    }
+    RunDue();
+    if (table_.cancelled() >= std::max(kSweepAt, wheel_.size() / 2)) SweepCancelled();
+    size_.store(wheel_.size(), std::memory_order_relaxed);
+  } while (SleepUntil(wheel_.Next()));
+}
+
+void TimerThread::RunDue() {
+  const MonotonicTime now = clock_.Now();
+  while (Table::Entry* const entry = wheel_.PopDue(now)) {
+    if (table_.Fire(*entry)) entry->value();
+    table_.Free(*entry);
+  }
+}
+
+void TimerThread::SweepCancelled() {
+  wheel_.Sweep([this](const Table::Entry& entry) { return table_.IsCancelled(entry); },
+               [this](Table::Entry& entry) { table_.Free(entry); });
+}
+
+// False at the end.
+bool TimerThread::SleepUntil(MonotonicTime time) {
+  sleeps_until_.store(time.nanos(), std::memory_order_seq_cst);
+  // seq_cst: pairs with RunAt.
+  if (!table_.HasArmed()) {
+    absl::MutexLock lock(&mu_);
+    while (!is_woken_ && !is_stopping_) {
+      const absl::Duration left = time - clock_.Now();
+      if (left <= absl::ZeroDuration()) break;
+      changed_.WaitWithTimeout(&mu_, time.is_infinite() ? absl::InfiniteDuration() : left);
+    }
+  }
+  sleeps_until_.store(0, std::memory_order_relaxed);
+  absl::MutexLock lock(&mu_);
+  is_woken_ = false;
+  return !is_stopping_;
+}
+
+void TimerThread::Wake() {
+  absl::MutexLock lock(&mu_);
+  is_woken_ = true;
+  changed_.Signal();
+}
+
+}  // namespace understudy::internal

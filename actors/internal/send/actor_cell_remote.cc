@@ -1,0 +1,160 @@
+// A cell and other nodes: their messages, and the room that they reserve.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/room.h"
+
+namespace understudy::internal {
+
+const MailboxLayout* ActorCell::LayoutOf(uint64_t life) const {
+  // acquire: pairs with Open's and SetLayout's release, as in Accept.
+  if (life_.load(std::memory_order_acquire) != life) return nullptr;
+  const MailboxLayout* const layout = layout_.load(std::memory_order_acquire);
+  return stage_.load(std::memory_order_relaxed) == Stage::kOpen && inbound_.IsLive() ? layout : nullptr;
+}
+
+// Both are read-modify-writes of one word, so either this sees that the life has ended or EndRemote sees the mark.
+bool ActorCell::MarkRemote(uint64_t life) {
+  const uint8_t before = remote_.fetch_or(kIsRemote, std::memory_order_acq_rel);
+  return (before & kRemoteHasEnded) == 0 && life_.load(std::memory_order_acquire) == life && inbound_.IsLive();
+}
+
+bool ActorCell::EndRemote() { return (remote_.fetch_or(kRemoteHasEnded, std::memory_order_acq_rel) & kIsRemote) != 0; }
+
+int64_t ActorCell::TakeRoom(const MailboxLayout& layout, size_t place, int64_t least, int64_t most) {
+  if (most <= 0) return 0;
+  Gate& gate = gates_.load(std::memory_order_relaxed)[place];
+  // The last place may be taken past the gate (HasLastPlace): it is left to senders of this node.
+  const int64_t kept = (layout.handed() >> place & 1U) != 0 ? 1 : 0;
+  // A read-modify-write, with release where this finds no room for one that waits: it pairs with the acquire in Uncount
+  // and ReturnRoom, so that the thread whose count was in the way sees then that somebody waits.
+  uint32_t accepted = gate.accepted.fetch_add(0, std::memory_order_acq_rel);
+  for (;;) {
+    const int64_t room = static_cast<int32_t>(gate.limit.load(std::memory_order_relaxed) - accepted) - kept;
+    const int64_t taken = std::min(room, most);
+    if (taken <= 0 || taken < least) return 0;
+    if (gate.accepted.compare_exchange_weak(accepted, accepted + static_cast<uint32_t>(taken),
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return taken;
+    }
+  }
+}
+
+int64_t ActorCell::TakeByteRoom(const MailboxDeclaration& declaration, size_t place, int64_t least, int64_t most) {
+  if (most <= 0) return 0;
+  ByteGate& gate = byte_gate(place);
+  const auto room_of_all = static_cast<int64_t>(declaration.room_bytes());
+  uint64_t accepted = gate.accepted.fetch_add(0, std::memory_order_acq_rel);  // as in TakeRoom
+  for (;;) {
+    const auto room = static_cast<int64_t>(gate.limit.load(std::memory_order_relaxed) - accepted);
+    const int64_t taken = room == room_of_all ? std::max(least, std::min(room, most)) : std::min(room, most);
+    if (taken <= 0 || taken < least) return 0;
+    if (gate.accepted.compare_exchange_weak(accepted, accepted + static_cast<uint64_t>(taken),
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return taken;
+    }
+  }
+}
+
+void ActorCell::ReturnRoom(const MailboxDeclaration& declaration, size_t place, const RoomAmount& amount) {
+  // acq_rel, both: as in Uncount.
+  if (amount.messages > 0)
+    gate(place).accepted.fetch_sub(static_cast<uint32_t>(amount.messages), std::memory_order_acq_rel);
+  if (amount.bytes > 0 && declaration.has_bytes()) {
+    byte_gate(place).accepted.fetch_sub(static_cast<uint64_t>(amount.bytes), std::memory_order_acq_rel);
+  }
+}
+
+void ActorCell::CountBeside(size_t place, uint64_t bytes) {
+  // Before the owner raises the limit by what leaves: a sender is refused early for a moment, never late.
+  gate(place).accepted.fetch_add(1, std::memory_order_acq_rel);
+  if (bytes != 0) byte_gate(place).accepted.fetch_add(bytes, std::memory_order_acq_rel);
+}
+
+void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place) {
+  if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
+}
+
+// After the push: if it came after the turn that the first to wait has caused (BlockedSenders::Join), it acquired what
+// that turn released, the mark included.
+void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
+  if (!declaration.has_time_to_live() || !has_blocked_senders()) return;
+  if (inbound_.TryWake()) Schedule(system, life);
+}
+
+absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
+  const OutboundMessage message{.from = came.from,
+                                .to = came.to,
+                                .mailbox = came.mailbox,
+                                .ask = came.ask,
+                                .deadline = came.deadline,
+                                .type = &TypeOf<WireBytes>(),
+                                .value = came.payload.block()->value()};
+  const uint64_t life = message.to.life();
+  // acquire, both: as in Accept.
+  if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
+  const MailboxLayout* const layout = layout_.load(std::memory_order_acquire);
+  if (ABSL_PREDICT_FALSE(stage_.load(std::memory_order_relaxed) != Stage::kOpen || layout == nullptr)) {
+    return AcceptEarly(system, message, TransferMode::kMove, WhenFull::kIsBeside);
+  }
+  const int found = layout->Find(message.mailbox);
+  if (ABSL_PREDICT_FALSE(found < 0 || !(*layout)[static_cast<size_t>(found)].Takes(*message.type, message.ask))) {
+    return NoMailboxError(message);
+  }
+  const auto place = static_cast<size_t>(found);
+  const MailboxDeclaration& declaration = (*layout)[place];
+  Gate* const gates = gates_.load(std::memory_order_relaxed);
+  const uint64_t its_bytes = came.payload.wire_bytes().size();
+  const uint64_t bytes = declaration.has_bytes() ? its_bytes : 0;
+  const RoomAmount amount{.messages = 1, .bytes = static_cast<int64_t>(bytes)};
+  RemoteRoom& remote = system.remote_room();
+  const bool is_reserved = came.admission == Admission::kReserved &&
+                           remote.Use(*this, life, place, message.from.place(), static_cast<int64_t>(its_bytes));
+  if (!is_reserved) {
+    remote.AddBeside(*this, life, place, amount);
+    if (declaration.options.overflow == Overflow::kFailActor) {
+      // Beyond the capacity: the mailbox's policy acts, as on a local sender's message.
+      const auto counted =
+          static_cast<int32_t>(gates[place].accepted.load(std::memory_order_relaxed) -
+                               gates[place].limit.load(std::memory_order_relaxed) + declaration.room());
+      if (counted + remote.Excess(*this, life, place).messages > declaration.room()) {
+        OnFull(system, life, declaration, place);
+      }
+    }
+  }
+  // Its bytes stay in the block in which they came.
+  Envelope* const envelope = came.payload.Release();
+  envelope->kind = EnvelopeKind::kMessage;
+  envelope->life = life;
+  envelope->set_sender(message.from);
+  envelope->call().ask = message.ask;
+  envelope->call().deadline = message.deadline;
+  envelope->mailbox = static_cast<uint8_t>(place);
+  if (!is_reserved) envelope->set(Envelope::kIsBeside);
+  envelope->stamp = is_reserved ? reinterpret_cast<uintptr_t>(gates) : message.mailbox;
+  if (declaration.has_time_to_live()) envelope->call().accepted = system.clock().Now();
+  envelope->call().bytes = bytes;
+  // A mailbox that drops its oldest may have to: only the owner knows all that it holds.
+  const bool wakes = declaration.options.overflow == Overflow::kDropOldest;
+  if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? ~uint64_t{0} : uint64_t{1} << place))) {
+    WakeForExpiry(system, life, declaration);
+    return absl::OkStatus();
+  }
+  if (is_reserved) {
+    Uncount(gates, place, bytes);
+    AdmitInstead(system);
+  } else {
+    remote.AddBeside(*this, life, place, {.messages = -1, .bytes = -amount.bytes});
+  }
+  Envelope::Delete(envelope);
+  return EndedError();
+}
+
+}  // namespace understudy::internal

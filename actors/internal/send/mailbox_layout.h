@@ -1,0 +1,141 @@
+// MailboxLayout: the mailboxes of an actor, in order. Actors that declare the
+// same mailboxes share one; it is never changed or destroyed, so that a sender
+// may read that of an actor which has ended meanwhile.
+//
+// Any thread.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_MAILBOX_LAYOUT_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SEND_MAILBOX_LAYOUT_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "understudy/actors/internal/memory/slow_path.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/mailbox_options.h"
+#include "understudy/actors/message.h"
+
+namespace understudy::internal {
+
+struct MailboxDeclaration {
+  absl::string_view wire_name;  // valid for ever
+  uint32_t hash = 0;
+  const MessageType* request = nullptr;
+  const MessageType* reply = nullptr;  // null for a tell
+  MailboxOptions options;
+  size_t capacity_bytes = SIZE_MAX;  // what the option comes to for that message
+
+  bool is_call() const { return reply != nullptr; }
+  // A message of that type, or its bytes, is for this mailbox; `ask` is 0 for a
+  // tell.
+  bool Takes(const MessageType& type, uint64_t ask) const {
+    const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
+    return fits && (ask != 0) == is_call();
+  }
+  bool has_bytes() const { return capacity_bytes != SIZE_MAX; }
+  bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
+  // InvalidArgument for options out of range; names the mailbox, the option, its value and the range.
+  absl::Status Validate() const;
+  // Messages that fit: where the oldest are dropped, twice the capacity.
+  uint32_t room() const;
+  uint64_t room_bytes() const;
+};
+
+class MailboxLayout {
+ public:
+  // That of an actor without mailboxes.
+  static const MailboxLayout& Empty();
+  // This one and `added`, if there is one already; else null.
+  const MailboxLayout* FindLonger(const MailboxDeclaration& added) const;
+  // This one and `added`, whose options are valid; null beyond limits::kMailboxLayoutsMax.
+  const MailboxLayout* With(const MailboxDeclaration& added) const;
+
+  size_t size() const { return size_; }
+  // At most limits::kMailboxLayoutsMax; no other layout has it.
+  uint32_t id() const { return id_; }
+  const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
+  // (*this)[place].room(), at hand.
+  uint32_t room(size_t place) const { return briefs_[place].room; }
+  // The room, and of which counts of messages that left its senders learn within a turn: those with none of the
+  // mask's bits. Often enough that they are refused for at most a quarter of the room.
+  struct Publishing {
+    uint32_t room = 0;
+    uint32_t mask = 0;
+  };
+  Publishing publishing(size_t place) const { return {.room = briefs_[place].room, .mask = briefs_[place].mask}; }
+  // The mailbox with that hash, or -1.
+  int Find(uint32_t hash) const {
+    const Found* const found = Look(hash);
+    return found == nullptr ? -1 : found->place;
+  }
+  // What a send needs to know of a plain mailbox for tells.
+  struct PlainTell {
+    const MessageType* type = nullptr;  // what it takes; null if it is no such mailbox, or a move throws
+    uint64_t handed = 0;                // its bit, if it is one of handed()
+  };
+  // The plain mailbox for tells of that type with that hash, and its place; or null.
+  const PlainTell* FindPlainTell(uint32_t hash, const MessageType& type, uint32_t& place) const {
+    const Found* const found = Look(hash);
+    if (ABSL_PREDICT_FALSE(found == nullptr || found->plain_tell.type != &type)) return nullptr;
+    place = found->place;
+    return &found->plain_tell;
+  }
+  // Mailboxes for which acceptance is counting: no bound in bytes, no time to
+  // live, and a sender's overflow is only refused. Bit i is mailbox i.
+  uint64_t plain() const { return plain_; }
+  // Those of them for tells to which an idle actor's senders hand messages past the gate (ActorCell::Hand): with room
+  // for several.
+  uint64_t handed() const { return handed_; }
+  // Mailboxes that fail their actor, or drop their oldest, when they overflow.
+  uint64_t overflowing() const { return overflowing_; }
+  bool has_bytes() const { return has_bytes_; }
+
+ private:
+  // Twice what there can be at most: a search ends at a free one.
+  static constexpr size_t kProbes = size_t{2} * limits::kMailboxesPerActorMax;
+  static constexpr uint8_t kNoPlace = 0xff;
+
+  MailboxLayout() = default;
+
+  // A mailbox, where its hash is looked for: there, or at the next that was free.
+  struct Found {
+    PlainTell plain_tell;
+    uint32_t hash = 0;
+    uint8_t place = kNoPlace;  // free
+  };
+  // Null if there is none.
+  const Found* Look(uint32_t hash) const {
+    const Found& first = found_[hash % kProbes];
+    return ABSL_PREDICT_TRUE(first.hash == hash && first.place != kNoPlace) ? &first : Probe(hash);
+  }
+  UNDERSTUDY_SLOW_PATH const Found* Probe(uint32_t hash) const;
+
+  // What each message needs to know of its mailbox.
+  struct Brief {
+    uint32_t room = 0;
+    uint32_t mask = 0;
+  };
+
+  std::array<Found, kProbes> found_;
+  std::unique_ptr<Brief[]> briefs_;
+  uint32_t size_ = 0;
+  std::vector<const MailboxDeclaration*> declarations_;
+  uint64_t plain_ = 0;
+  uint64_t handed_ = 0;
+  uint64_t overflowing_ = 0;
+  bool has_bytes_ = false;
+  uint32_t id_ = 0;
+  // Layouts with one mailbox more: a list that only grows, at its front.
+  mutable std::atomic<const MailboxLayout*> longer_{nullptr};
+  mutable const MailboxLayout* sibling_ = nullptr;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SEND_MAILBOX_LAYOUT_H_

@@ -1,0 +1,161 @@
+// The common case of a send, inline: a tell to a mailbox of this system that is
+// plain (MailboxLayout::plain), of an actor that has started, with room.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_PLAIN_SEND_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SEND_PLAIN_SEND_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy::internal {
+
+// A value of `size` bytes, 1 to 32: by words, which may overlap.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void CopySmall(unsigned char* to, const unsigned char* from, size_t size) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  if (ABSL_PREDICT_FALSE(size < kWord)) {
+    for (size_t i = 0; i < size; ++i) to[i] = from[i];
+    return;
+  }
+  std::memcpy(to, from, kWord);
+  if (size == kWord) return;
+  std::memcpy(to + size - kWord, from + size - kWord, kWord);
+  if (size <= 2 * kWord) return;
+  std::memcpy(to + kWord, from + kWord, kWord);
+  std::memcpy(to + size - 2 * kWord, from + size - 2 * kWord, kWord);
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeSmallTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
+                                                            const MessageType& type, const void* value) {
+  const uint8_t units = type.units[0];
+  void* const block = AllocateSmallBlock(units);
+  const Pid self = turn.self;
+  auto* envelope = new (block) Envelope{.life = life,
+                                        .sender_life = self.life(),
+                                        .sender_cell = self.cell(),
+                                        .flags = Envelope::kHasValue | Envelope::kIsSmall,
+                                        .units = units,
+                                        .mailbox = static_cast<uint8_t>(place),
+                                        .type = &type};
+  CopySmall(reinterpret_cast<unsigned char*>(envelope + 1), static_cast<const unsigned char*>(value), type.small_bytes);
+  return envelope;
+}
+
+// With the sender's message, of a type that moves safely.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
+                                                       const MessageType& type, const void* value, TransferMode mode) {
+  if (type.small_bytes != 0) return MakeSmallTell(turn, life, place, type, value);
+  Envelope* const large = MakeLargeTell(type, value, mode);
+  large->life = life;
+  large->set_sender(turn.self);
+  large->mailbox = static_cast<uint8_t>(place);
+  return large;
+}
+
+// The actor was idle and has been claimed: what is the owner's is the sender's until it schedules it. Past the gate:
+// the limit is the owner's, and one lower while the message waits. False: not for that message, which goes the usual
+// way.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope* envelope) {
+  // relaxed, all: the owner's words, and its is the caller. An actor that is idle, and has the life that it had when
+  // its mailboxes were read, takes messages.
+  if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_relaxed) != envelope->life)) return false;
+  Gate* const gates = this->gates();
+  Gate& gate = gates[place];
+  const uint32_t limit = AddAsOwner(gate.limit, 0U - 1U);
+  StdAtomics::LightBarrier();  // pairs with HasLastPlace's heavy one
+  if (ABSL_PREDICT_FALSE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) > 0)) {
+    AddAsOwner(gate.limit, 1U);
+    return false;
+  }
+  AddAsOwner(const_cast<std::atomic<uint32_t>&>(HandedOf(gates, place)), 1U);
+  AddAsOwner(queue(gates, place).left, 0U - 1U);
+  static_cast<ActorCore*>(owner())->TakeHanded(envelope);
+  return true;
+}
+
+// If idle, it handles what is handed to that mailbox.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TakesHanded(const MailboxLayout::PlainTell& mailbox) const {
+  // relaxed: an old mask has a turn run that handles nothing.
+  return (open_.load(std::memory_order_relaxed) & mailbox.handed) != 0;
+}
+
+// After IsIdle and TakesHanded. Claims the actor, hands the message over, and schedules the actor. False: the message
+// is the caller's, and goes the usual way.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn, uint32_t place,
+                                                            Envelope* envelope) {
+  if (!inbound_.TryClaim()) return false;
+  const bool is_handed = Hand(place, envelope);
+  Worker* const worker = ThisWorker();
+  UNDERSTUDY_DCHECK(worker == nullptr || &worker->executor == &turn.system->executor(), "a turn of another executor");
+  if (ABSL_PREDICT_FALSE(!is_handed || worker == nullptr || !worker->TryPutNext(owner()))) {
+    Schedule(*turn.system, envelope->life);
+  }
+  return is_handed;
+}
+
+// The mailbox of a message to that life, with its place, if acceptance is counting and the actor has started. Or null.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline const MailboxLayout::PlainTell* ActorCell::FindPlainTell(uint64_t life,
+                                                                                             uint32_t mailbox,
+                                                                                             const MessageType& type,
+                                                                                             uint32_t& place) const {
+  // acquire: as in Accept.
+  if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return nullptr;
+  const MailboxLayout* const mailboxes = layout_.load(std::memory_order_acquire);
+  if (ABSL_PREDICT_FALSE(stage_.load(std::memory_order_relaxed) != Stage::kOpen || mailboxes == nullptr)) {
+    return nullptr;
+  }
+  return mailboxes->FindPlainTell(mailbox, type, place);
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::HandSmall(const CurrentTurn& turn, Pid to, uint32_t mailbox,
+                                                              const MessageType& type, const void* value) {
+  uint32_t place = 0;
+  const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
+  if (ABSL_PREDICT_FALSE(plain == nullptr) || !TakesHanded(*plain)) return false;
+  Envelope* const envelope = MakeSmallTell(turn, to.life(), place, type, value);
+  if (ABSL_PREDICT_TRUE(TryHand(turn, place, envelope))) return true;
+  FreeSmallBlock(envelope, envelope->units);
+  return false;
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox,
+                                                                const MessageType& type, const void* value,
+                                                                TransferMode mode) {
+  uint32_t place = 0;
+  const MailboxLayout::PlainTell* const plain = FindPlainTell(to.life(), mailbox, type, place);
+  if (ABSL_PREDICT_FALSE(plain == nullptr)) return false;
+  Envelope* const envelope = MakeTell(turn, to.life(), place, type, value, mode);
+  if (IsIdle() && TakesHanded(*plain) && TryHand(turn, place, envelope)) return true;
+  Gate* const gates = gates_.load(std::memory_order_relaxed);
+  Gate& gate = gates[place];
+  const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (ABSL_PREDICT_FALSE(!HasPlace(gate, accepted, /*is_handed=*/plain->handed != 0))) {
+    TakeBack(gates, type, value, mode, envelope);
+    return false;
+  }
+  envelope->stamp = reinterpret_cast<uintptr_t>(gates);
+  switch (inbound_.PushAndWake(envelope, open_, uint64_t{1} << place)) {
+    case Pushed::kMustSchedule:
+      Schedule(*turn.system, to.life());
+      return true;
+    case Pushed::kClosed:
+      TakeBack(gates, type, value, mode, envelope);
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SEND_PLAIN_SEND_H_

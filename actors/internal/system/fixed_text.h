@@ -1,0 +1,52 @@
+// FixedText: a line of text in a buffer of a fixed size, for signal handlers. Nothing here allocates, locks or uses a
+// locale.
+//
+//   static FixedText line;
+//   line.Add("SIGSEGV at address ").AddHex(address).Add("\n");
+//
+// A part is cut to kPartBytesMax bytes, so that a long name leaves room for what follows; what does not fit is left
+// out. One thread.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_FIXED_TEXT_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_FIXED_TEXT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+#include "absl/strings/string_view.h"
+
+namespace understudy::internal {
+
+class FixedText {
+ public:
+  static constexpr size_t kBytesMax = 2048;
+  static constexpr size_t kPartBytesMax = 200;
+
+  // A control character is shown as '?', but for a line break.
+  FixedText& Add(absl::string_view part);
+  // All that fits of it.
+  FixedText& Add(const FixedText& other);
+  FixedText& AddNumber(uint64_t number);
+  // "0x1f".
+  FixedText& AddHex(uint64_t number);
+  // The time since 1970, UTC, as log lines have it: "2026-03-01T09:30:00.123456Z".
+  FixedText& AddUtc(const timespec& time);
+  // The type whose std::type_info::name() that is: "auction::Lot". A template's is left mangled.
+  FixedText& AddType(const char* mangled);
+
+  absl::string_view text() const { return {bytes_.data(), size_}; }
+
+ private:
+  // With zeros before it, if it has fewer than `digits_min`.
+  FixedText& AddDigits(uint64_t number, unsigned base, size_t digits_min = 1);
+  FixedText& Append(absl::string_view text);
+  bool TryAddType(absl::string_view mangled);
+
+  std::array<char, kBytesMax> bytes_{};
+  size_t size_ = 0;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_FIXED_TEXT_H_

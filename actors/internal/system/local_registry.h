@@ -1,0 +1,95 @@
+// LocalRegistry: the Registry of one system.
+//
+// Any thread. Listeners are called under a lock that only changes take, so
+// they come in order; a listener must not change the registry.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/registry.h"
+
+namespace understudy {
+
+class LocalRegistry final : public Registry {
+ public:
+  // `system` outlives it; its publisher is told of names given up.
+  explicit LocalRegistry(internal::SystemCore& system) : system_(system) {}
+
+  absl::Status Insert(const NameRecord& record) override;
+  void Remove(absl::string_view name, Pid owner) override;
+  void RemoveAll(Pid owner, const ExitReason& reason) override;
+  absl::optional<NameRecord> Find(absl::string_view name) override;
+  std::vector<NameRecord> List(absl::string_view prefix) override;
+  uint64_t Watch(absl::string_view name, Listener listener) override;
+  void Unwatch(uint64_t watch) override;
+  void Keep(const NameKeep& keep) override;
+  void Free(absl::string_view name, Pid keeper) override;
+  bool IsVacant(absl::string_view name) override;
+  void SetVacantElsewhere(absl::string_view name, bool is_vacant) override;
+
+ private:
+  struct Watcher {
+    std::string name;  // empty: all
+    Listener listener;
+  };
+
+  void TellWatchers(absl::string_view name, const NameRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
+  // The record, when `owner` had the name, and the hidden one that takes its place.
+  struct Taken {
+    NameRecord record;
+    absl::optional<NameRecord> next;
+    bool is_vacant = false;
+  };
+  // `end` is null for an owner that lives on.
+  absl::optional<Taken> Take(absl::string_view name, Pid owner, const ExitReason* end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
+  void Remove(absl::string_view name, Pid owner, const ExitReason* end);
+  void Withdraw(const Taken& taken);
+
+  // A name that a supervisor keeps.
+  struct Kept {
+    Pid keeper;
+    NameScope scope = NameScope::kNode;
+    NameKeep::After after = NameKeep::After::kAnyEnd;
+    bool is_elsewhere = false;
+    // When it has no owner.
+    bool is_vacant = false;
+  };
+  // Null when that one does not keep it.
+  Kept* FindKept(absl::string_view name, Pid keeper) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static bool IsVacantAfter(const Kept& kept, const ExitReason& end);
+
+  internal::SystemCore& system_;
+  // Held by ends of owners, Keep and Free, also while they call the publisher, so it is told in order which names are
+  // vacant.
+  absl::Mutex keep_mu_ ABSL_ACQUIRED_BEFORE(change_mu_);
+  // Taken by every change, before mu_, and held while listeners run.
+  absl::Mutex change_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  std::map<uint64_t, Watcher> watchers_ ABSL_GUARDED_BY(change_mu_);
+  uint64_t last_watch_ ABSL_GUARDED_BY(change_mu_) = 0;
+  absl::Mutex mu_;
+  std::map<std::string, NameRecord, std::less<>> names_ ABSL_GUARDED_BY(mu_);
+  std::map<Pid, std::set<std::string>> by_owner_ ABSL_GUARDED_BY(mu_);
+  // Names of the cluster whose owners are on other nodes, while an actor of this node has the same name. At most one
+  // for each name of this node.
+  std::map<std::string, NameRecord, std::less<>> hidden_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, Kept, std::less<>> kept_ ABSL_GUARDED_BY(mu_);
+  std::map<Pid, std::set<std::string, std::less<>>> by_keeper_ ABSL_GUARDED_BY(mu_);
+  std::set<std::string, std::less<>> vacant_elsewhere_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_

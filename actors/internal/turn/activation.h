@@ -1,0 +1,226 @@
+// Activation: one run of a handler, from its call to its end, awaits included.
+//
+// It owns the message and pins the behaviour, so that parameters and captures
+// are sound until the handler has ended. Owner's turn only.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/send/envelope.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy {
+
+class Actor;
+
+namespace internal {
+
+class ActorCore;
+class Activation;
+class BehaviorTable;
+class MessageHandler;
+
+// A behaviour table, shared by those who use it in one actor: the count is not
+// atomic, and belongs to the actor's turn.
+class BehaviorPtr {
+ public:
+  BehaviorPtr() = default;
+  BehaviorPtr(std::nullptr_t) {}  // NOLINT: implicit by design
+  explicit BehaviorPtr(BehaviorTable* made) : table_(made) { Share(); }
+  BehaviorPtr(const BehaviorPtr& other) : table_(other.table_) { Share(); }
+  BehaviorPtr(BehaviorPtr&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
+  BehaviorPtr& operator=(BehaviorPtr other) noexcept {
+    std::swap(table_, other.table_);
+    return *this;
+  }
+  ~BehaviorPtr() {
+    if (table_ != nullptr) Drop();
+  }
+
+  BehaviorTable* get() const { return table_; }
+  BehaviorTable* operator->() const { return table_; }
+  BehaviorTable& operator*() const { return *table_; }
+  friend bool operator==(const BehaviorPtr&, const BehaviorPtr&) = default;
+
+ private:
+  void Share();
+  void Drop();
+
+  BehaviorTable* table_ = nullptr;
+};
+
+// The outermost coroutine of an activation.
+class RootTask {
+ public:
+  class promise_type {
+   public:
+    template <class... Args>
+    explicit promise_type(Activation& activation, Args&&... /*args*/) : activation_(activation) {}
+    template <class... Args>
+    promise_type(ActorCore& /*self*/, Activation& activation, Args&&... /*args*/) : activation_(activation) {}
+    RootTask get_return_object() { return RootTask(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept;
+    void return_void() {}
+    void unhandled_exception() noexcept;
+
+   private:
+    Activation& activation_;
+  };
+
+  RootTask() = default;
+  explicit RootTask(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  RootTask(RootTask&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  RootTask& operator=(RootTask&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~RootTask() {
+    if (handle_ != nullptr) handle_.destroy();
+  }
+  std::coroutine_handle<> handle() const { return handle_; }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+class Activation {
+ public:
+  enum class Source : uint8_t { kMessage, kEvent, kStart };
+
+  Activation(ActorCore& core, Source source) : source_(source), core_(core) {}
+  // Of a message.
+  Activation(ActorCore& core, Envelope* taken)
+      : envelope(taken), mailbox(taken->mailbox), source_(Source::kMessage), core_(core) {}
+  Activation(const Activation&) = delete;
+  Activation& operator=(const Activation&) = delete;
+  ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
+    if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // its frame uses the message
+    if (envelope != nullptr) DestroyLater(envelope);
+  }
+
+  ActorCore& core() { return core_; }
+  Source source() const { return source_; }
+  bool is_call() const { return ask() != 0; }
+  Pid asker() const { return has_call_part_ ? call_.asker : Pid(); }
+  uint64_t ask() const { return has_call_part_ ? call_.ask : 0; }
+  MonotonicTime deadline() const { return has_call_part_ ? call_.deadline : MonotonicTime::InfiniteFuture(); }
+
+  // For handler.h: the message or event, and what the handler came to.
+  template <class M>
+  M& As() {
+    UNDERSTUDY_DCHECK(envelope->type == &TypeOf<M>(), "a ", envelope->type->name(), " for a handler of ",
+                      TypeOf<M>().name());
+    return *static_cast<M*>(envelope->value());
+  }
+  void FinishTell(const absl::Status& status) { status_ = status; }
+  void FinishTell(BehaviorPtr become);
+  template <class Reply>
+  void AnswerValue(Reply reply) {
+    if (has_failed || is_postponed) return;
+    SendReply(Payload::With(ReplyBlock(TypeOf<Reply>()), std::move(reply)).Release());
+  }
+  void AnswerStatus(const absl::Status& status);
+  // Answers whatever else has happened.
+  void AnswerFinally(const absl::Status& status);
+  // The right to answer goes to a Replier.
+  void GiveAwayAnswer() { answer_given_ = true; }
+  // The Replier was destroyed unused before the handler ended.
+  void TakeBackAnswer() { answer_given_ = false; }
+  void SetRoot(RootTask root) { held_->root = std::move(root); }
+  // The handler took the message by value.
+  void SetMoved() { is_moved = true; }
+  // In user code: the handler has ended, and with it the message.
+  void DropMessage() {
+    if (envelope != nullptr && !is_postponed) envelope->DropValue();
+  }
+
+  // For ActorCore.
+  void TakeCallPart() {
+    if (!envelope->has(Envelope::kHasCallPart)) return;
+    has_call_part_ = true;
+    call_ = {.asker = envelope->sender(), .ask = envelope->call().ask, .deadline = envelope->call().deadline};
+  }
+  // What a coroutine handler needs besides.
+  struct Held {
+    BehaviorPtr behavior;                     // pinned
+    std::shared_ptr<MessageHandler> handler;  // pinned, for events
+    std::exception_ptr exception;
+    RootTask root;
+    uint64_t postponed_in = 0;  // the epoch of the behaviour in which it was postponed last
+    bool is_cancelled = false;  // the call in hand, by its asker
+  };
+  Held& Hold() {
+    if (held_ == nullptr) held_ = std::make_unique<Held>().release();
+    return *held_;
+  }
+  // Null for a handler that is no coroutine.
+  Held* held() { return held_; }
+
+  Envelope* envelope = nullptr;  // the message or event; null once its block has the answer
+  int mailbox = -1;
+  bool is_interleaved : 1 = false;
+  bool has_failed : 1 = false;  // Fail was called, or it threw
+  bool is_postponed : 1 = false;
+  bool is_moved : 1 = false;
+  bool is_forwarded : 1 = false;  // and has its disposition: it is counted already
+  bool ends_receive : 1 = false;  // it is what a Receive waited for
+  bool is_complete : 1 = false;
+  bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
+  // A tell whose handler was content with it.
+  bool is_plainly_handled() const {
+    return !(has_failed || is_postponed || is_forwarded) && !has_call_part_ && status_.ok();
+  }
+  const absl::Status& status() const { return status_; }
+  bool answer_given() const { return answer_given_; }
+
+ private:
+  // Room for an answer: the call's own block when nobody can look at the call
+  // any more, else a new one.
+  Envelope* ReplyBlock(const MessageType& type);
+  void SendReply(Envelope* block);
+
+  struct CallInfo {
+    Pid asker;
+    uint64_t ask;
+    MonotonicTime deadline;
+  };
+
+  const Source source_;
+  bool answer_given_ = false;
+  bool has_call_part_ = false;
+  ActorCore& core_;
+  union {
+    CallInfo call_;  // where the message has a call part
+  };
+  absl::Status status_;
+  Held* held_ = nullptr;  // owned
+};
+
+inline std::suspend_always RootTask::promise_type::final_suspend() noexcept {
+  activation_.is_complete = true;
+  return {};
+}
+
+inline void RootTask::promise_type::unhandled_exception() noexcept {
+  activation_.Hold().exception = std::current_exception();
+}
+
+}  // namespace internal
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_

@@ -1,0 +1,394 @@
+#include "understudy/actors/internal/turn/actor_core.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/turn/actor_handling.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/turn_scope.h"
+#include "understudy/actors/limits.h"
+
+namespace understudy::internal {
+namespace {
+
+// How a spawn differs from the plainest, and the actor must remember it.
+bool IsPlain(const SpawnOptions& options) {
+  static const SpawnOptions* const plain = new SpawnOptions;
+  return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
+         options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
+         options.thread == plain->thread;
+}
+
+}  // namespace
+
+ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(parent.life()) {}
+
+ActorCore::~ActorCore() = default;
+
+Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make,
+                     SpawnNotifications notifications, absl::optional<ExitReason> has_failed) {
+  ActorCell* cell = system.cells().Allocate();
+  const Pid self = system.NewPid(*cell);
+  auto* core = new (cell->owner_memory()) ActorCore(parent);
+  core->is_linked_to_parent_ = options.link == SpawnLink::kLinked && !parent.is_null();
+  core->is_tied_to_parent_ = options.link == SpawnLink::kOneWay && !parent.is_null();
+  auto spawn_arguments = std::make_unique<SpawnArguments>();
+  spawn_arguments->make = std::move(make);
+  spawn_arguments->notifications = notifications;
+  spawn_arguments->has_failed = std::move(has_failed);
+  if (system.has_run_out.load(std::memory_order_relaxed)) spawn_arguments->has_failed = ExitReason::Shutdown();
+  options.outcome_handler = nullptr;
+  options.down_handler = nullptr;
+  if (const auto unhandled_mail = std::exchange(options.unhandled_mail, nullptr); unhandled_mail != nullptr) {
+    spawn_arguments->unhandled_mail = std::move(*unhandled_mail);
+  }
+  if (options.thread == SpawnThread::kOwn) {
+    absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
+    if (thread.ok()) {
+      core->set_own_thread(*thread);
+    } else {
+      spawn_arguments->has_failed = ExitReason::Failed(thread.status());
+    }
+  }
+  if (!IsPlain(options)) spawn_arguments->options = std::make_unique<SpawnOptions>(std::move(options));
+  core->spawn_arguments_ = spawn_arguments.release();
+  system.live_actors.fetch_add(1, std::memory_order_relaxed);
+  cell->Open(self.life());
+  system.executor().Schedule(core);
+  return self;
+}
+
+ActorCore& ActorCore::OfThisTurn() {
+  ActorCore* core = ThisTurn().actor();
+  UNDERSTUDY_CHECK(core != nullptr, "this is for an actor's turn; a plain thread uses ActorSystem");
+  return *core;
+}
+
+ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? ThisTurn().actor() : nullptr; }
+
+Rare& ActorCore::rare() {
+  if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
+  return *rare_;
+}
+
+Random& ActorCore::random() {
+  absl::optional<Random>& random = rare().random;
+  if (!random) random.emplace(system().SeedFor(self().serial()));
+  return *random;
+}
+
+uint32_t ActorCore::WireHashOf(int mailbox) {
+  UNDERSTUDY_CHECK(stage_ != Stage::kConstructing,
+                   "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
+  return layout()[static_cast<size_t>(mailbox)].hash;
+}
+
+std::vector<MailboxSignature> ActorCore::Signatures() {
+  std::vector<MailboxSignature> signatures;
+  if (stage_ == Stage::kConstructing) return signatures;  // nobody sees any yet
+  for (size_t i = 0; i < layout().size(); ++i) {
+    const MailboxDeclaration& d = layout()[i];
+    signatures.push_back({.name = std::string(d.wire_name),
+                          .is_call = d.is_call(),
+                          .request = d.request->name(),
+                          .reply = d.is_call() ? d.reply->name() : ""});
+  }
+  return signatures;
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& turn) {
+  Envelope* envelope = cell().TakeInbound();
+  const uint64_t own_life = turn.self.life();
+  while (envelope != nullptr) {
+    Envelope* const next = envelope->next;
+    if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
+      OnStale(envelope);
+    } else if (ABSL_PREDICT_FALSE(has_exit())) {
+      // It came after what ends the actor: it is buried with what waits.
+      envelope->next = nullptr;
+      rare().unsorted.push_back(envelope);
+    } else if (ABSL_PREDICT_TRUE(envelope->kind == EnvelopeKind::kMessage)) {
+      envelope->has(Envelope::kIsEarly) ? AdmitEarly(envelope) : Enqueue(turn, envelope);
+    } else {
+      ActOn(envelope);
+    }
+    envelope = next;
+  }
+  if (ABSL_PREDICT_FALSE(rare_ != nullptr && !rare_->early_cancels.empty())) {
+    for (const auto& [asker, ask] : std::exchange(rare_->early_cancels, {})) (void)CancelWaiting(asker, ask);
+  }
+}
+
+// Whatever is next, if it is not simply the oldest message (HandlesOldest).
+// False when there is nothing.
+bool ActorCore::HandleNext() {
+  if (ABSL_PREDICT_FALSE(has_deferred())) {
+    Sweep();
+    return true;
+  }
+  if (rare_ == nullptr || !rare_->activations.HasResumable()) return HandleOne();
+  Resume(rare_->activations.TakeResumable());
+  return true;
+}
+
+// Ends what its kernel code has let go. It may be fenced then.
+ABSL_ATTRIBUTE_NOINLINE void ActorCore::Sweep() {
+  CurrentTurn& turn = ThisTurn();
+  while (!turn.remains.empty()) {
+    DestructionQueue remains;
+    remains.TakeFrom(turn.remains);
+    Set(kHasDeferred, false);
+    InUserCode([&] { remains.End(*turn.system); });
+  }
+}
+
+// What senders and timers are to know before the actor may run elsewhere. False
+// when it is to be swept before that.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& turn) {
+  if (turn.unpublished != 0) PublishLimits(turn);
+  if (ABSL_PREDICT_FALSE(cell().has_blocked_senders())) {
+    turn.system->blocked_senders().Admit(cell(), life());
+    if (has_deferred()) return false;
+    WatchExpiry();
+  }
+  if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
+  return true;
+}
+
+// Until the actor is idle, or has been scheduled again: then it may be in its
+// next turn already, and nothing here touches it. False: its life is to end.
+ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) {
+  for (bool drains = true;;) {
+    if (drains || (obstacles_ & kDrainsSoon) != 0 || budget % kDrainEvery == 0) {
+      drains = false;
+      Set(kDrainsSoon, false);
+      DrainInbound(turn);
+      if (ABSL_PREDICT_FALSE(has_exit())) return false;
+    }
+    if (budget <= 0 && !has_deferred() && PublishRoom(turn)) {
+      turn.system->executor().Schedule(this);
+      return true;
+    }
+    const bool is_simple = HandlesOldest();
+    uint64_t open = 0;
+    if (ABSL_PREDICT_TRUE(is_simple)) {
+      open = behavior_->mailboxes() & ~closed_mask();
+      if (const uint64_t waiting = has_mail_ & open; waiting != 0) {
+        --budget;
+        HandleOldest(turn, waiting);
+        if (ABSL_PREDICT_FALSE(ends())) return false;
+        continue;
+      }
+    } else {
+      const bool has_handled = HandleNext();
+      if (ends()) return false;
+      if (has_handled) {
+        --budget;
+        // What has arrived counts for the rank that goes next.
+        const BehaviorTable* const next = Effective();
+        drains = next != nullptr && next->has_ranks();
+        continue;
+      }
+    }
+    if (cell().HasInbound()) {
+      drains = true;
+      --budget;  // what is only sorted, or dropped, is work too
+      continue;
+    }
+    if (!is_simple) {
+      open = OpenMask();  // a guard may throw, or not return
+      if (ends()) return false;
+      if (has_deferred()) continue;
+    }
+    if (PublishRoom(turn) && cell().TryIdle(open)) return true;
+    drains = true;
+    --budget;
+  }
+}
+
+// The end of a turn in which nothing else was to be done. False: that is not so, or something came.
+inline bool ActorCore::TryRest(const CurrentTurn& turn) {
+  if (obstacles_ != 0 || rare_ != nullptr || turn.unpublished != 0 || cell().has_blocked_senders()) return false;
+  const uint64_t open = behavior_->mailboxes();
+  return (has_mail_ & open) == 0 && cell().TryIdle(open);
+}
+
+void ActorCore::FindMailboxes(CurrentTurn& turn) {
+  turn.gates = cell().gates();
+  turn.layout = cell().layout();
+}
+
+void ActorCore::Run() {
+  TurnScope scope(SystemCore::OfLife(life()), cell());
+  CurrentTurn& turn = scope.turn();
+  bool goes_on = true;
+  int budget = limits::kMessagesPerTurnMax;
+  if (in_hand_ != nullptr) {
+    HandleHanded(turn, static_cast<Envelope*>(in_hand_));
+    if (ABSL_PREDICT_TRUE(TryRest(turn))) return;
+    --budget;
+    goes_on = !ends();
+  } else if (ABSL_PREDICT_FALSE(stage_ == Stage::kConstructing)) {
+    goes_on = Construct();
+  }
+  goes_on = goes_on && TakeTurn(turn, budget);
+  if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced() ? FinishFenced() : End();
+}
+
+// What is not a message.
+void ActorCore::ActOn(Envelope* envelope) {
+  switch (envelope->kind) {
+    case EnvelopeKind::kMessage:
+    case EnvelopeKind::kWake:
+      break;
+    case EnvelopeKind::kReply: {
+      const uint64_t ask = envelope->ask();
+      if (!Answered(ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
+      return;
+    }
+    case EnvelopeKind::kSignal:
+      Act(std::move(*static_cast<Signal*>(envelope->value())));
+      break;
+    case EnvelopeKind::kTick:
+      FireTimers();
+      break;
+    case EnvelopeKind::kOverdue:
+      if (IsStarting()) {
+        SetExit(ExitReason::StartTimeout(), ExitCause::kTold);
+      } else {
+        (*static_cast<HasStarted*>(envelope->value()))->store(true, std::memory_order_relaxed);
+      }
+      break;
+    case EnvelopeKind::kOverflow:
+      if (const MailboxDeclaration& full = layout()[envelope->mailbox]; full.options.overflow == Overflow::kFailActor) {
+        SetExit(ExitReason::Overflow(full.wire_name), ExitCause::kOwnOutside);
+      } else {
+        cell().ForgetExpiry();  // first: a sender that finds one full from now on asks again
+        ExpireWaitingMessages();
+      }
+      break;
+    case EnvelopeKind::kOutcome:
+      OnOutcome(std::move(*static_cast<SpawnReport*>(envelope->value())));
+      break;
+    case EnvelopeKind::kNameChange: {
+      auto& name = *static_cast<NameReport*>(envelope->value());
+      absl::optional<std::shared_ptr<MessageHandler>> handler = watches().HandlerOfName(name.watch);
+      if (!handler.has_value()) break;
+      AddEvent({.kind = Event::Kind::kName,
+                .payload = Payload::Of(NameChange{.name = std::move(name.name), .pid = name.pid}),
+                .handler = *std::move(handler)});
+      break;
+    }
+  }
+  Envelope::Delete(envelope);  // nothing of users is left in it
+}
+
+// It was sent to an earlier life of the cell, by somebody who was slow.
+void ActorCore::OnStale(Envelope* envelope) {
+  if (envelope->kind == EnvelopeKind::kSignal) {
+    system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
+  } else if (envelope->kind == EnvelopeKind::kReply) {
+    system().CountLateReply();
+  } else if (envelope->kind == EnvelopeKind::kMessage) {
+    LeaveEarly(*envelope);
+    cell().ForgetStale(envelope);
+    Dispose(envelope, Disposition::kDeadLetter, EndedError());
+    return;
+  }
+  DestroyLater(envelope);
+}
+
+ActorTimers& ActorCore::timers() {
+  std::unique_ptr<ActorTimers>& timers = rare().timers;
+  if (timers == nullptr) timers = std::make_unique<ActorTimers>();
+  return *timers;
+}
+
+void ActorCore::FireTimers() {
+  rare().executor_timer = 0;
+  rare().executor_time = MonotonicTime::InfiniteFuture();
+  const ActorTimers::Time time = ReadClocks();
+  ExpireAsks(time.now);
+  if (rare_->expires_at <= time.now) {
+    rare_->expires_at = MonotonicTime::InfiniteFuture();
+    ExpireWaitingMessages();
+  }
+  if (rare_->timers == nullptr) return;
+  while (absl::optional<Event> event = timers().NextDue(time, rare_->behaviors.epoch(), rare_->events))
+    AddEvent(*std::move(event));
+}
+
+bool ActorCore::RunsOn(const Event& event) {
+  return event.at != absl::InfinitePast() && timers().RunsOn(event, rare_->behaviors.epoch(), ReadClocks());
+}
+
+// Before the actor goes idle: the executor calls when the earliest is due.
+void ActorCore::ArmExecutor() {
+  if (rare_ == nullptr) return;
+  MonotonicTime next = MonotonicTime::InfiniteFuture();
+  if (rare_->timers != nullptr) next = rare_->timers->Next();
+  if (rare_->asks != nullptr) next = std::min(next, rare_->asks->NextDeadline());
+  next = std::min(next, rare_->expires_at);
+  if (next.is_infinite() || next >= rare_->executor_time) return;
+  if (rare_->executor_timer != 0) system().executor().Cancel(rare_->executor_timer);
+  rare_->executor_time = next;
+  rare_->executor_timer = system().executor().RunAt(next, [cell = &cell(), life = life(), core = &system()] {
+    PostOrDrop(*cell, *core, life, Envelope::Make(EnvelopeKind::kTick));
+  });
+}
+
+// At the end of the life: nothing comes for it any more.
+void ActorCore::DisarmExecutor() {
+  if (rare_ == nullptr) return;
+  const uint64_t parents = rare_->exits == nullptr ? 0 : rare_->exits->TakeParentsTimer();
+  for (const uint64_t timer :
+       {std::exchange(rare_->executor_timer, 0), parents, std::exchange(rare_->start_timer, 0)}) {
+    if (timer != 0) system().executor().Cancel(timer);
+  }
+}
+
+void ActorCore::EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once) {
+  if (table.extra() == nullptr || table.extra()->timers.empty()) return;
+  timers().Enter(table.extra()->timers, rare_->behaviors.epoch(), ReadClocks(), at_once);
+}
+
+// Which mailboxes would be handled if mail came now.
+uint64_t ActorCore::OpenMask() {
+  BehaviorTable* table = Effective();
+  if (table == nullptr || (rare_ != nullptr && rare_->activations.IsHeld())) return 0;
+  if (!table->has_guards()) return table->mailboxes() & ~closed_mask();
+  const ClauseSet guards = HoldingGuards(*table);
+  uint64_t mask = 0;
+  for (size_t i = 0; i < table->size(); ++i) {
+    if (guards[i]) mask |= uint64_t{1} << table->mailbox(i);
+  }
+  return mask & ~closed_mask();
+}
+
+// Under a seizure, in its user code.
+std::string ActorCore::Describe() {
+  const MailboxLayout* mailboxes = cell().layout();
+  absl::string_view what = "its code";
+  if (current() == nullptr || mailboxes == nullptr) {
+    what = "its constructor, a guard, a destructor or its end";
+  } else if (current()->source() == Activation::Source::kStart) {
+    what = StartName();
+  } else if (current()->source() == Activation::Source::kEvent) {
+    what = "an event";
+  } else if (current()->mailbox >= 0) {
+    what = (*mailboxes)[static_cast<size_t>(current()->mailbox)].wire_name;
+  }
+  return absl::StrCat(self().ToString(), " in the handler of ", what);
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,440 @@
+// ActorCore: the owner's side of one actor's life: its mailboxes, behaviour,
+// handlers in progress, links, timers and asks.
+//
+// A turn (Run) takes what arrived, lets signals act, sorts messages and events
+// by arrival, and handles what is eligible. It lies in its cell; what few
+// actors need, or only at times, lies in Rare (actor_rare.h).
+//
+// Everything here is owner's turn only, and kernel code: a call from a handler
+// says KernelCode first (worker.h), and user code is run under UserCode. Fence
+// alone is called by another thread, which holds this one in its user code.
+//
+// Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
+// (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
+// monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
+// actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
+// actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
+//
+// Its parts are classes of their own, tested in tests/actors/core without an actor: event_queue.h, activations.h,
+// behavior_stack.h, exits.h, watches.h, link_table.h, actor_timers.h, ask_table.h, closed_mailboxes.h,
+// postponed_mail.h, rank_turns.h.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
+
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "understudy/actors/actor.h"
+#include "understudy/actors/internal/scheduling/worker.h"
+#include "understudy/actors/internal/send/actor_cell.h"
+#include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/internal/turn/actor_rare.h"
+#include "understudy/actors/internal/turn/exceptions.h"
+#include "understudy/actors/internal/turn/hook.h"
+#include "understudy/actors/internal/turn/rank_turns.h"
+#include "understudy/actors/unhandled_mail.h"
+
+namespace understudy::internal {
+
+class FixedText;
+
+// What a call gets whose Replier was destroyed unused.
+absl::Status UnansweredError(Pid callee);
+
+class ActorCore final : public CellOwner {
+ public:
+  // Begins a life in `system`. Any thread; the actor runs on its own turns.
+  static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make,
+                   SpawnNotifications notifications = {}, absl::optional<ExitReason> has_failed = absl::nullopt);
+
+  // Runnable.
+  void Run() override;
+  std::string Describe() override;
+  // For people, in a signal handler, on the thread of its turn: its pid, and its class, names and what it is at.
+  void DescribeForSignal(FixedText& who, FixedText& at);
+  // CellOwner.
+  void Fence(ExitReason reason) override;
+  bool IsStarting() const override;
+  void HasDeferred() override { Set(kHasDeferred); }
+  void DrainSoon() override { Set(kDrainsSoon); }
+
+  // By a sender that has claimed the actor (ActorCell::Hand), which is between turns: the first message of the next.
+  void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
+
+  // For Actor, Context and the awaitables.
+  static ActorCore& OfThisTurn();
+  // Null when `pid` is not the actor of this turn.
+  static ActorCore* OfThisTurn(Pid pid);
+  // In debug builds CHECKs that this thread runs its turn.
+  void CheckTurn() const {
+    UNDERSTUDY_DCHECK(ThisTurn().actor() == this, "context() of ", self().ToString(), " is used outside its turn");
+  }
+
+  // Of the turn that runs on this thread: its own.
+  SystemCore& system() { return *ThisTurn().system; }
+  Pid self() const { return const_cast<ActorCore*>(this)->cell().pid(); }
+  Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
+  Random& random();
+  std::vector<MailboxSignature> Signatures();
+  // CHECKs that the constructor has run.
+  uint32_t WireHashOf(int mailbox);
+
+  // When the handler returns, or awaits.
+  void Become(BehaviorPtr table);
+  void Fail(absl::Status status);
+  void Stop(ExitReason reason);
+  void StopAs(ExitReason reason);
+  void FinishStart();
+  void DeclineStart();
+
+  Pid SpawnChild(SpawnOptions&& options, MakeActor&& make);
+  void Link(Pid peer);
+  void Unlink(Pid peer);
+  uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
+  uint64_t MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler);
+  void Demonitor(uint64_t id);
+
+  // Its parts, made at first use.
+  EventQueue& events() { return rare().events; }
+  ActorTimers& timers();
+  Exits& exits();
+  AskTable& asks() { return ABSL_PREDICT_TRUE(known_asks() != nullptr) ? *known_asks() : MakeAsks(); }
+  BehaviorStack& behaviors() { return rare().behaviors; }
+  ClosedMailboxes& closed() { return rare().closed; }
+  // The behavior that it has, which may be null.
+  const BehaviorPtr& behavior() const { return behavior_; }
+
+  void Postpone();
+  bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }
+  // The message in hand, or what was made of it, goes to `mailbox`; a call with its
+  // right to answer. Its block has a call part; `bytes`: its, where the mailbox is
+  // bounded in bytes, else 0.
+  void Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
+
+  // A new entry of the table of asks, to be answered by Answered or a reply. Its
+  // id is 0 when there is no room: awaiting it answers Full.
+  PendingId NewAsk(Pid callee, MonotonicTime deadline);
+  // False when it comes too late.
+  bool Answered(uint64_t id, absl::Status status, Payload payload);
+  // The smaller of `timeout` from now and the deadline of the call in hand.
+  MonotonicTime DeadlineWithin(absl::Duration timeout);
+  // It need not be waited for: it has an answer, or is gone.
+  bool IsAnswered(uint64_t id) const;
+  void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
+  void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
+  Answer TakeAnswer(const PendingId& pending);
+  // The asker gives it up; its answer is Cancelled.
+  void CancelAsk(uint64_t id);
+  // A scoped close on `mailbox` that ends with the answer, at the latest. False when
+  // there is nothing to wait for.
+  bool CloseUntilAnswered(int mailbox, uint64_t id);
+  void EndAskClose(int mailbox, uint64_t id);
+
+  PendingId StartLookup(absl::string_view name, absl::Duration timeout);
+  // Expires at `until`, or at the deadline of the call in hand if that is earlier.
+  PendingId StartSleep(MonotonicTime until);
+  PendingId Publish(absl::string_view name, Pid kept_by = Pid());
+  absl::Status Register(absl::string_view name, Pid kept_by = Pid());
+  void KeepName(NameKeep keep);
+  void WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler);
+
+  void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
+
+  // Why it ends, once that is decided. A Replier destroyed now answers with it.
+  const ExitReason* ending() const;
+  // The call in hand was this one: its answer is owed by the handler again.
+  bool TakeBackAnswer(Pid asker, uint64_t ask);
+  // It has a Replier: when it is fenced, it answers.
+  void HoldRight(HeldRight held) { rare().rights.Add(std::move(held)); }
+  // Sends a call's answer, whose block carries the ask's id.
+  void SendReply(Pid asker, Envelope* block);
+
+ private:
+  friend class Activation;
+  // What to handle next.
+  struct Choice {
+    Envelope* envelope = nullptr;
+    Envelope* before = nullptr;  // in the ring of its mailbox
+    size_t clause = 0;
+  };
+  // A look at what has come costs a cache line that its senders write: not after
+  // each message. Signals wait no longer than this many.
+  static constexpr int kDrainEvery = 32;
+  enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
+
+  // What keeps it from handling simply the oldest message.
+  enum Obstacle : uint8_t {
+    kIsNotRunning = 1,  // the stage
+    kIsNotSimple = 2,   // the behaviour
+    kHasExit = 8,       // and ends when its handler has returned
+    kIsFenced = 16,     // its life is over, its handler runs on
+    kHasDeferred = 32,
+    kDrainsSoon = 64,
+  };
+
+  explicit ActorCore(Pid parent);
+  ~ActorCore();
+
+  bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
+  bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
+  bool has_deferred() const { return (obstacles_ & kHasDeferred) != 0; }
+  bool has_postponed() const { return rare_ != nullptr && !rare_->postponed.empty(); }
+  // Nothing more is handled in this life.
+  bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
+  void Set(Obstacle obstacle, bool is_there = true) {
+    obstacles_ = static_cast<uint8_t>(is_there ? obstacles_ | obstacle : obstacles_ & ~obstacle);
+  }
+
+  Activation* current() { return static_cast<Activation*>(in_hand_); }
+  void SetCurrent(Activation* activation) { in_hand_ = activation; }
+  ActorCell& cell() { return *ActorCell::Of(this); }
+  uint64_t life() const { return const_cast<ActorCore*>(this)->cell().owners_life(); }
+  const MailboxLayout& layout() { return *cell().layout(); }
+  Rare& rare();
+
+  // actor_core.cc: the turn.
+  bool TakeTurn(CurrentTurn& turn, int budget);
+  bool TryRest(const CurrentTurn& turn);
+  bool HandleNext();
+  void FindMailboxes(CurrentTurn& turn);
+  void DrainInbound(CurrentTurn& turn);
+  bool PublishRoom(CurrentTurn& turn);
+  void Sweep();
+  void ActOn(Envelope* envelope);
+  void OnStale(Envelope* envelope);
+  uint64_t OpenMask();
+  template <class F>
+  ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
+    UserCode user(*ThisWorker());
+    code();
+  }
+  // The exception that left it, or null.
+  template <class F>
+  ABSL_ATTRIBUTE_ALWAYS_INLINE std::exception_ptr CaughtInUserCode(F&& code) {
+    UserCode user(*ThisWorker());
+    return Caught(code);
+  }
+
+  // actor_queues.h, actor_queues.cc.
+  void Enqueue(const CurrentTurn& turn, Envelope* envelope);
+  Envelope* Parsed(Envelope* envelope);
+  void ReleaseRemote(CurrentTurn& turn, Envelope* envelope);
+  // Tells the router what `turn` has kept from it.
+  void TellReleased(CurrentTurn& turn);
+  void LeaveEarly(const Envelope& envelope);
+  void DropOverflow(size_t place);
+  // Ends the wait of a message in every ledger.
+  void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);
+  void TakeOut(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope, Envelope* before);
+  void Leave(Envelope* envelope);
+  // The envelope is in the ring of `newest`, one of Rings, and `before` lies before it there.
+  void TakeOut(Envelope*& newest, Envelope* envelope, Envelope* before);
+  // The rings in which messages of a mailbox wait, each by its newest: of those that are postponed, and of the others.
+  // Without those that are empty.
+  absl::InlinedVector<Envelope**, 2> Rings(size_t place);
+  void PutBack(Envelope* envelope, bool waits_for_change);
+  void ReturnPostponed();
+  void PublishLimits(CurrentTurn& turn);
+  void CancelAsksFor(const Activation& activation);
+  bool CancelWaiting(Pid asker, uint64_t ask);
+  Disposition DispositionOfCancelled(MonotonicTime deadline);
+  void ExpireWaitingMessages();
+  void ExpireWaitingMessages(size_t place);
+  void Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why);
+  void TellOfLoss(Envelope* envelope, Disposition disposition, const absl::Status& why);
+
+  // actor_unhandled_mail.cc.
+  uint64_t HeirsMonitor() const;
+  bool IsKept(const Envelope& envelope);
+  bool KeepEarly(Envelope* envelope);
+  UnhandledMail LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason);
+  void TakeUnhandledMail();
+  bool TakeMail(const MailOfActor& mail, Envelope* envelope);
+
+  // actor_ledger.cc: every disposition but handled, which the mailbox counts.
+  LedgerBook::Counts& LedgerOf(size_t place);
+  void Count(size_t place, Disposition disposition);
+  // A message is in hand as long as its handler may await: it has no disposition.
+  void CountInHand(Activation& activation);
+  void CountOutOfHand(Activation& activation);
+
+  // actor_choice.cc.
+  bool HandleOne();
+  void HandleOldest(CurrentTurn& turn, uint64_t waiting);
+  void HandleHanded(CurrentTurn& turn, Envelope* envelope);
+  static bool RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler);
+  bool HandlesOldest() const;
+  bool IsQuiet() const;
+  BehaviorTable* Effective();
+  uint64_t closed_mask() const { return ABSL_PREDICT_TRUE(rare_ == nullptr) ? 0 : rare_->closed.mask(); }
+  using Choices = absl::InlinedVector<Choice, 8>;
+  Choices Candidates(BehaviorTable& table);
+  size_t ClauseThatTakes(BehaviorTable& table, size_t first, const Envelope& message, const ClauseSet& guards);
+  void AddCandidates(BehaviorTable& table, size_t place, const ClauseSet& guards, Choices& candidates);
+  Choice ChooseByRank(const BehaviorTable& table, const Choices& candidates);
+  ClauseSet HoldingGuards(const BehaviorTable& table);
+
+  // actor_handling.h, actor_handling.cc.
+  void HandleMessage(BehaviorTable& table, const Choice& choice);
+  void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
+  void HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope, MessageHandler& handler);
+  const std::shared_ptr<MessageHandler>& HandlerOf(const Event& event) const;
+  void HandleEvent();
+  void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
+  bool IsExpired(const Envelope& envelope, absl::Status& why);
+  bool IsStale(const Event& event) const;
+  bool RunsOn(const Event& event);
+  void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
+  void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
+  void Resume(Waiter waiter);
+  void AfterStep(Activation& activation);
+  void Settle(Queue* queue, Activation& activation);
+  void SettleUnusual(Activation& activation);
+  void SettlePostponed(Activation& activation);
+  void Trace(absl::string_view what, const Activation& activation);
+
+  // actor_behaviors.cc.
+  void ApplyBecome();
+  void ChangeBehavior();
+  void EnterBehavior(BehaviorPtr table);
+  void RunHook(Hook& hook);
+
+  // actor_receive.cc.
+  bool IsReceiving() const { return rare_ != nullptr && rare_->activations.IsReceiving(); }
+  bool ReceiveOne(BehaviorTable& table);
+  bool TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout);
+  const EventEntry* ClauseFor(const BehaviorTable& table, const Event& event);
+  void TakeTimeout();
+  void BeginRound(Activation& activation);
+
+  // actor_signals.cc.
+  void Act(Signal signal);
+  bool HasRoomForLink(Pid peer);
+  void OnLinkSignal(const Signal& signal);
+  void OnExitSignal(const Signal& signal);
+  void OnDownSignal(Signal signal);
+  uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
+  void TellOfDemonitor(uint64_t id, Pid target);
+  Watches& watches();
+  // Null when there are none.
+  const Exits* known_exits() const { return rare_ == nullptr ? nullptr : rare_->exits.get(); }
+  // As of an actor that has set nothing, if there are none.
+  const Exits& KnownExits() const;
+  void OnDemonitor(const Signal& signal);
+  void TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications, SpawnOptions& options);
+  void OnOutcome(SpawnReport report);
+  bool EndsLink(Pid peer);
+  void OnRequestStop(const Signal& signal);
+  // False when it was merged with others that wait.
+  bool AddEvent(Event event);
+  // What ends an actor: what it did, what it has brought upon itself outside of its
+  // code, what it was told, or a Kill.
+  enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
+  void SetExit(ExitReason reason, ExitCause cause);
+  LinkTable& links();
+  absl::Duration shutdown_within() const;
+
+  // actor_asks.cc.
+  AskTable& MakeAsks();
+  // Null when it has never asked.
+  AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
+  void ExpireAsks(MonotonicTime now);
+  void ExpireAsk(uint64_t id);
+  // Ends what hangs on an ask besides its answer.
+  void SettleNotes(uint64_t id, bool has_good_answer);
+  void TellCallee(uint64_t id);
+  bool StopWaitingForNode(uint64_t id);
+  void TellOfWait(uint64_t id);
+  void DropAsks();
+
+  // actor_core.cc: when the actor's timers and asks are due.
+  ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
+  void FireTimers();
+  void ArmExecutor();
+  void WatchExpiry();
+  void DisarmExecutor();
+  // `at_once`: as of ActorTimers::Enter.
+  void EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once = nullptr);
+
+  // actor_life.cc.
+  struct Starter;
+  bool Construct();
+  void AdmitEarly(Envelope* envelope);
+  void BeginStart();
+  void Decide(StartResult next);
+  void RunStart(absl::optional<StartResult> next);
+  RootTask StartSequence(Activation& activation, absl::optional<StartResult> begun);
+  Task<absl::optional<ExitReason>> TakeNames();
+  void BecomeStarted();
+  void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
+
+  // actor_end.cc.
+  ExitReason reason() const;
+  void End();
+  void EndLife(const ExitReason& reason);
+  void FinishFenced();
+  void DropActivations(const ExitReason& reason);
+  void DropHandlers();
+  void LeaveRegistry(const ExitReason& reason);
+  // With `kept`, what the successor is to have goes there.
+  void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
+  void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
+  void BuryEnded(Signal& signal);
+  void SettleFenced(Activation* activation, const ExitReason& reason);
+  void TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor);
+  void TellChildrenOfEnd(const ExitReason& reason);
+  void Free();
+
+  // actor_crash.cc.
+  void KeepMessage(const Activation& activation);
+  void NoteCrash(ExitCause cause);
+  // For people: the coroutine that Start gave.
+  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
+  void ReportCrash();
+  // One line of the log.
+  void LogError(absl::string_view line);
+
+  uint32_t parent_cell_ = 0;
+  uint64_t parent_life_ = 0;
+  std::unique_ptr<Actor> actor_;
+  BehaviorPtr behavior_;
+  std::unique_ptr<Rare> rare_;  // made at first use
+  union {
+    SpawnArguments* spawn_arguments_ = nullptr;  // until the constructor runs
+    uint64_t last_stamp_;                        // then
+  };
+  uint64_t has_mail_ = 0;  // a bit for each mailbox in which messages wait that are not postponed
+  // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
+  // Envelope. Or null.
+  void* in_hand_ = nullptr;
+  RankTurns rank_turns_;
+  Stage stage_ = Stage::kConstructing;
+  uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
+  bool is_killed_ : 1 = false;
+  bool is_ending_ : 1 = false;            // nothing can arrive any more
+  bool is_ignored_ : 1 = false;           // Start declined
+  bool is_process_ : 1 = false;           // Start gave a body
+  bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
+  bool is_tied_to_parent_ : 1 = false;    // SpawnLink::kOneWay
+  bool has_names_ : 1 = false;
+};
+static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);
+
+inline ActorCore* CurrentTurn::actor() const {
+  return cell == nullptr ? nullptr : static_cast<ActorCore*>(cell->owner());
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_

@@ -1,0 +1,301 @@
+// Handlers: running them, and what becomes of what they handled.
+#include "understudy/actors/internal/turn/actor_handling.h"
+
+#include <bit>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/asks/call_watch.h"
+#include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
+
+namespace understudy::internal {
+
+absl::Status UnansweredError(Pid callee) {
+  return MakeError(ErrorKind::kUnanswered, absl::StrCat("a Replier of ", callee.ToString(), " was destroyed unused"));
+}
+
+bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
+  const MonotonicTime now = system().clock().Now();
+  if (envelope.call().deadline <= now) {
+    why = MakeError(ErrorKind::kExpired, "the call's deadline passed while it waited in its mailbox");
+    return true;
+  }
+  const MailboxDeclaration& declaration = layout()[envelope.mailbox];
+  const absl::Duration ttl = declaration.options.time_to_live;
+  if (ttl == absl::InfiniteDuration() || now - envelope.call().accepted < ttl) return false;
+  why = MakeError(ErrorKind::kExpired, absl::StrCat("the message waited in mailbox ", declaration.wire_name,
+                                                    " longer than its time to live of ", absl::FormatDuration(ttl)));
+  return true;
+}
+
+// It failed, was refused, postponed or forwarded, or is a call.
+void ActorCore::SettleUnusual(Activation& activation) {
+  if (activation.is_forwarded) return;
+  if (activation.is_postponed && !activation.has_failed) {
+    SettlePostponed(activation);
+    return;
+  }
+  const bool is_unanswered = activation.is_call() && !activation.answer_given();
+  const auto place = static_cast<size_t>(activation.mailbox);
+  if (!activation.has_failed && !is_unanswered && activation.status().ok()) {
+    AddAsOwner(cell().queue(place).handled, 1U);
+    return;
+  }
+  Count(place, activation.has_failed ? Disposition::kFailed : Disposition::kRejected);
+  if (!is_unanswered) return;
+  if (activation.has_failed) {
+    activation.AnswerFinally(CalleeExitedError(self().ToString(), reason()));
+  } else {
+    activation.AnswerFinally(activation.status().ok() ? UnansweredError(self()) : activation.status());
+  }
+}
+
+void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
+  const size_t place = choice.envelope->mailbox;
+  TakeOut(ThisTurn(), cell().queue(place), place, choice.envelope, choice.before);
+  HandleTaken(choice.envelope, table, choice.clause);
+}
+
+// A message that has left its mailbox, for that clause.
+void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause) {
+  if (envelope->has(Envelope::kHasCallPart)) {
+    absl::Status expired;
+    if (IsExpired(*envelope, expired)) {
+      Dispose(envelope, Disposition::kExpired, expired);
+      return;
+    }
+  }
+  if (table.has_idle()) timers().NoteMessage(system().clock().Now());
+  MessageHandler& handler = table.handler(clause);
+  const MessageHandler::Form form = handler.form();
+  if (ABSL_PREDICT_FALSE(form == MessageHandler::Form::kRefuses || form == MessageHandler::Form::kDrops)) {
+    const bool refuses = form == MessageHandler::Form::kRefuses;
+    Dispose(envelope, refuses ? Disposition::kRejected : Disposition::kDropped,
+            refuses ? handler.refusal() : absl::OkStatus());
+    return;
+  }
+  if (form == MessageHandler::Form::kAwaits) {
+    auto activation = std::make_unique<Activation>(*this, envelope);
+    activation->TakeCallPart();
+    activation->is_interleaved = table.is_interleaved(clause);
+    activation->Hold().behavior = behavior_;
+    if (IsReceiving()) BeginRound(*activation);
+    if (activation->is_interleaved && activation->is_call()) {
+      // Its actor need not be free to answer it.
+      CallWatch* watch = system().call_watch();
+      if (watch != nullptr) watch->IsInHand(activation->asker(), activation->ask());
+    }
+    // It has no disposition yet: while its handler awaits, it waits in every ledger.
+    RunAwaiting(std::move(activation), handler);
+    return;
+  }
+  Activation activation(*this, envelope);
+  activation.TakeCallPart();
+  if (IsReceiving()) BeginRound(activation);
+  RunHandler(ThisTurn(), &cell().queue(envelope->mailbox), activation, handler);
+}
+
+bool ActorCore::IsStale(const Event& event) const {
+  return event.epoch != 0 && rare_->timers->IsStale(event, rare_->behaviors.epoch());
+}
+
+const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
+  return Exits::IsHandled(event.kind) ? KnownExits().HandlerOf(event.kind) : event.handler;
+}
+
+void ActorCore::HandleEvent() {
+  Event event = rare_->events.Take(rare_->events.begin());
+  std::shared_ptr<MessageHandler> handler = HandlerOf(event);
+  RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
+}
+
+// A null handler: it ends the actor. By value: it is pinned while it runs.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
+void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
+  if (event.kind == Event::Kind::kTimer && event.id != 0) timers().Taken(event);
+  if (handler == nullptr) {
+    UNDERSTUDY_CHECK(event.kind == Event::Kind::kParentExit || event.kind == Event::Kind::kStopRequest, "a ",
+                     event.payload.type()->name(), " of ", self().ToString(),
+                     " has no handler; only the process style goes without, and takes it by Receive(On<Event>(…))");
+    SetExit(std::move(event.reason), ExitCause::kTold);
+    return;
+  }
+  if (handler->awaits()) {
+    auto activation = std::make_unique<Activation>(*this, Activation::Source::kEvent);
+    activation->envelope = event.payload.Release();
+    activation->Hold() = {.behavior = behavior_, .handler = handler};
+    if (ends_receive) BeginRound(*activation);
+    RunAwaiting(std::move(activation), *handler);
+    return;
+  }
+  Activation activation(*this, Activation::Source::kEvent);
+  activation.envelope = event.payload.Release();
+  if (ends_receive) BeginRound(activation);
+  RunHandler(ThisTurn(), /*queue=*/nullptr, activation, *handler);
+}
+
+// Only where handlers are observed.
+void ActorCore::Trace(absl::string_view what, const Activation& activation) {
+  if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
+  if (system().tracer() == nullptr) return;
+  absl::string_view mailbox = "event";
+  if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
+  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
+  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
+  system().tracer()(absl::StrCat(self().ToString(), " ", what, " ", mailbox, " of ",
+                                 type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
+}
+
+void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", *activation);
+  Activation& running = *activation;
+  running.Hold();
+  if (running.source() == Activation::Source::kMessage) CountInHand(running);
+  rare().activations.Add(std::move(activation));
+  SetCurrent(&running);
+  std::exception_ptr thrown;
+  InUserCode([&] {
+    thrown = Caught([&] { handler.Run(*actor_, running); });
+    if (thrown == nullptr) Relay::Run(running.held()->root.handle());
+  });
+  if (thrown != nullptr && !is_fenced()) {
+    running.has_failed = true;
+    running.is_complete = true;
+    SetExit(DescribeException(thrown), ExitCause::kOwn);
+  }
+  AfterStep(running);
+}
+
+void ActorCore::Resume(Waiter waiter) {
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
+  SetCurrent(waiter.activation);
+  InUserCode([&] { Relay::Run(waiter.handle); });
+  AfterStep(*waiter.activation);
+}
+
+// The coroutine has ended or awaits.
+void ActorCore::AfterStep(Activation& activation) {
+  if (is_fenced()) return;
+  if (!activation.is_complete) {
+    SetCurrent(nullptr);
+    ApplyBecome();
+    return;
+  }
+  if (activation.held()->exception != nullptr) {
+    activation.has_failed = true;
+    SetExit(DescribeException(activation.held()->exception), ExitCause::kOwn);
+  }
+  const std::unique_ptr<Activation> finished = rare_->activations.Take(activation);
+  // The frame first: a Replier that it forgot gives the right to answer back.
+  SetCurrent(finished.get());
+  InUserCode([&] {
+    finished->held()->root = RootTask();
+    finished->DropMessage();
+  });
+  SetCurrent(nullptr);
+  if (is_fenced()) return;
+  CountOutOfHand(*finished);
+  const bool is_of_message = finished->source() == Activation::Source::kMessage;
+  Settle(is_of_message ? &cell().queue(static_cast<size_t>(finished->mailbox)) : nullptr, *finished);
+}
+
+// The behaviour may have changed while its handler awaited.
+void ActorCore::SettlePostponed(Activation& activation) {
+  UNDERSTUDY_CHECK(!activation.is_call() || !activation.answer_given(),
+                   "Postpone of a call that has been answered, or whose Replier is elsewhere");
+  const Activation::Held* const held = activation.held();
+  if (held != nullptr && held->is_cancelled) {
+    Count(static_cast<size_t>(activation.mailbox), DispositionOfCancelled(activation.deadline()));
+    return;
+  }
+  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) {
+    watch->WaitsAgain(activation.asker(), activation.ask());
+  }
+  PutBack(std::exchange(activation.envelope, nullptr),
+          held == nullptr || held->postponed_in == rare_->behaviors.epoch());
+}
+
+bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
+  if (current() == nullptr || current()->ask() != ask || current()->asker() != asker) return false;
+  current()->TakeBackAnswer();
+  return true;
+}
+
+void ActorCore::Postpone() {
+  UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
+                   "Postpone without a message in hand");
+  UNDERSTUDY_CHECK(!current()->is_forwarded, "Postpone of a message that has been forwarded");
+  UNDERSTUDY_CHECK(!current()->is_moved, "Postpone in a handler that took its message, a ",
+                   current()->envelope->type->name(), ", by value: it was moved from; take const M&");
+  current()->is_postponed = true;
+  if (current()->held() != nullptr) current()->held()->postponed_in = rare_->behaviors.epoch();
+}
+
+void ActorCore::SendReply(Pid asker, Envelope* block) {
+  ActorCell* to = system().CellOf(asker);
+  if (to == nullptr) {
+    const uint64_t ask = block->ask();
+    system().Reply(self(), asker, ask, Payload(block));
+    return;
+  }
+  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr))
+    watch->Forget(asker, block->ask());
+  block->kind = EnvelopeKind::kReply;
+  block->flags =
+      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
+  block->set_sender(self());
+  if (to->Post(system(), asker.life(), block) != Pushed::kClosed) return;
+  system().CountLateReply();
+  DestroyLater(block);
+}
+
+void Activation::FinishTell(BehaviorPtr become) {
+  KernelCode kernel;
+  if (!kernel.is_fenced()) core_.Become(std::move(become));
+}
+
+Envelope* Activation::ReplyBlock(const MessageType& type) {
+  if (held_ == nullptr) {
+    // The handler has returned.
+    Envelope* own = std::exchange(envelope, nullptr);
+    own->DropValue();
+    if (own->Retype(type)) return own;
+    Envelope::Delete(own);
+  }
+  Envelope* made = Envelope::Make(EnvelopeKind::kReply, type, /*has_call_part=*/true);
+  made->call().ask = ask();
+  return made;
+}
+
+void Activation::SendReply(Envelope* block) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) {  // the fence has answered
+    DestroyLater(block);
+    return;
+  }
+  answer_given_ = true;
+  core_.SendReply(asker(), block);
+}
+
+void Activation::AnswerStatus(const absl::Status& status) {
+  if (has_failed || is_postponed) return;
+  status_ = status;
+  AnswerFinally(status);
+}
+
+void Activation::AnswerFinally(const absl::Status& status) {
+  const KernelCode kernel;
+  if (kernel.is_fenced()) return;  // the fence has answered
+  answer_given_ = true;
+  core_.system().Reply(core_.self(), asker(), ask(), status);
+}
+
+}  // namespace understudy::internal

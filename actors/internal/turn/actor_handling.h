@@ -1,0 +1,115 @@
+// What each message goes through that its behaviour handles at once, inline.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_HANDLING_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_HANDLING_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
+#include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/exceptions.h"
+
+namespace understudy::internal {
+
+// A handler has ended; `queue` is its message's, null after an event.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activation& activation) {
+  if (queue != nullptr) {
+    if (ABSL_PREDICT_TRUE(activation.is_plainly_handled())) {
+      AddAsOwner(queue->handled, 1U);
+    } else {
+      SettleUnusual(activation);
+    }
+  }
+  if (ABSL_PREDICT_TRUE(rare_ == nullptr)) return;
+  ApplyBecome();
+  if (ABSL_PREDICT_FALSE(activation.ends_receive)) rare_->activations.EndReceive();
+}
+
+// A handler that is no coroutine.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation,
+                                                               MessageHandler& handler) {
+  if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace("handles", activation);
+  SetCurrent(&activation);
+  Guarded(
+      [&] {
+        UserCode user(*ThisWorker());
+        handler.Run(*actor_, activation);
+      },
+      [&](const std::exception_ptr& thrown) ABSL_ATTRIBUTE_ALWAYS_INLINE {
+        if (is_fenced()) return;
+        activation.has_failed = true;
+        SetExit(DescribeException(thrown), ExitCause::kOwn);
+      });
+  SetCurrent(nullptr);
+  if (ABSL_PREDICT_FALSE(is_fenced())) return;
+  Settle(queue, activation);
+}
+
+// A tell, by a handler that is no coroutine; nothing waits in a Receive.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope,
+                                                                 MessageHandler& handler) {
+  Activation activation(*this, envelope);
+  RunHandler(turn, &queue, activation, handler);
+}
+
+// Nothing is to be seen to besides, for a tell.
+inline bool ActorCore::RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler) {
+  return handler.form() == MessageHandler::Form::kRuns && !table.has_idle();
+}
+
+// The oldest of what waits in those mailboxes, which is not nothing, by the
+// first clause of its mailbox.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& turn, uint64_t waiting) {
+  auto place = static_cast<size_t>(std::countr_zero(waiting));
+  Queue* queue = &cell().queue(turn.gates, place);
+  for (uint64_t others = waiting & (waiting - 1); ABSL_PREDICT_FALSE(others != 0); others &= others - 1) {
+    const auto other = static_cast<size_t>(std::countr_zero(others));
+    Queue& others_queue = cell().queue(turn.gates, other);
+    if (others_queue.newest->next->stamp < queue->newest->next->stamp) {
+      queue = &others_queue;
+      place = other;
+    }
+  }
+  Envelope* const before = queue->newest;
+  Envelope* const envelope = before->next;
+  BehaviorTable& table = *behavior_;
+  const size_t clause = table.ClauseFor(place);
+  MessageHandler& handler = table.handler(clause);
+  TakeOut(turn, *queue, place, envelope, before);
+  if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler) && !envelope->has(Envelope::kHasCallPart))) {
+    HandleAtOnce(turn, *queue, envelope, handler);
+  } else {
+    HandleTaken(envelope, table, clause);
+  }
+}
+
+// A tell that came past its gate, when nothing waited that was open: the oldest. It is handled at once if it still can
+// be, and no signal may have come since.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& turn, Envelope* envelope) {
+  const size_t place = envelope->mailbox;
+  const uint64_t bit = uint64_t{1} << place;
+  if (ABSL_PREDICT_TRUE(HandlesOldest() && !cell().HasInbound() &&
+                        (behavior_->mailboxes() & ~closed_mask() & bit) != 0)) {
+    BehaviorTable& table = *behavior_;
+    MessageHandler& handler = table.handler(table.ClauseFor(place));
+    if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler))) {
+      Queue& queue = cell().queue(turn.gates, place);
+      AddAsOwner(queue.left, 1U);
+      AddAsOwner(turn.gates[place].limit, 1U);
+      HandleAtOnce(turn, queue, envelope, handler);
+      return;
+    }
+  }
+  SetCurrent(nullptr);
+  envelope->stamp = ++last_stamp_;
+  Append(cell().queue(turn.gates, place).newest, envelope);
+  has_mail_ |= bit;
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_HANDLING_H_

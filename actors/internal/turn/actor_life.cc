@@ -1,0 +1,325 @@
+// How an actor begins.
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <typeinfo>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/variant.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/internal/send/constructing.h"
+#include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_queues.h"
+
+namespace understudy::internal {
+namespace {
+
+// A name that another actor has is told from other failures of a start: a
+// supervisor waits for it.
+ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
+  ExitReason failed = ExitReason::Failed(why);
+  return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
+}
+
+// The actor whose constructor runs, as its mailboxes see it.
+class Construction final : public MailboxHost {
+ public:
+  explicit Construction(ActorCore& core) : core_(core) {}
+
+  int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) override {
+    UNDERSTUDY_CHECK(count_ < limits::kMailboxesPerActorMax, "mailbox ", declaration.wire_name,
+                     " is one too many: an actor has at most ", limits::kMailboxesPerActorMax);
+    UNDERSTUDY_CHECK(layout_->Find(declaration.hash) < 0, "the actor has two mailboxes ", declaration.wire_name);
+    const MailboxLayout* const known = status_.ok() ? layout_->FindLonger(declaration) : nullptr;
+    if (known != nullptr) {
+      layout_ = known;  // so its options are valid
+    } else if (status_.ok()) {
+      status_ = Extend(declaration);
+    }
+    made_[static_cast<size_t>(count_)] = mailbox;
+    return count_++;
+  }
+  bool HasMade(const MailboxBase& mailbox) const override {
+    const int index = mailbox.index();  // anything, before its constructor has run
+    if (index < 0 || index >= count_) return false;
+    const MailboxBase* const made = made_[static_cast<size_t>(index)];
+    return made == nullptr || made == &mailbox;
+  }
+  ActorCore& core() override { return core_; }
+  const MailboxLayout& layout() const { return *layout_; }
+  // Not OK when a mailbox has invalid options, or there was no room for it: that of the first one.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status Extend(const MailboxDeclaration& declaration) {
+    if (absl::Status valid = declaration.Validate(); !valid.ok()) return valid;
+    const MailboxLayout* const longer = layout_->With(declaration);
+    if (longer == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no room for mailbox ", declaration.wire_name, ": this process has ", limits::kMailboxLayoutsMax,
+          " different sets of mailboxes, the most it may; do not take labels and options from data without a bound"));
+    }
+    layout_ = longer;
+    return absl::OkStatus();
+  }
+
+  ActorCore& core_;
+  const MailboxLayout* layout_ = &MailboxLayout::Empty();
+  int count_ = 0;
+  // The first count_; null for those of arrays. The others are not read, and not set, as this is made for each spawn.
+  std::array<const MailboxBase*, limits::kMailboxesPerActorMax> made_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+// Runs the constructor and begins Start. False when the constructor failed.
+bool ActorCore::Construct() {
+  const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
+  last_stamp_ = 0;
+  if (spawn_arguments->options != nullptr || spawn_arguments->notifications.id != 0) {
+    rare().options = std::move(spawn_arguments->options);
+    rare().notifications = spawn_arguments->notifications;
+  }
+  if (!spawn_arguments->unhandled_mail.empty()) rare().inherited = std::move(spawn_arguments->unhandled_mail);
+  if (spawn_arguments->has_failed.has_value()) {
+    SetExit(*std::move(spawn_arguments->has_failed), ExitCause::kOwn);
+    InUserCode([&] { spawn_arguments->make = nullptr; });
+    return false;
+  }
+  if (rare_ != nullptr && rare_->options != nullptr && rare_->options->start_within != absl::InfiniteDuration()) {
+    rare_->start_timer = system().EndStartAfter(rare_->options->start_within, cell(), life());
+  }
+  Construction construction(*this);
+  std::unique_ptr<Actor> made;
+  std::exception_ptr thrown;
+  InUserCode([&] {
+    const ConstructingScope scope(&construction);
+    thrown = Caught([&] { made = std::move(spawn_arguments->make)(); });
+    spawn_arguments->make = nullptr;
+  });
+  actor_ = std::move(made);
+  if (is_fenced()) return false;
+  if (actor_ == nullptr) {
+    // What its mailboxes were is not known: all that came early is buried.
+    SetExit(thrown != nullptr ? DescribeException(thrown)
+                              : ExitReason::Failed(absl::InternalError("the factory made no actor")),
+            ExitCause::kOwn);
+    return false;
+  }
+  stage_ = Stage::kStarting;
+  if (const absl::Status& declared = construction.status(); !declared.ok()) {
+    const Actor& object = *actor_;
+    SetExit(ExitReason::Failed(absl::Status(
+                declared.code(), absl::StrCat(DemangledName(typeid(object).name()), ": ", declared.message()))),
+            ExitCause::kOwn);
+  }
+  cell().SetLayout(construction.layout());
+  FindMailboxes(ThisTurn());
+  if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
+  cell().OpenGates();
+  if (!has_exit()) BeginStart();  // unless the constructor has ended it
+  return true;
+}
+
+void ActorCore::BeginStart() {
+  const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get();
+  if (options != nullptr && !(options->registered_as.empty() && options->published_as.empty())) {
+    RunStart(absl::nullopt);
+    return;
+  }
+  absl::optional<StartResult> next;
+  std::exception_ptr thrown;
+  {
+    Activation starting(*this, Activation::Source::kStart);
+    if (system().is_observed()) Trace("handles", starting);
+    SetCurrent(&starting);
+    thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
+    SetCurrent(nullptr);
+  }
+  if (is_fenced()) return;
+  if (thrown != nullptr) SetExit(DescribeException(thrown), ExitCause::kOwn);
+  if (has_exit()) return;
+  if (absl::holds_alternative<Task<StartResult>>(next->choice_) || absl::holds_alternative<Task<void>>(next->choice_)) {
+    RunStart(std::move(next));
+  } else {
+    Decide(*std::move(next));
+    if (rare_ != nullptr) ApplyBecome();
+  }
+}
+
+// The body of the handler that goes on with Start.
+struct ActorCore::Starter {
+  static constexpr bool kAwaits = true;
+  void Run(Actor& /*self*/, Activation& started) {
+    started.SetRoot(started.core().StartSequence(started, std::move(next)));
+  }
+  absl::optional<StartResult> next;
+};
+
+// Start goes on as a coroutine, from its names on or from what it gave.
+void ActorCore::RunStart(absl::optional<StartResult> next) {
+  auto starter = MessageHandler::Of(Starter{.next = std::move(next)});
+  RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
+}
+
+// A message that came before the mailboxes were known, as if it came now.
+void ActorCore::AdmitEarly(Envelope* envelope) {
+  cell().ReleaseEarly();
+  const auto hash = static_cast<uint32_t>(envelope->stamp);
+  const int place = layout().Find(hash);
+  const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
+  if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
+    LeaveEarly(*envelope);
+    Dispose(envelope, Disposition::kDeadLetter,
+            MakeError(ErrorKind::kNoMailbox,
+                      absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
+    return;
+  }
+  const uint64_t bytes = declaration->has_bytes() ? envelope->call().bytes : 0;
+  if (envelope->has(Envelope::kIsBeside)) {
+    system().remote_room().AddBeside(cell(), life(), static_cast<size_t>(place),
+                                     {.messages = 1, .bytes = static_cast<int64_t>(bytes)});
+  } else if (const absl::Status full = cell().AdmitEarly(static_cast<size_t>(place), *declaration, bytes); !full.ok()) {
+    if (declaration->options.overflow == Overflow::kFailActor) {
+      SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
+    }
+    LeaveEarly(*envelope);
+    Dispose(envelope, Disposition::kDeadLetter, full);
+    return;
+  }
+  envelope->clear(Envelope::kIsEarly);
+  envelope->mailbox = static_cast<uint8_t>(place);
+  envelope->call().bytes = bytes;
+  Enqueue(ThisTurn(), envelope);
+}
+
+Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
+  const std::string registered_as = rare_->options->registered_as;
+  const std::string published_as = rare_->options->published_as;
+  const Pid kept_by = rare_->options->names_kept_by;
+  if (!registered_as.empty()) {
+    absl::Status taken;
+    {
+      const KernelCode kernel;
+      taken = Register(registered_as, kept_by);
+    }
+    if (!taken.ok()) co_return NotTaken(registered_as, taken);
+  }
+  if (!published_as.empty()) {
+    PendingId asked;
+    {
+      const KernelCode kernel;
+      asked = Publish(published_as, kept_by);
+    }
+    const Pending<void> publishing(asked);
+    absl::Status taken = co_await publishing;
+    if (!taken.ok()) co_return NotTaken(published_as, taken);
+  }
+  co_return absl::nullopt;
+}
+
+// Names, then Start, then what it decided; the root of the first activation.
+// It runs as user code does, and says where it is the kernel.
+RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<StartResult> begun) {
+  if (!begun) {
+    auto names = TakeNames();
+    if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
+      const KernelCode kernel;
+      // No failure of its own: a supervisor starts it again when the name is free.
+      if (!kernel.is_fenced()) SetExit(*std::move(not_taken), ExitCause::kTold);
+      co_return;
+    }
+    begun.emplace(actor_->Start());
+  }
+  StartResult next = *std::move(begun);
+  while (absl::holds_alternative<Task<StartResult>>(next.choice_) && !has_exit()) {
+    Task<StartResult> later = std::move(absl::get<Task<StartResult>>(next.choice_));
+    next = co_await later;
+  }
+  if (has_exit()) co_return;
+  if (absl::holds_alternative<Task<void>>(next.choice_)) {
+    Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
+    is_process_ = true;
+    co_await body;
+    if (has_exit()) co_return;
+    const KernelCode kernel;
+    if (kernel.is_fenced()) co_return;
+    FinishStart();
+    SetExit(ExitReason::Normal(), ExitCause::kOwn);
+    co_return;
+  }
+  const KernelCode kernel;
+  if (!kernel.is_fenced()) Decide(std::move(next));
+}
+
+// What Start decided, when that is no coroutine.
+void ActorCore::Decide(StartResult next) {
+  if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
+    SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
+  } else if (absl::holds_alternative<StartResult::Ignored>(next.choice_)) {
+    DeclineStart();
+  } else if (auto* later = absl::get_if<StartResult::StartsLater>(&next.choice_)) {
+    stage_ = Stage::kStartingOpen;
+    EnterBehavior(later->behavior.table());
+  } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
+    UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
+    BecomeStarted();
+    if (rare_ == nullptr || rare_->behaviors.next() == nullptr) EnterBehavior(behavior->table());
+  }
+}
+
+void ActorCore::BecomeStarted() {
+  stage_ = Stage::kRunning;
+  Set(kIsNotRunning, false);
+  cell().SetStarted();
+  // seq_cst: see SetStarted.
+  if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
+  if (rare_ != nullptr && rare_->start_timer != 0) {
+    system().executor().Cancel(std::exchange(rare_->start_timer, 0));
+  }
+  TellOutcome(SpawnReport::Kind::kStarted, {});
+}
+
+// One whose start has ended otherwise is let end in its own time.
+bool ActorCore::IsStarting() const {
+  if (stage_ == Stage::kRunning) return false;
+  return !is_ending_ || reason().kind() == ExitReason::Kind::kStartTimeout;
+}
+
+void ActorCore::FinishStart() {
+  if (IsStarting()) BecomeStarted();
+}
+
+void ActorCore::DeclineStart() {
+  if (stage_ == Stage::kRunning || has_exit()) return;
+  is_ignored_ = true;
+  SetExit(ExitReason::Normal(), ExitCause::kOwn);
+}
+
+void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
+  if (rare_ == nullptr || !std::exchange(rare_->notifications.tells_outcome, false)) return;
+  ActorCell* to = system().CellOf(parent());
+  if (to == nullptr) return;
+  PostOrDrop(*to, system(), parent_life_,
+             MakeEnvelope(EnvelopeKind::kOutcome,
+                          SpawnReport{.child = self(), .id = rare_->notifications.id, .kind = kind, .reason = reason}));
+}
+
+void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
+void ActorCore::StopAs(ExitReason reason) { SetExit(std::move(reason), ExitCause::kTold); }
+
+void ActorCore::Fail(absl::Status status) {
+  if (current() != nullptr) current()->has_failed = true;
+  SetExit(ExitReason::Failed(std::move(status)), ExitCause::kOwn);
+}
+
+absl::Duration ActorCore::shutdown_within() const {
+  return rare_ == nullptr || rare_->options == nullptr ? SpawnOptions().shutdown_within
+                                                       : rare_->options->shutdown_within;
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,92 @@
+// Rare: what an actor has besides its mailboxes and its behavior, made at the first use of any of it. Most of it are
+// parts: classes that keep one invariant each, know neither clock nor system, and have tests of their own in
+// tests/actors/core. Owner's turn only.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_RARE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_RARE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/actor_spec.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/crash_report.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/asks/ask_table.h"
+#include "understudy/actors/internal/system/ledger_book.h"
+#include "understudy/actors/internal/turn/activations.h"
+#include "understudy/actors/internal/turn/actor_timers.h"
+#include "understudy/actors/internal/turn/answer_right.h"
+#include "understudy/actors/internal/turn/behavior_stack.h"
+#include "understudy/actors/internal/turn/closed_mailboxes.h"
+#include "understudy/actors/internal/turn/event_queue.h"
+#include "understudy/actors/internal/turn/exits.h"
+#include "understudy/actors/internal/turn/link_table.h"
+#include "understudy/actors/internal/turn/postponed_mail.h"
+#include "understudy/actors/internal/turn/watches.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/random.h"
+#include "understudy/actors/unhandled_mail.h"
+
+namespace understudy::internal {
+
+// What an actor is to tell its parent, because that asked when it spawned it. The
+// handlers are the parent's.
+struct SpawnNotifications {
+  uint64_t id = 0;             // the parent's, of this child; also of its monitor
+  bool tells_outcome = false;  // and has not yet
+  bool tells_down = false;
+};
+
+// What a spawn leaves for the first turn.
+struct SpawnArguments {
+  MakeActor make;
+  std::unique_ptr<SpawnOptions> options;  // null for the plainest
+  SpawnNotifications notifications;
+  UnhandledMail unhandled_mail;
+  absl::optional<ExitReason> has_failed;  // before anything ran
+};
+
+struct Rare {
+  std::unique_ptr<SpawnOptions> options;
+  SpawnNotifications notifications;
+
+  std::unique_ptr<Exits> exits;                             // made at first use
+  std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
+  absl::optional<Random> random;
+
+  UnhandledMail inherited;             // until there are mailboxes for it
+  LedgerBook::Page* ledger = nullptr;  // of dispositions other than handled
+  PostponedMail postponed;
+  std::vector<Envelope*> unsorted;  // came after what ends the actor
+  EventQueue events;
+  Activations activations;
+  BehaviorStack behaviors;
+  bool passes_calls_on = false;
+  std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may come later in what is being drained
+
+  ClosedMailboxes closed;
+
+  LinkTable links;
+  std::unique_ptr<Watches> watches;  // made at first use
+  uint64_t start_timer = 0;          // the executor's, of a start that is bounded
+
+  std::unique_ptr<ActorTimers> timers;  // made at first use
+  // When the message expires first whose room somebody waits for.
+  MonotonicTime expires_at = MonotonicTime::InfiniteFuture();
+  uint64_t executor_timer = 0;
+  MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
+
+  std::unique_ptr<AskTable> asks;
+  HeldRights rights;  // of the Repliers that it has
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_RARE_H_

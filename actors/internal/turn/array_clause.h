@@ -1,0 +1,186 @@
+// The clauses of a MailboxArray: one for each of its mailboxes, written as one.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ARRAY_CLAUSE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_ARRAY_CLAUSE_H_
+
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/internal/turn/handler.h"
+#include "understudy/actors/replier.h"
+
+namespace understudy::internal {
+
+// A handler and which mailbox the message came from, as one callable. The
+// element outlives what a handler that awaits makes of it.
+template <class F, class Element>
+class BoundToElement {
+ public:
+  BoundToElement(F& handler, Actor& self, const Element& element) : handler_(handler), self_(self), element_(element) {}
+
+  template <class... Args>
+    requires(CanCallHandler<F, Args..., const Element&>())
+  decltype(auto) operator()(Args&&... args) const {
+    return CallHandler(handler_, self_, std::forward<Args>(args)..., element_);
+  }
+
+ private:
+  F& handler_;
+  Actor& self_;
+  const Element& element_;
+};
+
+template <class F, class Element>
+struct FirstParameter<BoundToElement<F, Element>> : FirstParameter<F> {};
+
+// It takes the message, perhaps a Replier, and then an Element.
+template <class M, class F, class Element>
+constexpr bool TakesElement() {
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
+    return true;
+  } else if constexpr (Traits::kIsCall) {
+    return CanCallHandler<F, HandedAs<F, Request>, Replier<typename Traits::Reply>, const Element&>();
+  } else {
+    return false;
+  }
+}
+
+// It does, and is a coroutine.
+template <class M, class F, class Element>
+constexpr bool AwaitsWithElement() {
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  if constexpr (CanCallHandler<F, HandedAs<F, Request>, const Element&>()) {
+    return IsTask<HandlerResult<F, HandedAs<F, Request>, const Element&>>::value;
+  } else {
+    return IsTask<HandlerResult<F, HandedAs<F, Request>, Replier<typename Traits::Reply>, const Element&>>::value;
+  }
+}
+
+// A handler that is told the place or the label of the mailbox.
+template <class M, class F>
+class ElementHandler {
+ public:
+  static constexpr bool kAwaits =
+      AwaitsWithElement<M, F, std::conditional_t<TakesElement<M, F, size_t>(), size_t, absl::string_view>>();
+
+  ElementHandler(F handler, size_t place, std::string label)
+      : handler_(std::move(handler)), place_(place), label_(std::move(label)) {}
+  ElementHandler(ElementHandler&& other) noexcept
+      : ElementHandler(std::move(other.handler_), other.place_, std::move(other.label_)) {}
+
+  void Run(Actor& self, Activation& activation) {
+    if constexpr (TakesElement<M, F, size_t>()) {
+      RunBound<size_t>(self, activation, place_);
+    } else {
+      RunBound<absl::string_view>(self, activation, label_view_);
+    }
+  }
+
+ private:
+  // What it makes ends here; the element and a lambda's captures are in this
+  // handler.
+  template <class Element>
+  void RunBound(Actor& self, Activation& activation, const Element& element) {
+    TypedHandler<M, BoundToElement<F, Element>> bound({handler_, self, element});
+    bound.Run(self, activation);
+  }
+
+  F handler_;
+  const size_t place_;
+  std::string label_;
+  const absl::string_view label_view_ = label_;
+};
+
+template <class M, class F>
+auto MakeElementHandler(F handler, size_t place, const std::string& label) {
+  if constexpr (TakesElement<M, F, size_t>() || TakesElement<M, F, absl::string_view>()) {
+    return MessageHandler::Of(ElementHandler<M, F>(std::move(handler), place, label));
+  } else {
+    return MakeHandler<M>(std::move(handler));
+  }
+}
+
+}  // namespace understudy::internal
+
+namespace understudy {
+
+// What On, Refuse and Drop give for a MailboxArray: MailboxClause's choices,
+// made for each of its mailboxes.
+template <class Request>
+class ArrayClause {
+ public:
+  explicit ArrayClause(std::vector<MailboxClause<Request>> clauses) : clauses_(std::move(clauses)) {}
+
+  // One guard for all: a const member function, or a captureless callable that
+  // takes `const Self&`.
+  template <class A>
+  ArrayClause When(bool (A::*guard)() const) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).When(guard); });
+  }
+  template <class F>
+  ArrayClause When(F guard) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).When(guard); });
+  }
+  template <class A>
+  ArrayClause When(bool (A::*guard)() const noexcept) && {
+    return std::move(*this).When(static_cast<bool (A::*)() const>(guard));
+  }
+  // A guard of each: a const member function that takes the mailbox's place.
+  template <class A>
+  ArrayClause When(bool (A::*guard)(size_t place) const) && {
+    size_t place = 0;
+    return std::move(*this).Each(
+        [&](MailboxClause<Request>& clause) { clause = std::move(clause).WhenElement(guard, place++); });
+  }
+  template <class A>
+  ArrayClause When(bool (A::*guard)(size_t place) const noexcept) && {
+    return std::move(*this).When(static_cast<bool (A::*)(size_t) const>(guard));
+  }
+  template <class F>
+    requires std::is_invocable_r_v<bool, F, const Request&>
+  ArrayClause If(F predicate) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).If(predicate); });
+  }
+  ArrayClause Rank(int rank) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Rank(rank); });
+  }
+  // Later mailboxes first: each has its place as its rank.
+  ArrayClause RankByPlace() && {
+    int place = 0;
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Rank(place++); });
+  }
+  ArrayClause Quota(int messages) && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Quota(messages); });
+  }
+  ArrayClause Interleaved() && {
+    return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Interleaved(); });
+  }
+
+  std::vector<internal::ClauseDraft> TakeEntry() && {
+    std::vector<internal::ClauseDraft> entries;
+    entries.reserve(clauses_.size());
+    for (MailboxClause<Request>& clause : clauses_) entries.push_back(std::move(clause).TakeEntry());
+    return entries;
+  }
+
+ private:
+  template <class Change>
+  ArrayClause Each(Change change) && {
+    for (MailboxClause<Request>& clause : clauses_) change(clause);
+    return std::move(*this);
+  }
+
+  std::vector<MailboxClause<Request>> clauses_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_ARRAY_CLAUSE_H_

@@ -1,0 +1,88 @@
+// EventQueue: the events that wait for an actor's handlers, in the order of their stamps.
+//
+// A plain state machine: it has no clock and runs no handler. Exits and requests to stop that were sent by Exit or
+// RequestStop are bounded: of each sort at most limits::kExitsWaitingPerActorMax wait, and the last of that sort to be
+// taken stands for those that came when the sort was full. Events of links, monitors, timers and names are bounded by
+// what they come from. Owner only.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/turn/message_handler.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy::internal {
+
+// An event that waits for its handler, and what it came from, so that it can be taken back.
+struct Event {
+  enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
+  Kind kind = Kind::kTimer;
+  uint64_t stamp = 0;
+  uint64_t id = 0;                                             // of the monitor, or of the named timer
+  uint64_t epoch = 0;                                          // of the behavior, for its timers; 0 for others
+  MonotonicTime idle_since = MonotonicTime::InfiniteFuture();  // for an Idle: when the last message had come
+  absl::Time at = absl::InfinitePast();                        // for an At: when it is due on the wall clock
+  size_t place = 0;                                            // for an At: its place among the behavior's timers
+  bool is_sent = false;       // by Exit or RequestStop, so that it counts towards the bound above
+  bool is_tied_exit = false;  // kParentExit: of SpawnLink::kOneWay
+  Pid peer;
+  ExitReason reason;  // for events that end the actor when it has no handler for them
+  Payload payload;
+  std::shared_ptr<MessageHandler> handler;  // null for exits and requests to stop: see ActorCore::HandlerOf
+};
+
+class EventQueue {
+ public:
+  using iterator = std::list<Event>::iterator;
+
+  // Appends `event`, whose stamp is later than that of each event here. False when it was merged instead, because as
+  // many of its sort wait as may.
+  bool Add(Event event);
+
+  bool empty() const { return events_.empty(); }
+  iterator begin() { return events_.begin(); }
+  iterator end() { return events_.end(); }
+  // Not when it is empty.
+  Event& front() { return events_.front(); }
+
+  // Takes an event to be handled: it knows for how many it stands then.
+  Event Take(iterator place);
+  // Removes an event of a behavior's timer, which nobody handles. The event behind it.
+  iterator Drop(iterator place) { return events_.erase(place); }
+
+  // The events that came along the link to `peer`, which is unlinked. True when exits of the parent were among them
+  // and no other exit of the parent waits.
+  bool RemoveExitsOfLink(Pid peer);
+  void RemoveDowns(uint64_t monitor);
+  // False when no event of the named timer `id` waits.
+  bool RemoveNamedTimer(uint64_t id);
+  // The events of the timers of all behaviors.
+  void RemoveBehaviorTimers();
+  // An event of that behavior waits for `handler`.
+  bool HasBehaviorTimer(uint64_t epoch, const std::shared_ptr<MessageHandler>& handler) const;
+
+ private:
+  // The exits of one sort that were sent: those that wait, and those that were merged.
+  struct Sent {
+    size_t waiting = 0;
+    int64_t merged = 0;
+  };
+  Sent& SentLike(const Event& event);
+
+  std::list<Event> events_;
+  Sent exits_;
+  Sent parents_exits_;
+  Sent stop_requests_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_EVENT_QUEUE_H_

@@ -1,0 +1,325 @@
+// From any callable of the allowed forms to a MessageHandler.
+//
+// A tell's handler takes `const M&`, M (or M&&) or nothing, and returns void, Status,
+// Behavior, StatusOr<Behavior>, or a Task of one of these. A call's takes
+// `const M&` or M and returns Reply, StatusOr<Reply>, or a Task of one; or it
+// takes a Replier<Reply> second and returns what a tell's does. Anything else
+// does not compile, and says so.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "understudy/actors/behavior.h"
+#include "understudy/actors/internal/turn/activation.h"
+#include "understudy/actors/internal/turn/message_handler.h"
+#include "understudy/actors/internal/turn/own_class.h"
+#include "understudy/actors/replier.h"
+#include "understudy/actors/task.h"
+
+namespace understudy::internal {
+
+// A member function of some actor class, or a callable.
+template <class F>
+struct HandlerClass {
+  using type = void;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...)> {
+  using type = A;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...) const> {
+  using type = A;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...) noexcept> {
+  using type = A;
+};
+template <class A, class R, class... Args>
+struct HandlerClass<R (A::*)(Args...) const noexcept> {
+  using type = A;
+};
+
+// The type of its first parameter; void when it has none, or when that is a
+// template's.
+template <class F>
+struct FirstParameter {
+  using type = void;
+};
+template <class R, class First, class... Rest>
+struct FirstParameter<R (*)(First, Rest...)> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...)> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) const> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) noexcept> {
+  using type = First;
+};
+template <class A, class R, class First, class... Rest>
+struct FirstParameter<R (A::*)(First, Rest...) const noexcept> {
+  using type = First;
+};
+template <class F>
+  requires requires { &F::operator(); }
+struct FirstParameter<F> {
+  using type = typename FirstParameter<decltype(&F::operator())>::type;
+};
+
+// As what it is given the message: to be moved from if it takes just that, or may, being a template. What takes
+// something else, made from the message, leaves it as it is.
+template <class F, class Request>
+using HandedAs = std::conditional_t<std::is_void_v<typename FirstParameter<F>::type> ||
+                                        std::is_same_v<std::remove_cvref_t<typename FirstParameter<F>::type>, Request>,
+                                    Request&&, const Request&>;
+
+// Calling it leaves the message moved from: it takes M, or M&&.
+template <class F, class Request>
+inline constexpr bool kMovesMessage =
+    !std::is_trivially_copyable_v<Request> && (std::is_same_v<typename FirstParameter<F>::type, Request> ||
+                                               std::is_same_v<typename FirstParameter<F>::type, Request&&>);
+
+// Calls `handler` on `self` with `args`.
+template <class F, class... Args>
+decltype(auto) CallHandler(F& handler, Actor& self, Args&&... args) {
+  using A = typename HandlerClass<F>::type;
+  if constexpr (std::is_void_v<A>) {
+    return handler(std::forward<Args>(args)...);
+  } else {
+    return (AsOwnClass<A>(self).*handler)(std::forward<Args>(args)...);
+  }
+}
+
+// A callable, or a member function of an actor.
+template <class F>
+constexpr bool kCanBeHandler =
+    std::is_void_v<typename HandlerClass<F>::type> || kIsActorClass<typename HandlerClass<F>::type>;
+
+template <class F, class... Args>
+constexpr bool CanCallHandler() {
+  using A = typename HandlerClass<F>::type;
+  if constexpr (std::is_void_v<A>) {
+    return std::is_invocable_v<F&, Args...>;
+  } else if constexpr (!kCanBeHandler<F>) {
+    return false;
+  } else {
+    return std::is_invocable_v<F, A&, Args...>;
+  }
+}
+
+// What CallHandler returns.
+template <class F, class... Args>
+using HandlerResult = decltype(CallHandler(std::declval<F&>(), std::declval<Actor&>(), std::declval<Args>()...));
+
+// Not void, so that Replier of it is a type.
+template <class Traits>
+using ReplyOf = std::conditional_t<Traits::kIsCall, typename Traits::Reply, int>;
+
+template <class T>
+struct TaskResult {
+  using type = T;
+};
+template <class T>
+struct TaskResult<Task<T>> {
+  using type = T;
+};
+
+template <class R>
+constexpr bool kTellResult = std::is_void_v<R> || std::is_same_v<R, absl::Status> || std::is_same_v<R, Behavior> ||
+                             std::is_same_v<R, absl::StatusOr<Behavior>> || std::is_same_v<R, Failure>;
+
+template <class R, class Reply>
+constexpr bool kCallResult = std::is_same_v<R, Reply> || std::is_same_v<R, absl::StatusOr<Reply>>;
+
+inline void FinishTell(Activation& activation, const absl::Status& status) { activation.FinishTell(status); }
+inline void FinishTell(Activation& activation, const Failure& failed) { activation.FinishTell(failed.status()); }
+inline void FinishTell(Activation& activation, const Behavior& next) { activation.FinishTell(next.table()); }
+inline void FinishTell(Activation& activation, const absl::StatusOr<Behavior>& next) {
+  if (next.ok()) {
+    activation.FinishTell(next->table());
+  } else {
+    activation.FinishTell(next.status());
+  }
+}
+
+template <class Reply>
+void FinishCall(Activation& activation, Reply reply) {
+  activation.AnswerValue<Reply>(std::move(reply));
+}
+template <class Reply>
+void FinishCall(Activation& activation, absl::StatusOr<Reply> reply) {
+  if (reply.ok()) {
+    activation.AnswerValue<Reply>(*std::move(reply));
+  } else {
+    activation.AnswerStatus(reply.status());
+  }
+}
+
+// GCC 12 warns of this template's frame when T lies in an anonymous namespace,
+// as types in tests do; the frame is then local too, and that is sound.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#endif
+template <bool kAnswers, class T>
+RootTask DriveTask(Activation& activation, Task<T> task) {
+  if constexpr (std::is_void_v<T>) {
+    co_await task;
+  } else if constexpr (kAnswers) {
+    T result = co_await task;
+    FinishCall(activation, std::move(result));
+  } else {
+    T result = co_await task;
+    FinishTell(activation, std::move(result));
+  }
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// Runs `call`, a handler bound to its arguments, and finishes the activation
+// with what it returns.
+template <bool kAnswers, class Fn>
+void RunAndFinish(Activation& activation, Fn call) {
+  using R = decltype(call());
+  if constexpr (IsTask<R>::value) {
+    activation.SetRoot(DriveTask<kAnswers>(activation, call()));
+  } else if constexpr (std::is_void_v<R>) {
+    call();
+  } else if constexpr (kAnswers) {
+    FinishCall(activation, call());
+  } else {
+    FinishTell(activation, call());
+  }
+}
+
+// How a handler F is called for messages of M, and what it returns, its Task taken off.
+enum class HandlerForm { kNone, kMessage, kMessageAndReplier, kNothing };
+template <class M, class F>
+constexpr HandlerForm FormOf() {
+  using Traits = MessageTraits<M>;
+  using Handed = HandedAs<F, typename Traits::Request>;
+  if constexpr (CanCallHandler<F, Handed>()) {
+    return HandlerForm::kMessage;
+  } else if constexpr (Traits::kIsCall) {
+    return CanCallHandler<F, Handed, Replier<ReplyOf<Traits>>>() ? HandlerForm::kMessageAndReplier : HandlerForm::kNone;
+  } else {
+    return CanCallHandler<F>() ? HandlerForm::kNothing : HandlerForm::kNone;
+  }
+}
+template <class M, class F, HandlerForm kForm = FormOf<M, F>()>
+struct HandlerReturns {
+  using type = void;
+};
+template <class M, class F>
+struct HandlerReturns<M, F, HandlerForm::kMessage> {
+  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>>;
+};
+template <class M, class F>
+struct HandlerReturns<M, F, HandlerForm::kMessageAndReplier> {
+  using type = HandlerResult<F, HandedAs<F, typename MessageTraits<M>::Request>, Replier<ReplyOf<MessageTraits<M>>>>;
+};
+template <class M, class F>
+struct HandlerReturns<M, F, HandlerForm::kNothing> {
+  using type = HandlerResult<F>;
+};
+
+// Does not compile unless F is a handler for M, and says why.
+template <class M, class F>
+struct HandlerCheck {
+  using Traits = MessageTraits<M>;
+  static constexpr HandlerForm kForm = FormOf<M, F>();
+  using Returned = typename HandlerReturns<M, F>::type;
+  using Result = typename TaskResult<Returned>::type;
+  static constexpr bool kAnswers = Traits::kIsCall && kForm == HandlerForm::kMessage;
+  static constexpr bool kTakesGood = kForm != HandlerForm::kNone;
+  static constexpr bool kReturnsGood =
+      !kTakesGood || (kAnswers ? kCallResult<Result, ReplyOf<Traits>> : kTellResult<Result>);
+  static_assert(kCanBeHandler<F>,
+                "a handler is a member function of a class derived from Actor, or a callable such as a lambda");
+  static_assert(kTakesGood || Traits::kIsCall || !kCanBeHandler<F>,
+                "a handler takes the mailbox's message (const M& or M), or nothing");
+  static_assert(kTakesGood || !Traits::kIsCall || !kCanBeHandler<F>,
+                "a call's handler takes the mailbox's request (const M& or M), and perhaps a Replier<Reply>");
+  static_assert(kReturnsGood || !kAnswers,
+                "a call's handler returns Reply, StatusOr<Reply>, or a Task of one of these");
+  static_assert(kReturnsGood || Traits::kIsCall,
+                "a tell's handler returns void, Status, Behavior, StatusOr<Behavior>, or a Task of one of these");
+  static_assert(kReturnsGood || kAnswers || !Traits::kIsCall,
+                "a handler with a Replier returns void or Status, or a Task of one of these");
+};
+
+template <class M, class F>
+class TypedHandler {
+ public:
+  using Traits = MessageTraits<M>;
+  using Request = typename Traits::Request;
+  using Handed = HandedAs<F, Request>;
+  using Check = HandlerCheck<M, F>;
+  static constexpr bool kAwaits = IsTask<typename Check::Returned>::value;
+
+  explicit TypedHandler(F handler) : handler_(std::move(handler)) {}
+
+  void Run(Actor& self, Activation& activation) {
+    Request& request = activation.As<Request>();
+    if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
+    using R = typename Check::Returned;
+    if constexpr (!Check::kReturnsGood || !Check::kTakesGood) {
+      // Check has said why.
+    } else if constexpr (Check::kForm == HandlerForm::kMessage) {
+      RunAndFinish<Traits::kIsCall>(activation,
+                                    [&]() -> R { return CallHandler(handler_, self, static_cast<Handed>(request)); });
+    } else if constexpr (Check::kForm == HandlerForm::kMessageAndReplier) {
+      RunAndFinish<false>(activation, [&]() -> R {
+        return CallHandler(handler_, self, static_cast<Handed>(request), Replier<ReplyOf<Traits>>(activation));
+      });
+    } else {
+      RunAndFinish<false>(activation, [&]() -> R { return CallHandler(handler_, self); });
+    }
+    if constexpr (!kAwaits && !std::is_trivially_destructible_v<Request>) activation.DropMessage();
+  }
+
+ private:
+  F handler_;
+};
+
+// `auto`, as all between this and the line that gives a handler: compilers look at such functions where they are
+// called, and so lead from the error to that line.
+template <class M, class F>
+auto MakeHandler(F handler) {
+  static_assert(alignof(HandlerCheck<M, F>) > 0);
+  return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
+}
+// For what several may hold: events, timers, signals. The last of them may be
+// kernel code.
+class SharedHandler final : public MessageHandler {
+ public:
+  explicit SharedHandler(MessageHandler handler) : MessageHandler(std::move(handler)) {}
+  SharedHandler(const SharedHandler&) = delete;
+  SharedHandler& operator=(const SharedHandler&) = delete;
+  ~SharedHandler() { DestroyLater(std::move(*this)); }
+
+ private:
+  static void DestroyLater(MessageHandler&& handler);
+};
+
+template <class M, class F>
+auto MakeSharedHandler(F handler) {
+  return std::shared_ptr<MessageHandler>(std::make_shared<SharedHandler>(MakeHandler<M>(std::move(handler))));
+}
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_HANDLER_H_

@@ -1,0 +1,72 @@
+// Watches: whom one actor watches, each with the handler that is to be told: actors that it monitors, children whose
+// outcome or end it asked to be told of when it spawned them, and names.
+//
+// A plain state machine: it sends nothing and runs no handler. What goes to the watched, and until when a monitor
+// counts, is LinkTable's. A null handler means that a Receive is to take the event. Owner only.
+#ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_WATCHES_H_
+#define UNDERSTUDY_ACTORS_INTERNAL_TURN_WATCHES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/types/optional.h"
+#include "understudy/actors/internal/turn/link_table.h"
+#include "understudy/actors/internal/turn/message_handler.h"
+#include "understudy/actors/pid.h"
+
+namespace understudy::internal {
+
+// A child whose outcome or end its parent asked to be told of.
+struct SpawnedChild {
+  Pid pid;
+  bool is_tied = false;                     // SpawnLink::kOneWay: it ends with this actor
+  std::shared_ptr<MessageHandler> outcome;  // null once it was told
+  std::shared_ptr<MessageHandler> down;     // likewise
+};
+
+class Watches {
+ public:
+  using Handler = std::shared_ptr<MessageHandler>;
+
+  // `id`: of a monitor in the actor's LinkTable.
+  void AddMonitor(uint64_t id, Handler handler) { monitors_.emplace(id, std::move(handler)); }
+  void RemoveMonitor(uint64_t id) { monitors_.erase(id); }
+  // `id`: from LinkTable::NewId, of no monitor. At least one of the child's handlers is not null.
+  void AddChild(uint64_t id, SpawnedChild child) { children_.emplace(id, std::move(child)); }
+
+  // The Down of a monitor or a child came. Its handler; none when nobody is to be told.
+  absl::optional<Handler> TakeDown(uint64_t id, LinkTable& links);
+  // A child's outcome came. Its handler; none when nobody is to be told.
+  absl::optional<Handler> TakeOutcome(uint64_t id);
+  // By id. A child stays until all that was asked for has been told.
+  const std::map<uint64_t, SpawnedChild>& children() const { return children_; }
+
+  // The id of a new watch of a name.
+  uint64_t AddName(Handler handler);
+  // What the registry calls it.
+  void SetRegistryId(uint64_t name_watch, uint64_t registry_id) { names_[name_watch].registry_id = registry_id; }
+  // None when there is no such watch.
+  absl::optional<Handler> HandlerOfName(uint64_t name_watch) const;
+  std::vector<uint64_t> RegistryIds() const;
+
+  // The actor ends, and handles nothing more. Children and names stay, to be told of the end.
+  void DropHandlers();
+
+ private:
+  struct Name {
+    uint64_t registry_id = 0;
+    Handler handler;
+  };
+
+  std::map<uint64_t, Handler> monitors_;
+  std::map<uint64_t, SpawnedChild> children_;
+  std::map<uint64_t, Name> names_;
+  uint64_t last_name_ = 0;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_ACTORS_INTERNAL_TURN_WATCHES_H_

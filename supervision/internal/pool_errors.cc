@@ -1,0 +1,107 @@
+#include "understudy/supervision/internal/pool_errors.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "understudy/actors/limits.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/member_ids.h"
+#include "understudy/supervision/limits.h"
+
+namespace understudy {
+namespace {
+
+// "job-17" is a node's name for each number.
+constexpr size_t kProcessIdBytesMax = limits::kNodeNameBytesMax - 1 - 20;
+
+}  // namespace
+
+std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
+  std::vector<FieldProblem> found;
+  // One that is no RestartStrategy at all has an error for that.
+  const bool has_order = spec.strategy == RestartStrategy::kOneForAll || spec.strategy == RestartStrategy::kRestForOne;
+  if (spec.stop_together && has_order) {
+    found.push_back({"stop_together", absl::StrCat(RestartStrategyName(spec.strategy),
+                                                   " stops its children in an order; use one_for_one, or false")});
+  }
+  if (spec.pool == nullptr) return found;
+  const PoolSpec& pool = *spec.pool;
+  if (!spec.children.empty()) {
+    found.push_back({"children", absl::StrCat("there are ", spec.children.size(),
+                                              "; a pool has none but those that it is asked to start")});
+  }
+  if (has_order) {
+    found.push_back(
+        {"strategy", absl::StrCat(RestartStrategyName(spec.strategy),
+                                  " needs an order, which a pool's children do not have; use one_for_one")});
+  }
+  if (pool.children_max < 1 || pool.children_max > static_cast<int64_t>(limits::kChildrenPerSupervisorMax)) {
+    found.push_back({"pool.children_max",
+                     absl::StrCat(pool.children_max, " is not in [1, ", limits::kChildrenPerSupervisorMax, "]")});
+  }
+  if (pool.shards < 1 || pool.shards > limits::kPoolShardsMax) {
+    found.push_back({"pool.shards", absl::StrCat(pool.shards, " is not in [1, ", limits::kPoolShardsMax, "]")});
+  } else if (pool.shards > 1 && spec.auto_shutdown != AutoShutdown::kNever) {
+    found.push_back({"auto_shutdown", "no shard knows of the children of the others; use 1 shard, or never"});
+  }
+  for (const std::string& name : {pool.child.registered_as, pool.child.published_as}) {
+    if (name.empty() || absl::StrContains(name, kIdInName)) continue;
+    found.push_back({"pool.child", absl::StrCat("has the name '", name,
+                                                "', which only one of its children could have; put {id} into it, which "
+                                                "stands for the id of each")});
+  }
+  if (pool.child.process.has_value() && !pool.child.process->node_name.empty()) {
+    found.push_back({"pool.child", absl::StrCat("has the node name '", pool.child.process->node_name,
+                                                "', which only one of its children could have; leave it out, and each "
+                                                "is named by its id")});
+  }
+  if (pool.child.process.has_value() && pool.child.id.size() > kProcessIdBytesMax) {
+    found.push_back({"pool.child", absl::StrCat("the id has ", pool.child.id.size(), " bytes; at most ",
+                                                kProcessIdBytesMax, " leave room for a number in a node's name")});
+  }
+  if (IsMadeUpId(pool.child.id)) {
+    found.push_back({"pool.child", absl::StrCat("the id '", pool.child.id, "' has a '#', which begins the numbers")});
+  }
+  return found;
+}
+
+std::vector<FieldProblem> FindBudgetProblems(const ChildSpec& child, const SupervisorSpec& parent) {
+  std::vector<FieldProblem> found;
+  const bool is_temporary = child.restart == RestartType::kTemporary;
+  if (child.exclusive && is_temporary) found.push_back({"exclusive", "a temporary child is never restarted"});
+  if (!child.budget.has_value()) return found;
+  const RestartBudget& budget = *child.budget;
+  if (is_temporary) found.push_back({"budget", "a temporary child is never restarted"});
+  if (budget.intensity < 0 || budget.intensity > limits::kRestartIntensityMax) {
+    found.push_back(
+        {"budget.intensity", absl::StrCat(budget.intensity, " is not in [0, ", limits::kRestartIntensityMax, "]")});
+    return found;
+  }
+  if (budget.period <= absl::ZeroDuration() || budget.period == absl::InfiniteDuration()) {
+    found.push_back({"budget.period", absl::StrCat(absl::FormatDuration(budget.period),
+                                                   " is not a period; it must be above 0 and finite")});
+    return found;
+  }
+  if (budget.intensity > parent.intensity && budget.period <= parent.period) {
+    found.push_back({"budget", absl::StrCat("is never spent: its supervisor gives up first, after ", parent.intensity,
+                                            " restarts within ", absl::FormatDuration(parent.period))});
+  }
+  if (child.backoff.has_value() && child.backoff->reset_after > absl::ZeroDuration()) {
+    // Only the first restart after each healthy time is counted.
+    absl::Duration rest;
+    const int64_t healthy_times = absl::IDivDuration(budget.period, child.backoff->reset_after, &rest);
+    if (healthy_times < budget.intensity) {
+      found.push_back({"budget", absl::StrCat("is never spent: with this backoff at most ", healthy_times + 1,
+                                              healthy_times == 0 ? " restart is" : " restarts are", " counted within ",
+                                              absl::FormatDuration(budget.period))});
+    }
+  }
+  return found;
+}
+
+}  // namespace understudy

@@ -1,0 +1,16 @@
+#include "understudy/supervision/internal/restart_window.h"
+
+#include "understudy/actors/clock.h"
+
+namespace understudy {
+
+bool RestartWindow::Add(MonotonicTime now) {
+  while (!attempts_.empty() && now - attempts_.front() > period_) attempts_.pop_front();
+  attempts_.push_back(now);
+  const bool within = count() <= intensity_;
+  // Enough to stay above the intensity; a caller that goes on costs no memory.
+  if (count() > intensity_ + 1) attempts_.pop_front();
+  return within;
+}
+
+}  // namespace understudy

@@ -1,0 +1,37 @@
+// RestartWindow: has there been too much restarting lately?
+//
+// Counts the restarts of the last `period` on the monotonic clock. An attempt
+// exactly `period` old still counts. After OTP's supervisor:add_restart.
+//
+// Owner only. Memory: one time for each allowed restart, and one more.
+#ifndef UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_WINDOW_H_
+#define UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_WINDOW_H_
+
+#include <deque>
+
+#include "absl/time/time.h"
+#include "understudy/actors/clock.h"
+
+namespace understudy {
+
+class RestartWindow {
+ public:
+  // Requires intensity >= 0 and period > 0.
+  RestartWindow(int intensity, absl::Duration period) : intensity_(intensity), period_(period) {}
+
+  // Counts one attempt at `now`, which never goes back. False when there have
+  // been more than `intensity` within `period`.
+  [[nodiscard]] bool Add(MonotonicTime now);
+
+  // Attempts in the period that ended with the last Add.
+  int count() const { return static_cast<int>(attempts_.size()); }
+
+ private:
+  const int intensity_;
+  const absl::Duration period_;
+  std::deque<MonotonicTime> attempts_;  // oldest first
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_WINDOW_H_

@@ -1,0 +1,360 @@
+// The codec's second half: envelopes, statuses, exit reasons, addresses.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "understudy/actors/address_key.h"
+#include "understudy/actors/cut_text.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/proto/signals.pb.h"
+#include "understudy/transport/codec/credit_codec.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/codec/hot_envelopes.h"
+#include "understudy/transport/limits.h"
+
+namespace understudy {
+namespace {
+
+constexpr int kSignalKindMax = static_cast<int>(SignalKind::kReply);
+constexpr size_t kEnvelopeBytesMax = limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax;
+constexpr int kStatusCodeMax = 16;  // UNAUTHENTICATED
+
+absl::Status BadEnvelope(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("bad frame: in an envelope, ", what));
+}
+
+absl::Status TooLarge(absl::string_view what, size_t bytes) {
+  return absl::InvalidArgumentError(absl::StrCat(what, " of ", bytes, " bytes does not travel: at most ",
+                                                 limits::kMessageBytesMax, " are allowed between nodes"));
+}
+
+// Puts the bytes of a reply's payload, which is nothing or a value, into `bytes`,
+// or says why it cannot travel.
+absl::Status Serialize(const internal::Payload& payload, std::string& bytes) {
+  if (!payload.is_typed()) return absl::OkStatus();
+  if (!payload.type()->is_wire) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a reply of type ", payload.type()->name(),
+                     " cannot be sent to another node: only Protocol Buffers messages can"));
+  }
+  if (!payload.type()->serialize(payload.value(), &bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("the reply, a ", payload.type()->name(), ", does not serialise"));
+  }
+  return absl::OkStatus();
+}
+
+internal::WireAddress WireOf(NodeIncarnation incarnation, Pid pid) {
+  if (pid.is_null()) return {.incarnation = incarnation.bits};
+  const ActorAddress address = internal::AddressOf(pid);
+  return {.incarnation = incarnation.bits, .cell = address.cell, .serial = address.serial};
+}
+
+absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation incarnation, NodePlace node) {
+  if (address.incarnation != incarnation.bits) return BadEnvelope("an address of another incarnation");
+  if (address.serial >= ActorAddress::kSerialEnd) return BadEnvelope(absl::StrCat("a serial of ", address.serial));
+  if (address.cell >= ActorAddress::kCellEnd) return BadEnvelope(absl::StrCat("a cell of ", address.cell));
+  return internal::PidAt(node, {.cell = address.cell, .serial = address.serial});
+}
+
+// From the peer to us.
+absl::Status Addresses(const NodePair& nodes, const internal::WireAddress& from, const internal::WireAddress& to,
+                       Pid& from_pid, Pid& to_pid) {
+  const absl::StatusOr<Pid> sender = PidOf(from, nodes.peer, nodes.peer_node);
+  if (!sender.ok()) return BadEnvelope(absl::StrCat("the sender is not the peer's: ", sender.status().message()));
+  const absl::StatusOr<Pid> receiver = PidOf(to, nodes.local, nodes.local_node);
+  if (!receiver.ok()) return BadEnvelope(absl::StrCat("the receiver is not ours: ", receiver.status().message()));
+  from_pid = *sender;
+  to_pid = *receiver;
+  return absl::OkStatus();
+}
+
+internal::WireAddress WireOf(const proto::Address& address) {
+  return {.incarnation = address.incarnation(), .cell = address.cell(), .serial = address.serial()};
+}
+
+absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const internal::HotEnvelope& in) {
+  internal::Message message;
+  absl::Status addressed = Addresses(nodes, in.from, in.to, message.from, message.to);
+  if (!addressed.ok()) return addressed;
+  if (message.to.is_null()) return BadEnvelope("a message to no actor");
+  message.mailbox = in.mailbox;
+  message.ask = in.id;
+  message.payload = internal::Payload::CopyOfWireBytes(in.payload);
+  message.admission = in.by_allowance ? Admission::kAllowance : Admission::kReserved;
+  return message;
+}
+
+// All but its reason and its status.
+absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEnvelope& in) {
+  Signal signal;
+  absl::Status addressed = Addresses(nodes, in.from, in.to, signal.from, signal.to);
+  if (!addressed.ok()) return addressed;
+  if (in.signal_kind < 1 || in.signal_kind > kSignalKindMax) {
+    return BadEnvelope(absl::StrCat("a signal of kind ", in.signal_kind));
+  }
+  signal.kind = static_cast<SignalKind>(in.signal_kind);
+  if (signal.to.is_null() && signal.kind != SignalKind::kReply) return BadEnvelope("a signal to no actor");
+  signal.id = in.id;
+  signal.is_link = in.is_link;
+  if (signal.kind == SignalKind::kReply) signal.payload = internal::Payload::CopyOfWireBytes(in.payload);
+  return signal;
+}
+
+absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Message& in) {
+  return DecodeMessage(nodes, {.kind = internal::HotEnvelope::Kind::kMessage,
+                               .from = WireOf(in.from()),
+                               .to = WireOf(in.to()),
+                               .mailbox = in.mailbox(),
+                               .id = in.ask(),
+                               .payload = in.payload(),
+                               .by_allowance = in.by_allowance()});
+}
+
+absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Signal& in) {
+  absl::StatusOr<Signal> signal = DecodeSignal(nodes, {.kind = internal::HotEnvelope::Kind::kSignal,
+                                                       .from = WireOf(in.from()),
+                                                       .to = WireOf(in.to()),
+                                                       .id = in.id(),
+                                                       .signal_kind = in.kind(),
+                                                       .is_link = in.is_link(),
+                                                       .payload = in.payload()});
+  if (!signal.ok()) return signal.status();
+  if (in.has_reason()) {
+    absl::StatusOr<ExitReason> reason = FromProto(in.reason());
+    if (!reason.ok()) return reason.status();
+    signal->reason = *std::move(reason);
+  }
+  signal->status = FromProto(in.status());
+  if (!signal->status.ok()) signal->payload = internal::Payload();
+  return *std::move(signal);
+}
+
+absl::StatusOr<InboundEnvelope> Decode(const NodePair& nodes, const proto::Refused& in) {
+  RefusedMessage message;
+  const absl::StatusOr<Pid> from = FromAddress(in.from(), nodes.local, nodes.local_node);
+  if (!from.ok()) return BadEnvelope("a refused message is not ours");
+  const absl::StatusOr<Pid> to = FromAddress(in.to(), nodes.peer, nodes.peer_node);
+  if (!to.ok()) return BadEnvelope("a refused message is not to the peer");
+  message.from = *from;
+  message.to = *to;
+  message.mailbox = in.mailbox();
+  message.ask = in.ask();
+  message.bytes = static_cast<int64_t>(in.bytes());
+  message.status = FromProto(in.status());
+  if (message.status.ok()) return BadEnvelope("a refusal that is OK");
+  return message;
+}
+
+}  // namespace
+
+// ---- Envelopes ----
+
+absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
+                                          absl::string_view payload, Admission admission, std::string memory) {
+  if (payload.size() > limits::kMessageBytesMax) return TooLarge("a message", payload.size());
+  return internal::EncodeHot({.kind = internal::HotEnvelope::Kind::kMessage,
+                              .from = WireOf(nodes.local, from),
+                              .to = WireOf(nodes.peer, to),
+                              .mailbox = mailbox,
+                              .id = ask,
+                              .payload = payload,
+                              .by_allowance = admission == Admission::kAllowance},
+                             std::move(memory));
+}
+
+std::string EncodeSignal(const NodePair& nodes, const Signal& signal) {
+  internal::HotEnvelope hot{.kind = internal::HotEnvelope::Kind::kSignal,
+                            .from = WireOf(nodes.local, signal.from),
+                            .to = WireOf(nodes.peer, signal.to),
+                            .id = signal.id,
+                            .signal_kind = static_cast<int32_t>(signal.kind),
+                            .is_link = signal.is_link};
+  const bool is_reply = signal.kind == SignalKind::kReply;
+  const bool has_reason = !signal.reason.is_normal() || signal.reason.cause() != nullptr;
+  absl::Status status = is_reply ? signal.status : absl::OkStatus();
+  std::string payload;
+  if (is_reply && status.ok()) {
+    if (signal.payload.is_wire_bytes()) {
+      hot.payload = signal.payload.wire_bytes();
+    } else {
+      status = Serialize(signal.payload, payload);
+      hot.payload = payload;
+    }
+    if (hot.payload.size() > limits::kMessageBytesMax) status = TooLarge("a reply", hot.payload.size());
+    if (!status.ok()) hot.payload = {};
+  }
+  if (status.ok() && !has_reason) return internal::EncodeHot(hot);
+
+  proto::Envelope envelope;
+  proto::Signal& out = *envelope.mutable_signal();
+  out.set_kind(hot.signal_kind);
+  *out.mutable_from() = ToAddress(nodes.local, signal.from);
+  *out.mutable_to() = ToAddress(nodes.peer, signal.to);
+  out.set_id(signal.id);
+  out.set_is_link(signal.is_link);
+  if (has_reason) *out.mutable_reason() = ToProto(signal.reason);
+  if (!status.ok()) *out.mutable_status() = ToProto(status);
+  out.set_payload(std::string(hot.payload));
+  if (is_reply && out.ByteSizeLong() > limits::kMessageBytesMax + limits::kEnvelopeOverheadBytesMax) {
+    *out.mutable_status() = ToProto(TooLarge("a reply's status", out.ByteSizeLong()));
+  }
+  return envelope.SerializeAsString();
+}
+
+std::string EncodeRefused(const NodePair& nodes, const RefusedMessage& message) {
+  proto::Envelope envelope;
+  proto::Refused& out = *envelope.mutable_refused();
+  *out.mutable_from() = ToAddress(nodes.peer, message.from);
+  *out.mutable_to() = ToAddress(nodes.local, message.to);
+  out.set_mailbox(message.mailbox);
+  out.set_ask(message.ask);
+  out.set_bytes(static_cast<uint32_t>(message.bytes));
+  *out.mutable_status() = ToShortProto(message.status, limits::kAnswerReasonBytesMax);
+  return envelope.SerializeAsString();
+}
+
+std::string EncodeNames(const proto::NameChanges& changes) {
+  proto::Envelope envelope;
+  envelope.set_names(changes.SerializeAsString());
+  return envelope.SerializeAsString();
+}
+
+std::string EncodeLeave(absl::string_view why) {
+  proto::Envelope envelope;
+  envelope.mutable_leave()->set_why(CutText(why, limits::kNameBytesMax));
+  return envelope.SerializeAsString();
+}
+
+absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes) {
+  internal::HotEnvelope hot;
+  if (bytes.size() > kEnvelopeBytesMax || !internal::DecodeHot(bytes, hot)) {
+    return internal::DecodeEnvelopeByProtobuf(nodes, bytes);
+  }
+  if (hot.kind == internal::HotEnvelope::Kind::kMessage) return DecodeMessage(nodes, hot);
+  return DecodeSignal(nodes, hot);
+}
+
+absl::StatusOr<InboundEnvelope> internal::DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes) {
+  if (bytes.size() > kEnvelopeBytesMax) return BadEnvelope("too many bytes");
+  proto::Envelope envelope;
+  if (!envelope.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return BadEnvelope(absl::StrCat(bytes.size(), " bytes do not parse"));
+  }
+  switch (envelope.kind_case()) {
+    case proto::Envelope::kMessage:
+      return Decode(nodes, envelope.message());
+    case proto::Envelope::kSignal:
+      return Decode(nodes, envelope.signal());
+    case proto::Envelope::kRefused:
+      return Decode(nodes, envelope.refused());
+    case proto::Envelope::kCredits: {
+      absl::StatusOr<CreditChanges> changes = DecodeCredit(nodes, envelope.credits());
+      if (!changes.ok()) return changes.status();
+      return *std::move(changes);
+    }
+    case proto::Envelope::kNames:
+      return NamesPart{std::move(*envelope.mutable_names())};
+    case proto::Envelope::kLeave:
+      return LeaveNotice{.why = envelope.leave().why()};
+    case proto::Envelope::KIND_NOT_SET:
+      break;
+  }
+  return BadEnvelope("an unknown kind");
+}
+
+// ---- Values ----
+
+proto::Status ToProto(const absl::Status& status) {
+  proto::Status out;
+  out.set_code(static_cast<int>(status.code()));
+  out.set_message(std::string(status.message()));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& value) {
+    proto::StatusPayload& payload = *out.add_payloads();
+    payload.set_type_url(std::string(url));
+    payload.set_value(std::string(value));
+  });
+  return out;
+}
+
+proto::Status ToShortProto(const absl::Status& status, size_t bytes_max) {
+  constexpr size_t kKindBytesMax = 64;  // of an ErrorKind, a code and the field of the text
+  proto::Status whole = ToProto(status);
+  if (whole.ByteSizeLong() <= bytes_max) return whole;
+  const std::string text = CutText(status.message(), bytes_max - kKindBytesMax);
+  const absl::optional<ErrorKind> kind = ErrorKindOf(status);
+  return ToProto(kind.has_value() ? MakeError(*kind, text) : absl::Status(status.code(), text));
+}
+
+absl::Status FromProto(const proto::Status& status) {
+  const bool is_known = status.code() >= 0 && status.code() <= kStatusCodeMax;
+  absl::Status out(is_known ? static_cast<absl::StatusCode>(status.code()) : absl::StatusCode::kUnknown,
+                   status.message());
+  for (const proto::StatusPayload& payload : status.payloads()) {
+    out.SetPayload(payload.type_url(), absl::Cord(payload.value()));
+  }
+  return out;
+}
+
+proto::ExitReason ToProto(const ExitReason& reason) {
+  proto::ExitReason out;
+  for (const ExitReason* r = &reason; r != nullptr; r = r->cause()) {
+    proto::ExitReasonLink& link = *out.add_links();
+    link.set_kind(static_cast<int>(r->kind()));
+    if (!r->status().ok()) *link.mutable_status() = ToProto(r->status());
+    link.set_exception_type(std::string(r->exception_type()));
+    link.set_detail(std::string(r->detail()));
+    link.set_os_value(r->os_value());
+    link.set_handler_running(r->handler_running());
+  }
+  out.set_causes_cut(reason.causes_cut());
+  return out;
+}
+
+absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason) {
+  if (reason.links_size() < 1 || reason.links_size() > limits::kExitCausesMax) {
+    return BadEnvelope(absl::StrCat("an exit reason of ", reason.links_size(), " links"));
+  }
+  ExitReason result;
+  for (int i = reason.links_size() - 1; i >= 0; --i) {
+    const proto::ExitReasonLink& link = reason.links(i);
+    if (link.kind() < 1 || link.kind() > ExitReason::kKindMax) {
+      return BadEnvelope(absl::StrCat("an exit reason of kind ", link.kind()));
+    }
+    const bool is_oldest = i == reason.links_size() - 1;
+    const ExitReason one = ExitReason::FromParts({.kind = static_cast<ExitReason::Kind>(link.kind()),
+                                                  .status = FromProto(link.status()),
+                                                  .exception_type = link.exception_type(),
+                                                  .detail = link.detail(),
+                                                  .os_value = link.os_value(),
+                                                  .handler_running = link.handler_running(),
+                                                  .causes_cut = is_oldest && reason.causes_cut()});
+    result = is_oldest ? one : one.CausedBy(result);
+  }
+  return result;
+}
+
+proto::Address ToAddress(NodeIncarnation incarnation, Pid pid) {
+  const internal::WireAddress wire = WireOf(incarnation, pid);
+  proto::Address address;
+  address.set_incarnation(wire.incarnation);
+  address.set_cell(wire.cell);
+  address.set_serial(wire.serial);
+  return address;
+}
+
+absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, NodePlace node) {
+  return PidOf(WireOf(address), incarnation, node);
+}
+
+}  // namespace understudy

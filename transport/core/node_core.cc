@@ -1,0 +1,302 @@
+// NodeCore: the table of peers, and what concerns them all.
+#include "understudy/transport/core/node_core.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/pid.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/core/node_core_options.h"
+#include "understudy/transport/core/node_link.h"
+#include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/node_status.h"
+#include "understudy/transport/session/peer_session.h"
+
+namespace understudy {
+
+using internal::Change;
+
+std::string PeerEvent::ToString() const {
+  switch (kind) {
+    case Kind::kUp:
+      return absl::StrCat("up ", node, " epoch ", epoch);
+    case Kind::kSuspect:
+      return absl::StrCat("suspect ", node, ": ", detail);
+    case Kind::kResumed:
+      return absl::StrCat("resumed ", node);
+    case Kind::kEnded:
+      return absl::StrCat("ended ", node, " epoch ", epoch, ": ", detail);
+    case Kind::kRefused:
+      return absl::StrCat("refused by ", node, ": ", detail);
+    case Kind::kStreamRefused:
+      return absl::StrCat("refused a stream of ", node, ": ", detail);
+    case Kind::kFailed:
+      return absl::StrCat("no session with ", node, ": ", detail);
+    case Kind::kNameRefused:
+      return absl::StrCat("a name of ours is refused by ", node, ": ", detail);
+    case Kind::kNameNotGranted:
+      return absl::StrCat("no name here for node ", node, ", which claims ", detail,
+                          " (NodeOptions::grants can grant it)");
+  }
+  return "?";
+}
+
+NodeCore::NodeCore(NodeCoreOptions options)
+    : parts_(std::move(options), this, this),
+      back_reference_(std::make_shared<internal::BackReference<NodeCore>>(this)),
+      nobody_(std::make_unique<PeerCore>(parts_, 0)),
+      random_(parts_.options.seed),
+      grants_(std::make_shared<const Grants>(parts_.options.grants)) {
+  const absl::Status named = ValidateNodeName(parts_.options.node);
+  UNDERSTUDY_CHECK(named.ok(), named.message());
+  const absl::Status times = parts_.options.times.Validate();
+  UNDERSTUDY_CHECK(times.ok(), times.message());
+}
+
+NodeCore::~NodeCore() {
+  back_reference_->Close();
+  parts_.links.CloseAll();
+}
+
+// ---- The table ----
+
+NodeCore::PeerCore* NodeCore::FindPeer(absl::string_view node) {
+  const auto peer = peers_.find(node);
+  return peer == peers_.end() ? nullptr : peer->second;
+}
+
+NodeCore::PeerCore* NodeCore::NewCore() {
+  if (!free_cores_.empty()) {
+    PeerCore* const core = free_cores_.back();
+    free_cores_.pop_back();
+    return core;
+  }
+  const size_t index = owned_cores_.size();
+  owned_cores_.push_back(std::make_unique<PeerCore>(parts_, index + 1));
+  // Release: pairs with the load in ForEachCore.
+  cores_[index].store(owned_cores_.back().get(), std::memory_order_release);
+  return owned_cores_.back().get();
+}
+
+NodeCore::PeerCore* NodeCore::AddPeer(absl::string_view node, internal::PeerOrigin origin) {
+  if (PeerCore* known = FindPeer(node); known != nullptr) return known;
+  if (peers_.size() >= limits::kPeersMax) return nullptr;
+  const NodeCoreOptions& options = parts_.options;
+  SessionConfig config;
+  config.node = options.node;
+  config.incarnation = options.incarnation;
+  config.peer = std::string(node);
+  config.advertise = advertise_;
+  config.local_index = options.node_index;
+  config.new_key = options.new_key;
+  config.times = options.times_for != nullptr ? options.times_for(node) : options.times;
+  config.bounds = options.bounds;
+  config.seed = random_.Next();
+  PeerCore* const core = NewCore();
+  core->Occupy(std::move(config), ++last_tenancy_, grants_, origin);
+  peers_.emplace(std::string(node), core);
+  return core;
+}
+
+void NodeCore::ErasePeer(PeerCore& core, const SessionLedger& ledger) {
+  erased_ += ledger;
+  std::erase_if(peers_, [&core](const auto& peer) { return peer.second == &core; });
+  free_cores_.push_back(&core);
+}
+
+void NodeCore::OnIdle(PeerCore& core) {
+  absl::MutexLock lock(&table_mu_);
+  const absl::optional<SessionLedger> ledger = core.Vacate();
+  if (ledger.has_value()) ErasePeer(core, *ledger);
+}
+
+void NodeCore::ForEachCore(absl::FunctionRef<void(PeerCore&)> visit) const {
+  for (const std::atomic<PeerCore*>& entry : cores_) {
+    // Acquire: pairs with the store in NewCore. They are set in order, so behind a null there is none.
+    PeerCore* const core = entry.load(std::memory_order_acquire);
+    if (core == nullptr) return;
+    visit(*core);
+  }
+}
+
+// ---- What the program wants ----
+
+void NodeCore::SetAdvertise(absl::string_view address) {
+  absl::MutexLock lock(&table_mu_);
+  advertise_ = std::string(address);
+}
+
+absl::Status NodeCore::SetPeer(absl::string_view node, absl::string_view address) {
+  absl::Status valid = ValidateNodeName(node);
+  if (!valid.ok()) return valid;
+  if (node == parts_.options.node) {
+    return absl::InvalidArgumentError(absl::StrCat("node ", node, " is this node itself"));
+  }
+  PeerCore* core = nullptr;
+  {
+    absl::MutexLock lock(&table_mu_);
+    core = AddPeer(node, internal::PeerOrigin::kKnown);
+    if (core == nullptr) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a node has at most ", limits::kPeersMax, " peers, and no place for node ", node));
+    }
+    core->SetKept(true, address);
+  }
+  core->Settle(Change::kCall);
+  return absl::OkStatus();
+}
+
+void NodeCore::ForgetPeer(absl::string_view node) {
+  PeerCore* core = nullptr;
+  {
+    absl::MutexLock lock(&table_mu_);
+    core = FindPeer(node);
+    if (core == nullptr) return;
+    core->SetKept(false, "");
+  }
+  core->Settle(Change::kCall);
+}
+
+void NodeCore::SetGrants(Grants grants) {
+  const auto shared = std::make_shared<const Grants>(std::move(grants));
+  {
+    absl::MutexLock lock(&table_mu_);
+    grants_ = shared;
+    for (const auto& [name, core] : peers_) core->SetGrants(shared);
+    parts_.names.SetGrants(shared);
+  }
+  NamesChanged();
+}
+
+bool NodeCore::Allows(absl::string_view node, Operation operation, absl::string_view name) {
+  absl::MutexLock lock(&table_mu_);
+  PeerCore* const core = FindPeer(node);
+  return core != nullptr && core->Allows(operation, name);
+}
+
+void NodeCore::PeerProvedDead(absl::string_view node, NodeIncarnation incarnation) {
+  PeerCore* core = nullptr;
+  {
+    absl::MutexLock lock(&table_mu_);
+    core = FindPeer(node);
+  }
+  if (core != nullptr) core->OnProvedDead(node, incarnation);
+}
+
+void NodeCore::BeginDrain() { parts_.draining.store(true, std::memory_order_relaxed); }
+
+void NodeCore::Leave(absl::string_view why) {
+  {
+    // A stream that is accepted under this lock has its peer in the table before, or finds that the node is leaving.
+    absl::MutexLock lock(&table_mu_);
+    leaving_.store(true, std::memory_order_relaxed);
+  }
+  ForEachCore([why](PeerCore& core) { core.Leave(why); });
+}
+
+bool NodeCore::has_left() {
+  if (!leaving_.load(std::memory_order_relaxed)) return false;
+  bool is_live = false;
+  ForEachCore([&is_live](PeerCore& core) { is_live = is_live || core.standing().is_live; });
+  return !is_live;
+}
+
+std::vector<PeerStatus> NodeCore::Peers() {
+  absl::MutexLock lock(&table_mu_);
+  std::vector<PeerStatus> statuses;
+  statuses.reserve(peers_.size());
+  for (const auto& [name, core] : peers_) {
+    if (absl::optional<PeerStatus> status = core->status(); status.has_value()) {
+      statuses.push_back(*std::move(status));
+    }
+  }
+  return statuses;
+}
+
+SessionLedger NodeCore::Ledger() {
+  absl::MutexLock lock(&table_mu_);
+  SessionLedger total = erased_;
+  for (const auto& [name, core] : peers_) total += core->ledger();
+  return total;
+}
+
+NodeCounters NodeCore::counters() {
+  NodeCounters total = nobody_->counters();
+  ForEachCore([&total](PeerCore& core) {
+    const NodeCounters of_core = core.counters();
+    total.refused_tells += of_core.refused_tells;
+    total.forbidden += of_core.forbidden;
+    total.late += of_core.late;
+    total.forged += of_core.forged;
+  });
+  absl::MutexLock lock(&table_mu_);
+  total.streams_refused = streams_refused_;
+  return total;
+}
+
+// ---- Events ----
+
+void NodeCore::OnLinkWritten(const std::shared_ptr<NodeLink>& link) {
+  // Acquire, also below: pairs with the store that bound the link to its peer.
+  if (PeerCore* const core = link->peer.load(std::memory_order_acquire); core != nullptr) core->OnWritten(*link);
+}
+
+void NodeCore::OnLinkClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why) {
+  parts_.links.Remove(link->number);
+  PeerCore* core = link->peer.load(std::memory_order_acquire);
+  if (core == nullptr) {
+    core = nobody_.get();
+    absl::MutexLock lock(&table_mu_);
+    pending_handshakes_.erase(link->number);
+  }
+  core->OnClosed(link, why);
+}
+
+MonotonicTime NodeCore::ReadClock() const { return parts_.options.clock->Now(); }
+
+void NodeCore::WakeAt(MonotonicTime time) {
+  parts_.options.run_at(time, [back_reference = back_reference_, time] {
+    back_reference->Enter([time](NodeCore& core) { core.Tick(time); });
+  });
+}
+
+void NodeCore::Tick(MonotonicTime scheduled) {
+  const absl::optional<std::vector<PeerCore*>> due = parts_.timer.OnTime(scheduled, ReadClock());
+  if (!due.has_value()) return;
+  for (PeerCore* const core : *due) {
+    core->Tick();
+    if (core == nobody_.get()) {  // after Tick: what asks for another visit from now on gets one
+      parts_.names.Carry();
+      CloseLateStrangers();
+    }
+  }
+  if (const MonotonicTime wake = parts_.timer.Rearm(); !wake.is_infinite()) WakeAt(wake);
+}
+
+void NodeCore::TellNames() {
+  ForEachCore([](PeerCore& core) { core.TellNames(); });
+}
+
+void NodeCore::NamesChanged() {
+  if (parts_.names.has_changes()) {
+    nobody_->VisitAt(ReadClock());
+    nobody_->Settle(Change::kCall);
+  }
+  TellNames();
+}
+
+}  // namespace understudy

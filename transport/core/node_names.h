@@ -1,0 +1,100 @@
+// NodeNames: the name table of a node (name_table.h), shared by its peers, and the
+// row of changes that it leads to in the registry.
+//
+// Locks. The table's lock is a leaf: a peer's core may hold its own lock when it
+// calls. What one peer is told is taken from the table and appended to its session
+// under that peer's lock, so it keeps its order.
+//
+// Order. The registry shows one owner of a name, so its changes have one order over
+// all peers. Carry makes them: whoever has it called sees all changes made that
+// were in the row before. It is called by threads of the transport, which hold no
+// other lock then. The lock of Carry is the only one of the transport that is held
+// while the registry and the system are called; both return without running user
+// code, and nothing that an actor calls waits for that lock.
+#ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_
+#define UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/router.h"
+#include "understudy/proto/names.pb.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/names/name_feed.h"
+#include "understudy/transport/names/name_table.h"
+#include "understudy/transport/session/stream_identity.h"
+
+namespace understudy::internal {
+
+class NodeNames {
+ public:
+  // `node` is ours. The registry and the system outlive it.
+  NodeNames(std::string node, std::shared_ptr<const Grants> grants, Registry* registry, understudy::Inbound* inbound);
+
+  // ---- Any thread, also with a peer's lock held. As in NameTable. ----
+
+  absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
+                     const std::vector<proto::MailboxSignature>& mailboxes);
+  bool Release(absl::string_view name, Pid pid);
+  void Vacate(absl::string_view name, Pid pid);
+  void Free(absl::string_view name);
+  // Peers are asked for their names once more.
+  void SetGrants(std::shared_ptr<const Grants> grants);
+  // `identity` is what was proved of the peer.
+  void OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place, MonotonicTime now);
+  struct Taken {
+    absl::Status status;
+    std::vector<NameTable::Change> refusals;  // kRefused and kNotGranted: for the peer's own row
+  };
+  Taken OnChanges(absl::string_view peer, absl::string_view bytes);
+  void OnChangesEntered(absl::string_view peer);
+  void OnSessionEnded(absl::string_view peer);
+  absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
+  // Claims of the peer's session that no grant allows.
+  int64_t ClaimsRefused(absl::string_view peer);
+  bool MustHold(absl::string_view peer);
+  absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
+  // Changes wait for Carry.
+  bool has_changes();
+
+  // ---- Threads of the transport, without a lock ----
+
+  void Carry();
+
+ private:
+  bool MayPublish(absl::string_view peer, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeChanges(std::vector<NameTable::Change>* refusals) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Make(const NameTable::Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(carry_mu_);
+  void EndOwner(const NameTable::Change& change, const ExitReason& reason);
+
+  const std::string node_;
+  Registry* const registry_;
+  understudy::Inbound* const inbound_;
+
+  absl::Mutex carry_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  // The registry's owner of each cluster name, as this node put it there.
+  std::map<std::string, Pid> shown_ ABSL_GUARDED_BY(carry_mu_);
+
+  absl::Mutex mu_;
+  std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, StreamIdentity, std::less<>> identities_ ABSL_GUARDED_BY(mu_);  // of peers with a session
+  NameTable table_ ABSL_GUARDED_BY(mu_);
+  std::vector<NameTable::Change> changes_ ABSL_GUARDED_BY(mu_);  // the row
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_

@@ -1,0 +1,160 @@
+#include "understudy/transport/core/outstanding_requests.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/transport/codec/frame_codec.h"
+
+namespace understudy {
+
+// ---- Going out ----
+
+void OutstandingRequests::OnSent(Pid from, Pid to, uint64_t ask) {
+  if (ask != 0) asks_[{from, ask}] = to;
+}
+
+void OutstandingRequests::OnPosted(const Signal& signal) {
+  switch (signal.kind) {
+    case SignalKind::kExit:
+      if (signal.is_link) links_.erase({signal.from, signal.to});
+      break;
+    case SignalKind::kLink:
+      links_.insert({signal.from, signal.to});
+      break;
+    case SignalKind::kUnlink:
+      links_.erase({signal.from, signal.to});
+      unlinks_[{signal.from, signal.to}] = signal.id;
+      break;
+    case SignalKind::kMonitor:
+      monitors_[{signal.from, signal.id}] = signal.to;
+      break;
+    case SignalKind::kDemonitor:
+      monitors_.erase({signal.from, signal.id});
+      break;
+    case SignalKind::kDown:
+      watched_.erase({signal.to, signal.from, signal.id});
+      break;
+    case SignalKind::kCancel:
+      asks_.erase({signal.from, signal.id});
+      break;
+    case SignalKind::kKill:
+    case SignalKind::kUnlinkAck:
+    case SignalKind::kRequestStop:
+    case SignalKind::kReply:
+      break;
+  }
+}
+
+// ---- Coming in ----
+
+OutstandingRequests::Verdict OutstandingRequests::OnArrived(const Signal& signal, bool is_granted) {
+  const auto deliver_if = [](bool condition) { return condition ? Verdict::kDeliver : Verdict::kDrop; };
+  switch (signal.kind) {
+    case SignalKind::kExit:
+      if (signal.is_link) return deliver_if(links_.erase({signal.to, signal.from}) > 0);
+      return is_granted ? Verdict::kDeliver : Verdict::kRefuse;
+    case SignalKind::kKill:
+    case SignalKind::kRequestStop:
+      return is_granted ? Verdict::kDeliver : Verdict::kRefuse;
+    case SignalKind::kLink:
+      if (!is_granted || links_.size() >= limits::kTiesPerSessionMax) return Verdict::kRefuse;
+      links_.insert({signal.to, signal.from});
+      return Verdict::kDeliver;
+    case SignalKind::kUnlink:
+      // Not linked here any more: only the acknowledgement is missing.
+      return links_.erase({signal.to, signal.from}) > 0 ? Verdict::kDeliver : Verdict::kRefuse;
+    case SignalKind::kUnlinkAck: {
+      const auto unlink = unlinks_.find({signal.to, signal.from});
+      if (unlink == unlinks_.end() || unlink->second != signal.id) return Verdict::kDrop;
+      unlinks_.erase(unlink);
+      return Verdict::kDeliver;
+    }
+    case SignalKind::kMonitor:
+      if (watched_.size() >= limits::kTiesPerSessionMax) return Verdict::kRefuse;
+      watched_.insert({signal.from, signal.to, signal.id});
+      return Verdict::kDeliver;
+    case SignalKind::kDemonitor:
+      return deliver_if(watched_.erase({signal.from, signal.to, signal.id}) > 0);
+    case SignalKind::kDown: {
+      const auto monitor = monitors_.find({signal.to, signal.id});
+      if (monitor == monitors_.end() || monitor->second != signal.from) return Verdict::kDrop;
+      monitors_.erase(monitor);
+      return Verdict::kDeliver;
+    }
+    case SignalKind::kCancel:
+      calls_.erase({signal.from, signal.id});
+      return Verdict::kDeliver;
+    case SignalKind::kReply:
+      return deliver_if(asks_.erase({signal.to, signal.id}) > 0);
+  }
+  return Verdict::kDrop;
+}
+
+bool OutstandingRequests::OnCalled(Pid asker, uint64_t ask) {
+  calls_.emplace(asker, ask);
+  return calls_.size() <= 2 * limits::kAsksPerSessionMax;
+}
+
+absl::optional<Signal> OutstandingRequests::OnRefused(const RefusedMessage& message) {
+  if (message.ask == 0 || asks_.erase({message.from, message.ask}) == 0) return absl::nullopt;
+  return Signal{
+      .kind = SignalKind::kReply, .from = message.to, .to = message.from, .id = message.ask, .status = message.status};
+}
+
+absl::optional<Signal> OutstandingRequests::AnswerTo(const Signal& signal, const ExitReason& reason) {
+  Signal answer{.from = signal.to, .to = signal.from, .id = signal.id, .reason = reason};
+  switch (signal.kind) {
+    case SignalKind::kLink:
+      answer.kind = SignalKind::kExit;
+      answer.is_link = true;
+      return answer;
+    case SignalKind::kMonitor:
+      answer.kind = SignalKind::kDown;
+      return answer;
+    case SignalKind::kUnlink:
+      answer.kind = SignalKind::kUnlinkAck;
+      return answer;
+    default:
+      return absl::nullopt;
+  }
+}
+
+// ---- The end ----
+
+std::vector<Signal> OutstandingRequests::End(absl::string_view why) {
+  const ExitReason reason = ExitReason::NoConnection(why);
+  const absl::Status status = MakeError(ErrorKind::kNoConnection, why);
+  std::vector<Signal> told;
+  told.reserve(asks_.size() + links_.size() + monitors_.size() + watched_.size() + unlinks_.size());
+  for (const auto& [ask, callee] : asks_) {
+    told.push_back({.kind = SignalKind::kReply, .from = callee, .to = ask.first, .id = ask.second, .status = status});
+  }
+  for (const auto& [here, there] : links_) {
+    told.push_back({.kind = SignalKind::kExit, .from = there, .to = here, .is_link = true, .reason = reason});
+  }
+  for (const auto& [pair, id] : unlinks_) {
+    told.push_back({.kind = SignalKind::kUnlinkAck, .from = pair.second, .to = pair.first, .id = id});
+  }
+  for (const auto& [monitor, target] : monitors_) {
+    told.push_back(
+        {.kind = SignalKind::kDown, .from = target, .to = monitor.first, .id = monitor.second, .reason = reason});
+  }
+  for (const auto& [watcher, target, id] : watched_) {
+    told.push_back({.kind = SignalKind::kDemonitor, .from = watcher, .to = target, .id = id});
+  }
+  *this = OutstandingRequests();
+  return told;
+}
+
+}  // namespace understudy

@@ -1,0 +1,432 @@
+// PeerCore: the session of a peer, its streams, and what of them the node is told.
+#include "understudy/transport/core/peer_core.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/check.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/envelope.pb.h"
+#include "understudy/transport/core/node_core_options.h"
+#include "understudy/transport/core/node_link.h"
+#include "understudy/transport/core/node_parts.h"
+#include "understudy/transport/grants.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/node_status.h"
+#include "understudy/transport/session/peer_session.h"
+#include "understudy/transport/session/peer_watch.h"
+#include "understudy/transport/session/stream_identity.h"
+
+namespace understudy::internal {
+
+// ---- Whose the core is ----
+
+void PeerCore::Occupy(SessionConfig config, uint64_t tenancy, std::shared_ptr<const Grants> grants, PeerOrigin origin) {
+  const Locked lock(*this);
+  UNDERSTUDY_CHECK(!peer_.has_value(), "another peer has the core");
+  config.peer_place = [this](NodeIncarnation incarnation) {
+    mu_.AssertHeld();
+    return TakePlace(incarnation);
+  };
+  peer_.emplace(std::move(config), tenancy, std::move(grants), origin);
+}
+
+bool PeerCore::IsIdle() const {
+  return peer_.has_value() && !peer_->is_kept && !peer_->session.is_live() && !peer_->session.has_offers() &&
+         peer_->streams.empty();
+}
+
+absl::optional<SessionLedger> PeerCore::Vacate() {
+  const Locked lock(*this);
+  if (!IsIdle()) return absl::nullopt;
+  // What a session of the peer left is delivered before another core can deliver for a peer of that name.
+  if (delivering_ || !deliveries_.empty()) {
+    may_be_idle_ = true;
+    return absl::nullopt;
+  }
+  return TakeLedgerAndGo();
+}
+
+absl::optional<SessionLedger> PeerCore::Evict() {
+  const Locked lock(*this);
+  // Since the node looked at it, the peer may have begun a session, which is not to lose its streams.
+  if (!peer_.has_value() || peer_->is_kept || peer_->session.is_live()) return absl::nullopt;
+  if (delivering_ || !deliveries_.empty()) return absl::nullopt;
+  peer_->session.AbandonHandshakes(Now());
+  Apply();
+  // Those stay for a while whose last frame is to be read.
+  while (!peer_->streams.empty()) CloseStreamOf(peer_->streams.begin()->first);
+  return TakeLedgerAndGo();
+}
+
+absl::optional<SessionLedger> PeerCore::TakeLedgerAndGo() {
+  const SessionLedger ledger = peer_->session.ledger();
+  options_.mark_peers_dead(peer_->name, absl::nullopt);
+  peer_.reset();
+  may_be_idle_ = false;
+  return ledger;
+}
+
+absl::StatusOr<NodePlace> PeerCore::TakePlace(NodeIncarnation incarnation) {
+  const bool is_new = peer_->last_met != incarnation;
+  const bool is_rationed = is_new && peer_->is_unproved && !peer_->is_kept;
+  if (is_rationed &&
+      parts_.unproved_met.fetch_add(1, std::memory_order_relaxed) >= static_cast<int64_t>(limits::kUnprovedPlacesMax)) {
+    parts_.unproved_met.fetch_sub(1, std::memory_order_relaxed);
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the table of nodes has had ", limits::kUnprovedPlacesMax,
+                     " incarnations whose identity is not proved, the most that it may have, and no place for node ",
+                     peer_->name, "; restart this process, or use TLS or Unix sockets"));
+  }
+  // One peer at a time. First: in a full table the place of the one before it is the one that it may get.
+  absl::MutexLock meeting(&parts_.meeting_mu);
+  if (is_new) options_.mark_peers_dead(peer_->name, incarnation);
+  absl::StatusOr<NodePlace> place = options_.intern_peer(peer_->name, incarnation);
+  if (!place.ok()) {
+    if (is_rationed) parts_.unproved_met.fetch_sub(1, std::memory_order_relaxed);
+    return place;
+  }
+  peer_->last_met = incarnation;
+  return place;
+}
+
+PeerCore::Standing PeerCore::standing() {
+  const Locked lock(*this);
+  if (!peer_.has_value()) return {};
+  return {.tenancy = peer_->tenancy,
+          .is_unproved = peer_->is_unproved && !peer_->is_kept,
+          .is_live = peer_->session.is_live(),
+          .is_delivering = delivering_ || !deliveries_.empty()};
+}
+
+// ---- What the node wants ----
+
+void PeerCore::Settle(Change change) { const Changing changing(*this, change); }
+
+void PeerCore::SetKept(bool is_kept, absl::string_view address) {
+  const Locked lock(*this);
+  peer_->is_kept = is_kept;
+  peer_->configured_address = std::string(address);
+  UpdateDialable();
+  Apply();
+}
+
+void PeerCore::SetGrants(std::shared_ptr<const Grants> grants) {
+  const Locked lock(*this);
+  peer_->grants = std::move(grants);
+}
+
+bool PeerCore::Allows(Operation operation, absl::string_view name) {
+  const Locked lock(*this);
+  return peer_.has_value() && peer_->session.is_live() &&
+         peer_->grants->Allows(peer_->identity, peer_->name, operation, name);
+}
+
+void PeerCore::Leave(absl::string_view why) {
+  const Changing changing(*this, Change::kCall);
+  if (!peer_.has_value()) return;
+  peer_->session.Leave(why, Now());
+  Apply();
+}
+
+void PeerCore::UpdateDialable() {
+  std::string address = peer_->configured_address;
+  if (address.empty() && peer_->session.is_live()) address = peer_->learned_address;
+  if (address == peer_->dialled_address) return;
+  peer_->dialled_address = address;
+  absl::optional<StreamIdentity> at_address;
+  if (!address.empty()) at_address = options_.dialer->IdentityAt(peer_->name, address);
+  peer_->session.SetDialable(at_address, Now());
+}
+
+void PeerCore::Write(const std::shared_ptr<NodeLink>& link, std::string frame) {
+  const Locked lock(*this);
+  stream_work_.push_back({.kind = StreamWork::Kind::kWrite, .link = link, .text = std::move(frame)});
+}
+
+void PeerCore::Close(const std::shared_ptr<NodeLink>& link) {
+  const Locked lock(*this);
+  stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = link});
+}
+
+void PeerCore::Report(PeerEvent event) {
+  const Locked lock(*this);
+  deliveries_.push_back(std::move(event));
+}
+
+void PeerCore::VisitAt(MonotonicTime time) {
+  const Locked lock(*this);
+  SetDueAt(time);
+}
+
+// ---- Streams ----
+
+void PeerCore::Bind(const std::shared_ptr<NodeLink>& link, const proto::Hello& hello) {
+  const Locked lock(*this);
+  if (link->identity.is_proved()) peer_->is_unproved = false;
+  const uint64_t stream = peer_->session.OnAccepted(hello, link->identity, Now());
+  link->stream_of_peer = stream;
+  link->peer.store(this, std::memory_order_release);
+  peer_->streams[stream] = link;
+  Apply();
+}
+
+void PeerCore::OnFrame(const NodeLink& link, absl::string_view frame) {
+  const Changing changing(*this, Change::kEvent);
+  if (link.stream_of_peer == 0) return;
+  peer_->session.OnStreamFrame(link.stream_of_peer, frame, Now());
+  Apply();
+}
+
+void PeerCore::OnWritten(const NodeLink& link) {
+  const Changing changing(*this, Change::kEvent);
+  if (link.stream_of_peer == 0) return;
+  peer_->session.OnStreamWritten(link.stream_of_peer, Now());
+  Apply();
+}
+
+void PeerCore::OnClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why) {
+  const Changing changing(*this, Change::kEvent);
+  stream_work_.push_back({.kind = StreamWork::Kind::kDestroy, .link = link});
+  if (const uint64_t stream = std::exchange(link->stream_of_peer, 0); stream != 0) {
+    peer_->streams.erase(stream);
+    peer_->session.OnStreamClosed(stream, why, Now());
+    Apply();
+  }
+  if (link->on_over != nullptr) deliveries_.push_back(StreamOver{std::exchange(link->on_over, nullptr), why});
+}
+
+void PeerCore::OnProvedDead(absl::string_view node, NodeIncarnation incarnation) {
+  const Changing changing(*this, Change::kEvent);
+  if (!peer_.has_value() || peer_->name != node) return;
+  peer_->session.OnPeerProvedDead(incarnation, Now());
+  Apply();
+}
+
+void PeerCore::CloseStreamOf(uint64_t number) {
+  const auto stream = peer_->streams.find(number);
+  if (stream == peer_->streams.end()) return;
+  stream->second->stream_of_peer = 0;
+  stream->second->EndBeats();
+  stream_work_.push_back({.kind = StreamWork::Kind::kClose, .link = stream->second});
+  peer_->streams.erase(stream);
+}
+
+void PeerCore::OnDial(const DialStream& dial) {
+  const std::shared_ptr<NodeLink> link =
+      parts_.links.Add(options_.dialer->IdentityAt(peer_->name, peer_->dialled_address));
+  link->stream_of_peer = dial.stream;
+  link->peer.store(this, std::memory_order_release);
+  peer_->streams[dial.stream] = link;
+  stream_work_.push_back(
+      {.kind = StreamWork::Kind::kDial, .link = link, .node = peer_->name, .text = peer_->dialled_address});
+}
+
+void PeerCore::Apply() {
+  if (peer_->carrying_out) return;  // what is new comes after what is under way
+  peer_->carrying_out = true;
+  while (peer_->session.has_actions()) {
+    for (SessionAction& action : peer_->session.TakeActions()) Apply(action);
+  }
+  peer_->carrying_out = false;
+  ServeSessionLine();
+  if (IsIdle()) may_be_idle_ = true;
+  SetDue();
+}
+
+void PeerCore::Apply(SessionAction& action) {
+  if (const auto* dial = std::get_if<DialStream>(&action)) {
+    OnDial(*dial);
+  } else if (auto* write = std::get_if<WriteFrame>(&action)) {
+    const auto stream = peer_->streams.find(write->stream);
+    if (stream == peer_->streams.end()) return;
+    stream_work_.push_back({.kind = StreamWork::Kind::kWrite, .link = stream->second, .text = std::move(write->bytes)});
+  } else if (const auto* close = std::get_if<CloseStream>(&action)) {
+    CloseStreamOf(close->stream);
+  } else if (auto* carries = std::get_if<StreamCarries>(&action)) {
+    const auto stream = peer_->streams.find(carries->stream);
+    if (stream == peer_->streams.end()) return;
+    peer_->beating = stream->second;
+    stream_work_.push_back({.kind = StreamWork::Kind::kBeat,
+                            .link = stream->second,
+                            .text = std::move(carries->heartbeat),
+                            .interval = carries->interval});
+  } else if (const auto* begun = std::get_if<SessionBegun>(&action)) {
+    OnBegun(*begun);
+  } else if (const auto* suspect = std::get_if<SessionSuspect>(&action)) {
+    EndBeats();
+    ReportKind(PeerEvent::Kind::kSuspect, suspect->why);
+    if (options_.watch != nullptr) options_.watch->OnBroken(peer_->name);
+  } else if (std::holds_alternative<SessionResumed>(action)) {
+    ReportKind(PeerEvent::Kind::kResumed, "");
+    WatchPeer();
+  } else if (auto* messages = std::get_if<MessagesArrived>(&action)) {
+    OnMessages(std::move(messages->messages));
+  } else if (auto* arrived = std::get_if<EnvelopeArrived>(&action)) {
+    OnEnvelope(std::move(*arrived));
+  } else if (const auto* ended = std::get_if<SessionEnded>(&action)) {
+    OnEnded(*ended);
+  } else if (const auto* refused = std::get_if<DialRefused>(&action)) {
+    deliveries_.push_back(
+        PeerEvent{.kind = PeerEvent::Kind::kRefused,
+                  .node = peer_->name,
+                  .detail = absl::StrCat(proto::Refuse::Reason_Name(refused->reason), ": ", refused->detail)});
+  } else if (const auto* stream_refused = std::get_if<StreamRefused>(&action)) {
+    deliveries_.push_back(PeerEvent{
+        .kind = PeerEvent::Kind::kStreamRefused,
+        .node = peer_->name,
+        .detail = absl::StrCat(proto::Refuse::Reason_Name(stream_refused->reason), ": ", stream_refused->detail)});
+  } else if (const auto* failed = std::get_if<SessionFailed>(&action)) {
+    ReportKind(PeerEvent::Kind::kFailed, failed->why);
+  }
+}
+
+// ---- Sessions ----
+
+bool PeerCore::IsAt(const SessionId& session) const {
+  return peer_.has_value() && peer_->tenancy == session.tenancy && peer_->session.epoch() == session.epoch;
+}
+
+bool PeerCore::IsLive(const SessionId& session) const { return IsAt(session) && peer_->session.is_live(); }
+
+void PeerCore::ReportKind(PeerEvent::Kind kind, absl::string_view detail) {
+  PeerEvent event{.kind = kind, .node = peer_->name, .detail = std::string(detail)};
+  if (peer_->session.is_live()) {
+    event.incarnation = peer_->session.nodes().peer;
+    event.epoch = peer_->session.epoch();
+  }
+  deliveries_.push_back(std::move(event));
+}
+
+void PeerCore::OnBegun(const SessionBegun& begun) {
+  deliveries_.push_back(PeerEvent{
+      .kind = PeerEvent::Kind::kUp, .node = peer_->name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
+  // It may have ended again in the same step: then nothing is proved of what came with it.
+  const std::shared_ptr<NodeLink> carrier = Carrier();
+  peer_->identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
+  if (peer_->session.epoch() != begun.epoch || peer_->session.nodes().peer != begun.nodes.peer) return;
+  peer_->learned_address = begun.advertise;
+  UpdateDialable();
+  WatchPeer();
+  parts_.places.Set(begun.nodes.peer_node, this);
+  parts_.names.OnSessionBegun(peer_->name, peer_->identity, begun.nodes.peer_node, Now());
+  TellNamesLocked();
+}
+
+void PeerCore::OnEnded(const SessionEnded& ended) {
+  EndBeats();
+  const std::string why = absl::StrCat("the session with node ", peer_->name, " ended: ", SessionEndName(ended.why),
+                                       ended.detail.empty() ? "" : ", ", ended.detail);
+  if (options_.watch != nullptr) options_.watch->OnOver(peer_->name);
+  deliveries_.push_back(
+      PeerEvent{.kind = PeerEvent::Kind::kEnded,
+                .node = peer_->name,
+                .incarnation = ended.nodes.peer,
+                .epoch = ended.epoch,
+                .detail = absl::StrCat(SessionEndName(ended.why), ended.detail.empty() ? "" : ", ", ended.detail)});
+  // Names are released before exits and Downs go out.
+  parts_.names.OnSessionEnded(peer_->name);
+  deliveries_.push_back(NamesFirst{});
+  tells_names_ = true;
+  EndCredit(ended.nodes.peer_node, ended.epoch);
+  for (Signal& signal : peer_->ties.End(why)) deliveries_.push_back(std::move(signal));
+  if (!peer_->session.is_live()) {
+    peer_->learned_address.clear();
+    UpdateDialable();
+  }
+}
+
+std::shared_ptr<NodeLink> PeerCore::Carrier() {
+  const absl::optional<uint64_t> carrying = peer_->session.carrying_stream();
+  const auto stream = carrying.has_value() ? peer_->streams.find(*carrying) : peer_->streams.end();
+  return stream != peer_->streams.end() ? stream->second : nullptr;
+}
+
+void PeerCore::WatchPeer() {
+  if (options_.watch == nullptr || !peer_->session.is_live()) return;
+  const std::shared_ptr<NodeLink> carrier = Carrier();
+  if (carrier == nullptr) return;
+  // Where the address is not the peer's own, a tunnel or a proxy may listen there: its end proves nothing of the peer.
+  const bool is_own = peer_->dialled_address == peer_->learned_address;
+  options_.watch->OnCarried(peer_->name, peer_->session.nodes().peer, is_own ? peer_->dialled_address : "",
+                            carrier->process());
+}
+
+void PeerCore::EndBeats() {
+  if (const std::shared_ptr<NodeLink> beating = std::exchange(peer_->beating, nullptr)) beating->EndBeats();
+}
+
+// ---- Time ----
+
+MonotonicTime PeerCore::Now() {
+  if (!now_.has_value()) now_ = options_.clock->Now();
+  return *now_;
+}
+
+void PeerCore::SetDue() {
+  SetDueAt(std::min({peer_->session.NextDeadline(), peer_->credit_at, peer_->credit_look_at}));
+}
+
+void PeerCore::SetDueAt(MonotonicTime time) {
+  // Most deadlines move away before they come: a visit too early costs less than a move at each frame.
+  if (time >= due_at_) return;
+  wake_ = std::min(wake_, parts_.timer.Move(number_, this, time));
+  due_at_ = time;
+}
+
+void PeerCore::Tick() {
+  const Changing changing(*this, Change::kTick);
+  due_at_ = MonotonicTime::InfiniteFuture();
+  if (!peer_.has_value()) return;
+  const MonotonicTime now = Now();
+  TickCredit(now);
+  if (peer_->session.NextDeadline() <= now) peer_->session.Tick(now);
+  Apply();
+}
+
+// ---- Observers ----
+
+absl::optional<PeerStatus> PeerCore::status() {
+  const Locked lock(*this);
+  if (!peer_.has_value()) return absl::nullopt;
+  const PeerSession& session = peer_->session;
+  return PeerStatus{.node = peer_->name,
+                    .address = peer_->dialled_address,
+                    .is_live = session.is_live(),
+                    .is_up = session.is_up(),
+                    .incarnation = session.is_live() ? session.nodes().peer : NodeIncarnation(),
+                    .epoch = session.epoch(),
+                    .times = session.is_live() ? session.times() : SessionTimes(),
+                    .ledger = session.ledger(),
+                    .bytes_waiting = static_cast<int64_t>(session.bytes_waiting()),
+                    .credit_held = peer_->credit_out.granted(),
+                    .credit_given = peer_->credit_in.granted(),
+                    .refused_by_peer = peer_->refused_by_peer,
+                    .without_credit = peer_->without_credit,
+                    .forbidden = peer_->forbidden,
+                    .claims_refused = parts_.names.ClaimsRefused(peer_->name)};
+}
+
+SessionLedger PeerCore::ledger() {
+  const Locked lock(*this);
+  return peer_.has_value() ? peer_->session.ledger() : SessionLedger();
+}
+
+NodeCounters PeerCore::counters() {
+  const Locked lock(*this);
+  return counters_;
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,277 @@
+// PeerCore: what this system's actors send to the peer.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/cut_text.h"
+#include "understudy/actors/error.h"
+#include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/message.h"
+#include "understudy/actors/pid.h"
+#include "understudy/actors/router.h"
+#include "understudy/transport/codec/credit.h"
+#include "understudy/transport/codec/frame_codec.h"
+#include "understudy/transport/core/credit_sender.h"
+#include "understudy/transport/core/node_parts.h"
+#include "understudy/transport/core/outstanding_requests.h"
+#include "understudy/transport/core/peer_core.h"
+#include "understudy/transport/limits.h"
+#include "understudy/transport/session/send_queues.h"
+
+namespace understudy::internal {
+namespace {
+
+// Of the memory of an envelope so much is kept for the next.
+constexpr size_t kKeptBytesMax = size_t{64} << 10;
+
+// While more bytes of signals are unacknowledged, a reason travels without its causes and with so much of each text and
+// of its status's payloads: otherwise 130 monitors of an actor that fails with a reason of 64 KiB would end the
+// session.
+constexpr size_t kWholeReasonsBytesMax = limits::kSessionSignalBytesMax / 4;
+constexpr size_t kBriefTextBytesMax = 256;
+
+ExitReason Brief(const ExitReason& whole) {
+  const absl::Status status = whole.status();
+  absl::Status brief(status.code(), CutText(status.message(), kBriefTextBytesMax));
+  size_t payload_bytes = 0;
+  status.ForEachPayload([&](absl::string_view url, const auto& payload) {
+    payload_bytes += url.size() + payload.size();
+    if (payload_bytes <= kBriefTextBytesMax) brief.SetPayload(url, payload);
+  });
+  return ExitReason::FromParts({.kind = whole.kind(),
+                                .status = std::move(brief),
+                                .exception_type = CutText(whole.exception_type(), kBriefTextBytesMax),
+                                .detail = CutText(whole.detail(), kBriefTextBytesMax),
+                                .os_value = whole.os_value(),
+                                .handler_running = whole.handler_running(),
+                                .causes_cut = whole.causes_cut() || whole.cause() != nullptr});
+}
+
+}  // namespace
+
+bool PeerCore::Reaches(NodePlace node) const {
+  if (!peer_.has_value() || !peer_->session.is_live()) return false;
+  if (peer_->session.nodes().peer_node == node) return true;
+  // Another place of the same incarnation is as good.
+  const NodeEntry* entry = NodeTable::Find(node);
+  return entry != nullptr && !entry->is_local && entry->name == peer_->name &&
+         entry->incarnation == peer_->session.nodes().peer;
+}
+
+ExitReason PeerCore::WhyUnreachable(const NodeEntry& entry) {
+  const Locked lock(*this);
+  if (!peer_.has_value() || peer_->name != entry.name || !peer_->session.is_live() ||
+      peer_->session.nodes().peer == entry.incarnation) {  // that began after it was asked for
+    return ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry.name));
+  }
+  // The incarnation is gone, or so new that the end of the one before it is not noticed yet.
+  return NodeTable::IsDead(entry)
+             ? ExitReason::NoProcess()
+             : ExitReason::NoConnection(absl::StrCat("there is no session with that process of node ", entry.name,
+                                                     " yet, but with another one"));
+}
+
+void PeerCore::Deliver(Signal signal) {
+  const Changing changing(*this, Change::kCall);
+  deliveries_.push_back(std::move(signal));
+}
+
+// ---- Messages ----
+
+absl::Status PeerCore::NoteMailbox(const OutboundMessage& message) {
+  const TypedMailbox mailbox{.mailbox = message.mailbox, .type = message.type};
+  if (mailbox == peer_->last_mailbox) return absl::OkStatus();
+  const absl::string_view name = MailboxNames::Find(message.mailbox);
+  if (name.empty() || name.size() > limits::kMailboxNameBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a mailbox's name has ", name.size(), " bytes; between nodes 1 to ",
+                                                   limits::kMailboxNameBytesMax, " are allowed"));
+  }
+  peer_->told_types[message.mailbox] = message.type;
+  peer_->last_mailbox = mailbox;
+  return absl::OkStatus();
+}
+
+absl::Status PeerCore::Append(const OutboundMessage& message, absl::string_view payload, Admission admission,
+                              size_t kept_bytes) {
+  absl::Status known = NoteMailbox(message);
+  if (!known.ok()) return known;
+  if (message.ask != 0 && !peer_->ties.MayAsk()) {
+    return MakeError(ErrorKind::kFull, absl::StrCat(limits::kAsksPerSessionMax, " calls of this node at node ",
+                                                    peer_->name, " have no answer yet; ask later"));
+  }
+  absl::StatusOr<std::string> bytes =
+      EncodeMessage(peer_->session.nodes(), message.from, message.to, message.mailbox, message.ask, payload, admission,
+                    std::exchange(peer_->spare_bytes, {}));
+  if (!bytes.ok()) return bytes.status();
+  OutboundEnvelope envelope{.bytes = *std::move(bytes),
+                            .sender = message.from.is_null() ? ThreadSender() : message.from.life(),
+                            .mailbox = message.mailbox,
+                            .deadline = message.deadline,
+                            .kept_bytes = kept_bytes};
+  absl::Status accepted = AppendTo(std::move(envelope));
+  // AppendTo leaves the memory where it can. NOLINTNEXTLINE(bugprone-use-after-move)
+  if (envelope.bytes.capacity() <= kKeptBytesMax) peer_->spare_bytes = std::move(envelope.bytes);
+  if (!accepted.ok()) return accepted;
+  peer_->ties.OnSent(message.from, message.to, message.ask);
+  return accepted;
+}
+
+bool PeerCore::Send(const OutboundMessage& message, absl::string_view payload, absl::Status& accepted) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(message.to.place())) return false;
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  const auto payload_bytes = static_cast<int64_t>(payload.size());
+  const absl::optional<Admission> admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  if (!admission.has_value() && payload.size() <= limits::kMessageBytesMax) {
+    accepted = NoCredit(mailbox, payload_bytes);
+  } else {
+    accepted = Append(message, payload, admission.value_or(Admission::kAllowance));
+    if (accepted.ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
+  }
+  if (peer_->session.has_actions()) Apply();
+  return true;
+}
+
+bool PeerCore::SendOrWait(const OutboundMessage& message, absl::string_view payload, uint64_t wait,
+                          absl::optional<absl::Status>& outcome) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(message.to.place())) return false;
+  const MailboxAddress mailbox(message.to, message.mailbox);
+  const auto payload_bytes = static_cast<int64_t>(payload.size());
+  outcome.reset();
+  absl::optional<Admission> admission;
+  if (peer_->session_line.empty() && !peer_->credit_out.IsAwaited(mailbox)) {
+    admission = peer_->credit_out.Find(mailbox, payload_bytes);
+  }
+  if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
+    outcome = Append(message, payload, admission.value_or(Admission::kAllowance));
+    if (outcome->ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
+    // For the session's room it waits in the same line, where it first has room of its own in the mailbox.
+    if (admission.has_value() && IsFull(*outcome)) outcome.reset();
+  }
+  if (!outcome.has_value()) {
+    absl::optional<CreditChange> want = peer_->credit_out.Wants(mailbox, payload_bytes, {message.from, wait});
+    if (want.has_value()) {
+      TellCredit({*std::move(want)});
+    } else {
+      outcome = MakeError(ErrorKind::kFull,
+                          absl::StrCat(limits::kWantsPerSessionMax, " senders of this node wait for room of node ",
+                                       peer_->name, " already, or gave up just now"));
+    }
+  }
+  Apply();
+  return true;
+}
+
+bool PeerCore::SendInRoom(const OutboundMessage& message, const absl::StatusOr<absl::string_view>& payload,
+                          uint64_t wait, absl::Status& accepted) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(message.to.place())) return false;
+  const CreditSender::Waiter waiter(message.from, wait);
+  if (!peer_->credit_out.HasRoom(waiter)) {
+    accepted = MakeError(ErrorKind::kNoConnection, absl::StrCat("the session with node ", peer_->name,
+                                                                " that kept room for the message has ended"));
+    return true;
+  }
+  const auto kept = peer_->kept_bytes.find(waiter);
+  accepted = payload.status();
+  if (payload.ok()) {
+    accepted = Append(message, *payload, Admission::kReserved, kept == peer_->kept_bytes.end() ? 0 : kept->second);
+  }
+  if (accepted.ok()) {
+    peer_->credit_out.OnSentInRoom(waiter);
+    if (kept != peer_->kept_bytes.end()) peer_->kept_bytes.erase(kept);
+  } else {
+    (void)GiveUp(waiter);
+  }
+  Apply();
+  return true;
+}
+
+// ---- Signals ----
+
+bool PeerCore::Post(Signal& signal) {
+  const Changing changing(*this, Change::kCall);
+  if (!Reaches(signal.to.place())) return false;
+  peer_->ties.OnPosted(signal);
+  const bool is_of_the_dead = signal.kind == SignalKind::kDown || (signal.kind == SignalKind::kExit && signal.is_link);
+  if (signal.kind == SignalKind::kReply) {
+    if (peer_->ties.OnAnswers(signal.to, signal.id)) {
+      AppendReply(signal);
+    } else {
+      ++counters_.late;
+    }
+  } else if (is_of_the_dead && parts_.names.MustHold(peer_->name)) {
+    HoldSignal(std::move(signal));
+  } else {
+    AppendSignal(signal);
+  }
+  Apply();
+  return true;
+}
+
+void PeerCore::HoldSignal(Signal signal) {
+  const size_t bytes = EncodeSignal(peer_->session.nodes(), signal).size() + limits::kSlotOverheadBytes;
+  const absl::Status held = parts_.names.Hold(peer_->name, std::make_shared<const Signal>(std::move(signal)), bytes);
+  if (!held.ok()) peer_->session.EndForWantOfRoom(held.message(), Now());
+}
+
+absl::Status PeerCore::AppendTo(OutboundEnvelope&& envelope) {
+  return peer_->session.Append(std::move(envelope), [this] {
+    mu_.AssertHeld();
+    return Now();
+  });
+}
+
+void PeerCore::AppendOrEnd(OutboundEnvelope envelope) {
+  // Without room the session ends, and its end tells everybody.
+  (void)AppendTo(std::move(envelope));
+}
+
+void PeerCore::AppendSignal(const Signal& signal) {
+  OutboundEnvelope envelope{.room = Room::kSignals,
+                            .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()};
+  if (signal.reason.bytes() > kBriefTextBytesMax &&
+      peer_->session.bytes_waiting(Room::kSignals) > kWholeReasonsBytesMax) {
+    const Signal brief{.kind = signal.kind,
+                       .from = signal.from,
+                       .to = signal.to,
+                       .id = signal.id,
+                       .is_link = signal.is_link,
+                       .reason = Brief(signal.reason)};
+    envelope.bytes = EncodeSignal(peer_->session.nodes(), brief);
+  } else {
+    envelope.bytes = EncodeSignal(peer_->session.nodes(), signal);
+  }
+  AppendOrEnd(std::move(envelope));
+}
+
+void PeerCore::AppendReply(const Signal& reply) {
+  OutboundEnvelope envelope{.bytes = EncodeSignal(peer_->session.nodes(), reply),
+                            .sender = reply.from.is_null() ? ThreadSender() : reply.from.life()};
+  envelope.room = envelope.bytes.size() <= limits::kAnswerBytesMax ? Room::kAnswers : Room::kReplies;
+  const size_t bytes = envelope.bytes.size();
+  const uint64_t sender = envelope.sender;
+  const absl::Status appended = AppendTo(std::move(envelope));
+  if (!IsFull(appended)) return;
+  const Signal refusal{
+      .kind = SignalKind::kReply,
+      .from = reply.from,
+      .to = reply.to,
+      .id = reply.id,
+      .status = MakeError(ErrorKind::kFull,
+                          absl::StrCat("the reply of ", bytes, " bytes found no room: ", "earlier replies of node ",
+                                       options_.node, " are not acknowledged"))};
+  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), refusal), .room = Room::kAnswers, .sender = sender});
+}
+
+}  // namespace understudy::internal

@@ -1,0 +1,42 @@
+// EvidenceWatch: gathers PeerEvidence of all peers of a node: it watches the
+// pidfds of their processes and dials those that listen on this machine, on the
+// SocketThread.
+//
+// Threads: any. `proved` is called on the SocketThread, without locks, at most
+// once for each time that a session lost its stream, until Stop.
+#ifndef UNDERSTUDY_TRANSPORT_GRPC_EVIDENCE_WATCH_H_
+#define UNDERSTUDY_TRANSPORT_GRPC_EVIDENCE_WATCH_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/pid.h"
+#include "understudy/transport/session/peer_watch.h"
+#include "understudy/transport/sockets/peer_process.h"
+
+namespace understudy::internal {
+
+class EvidenceWatch final : public PeerWatch {
+ public:
+  using Proved = std::function<void(const std::string& node, NodeIncarnation incarnation)>;
+  explicit EvidenceWatch(Proved proved);
+  ~EvidenceWatch() override { Stop(); }
+
+  // `proved` is not running when it returns, and not called again. Not from `proved`.
+  void Stop();
+
+  void OnCarried(absl::string_view node, NodeIncarnation incarnation, absl::string_view address,
+                 std::shared_ptr<const PeerProcess> process) override;
+  void OnBroken(absl::string_view node) override;
+  void OnOver(absl::string_view node) override;
+
+ private:
+  class State;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_GRPC_EVIDENCE_WATCH_H_

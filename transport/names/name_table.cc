@@ -1,0 +1,397 @@
+#include "understudy/transport/names/name_table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/address_key.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/limits.h"
+#include "understudy/actors/pid.h"
+#include "understudy/proto/names.pb.h"
+#include "understudy/transport/names/name_feed.h"
+#include "understudy/transport/names/name_limits.h"
+
+namespace understudy {
+namespace {
+
+// Ages are added to times, which must not overflow: 146 years.
+constexpr int64_t kAgeNanosMax = std::numeric_limits<int64_t>::max() / 2;
+
+absl::Status CheckName(absl::string_view name) {
+  const bool is_printable =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
+  if (!name.empty() && name.size() <= limits::kNameBytesMax && is_printable) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a name of ", name.size(),
+                                                 " bytes, or one that cannot be printed; 1 to ", limits::kNameBytesMax,
+                                                 " printable bytes are allowed"));
+}
+
+absl::Status CheckClaim(const proto::NameClaim& claim) {
+  if (claim.serial() == 0 || claim.serial() >= ActorAddress::kSerialEnd || claim.cell() >= ActorAddress::kCellEnd ||
+      claim.number() == 0) {
+    return absl::InvalidArgumentError("a claim of no actor, or without a number");
+  }
+  if (claim.age_nanos() > kAgeNanosMax || claim.age_nanos() < -kAgeNanosMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a claim with the age of ", claim.age_nanos(), " ns"));
+  }
+  return CheckName(claim.name());
+}
+
+bool IsOlder(const NameEntry& a, const NameEntry& b) {
+  return std::tie(a.claimed, a.node) < std::tie(b.claimed, b.node);
+}
+
+}  // namespace
+
+NameTable::NameTable(std::string node, MayPublish may_publish)
+    : node_(std::move(node)), may_publish_(std::move(may_publish)) {}
+
+// ---- Our own names ----
+
+absl::Status NameTable::Claim(absl::string_view name, Pid pid, MonotonicTime now,
+                              const std::vector<proto::MailboxSignature>& mailboxes) {
+  Free(name);
+  if (const absl::optional<NameEntry> owner = Find(name); owner.has_value()) {
+    if (owner->pid == pid) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        absl::StrCat("the name '", name, "' belongs to ", owner->pid.ToString(), " on node ", owner->node));
+  }
+  if (own_.size() >= limits::kNamesPerNodeMax) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this node has ", limits::kNamesPerNodeMax, " published names; no more are kept"));
+  }
+  const absl::StatusOr<uint32_t> signatures = own_signatures_.NumberOf(mailboxes);
+  if (!signatures.ok()) return signatures.status();
+  own_.emplace(std::string(name),
+               OwnName{.pid = pid, .number = ++last_number_, .claimed = now, .signatures = *signatures});
+  NoteShown(name, absl::nullopt);
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, 0, /*is_owned=*/true);
+  return absl::OkStatus();
+}
+
+bool NameTable::Release(absl::string_view name, Pid pid) {
+  const auto own = FindOwn(name);
+  if (own == own_.end() || own->second.pid != pid) return false;
+  RemoveOwn(own);
+  return true;
+}
+
+void NameTable::Vacate(absl::string_view name, Pid pid) {
+  Release(name, pid);
+  if (own_.contains(name) || own_.size() >= limits::kNamesPerNodeMax) return;
+  own_.emplace(std::string(name), OwnName{.number = ++last_number_});
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, 0, /*is_owned=*/true);
+}
+
+void NameTable::Free(absl::string_view name) {
+  const auto own = own_.find(name);
+  if (own == own_.end() || !own->second.pid.is_null()) return;
+  const uint64_t number = own->second.number;
+  own_.erase(own);
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, number, /*is_owned=*/false);
+}
+
+OwnNames::iterator NameTable::FindOwn(absl::string_view name) {
+  const auto own = own_.find(name);
+  return own == own_.end() || own->second.pid.is_null() ? own_.end() : own;
+}
+
+void NameTable::RemoveOwn(OwnNames::iterator own) {
+  const std::string name = own->first;
+  const absl::optional<NameEntry> before = OwnEntry(name);
+  own_.erase(own);
+  contests_.erase(name);
+  for (auto& [peer_name, peer] : peers_) peer.feed.OnChanged(name, before->number, /*is_owned=*/false);
+  NoteShown(name, before);
+}
+
+// ---- Peers ----
+
+void NameTable::OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now) {
+  OnSessionEnded(peer);
+  peers_.emplace(std::string(peer), Peer(peer_node, now));
+}
+
+absl::Status NameTable::OnChanges(absl::string_view peer_name, absl::string_view bytes) {
+  const auto found = peers_.find(peer_name);
+  if (found == peers_.end()) return absl::OkStatus();
+  Peer& peer = found->second;
+  if (bytes.size() > limits::kNamePartBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a part of names of ", bytes.size(), " bytes; at most ",
+                                                   limits::kNamePartBytesMax, " are allowed"));
+  }
+  proto::NameChanges changes;
+  if (!changes.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("a part of names that cannot be parsed");
+  }
+  if (absl::Status taken = peer.feed.OnTaken(changes.taken()); !taken.ok()) return taken;
+  if (changes.tell_again()) peer.feed.OnAskedAgain();
+  if (changes.changes_size() == 0 && changes.definitions_size() == 0) return absl::OkStatus();
+  if (++peer.parts_not_entered > limits::kNamePartsUntakenMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("more than ", limits::kNamePartsUntakenMax, " parts of names without an acknowledgement"));
+  }
+  for (const proto::SignatureSet& set : changes.definitions()) {
+    if (absl::Status defined = peer.signatures.Define(set); !defined.ok()) return defined;
+  }
+  // Vacancies end after the other changes, so that a name which has an owner again is not seen to be free in between.
+  std::vector<const proto::NameMark*> freed;
+  for (const proto::NameChange& change : changes.changes()) {
+    absl::Status done;
+    if (change.has_claim()) {
+      done = OnClaim(peer_name, peer, change.claim());
+    } else if (change.has_vacancy()) {
+      done = OnVacancy(peer_name, peer, change.vacancy());
+    } else if (change.has_release() && peer.vacancies.contains(change.release().name())) {
+      freed.push_back(&change.release());
+      OnRelease(peer_name, peer, change.release());
+    } else if (change.has_release()) {
+      OnRelease(peer_name, peer, change.release());
+    } else {
+      done = OnMark(peer_name, peer, change);
+    }
+    if (!done.ok()) return done;
+  }
+  for (const proto::NameMark* mark : freed) {
+    const auto vacancy = peer.vacancies.find(mark->name());
+    if (vacancy != peer.vacancies.end() && vacancy->second == mark->number()) EndVacancy(peer, mark->name());
+  }
+  return absl::OkStatus();
+}
+
+void NameTable::OnChangesEntered(absl::string_view peer_name) {
+  const auto peer = peers_.find(peer_name);
+  if (peer == peers_.end() || peer->second.parts_not_entered == 0) return;
+  --peer->second.parts_not_entered;
+  peer->second.feed.OweTaken();
+}
+
+absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim) {
+  if (absl::Status checked = CheckClaim(claim); !checked.ok()) return checked;
+  std::shared_ptr<const proto::SignatureSet> mailboxes = peer.signatures.Find(claim.signatures());
+  if (claim.signatures() != 0 && mailboxes == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a claim with the set of mailboxes ", claim.signatures(), ", which is not defined"));
+  }
+  const std::string& name = claim.name();
+  const bool is_entered = peer.names.contains(name);
+  if (!may_publish_(peer_name, name)) {
+    if (is_entered) RemoveTheirs(peer_name, peer, name);
+    if (++peer.counters.claims_refused == 1) {
+      changes_.push_back({.kind = Change::Kind::kNotGranted, .name = name, .peer = std::string(peer_name)});
+    }
+    const auto own = FindOwn(name);
+    if (own != own_.end()) peer.feed.Refuse(name, own->second.number, claim.number());
+    return absl::OkStatus();
+  }
+  if (is_entered) {
+    const std::vector<NameEntry>& claims = theirs_.find(name)->second;
+    const bool is_told_again = std::any_of(claims.begin(), claims.end(), [&](const NameEntry& entry) {
+      return entry.node == peer_name && entry.number == claim.number();
+    });
+    if (is_told_again) return absl::OkStatus();
+    RemoveTheirs(peer_name, peer, name);
+  }
+  if (peer.names.size() >= limits::kNamesPerNodeMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
+  }
+  const absl::optional<NameEntry> before = Find(name);
+  // Not the sum of a time and a duration, which ends at the clock's start: peers
+  // may have been up for longer.
+  const MonotonicTime claimed = MonotonicTime::FromNanos(peer.feed.begun().nanos() - claim.age_nanos());
+  theirs_[name].push_back(NameEntry{.node = std::string(peer_name),
+                                    .pid = Pid(peer.node, claim.cell(), claim.serial()),
+                                    .number = claim.number(),
+                                    .claimed = claimed,
+                                    .mailboxes = std::move(mailboxes)});
+  peer.names.insert(name);
+  NoteShown(name, before);
+  OnRival(name, peer_name);
+  return absl::OkStatus();
+}
+
+void NameTable::OnRelease(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
+  const auto claims = theirs_.find(mark.name());
+  if (claims != theirs_.end()) {
+    const bool is_theirs = std::any_of(claims->second.begin(), claims->second.end(), [&](const NameEntry& entry) {
+      return entry.node == peer_name && entry.number == mark.number();
+    });
+    if (is_theirs) {
+      RemoveTheirs(peer_name, peer, mark.name());
+      return;
+    }
+  }
+  // Of a claim that was refused here.
+  const auto contest = contests_.find(mark.name());
+  if (contest == contests_.end()) return;
+  const auto asked = contest->second.asked_by.find(peer_name);
+  if (asked != contest->second.asked_by.end() && asked->second == mark.number()) contest->second.asked_by.erase(asked);
+}
+
+void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name) {
+  const absl::optional<NameEntry> before = Find(name);
+  const auto claims = theirs_.find(name);
+  std::erase_if(claims->second, [&](const NameEntry& entry) { return entry.node == peer_name; });
+  if (claims->second.empty()) theirs_.erase(claims);
+  peer.names.erase(name);
+  NoteShown(name, before);
+  ForgetRival(name, peer_name);
+}
+
+// The peer's claim, which the vacancy follows, is removed after it: the name is not seen to be free in between.
+absl::Status NameTable::OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
+  if (mark.number() == 0) return absl::InvalidArgumentError("a vacancy without a number");
+  if (absl::Status checked = CheckName(mark.name()); !checked.ok()) return checked;
+  const bool is_granted = may_publish_(peer_name, mark.name());
+  if (is_granted) {
+    if (peer.vacancies.size() >= limits::kNamesPerNodeMax && !peer.vacancies.contains(mark.name())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " vacant names"));
+    }
+    const bool is_new = peer.vacancies.insert_or_assign(mark.name(), mark.number()).second;
+    if (is_new && ++vacant_[mark.name()] == 1) {
+      changes_.push_back({.kind = Change::Kind::kVacant, .name = mark.name()});
+    }
+  }
+  if (peer.names.contains(mark.name())) RemoveTheirs(peer_name, peer, mark.name());
+  if (!is_granted) EndVacancy(peer, mark.name());
+  return absl::OkStatus();
+}
+
+void NameTable::EndVacancy(Peer& peer, const std::string& name) {
+  if (peer.vacancies.erase(name) == 0) return;
+  const auto vacant = vacant_.find(name);
+  if (--vacant->second > 0) return;
+  vacant_.erase(vacant);
+  changes_.push_back({.kind = Change::Kind::kNotVacant, .name = name});
+}
+
+void NameTable::OnSessionEnded(absl::string_view peer_name) {
+  const auto found = peers_.find(peer_name);
+  if (found == peers_.end()) return;
+  const auto peer = peers_.extract(found);  // nothing is told to it any more
+  for (const std::string& name : std::exchange(peer.mapped().names, {})) {
+    RemoveTheirs(peer.key(), peer.mapped(), name);
+  }
+  for (const auto& [name, number] : std::map(peer.mapped().vacancies)) EndVacancy(peer.mapped(), name);
+  std::vector<std::string> contested;
+  contested.reserve(contests_.size());
+  for (const auto& [name, contest] : contests_) contested.push_back(name);
+  for (const std::string& name : contested) ForgetRival(name, peer.key());
+}
+
+void NameTable::OnGrantsChanged(absl::string_view peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  // The peer need not do as it is asked, so what it has and may not have any more goes now.
+  for (const std::string& name : std::set(found->second.names)) {
+    if (!may_publish_(peer, name)) RemoveTheirs(peer, found->second, name);
+  }
+  for (const auto& [name, number] : std::map(found->second.vacancies)) {
+    if (!may_publish_(peer, name)) EndVacancy(found->second, name);
+  }
+  found->second.feed.AskAgain();
+}
+
+absl::optional<NameFeed::Part> NameTable::TakePart(absl::string_view peer) {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? absl::nullopt : found->second.feed.Take(own_, own_signatures_);
+}
+
+bool NameTable::MustHold(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found != peers_.end() && found->second.feed.has_changes();
+}
+
+absl::Status NameTable::Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes) {
+  return peers_.find(peer)->second.feed.Hold(std::move(signal), bytes);
+}
+
+// ---- The table ----
+
+absl::optional<NameEntry> NameTable::OwnEntry(absl::string_view name) const {
+  const auto own = own_.find(name);
+  if (own == own_.end() || own->second.pid.is_null()) return absl::nullopt;
+  return NameEntry{.node = node_,
+                   .pid = own->second.pid,
+                   .number = own->second.number,
+                   .claimed = own->second.claimed,
+                   .mailboxes = own_signatures_.Find(own->second.signatures)};
+}
+
+absl::optional<NameEntry> NameTable::Find(absl::string_view name) const {
+  if (absl::optional<NameEntry> own = OwnEntry(name); own.has_value()) return own;
+  const auto claims = theirs_.find(name);
+  if (claims == theirs_.end()) return absl::nullopt;
+  return *std::min_element(claims->second.begin(), claims->second.end(), IsOlder);
+}
+
+bool NameTable::IsVacant(absl::string_view name) const {
+  return (own_.contains(name) || vacant_.contains(name)) && !Find(name).has_value();
+}
+
+void NameTable::NoteShown(absl::string_view name, const absl::optional<NameEntry>& before) {
+  const absl::optional<NameEntry> after = Find(name);
+  if (!after.has_value()) {
+    if (before.has_value())
+      changes_.push_back({.kind = Change::Kind::kHide, .name = std::string(name), .entry = *before});
+  } else if (!before.has_value() || before->pid != after->pid) {
+    changes_.push_back({.kind = Change::Kind::kShow, .name = std::string(name), .entry = *after});
+  }
+}
+
+// ---- Observers ----
+
+NameTable::Counters NameTable::counters(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? Counters() : found->second.counters;
+}
+
+const NameFeed* NameTable::feed(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? nullptr : &found->second.feed;
+}
+
+size_t NameTable::names_of(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() ? 0 : found->second.names.size();
+}
+
+std::string NameTable::DebugString() const {
+  std::string text = absl::StrCat(node_, ":");
+  for (const auto& [name, own] : own_) {
+    absl::StrAppend(&text, " ", name, own.pid.is_null() ? "~" : "=", own.number, "@", own.claimed.nanos());
+  }
+  for (const auto& [name, claims] : theirs_) {
+    for (const NameEntry& entry : claims) {
+      absl::StrAppend(&text, " ", name, "=", entry.node, entry.number, "@", entry.claimed.nanos());
+    }
+  }
+  for (const auto& [name, contest] : contests_) {
+    absl::StrAppend(&text, " ", name, "->", contest.offered_to, contest.cancelling ? "!" : "");
+    for (const auto& [asker, number] : contest.asked_by) absl::StrAppend(&text, " asked ", asker, number);
+    for (const std::string& refuser : contest.refused_by) absl::StrAppend(&text, " refused ", refuser);
+  }
+  for (const auto& [name, peer] : peers_) {
+    absl::StrAppend(&text, " ", name, "{", peer.feed.DebugString(), " in ", peer.parts_not_entered, "}");
+    for (const auto& [vacant, number] : peer.vacancies) absl::StrAppend(&text, " ", vacant, "~", name, number);
+  }
+  return text;
+}
+
+}  // namespace understudy

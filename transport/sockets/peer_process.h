@@ -1,0 +1,33 @@
+// PeerProcess: the process at the other end of a connected Unix socket, held by a
+// pidfd that was opened while the connection stood, so that its number cannot be
+// another process's by then. Any thread.
+#ifndef UNDERSTUDY_TRANSPORT_SOCKETS_PEER_PROCESS_H_
+#define UNDERSTUDY_TRANSPORT_SOCKETS_PEER_PROCESS_H_
+
+#include <memory>
+
+namespace understudy::internal {
+
+class PeerProcess {
+ public:
+  // Null when the kernel does not tell: no such process any more, or one of
+  // another pid namespace. Not for socketpairs, where the kernel names the process
+  // that made the pair.
+  static std::shared_ptr<const PeerProcess> Of(int connected);
+
+  explicit PeerProcess(int pidfd) : pidfd_(pidfd) {}
+  ~PeerProcess();
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  // Readable when the process has ended.
+  int descriptor() const { return pidfd_; }
+  bool has_ended() const;
+
+ private:
+  const int pidfd_;
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_SOCKETS_PEER_PROCESS_H_

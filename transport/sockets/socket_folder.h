@@ -1,0 +1,36 @@
+// SocketFolder: a folder of one node, open to its user only, for the Unix sockets
+// on which its process children listen for each other.
+//
+// Any thread. Lifetime: the folder is made when the first address is asked for,
+// and goes with this object.
+#ifndef UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_FOLDER_H_
+#define UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_FOLDER_H_
+
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+
+namespace understudy::internal {
+
+class SocketFolder {
+ public:
+  SocketFolder() = default;
+  ~SocketFolder();
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+
+  // "unix:/tmp/understudy.…/NODE". `node` is a DNS label. Unavailable when there can
+  // be no folder.
+  [[nodiscard]] absl::StatusOr<std::string> AddressFor(absl::string_view node);
+
+ private:
+  absl::Mutex mu_;
+  std::string path_ ABSL_GUARDED_BY(mu_);  // empty until it is made
+};
+
+}  // namespace understudy::internal
+
+#endif  // UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_FOLDER_H_

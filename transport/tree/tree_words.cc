@@ -1,0 +1,62 @@
+#include "understudy/transport/tree/tree_words.h"
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "understudy/proto/supervision_tree.pb.h"
+#include "understudy/supervision/child_spec.h"
+
+namespace understudy::tree_words {
+
+// The numbers are the same on both sides.
+static_assert(static_cast<int>(RestartStrategy::kOneForAll) == proto::SupervisionTree::ONE_FOR_ALL &&
+              static_cast<int>(RestartStrategy::kRestForOne) == proto::SupervisionTree::REST_FOR_ONE);
+static_assert(static_cast<int>(AutoShutdown::kAnySignificant) == proto::SupervisionTree::ANY_SIGNIFICANT &&
+              static_cast<int>(AutoShutdown::kAllSignificant) == proto::SupervisionTree::ALL_SIGNIFICANT);
+static_assert(static_cast<int>(RestartType::kTransient) == proto::SupervisedChild::TRANSIENT &&
+              static_cast<int>(RestartType::kTemporary) == proto::SupervisedChild::TEMPORARY);
+
+proto::SupervisionTree::Strategy StrategyOf(RestartStrategy strategy) {
+  return static_cast<proto::SupervisionTree::Strategy>(strategy);
+}
+RestartStrategy StrategyOf(proto::SupervisionTree::Strategy strategy) {
+  return proto::SupervisionTree::Strategy_IsValid(strategy) ? static_cast<RestartStrategy>(strategy)
+                                                            : RestartStrategy::kOneForOne;
+}
+
+proto::SupervisionTree::AutoShutdown AutoShutdownOf(AutoShutdown when) {
+  return static_cast<proto::SupervisionTree::AutoShutdown>(when);
+}
+AutoShutdown AutoShutdownOf(proto::SupervisionTree::AutoShutdown when) {
+  return proto::SupervisionTree::AutoShutdown_IsValid(when) ? static_cast<AutoShutdown>(when) : AutoShutdown::kNever;
+}
+
+proto::SupervisedChild::Restart RestartOf(RestartType restart) {
+  return static_cast<proto::SupervisedChild::Restart>(restart);
+}
+RestartType RestartOf(proto::SupervisedChild::Restart restart) {
+  return proto::SupervisedChild::Restart_IsValid(restart) ? static_cast<RestartType>(restart) : RestartType::kPermanent;
+}
+
+std::string TextOf(const ChildShutdown& shutdown) {
+  switch (shutdown.kind) {
+    case ChildShutdown::Kind::kWithin:
+      return absl::FormatDuration(shutdown.timeout);
+    case ChildShutdown::Kind::kBrutalKill:
+      return "brutal_kill";
+    case ChildShutdown::Kind::kInfinity:
+      return "infinity";
+  }
+  return "";
+}
+
+absl::optional<ChildShutdown> ShutdownOf(const std::string& text) {
+  if (text == "brutal_kill") return ChildShutdown::BrutalKill();
+  if (text == "infinity") return ChildShutdown::Infinity();
+  absl::Duration within;
+  if (absl::ParseDuration(text, &within)) return ChildShutdown::Within(within);
+  return absl::nullopt;
+}
+
+}  // namespace understudy::tree_words

@@ -1,0 +1,27 @@
+// The words of a tree's file, as the wire has them and as specs do.
+#ifndef UNDERSTUDY_TRANSPORT_TREE_TREE_WORDS_H_
+#define UNDERSTUDY_TRANSPORT_TREE_TREE_WORDS_H_
+
+#include <string>
+
+#include "absl/types/optional.h"
+#include "understudy/proto/supervision_tree.pb.h"
+#include "understudy/supervision/child_spec.h"
+
+namespace understudy::tree_words {
+
+proto::SupervisionTree::Strategy StrategyOf(RestartStrategy strategy);
+RestartStrategy StrategyOf(proto::SupervisionTree::Strategy strategy);
+proto::SupervisionTree::AutoShutdown AutoShutdownOf(AutoShutdown when);
+AutoShutdown AutoShutdownOf(proto::SupervisionTree::AutoShutdown when);
+proto::SupervisedChild::Restart RestartOf(RestartType restart);
+RestartType RestartOf(proto::SupervisedChild::Restart restart);
+
+// "5s", "brutal_kill" or "infinity".
+std::string TextOf(const ChildShutdown& shutdown);
+// Nothing when `text` is none of these.
+absl::optional<ChildShutdown> ShutdownOf(const std::string& text);
+
+}  // namespace understudy::tree_words
+
+#endif  // UNDERSTUDY_TRANSPORT_TREE_TREE_WORDS_H_
