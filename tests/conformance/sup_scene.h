@@ -234,9 +234,9 @@ class SupScene {
     if (part == nullptr) part = std::make_shared<Part>();
     return part;
   }
-  ChildBuilder Perm(const std::string& name) { return Of<Player>(PartOf(name)); }
-  ChildBuilder Trans(const std::string& name) { return Of<Player>(PartOf(name)).Transient(); }
-  ChildBuilder Temp(const std::string& name) { return Of<Player>(PartOf(name)).Temporary(); }
+  ChildBuilder Perm(const std::string& name) { return understudy::Of<Player>(PartOf(name)); }
+  ChildBuilder Trans(const std::string& name) { return understudy::Of<Player>(PartOf(name)).Transient(); }
+  ChildBuilder Temp(const std::string& name) { return understudy::Of<Player>(PartOf(name)).Temporary(); }
   ChildBuilder Of(RestartType type, const std::string& name) {
     return type == RestartType::kPermanent ? Perm(name) : type == RestartType::kTransient ? Trans(name) : Temp(name);
   }
