@@ -18,7 +18,7 @@ bool Membarrier(int command) { return syscall(__NR_membarrier, command, 0, 0) ==
 
 bool StdAtomics::Register() {
 #ifdef UNDERSTUDY_INTERNAL_TSAN
-  return false;  // it does not know the call; a fence on both sides orders the same
+  return false;  // TSan does not model membarrier(2); fences on both sides give the same order
 #else
   if (!Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)) return false;
   light_is_free_.store(true, std::memory_order_relaxed);
@@ -32,7 +32,8 @@ bool StdAtomics::PrepareBarriers() {
 }
 
 void StdAtomics::HeavyBarrier() {
-  // Not `light_is_free_`: a thread that read an old false here would leave out the call, while others rely on it.
+  // Does not read `light_is_free_`: its relaxed load could return a stale false here and skip membarrier(2), while other
+  // threads that read true already rely on that call.
   if (!PrepareBarriers()) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return;

@@ -1,21 +1,22 @@
-// StdAtomics: what lock-free code of the kernel takes as its template parameter
-// `Atomics`. tests/model has another one, under which a checker walks through
-// every interleaving of such code.
+// StdAtomics: the default template argument `Atomics` of the kernel's lock-free
+// classes. tests/model has another policy, with which a model checker explores
+// every interleaving of these classes.
 //
 // A policy has
-//   Atomic<T>          std::atomic<T>, or what has its interface.
+//   Atomic<T>          std::atomic<T>, or a class with its interface.
 //   Plain<T>           a variable that is not atomic: read by conversion,
 //                      written by assignment. Here it is T itself; the checker
-//                      reports two threads that touch it unordered.
-//   LightBarrier()     Together they order a store before a later load on both
-//   HeavyBarrier()     sides: of a thread that does { store A; LightBarrier();
-//                      load B } and one that does { store B; HeavyBarrier();
-//                      load A }, at least one sees the other's store. The light
-//                      one costs nothing, the heavy one microseconds: for a
-//                      path that is run always against one that is run rarely.
-//   WaitWhile(a, v)    Returns once `a` was seen to hold another value than v,
-//                      with acquire order, and gives that value.
-//   WakeAll(a)         After each store that may end a WaitWhile on `a`.
+//                      reports unordered accesses by two threads as a race.
+//   LightBarrier()     An asymmetric pair of store-load barriers. If thread 1
+//   HeavyBarrier()     does { store A; LightBarrier(); load B } and thread 2
+//                      does { store B; HeavyBarrier(); load A }, at least one
+//                      of them sees the other's store. LightBarrier is free and
+//                      belongs on the path that runs often; HeavyBarrier costs
+//                      microseconds and belongs on the path that runs rarely.
+//   WaitWhile(a, v)    Blocks while `a` holds v; returns the other value that it
+//                      then loaded, with acquire order.
+//   WakeAll(a)         Wakes all WaitWhile on `a`. Call it after each store that
+//                      may end one.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_ATOMICS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_ATOMICS_H_
 
@@ -40,10 +41,11 @@ struct StdAtomics {
   template <class T>
   using Plain = T;
 
-  // Registers the process with the kernel, once. False when it refuses (a
-  // seccomp filter, an old kernel): then both barriers are fences. Any thread,
-  // any number of times; before the first call LightBarrier is a fence too, so
-  // a system calls it before its workers start.
+  // Registers the process for membarrier(2), once. Returns false if the
+  // operating system refuses (a seccomp filter, an old kernel); then both
+  // barriers are seq_cst fences. Any thread, any number of times. LightBarrier is
+  // a fence before the first call, so a system calls this before its workers
+  // start.
   static bool PrepareBarriers();
 
   static void LightBarrier() {
@@ -77,7 +79,8 @@ struct StdAtomics {
   static bool Register();
 
   // True only when HeavyBarrier makes every thread pass a barrier. It goes from
-  // false to true at most once; a thread that still sees false does too much.
+  // false to true at most once. A thread that still reads false issues a fence
+  // that it does not need, which is correct.
   static inline std::atomic<bool> light_is_free_{false};
 };
 

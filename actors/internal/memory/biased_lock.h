@@ -1,21 +1,25 @@
-// BiasedLock: a lock that one thread takes and gives back all the time, almost
-// for free, and others rarely, dearly.
+// BiasedLock: a lock that is almost free for one thread, its owner, which takes
+// and releases it all the time, and expensive for other threads, which revoke
+// ("seize") it rarely.
 //
-// A worker holds it while it runs kernel code and releases it around user code.
-// The watchdog may seize it only while the worker is in user code: to fence an
-// actor whose handler does not return, or to take over what the worker owns.
+// The owner is a worker. It holds the lock while it runs kernel code and
+// releases it around user code. The watchdog can seize the lock only while the
+// worker is in user code: to fence an actor whose handler does not return, or to
+// take over what the worker owns.
 //
 // Invariants:
 // 1. The owner's kernel code and a seizure never overlap.
 // 2. What the owner did before Release happens before a seizure that follows;
 //    what the seizer did before EndSeizure happens before the return of the
 //    owner's next Acquire.
-// 3. A seizer never waits: it finds the owner in the kernel, and gives up.
+// 3. A seizer never waits: TrySeize fails if the owner is in kernel code.
 //
-// Why it holds: Acquire stores `owner_`, then loads `seizer_`; TrySeize stores
-// `seizer_`, then loads `owner_`. The barriers between them let at least one
-// see the other's store. If both do, the seizer gives up and the owner waits for
-// that. If only the seizer does, the same. If only the owner does, it waits.
+// Why it holds (Dekker, with asymmetric barriers): the owner, in Acquire, stores
+// `owner_`, then loads `seizer_`; the seizer, in TrySeize, stores `seizer_`, then
+// loads `owner_`. LightBarrier in Acquire and HeavyBarrier in TrySeize guarantee
+// that at least one of the two threads sees the other's store. If the seizer sees
+// kInside, it ends the seizure and fails; an owner that saw kSeized waits for
+// that. If only the owner sees the other's store, it waits for EndSeizure.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BIASED_LOCK_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BIASED_LOCK_H_
 
@@ -30,32 +34,35 @@ namespace understudy::internal {
 template <class Atomics = StdAtomics>
 class BiasedLock {
  public:
-  // The constructing thread, or the one that it hands the lock to, holds it.
+  // The lock is held at first, by the constructing thread or by the thread that
+  // this one makes the owner.
   BiasedLock() = default;
   BiasedLock(const BiasedLock&) = delete;
   BiasedLock& operator=(const BiasedLock&) = delete;
 
-  // Owner, held: from here on it touches nothing that the lock guards.
+  // Owner, while it holds the lock. Until Acquire it must not touch anything that
+  // the lock guards.
   void Release() {
     // release: pairs with the acquire of TrySeize's load of owner_.
     owner_.store(kOutside, std::memory_order_release);
   }
 
-  // Owner, not held. Waits while a seizure lasts.
+  // Owner, while it does not hold the lock. Waits until the present seizure, if any, has ended.
   void Acquire() {
     // relaxed: a failed TrySeize reads nothing that the owner wrote.
     owner_.store(kInside, std::memory_order_relaxed);
     Atomics::LightBarrier();  // pairs with TrySeize's heavy one
-    // acquire: pairs with EndSeizure's release.
+    // acquire: pairs with EndSeizure's release store of seizer_, so the owner sees
+    // what the last seizer did.
     if (ABSL_PREDICT_FALSE(seizer_.load(std::memory_order_acquire) != kNobody)) {
-      Atomics::WaitWhile(seizer_, kSeized);  // acquire, the same
+      Atomics::WaitWhile(seizer_, kSeized);  // acquire, for the same pair
     }
   }
 
-  // Any thread but the owner. True: the caller holds it until EndSeizure. False:
-  // the owner is in the kernel, or there is a seizure already; try again later.
+  // Any thread but the owner. If true, the caller holds the lock until it calls
+  // EndSeizure. False if the owner holds the lock or another thread has seized it.
   [[nodiscard]] bool TrySeize() {
-    // relaxed: a guess, which saves the barrier where it would be in vain.
+    // relaxed: an early exit that saves the heavy barrier; the load below decides.
     if (owner_.load(std::memory_order_relaxed) != kOutside) return false;
     uint32_t nobody = kNobody;
     // acquire: pairs with EndSeizure's release by an earlier seizer.
@@ -63,20 +70,22 @@ class BiasedLock {
       return false;
     }
     Atomics::HeavyBarrier();  // pairs with Acquire's light one
-    // acquire: pairs with Release's release.
+    // acquire: pairs with Release's release store of owner_, so the seizer sees
+    // what the owner did in kernel code.
     if (owner_.load(std::memory_order_acquire) == kOutside) return true;
     EndSeizure();
     return false;
   }
 
-  // The seizer. What it did is the owner's from now on.
+  // The seizer. The owner's next Acquire, or the next seizer, sees what it did.
   void EndSeizure() {
-    // release: pairs with the acquire in Acquire, and of the next TrySeize.
+    // release: pairs with the acquire load of seizer_ in Acquire, and with the
+    // compare-and-swap of the next TrySeize.
     seizer_.store(kNobody, std::memory_order_release);
     Atomics::WakeAll(seizer_);
   }
 
-  // Any thread; what another thread learns may be old.
+  // Any thread. On threads other than the owner the value may be stale.
   bool IsHeldByOwner() const { return owner_.load(std::memory_order_relaxed) == kInside; }
 
  private:

@@ -11,7 +11,7 @@
 namespace understudy::internal {
 namespace {
 
-// Taken from the system at once.
+// How much is allocated from the system at a time.
 constexpr size_t kChunkBytes = size_t{64} << 10;
 
 struct SharedLists {
@@ -24,7 +24,7 @@ SharedLists& Shared() {
   return *lists;
 }
 
-// Gives a thread's blocks back when it ends.
+// Moves a thread's free blocks to the shared lists when the thread ends.
 struct Returner {
   ~Returner() {
     SharedLists& shared = Shared();

@@ -1,10 +1,10 @@
-// BlockPool: free blocks for envelopes: one list of each size for each thread,
-// and one that all share, to and from which threads move batches: a sender's
-// blocks end up with its receiver, and must come back.
+// BlockPool: a pool of memory blocks for envelopes. Each thread has a free list
+// for each size. Threads exchange batches of blocks through one shared list for
+// each size, because a sender allocates the blocks that its receiver frees.
 //
-// Blocks lie at multiples of kBlockUnit, and are multiples of it long. Those of
-// the lists are never given back to the system. With AddressSanitizer every
-// block is one of its own. Any thread.
+// The address and the size of a block are multiples of kBlockUnit. Pooled blocks
+// are never returned to the system. With AddressSanitizer nothing is pooled:
+// each block is allocated and freed by itself. Any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BLOCK_POOL_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_BLOCK_POOL_H_
 
@@ -18,7 +18,7 @@
 namespace understudy::internal {
 
 inline constexpr size_t kBlockUnit = 64;
-// Of so many bytes.
+// How many units `bytes` bytes need.
 constexpr size_t UnitsFor(size_t bytes) { return (bytes + kBlockUnit - 1) / kBlockUnit; }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -33,10 +33,10 @@ inline constexpr bool kPoolsBlocks = true;
 inline constexpr bool kPoolsBlocks = true;
 #endif
 
-// Larger blocks are the system's.
+// Blocks of more units are not pooled: operator new allocates them.
 inline constexpr size_t kPooledUnits = 16;
-// Moved between a thread's list and the shared one at once: rare enough that
-// the lock costs nothing.
+// How many blocks move between a thread's list and the shared one at a time:
+// enough that the shared list's lock is taken rarely.
 inline constexpr size_t kBatchBlocks = 64;
 
 struct FreeBlockNode {
@@ -55,11 +55,13 @@ struct ThreadBlocks {
 };
 inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_model("initial-exec"))) = {};
 
-// This thread's blocks go to the others when it ends. A thread that only frees
-// a few must be told; one that allocates, or fills a list, is anyway.
+// Makes this thread's free blocks available to other threads when it ends. A
+// thread calls this if it might only free a few blocks; FillBlocks (from an
+// allocation) and SpareBlocks (from a full list) call it too.
 void ReturnBlocksAtExit();
 
-// The slow parts: this thread's list is empty, or full.
+// Slow paths: FillBlocks refills this thread's empty list; SpareBlocks sets its
+// full list aside, and passes the batch that was set aside before to the shared list.
 UNDERSTUDY_SLOW_PATH void FillBlocks(size_t units);
 UNDERSTUDY_SLOW_PATH void SpareBlocks(size_t units);
 
@@ -74,7 +76,7 @@ inline void* AllocateSmallBlock(size_t units) {
   return block;
 }
 
-// One of AllocateSmallBlock.
+// Frees a block that AllocateSmallBlock returned for the same `units`.
 inline void FreeSmallBlock(void* block, size_t units) {
   if (!kPoolsBlocks) {
     ::operator delete(block, units * kBlockUnit, std::align_val_t(kBlockUnit));
@@ -86,7 +88,7 @@ inline void FreeSmallBlock(void* block, size_t units) {
   ++list.count;
 }
 
-// The same, with any number of units up to 255.
+// As the two above, for any number of units up to 255.
 inline void* AllocateBlock(size_t units) {
   if (ABSL_PREDICT_TRUE(units <= kPooledUnits)) return AllocateSmallBlock(units);
   return ::operator new(units * kBlockUnit, std::align_val_t(kBlockUnit));

@@ -1,4 +1,4 @@
-// CellArena: one system's cells, of a pool of the process.
+// CellArena: the cells of one system, in chunks from a pool of the process.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ ActorCell* CellArena::Allocate() {
   uint32_t index = free_.Pop(next_of);
   if (ABSL_PREDICT_FALSE(index == FreeList<>::kNone)) {
     absl::MutexLock lock(&mu_);
-    index = free_.Pop(next_of);  // another may have grown it meanwhile
+    index = free_.Pop(next_of);  // another thread may have grown the arena meanwhile
     if (index == FreeList<>::kNone) index = Grow();
   }
   return Find(index);
@@ -57,7 +57,7 @@ uint32_t CellArena::Grow() {
   if (chunk == nullptr) chunk = new Chunk;
   const size_t first = chunk_count_ * kChunkCells;
   for (size_t i = 0; i < kChunkCells; ++i) chunk->cells[i].index_ = static_cast<uint32_t>(first + i);
-  // release: pairs with Find's acquire.
+  // release: pairs with Find's acquire load of the same element, so a thread that finds the chunk sees its cells.
   chunks_[chunk_count_++].store(chunk, std::memory_order_release);
   for (size_t i = kChunkCells; i-- > 1;) Free(&chunk->cells[i]);
   return chunk->cells[0].index_;

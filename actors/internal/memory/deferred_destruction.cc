@@ -22,7 +22,7 @@ DeferredDestruction::DeferredDestruction(SystemCore& system, Pid whose, ExitReas
 void DeferredDestruction::Begin(std::unique_ptr<DeferredDestruction> destruction) {
   if (destruction->deferred_.empty()) return;
   SystemCore& system = destruction->system_;
-  // It keeps the system, as an actor does.
+  // It counts as a live actor, so the system is not destroyed before Run has finished.
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   system.executor().Schedule(destruction.release());
 }
@@ -33,13 +33,13 @@ void DeferredDestruction::Run() {
   SystemCore& core = system_;
   {
     UserCode user(*ThisWorker());
-    // Within a handler that the seeded executor holds there may be another.
+    // Nests: while the seeded executor holds a handler it runs other turns inside that handler, such as another Run.
     const DeferredDestruction* const outer = std::exchange(running, this);
     deferred_.End(core);
     running = outer;
   }
   delete this;
-  // As when an actor ends: the system may be destroyed at once.
+  // The decrement allows another thread to destroy the system, so `core` is not used after it.
   Executor& executor = core.executor();
   core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();

@@ -1,6 +1,8 @@
-// DeferredDestruction: what a fence leaves for after its seizure. Destructors and listeners
-// may wait for a lock that the fenced handler has, and that waits for the end of
-// the seizure. So what remains is ended later, in a turn of its own.
+// DeferredDestruction: destroys what a fenced actor left, after the fence has
+// ended its seizure of the worker. During the seizure it could deadlock: a user's
+// destructor or a dead-letter listener may wait for a lock that the fenced handler
+// holds, while that handler waits for the end of the seizure (BiasedLock::Acquire).
+// So the destructors and listeners run later, in a turn of their own.
 //
 //   auto destruction = std::make_unique<DeferredDestruction>(system, self(), reason);
 //   {
@@ -9,7 +11,8 @@
 //   }
 //   DeferredDestruction::Begin(std::move(destruction));
 //
-// Threads: that of its fence, then that of its turn. Its system lives as long.
+// Threads: the one that fences, until Begin; then the one that runs the turn. The
+// system is not destroyed before that turn has finished.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_DEFERRED_DESTRUCTION_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_DEFERRED_DESTRUCTION_H_
 
@@ -33,17 +36,18 @@ class DeferredDestruction final : public Runnable {
 
   DestructionQueue& deferred() { return deferred_; }
 
-  // Its turn is next; nothing when there is nothing to do. Its actor still counts
-  // as live.
+  // Schedules Run, or destroys `destruction` at once if it is empty. Requires that
+  // the fenced actor still counts as live, so that the system exists.
   static void Begin(std::unique_ptr<DeferredDestruction> destruction);
 
-  // What this thread destroys waited for an actor that was fenced; else null.
+  // The object whose Run is on this thread, calling destructors and listeners;
+  // null if there is none.
   static const DeferredDestruction* Running();
 
   Pid whose() const { return whose_; }
   const ExitReason& reason() const { return reason_; }
 
-  // Runnable. It deletes itself.
+  // Runnable. Run deletes this object.
   void Run() override;
   std::string Describe() override;
 

@@ -39,7 +39,7 @@ void DestructionQueue::End(SystemCore& system) {
   while (newest_ != nullptr) {
     Envelope* const oldest = newest_->next;
     oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
-    // Of its own kind: a message may be a DeadLetter too.
+    // Only kind kWake is a dead letter to publish: an ordinary message may also have a DeadLetter as its value.
     if (oldest->kind == EnvelopeKind::kWake && oldest->type == &TypeOf<DeadLetter>()) {
       system.dead_letters().Publish(*static_cast<const DeadLetter*>(oldest->value()));
     }

@@ -1,15 +1,16 @@
-// DestructionQueue: what kernel code has done with and user code is to end: messages,
-// answers, handlers and behaviours, whose destructors are users', and dead
-// letters, which listeners are told. Kernel code lets them go; who gathers them
-// has them ended in user code, where nothing is held that others wait for: a
-// turn between two messages and at the end of its life, a DeferredDestruction in a turn of
-// its own.
+// DestructionQueue: values that kernel code no longer needs but must not destroy
+// itself, because that runs users' code: messages, answers, handlers and behaviors
+// have users' destructors, and dead letters are passed to listeners. Kernel code
+// adds them with DestroyLater. The queue's owner then calls End in user code, where
+// no kernel lock is held: a turn between two messages and at the end of its actor,
+// and a DeferredDestruction in a turn of its own.
 //
 //   DestroyLater(envelope);                            // in kernel code
 //   …
 //   InUserCode([&] { remains.End(system); });   // ActorCore::Sweep, DeferredDestruction::Run
 //
-// Threads: those of whoever gathers.
+// Thread-compatible: a queue is used by one thread at a time, the one that runs the
+// turn or the fence that it belongs to.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_DESTRUCTION_QUEUE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_DESTRUCTION_QUEUE_H_
 
@@ -29,11 +30,12 @@ class DestructionQueue {
   DestructionQueue(const DestructionQueue&) = delete;
   DestructionQueue& operator=(const DestructionQueue&) = delete;
 
-  // Whoever gathers what this thread lets go now; null when it ends that itself,
-  // as it is not in kernel code of a turn. The turn's actor is told to look.
+  // The queue that DestroyLater uses on this thread: that of the innermost Scope,
+  // or else, in kernel code of a turn, that of the turn, whose actor is told to
+  // call End. Null elsewhere: the caller then destroys the value at once.
   static DestructionQueue* Gathering();
 
-  // While it lives, `remains` gather what this thread lets go.
+  // While a Scope lives, this thread's DestroyLater adds to `remains`.
   class Scope {
    public:
     explicit Scope(DestructionQueue& remains);
@@ -48,18 +50,19 @@ class DestructionQueue {
   bool empty() const { return newest_ == nullptr; }
   void Add(Envelope* envelope);
   void TakeFrom(DestructionQueue& others) { newest_ = std::exchange(others.newest_, nullptr); }
-  // In user code. Letters are told, the rest is destroyed, in the order of
-  // coming; then it is empty.
+  // In user code. Publishes dead letters and destroys all other values, oldest
+  // first, until the queue is empty.
   void End(SystemCore& system);
 
  private:
-  Envelope* newest_ = nullptr;  // a ring: its next is the oldest
+  Envelope* newest_ = nullptr;  // circular list: newest_->next is the oldest
 };
 
-// The slow case of what follows.
+// The slow path of DestroyLater.
 UNDERSTUDY_SLOW_PATH void DestroyValueLater(Envelope* envelope);
 
-// Ends an envelope, now or where that is user code.
+// Frees `envelope` with its value: at once if that runs no user code, otherwise when
+// the queue of Gathering() is ended.
 inline void DestroyLater(Envelope* envelope) {
   if (ABSL_PREDICT_TRUE(envelope->has(Envelope::kIsSmall))) {
     FreeSmallBlock(envelope, envelope->units);

@@ -1,12 +1,13 @@
-// FreeList: items that are free, by their numbers; the last that became free is
-// taken first. Lock-free (Treiber 1986), with a count against a head that has
-// come back while somebody looked.
+// FreeList: a lock-free stack of free items, which are known by number (Treiber
+// 1986). The head has a tag that every change increments, so a compare-and-swap
+// fails if the same item was popped and pushed again meanwhile (ABA).
 //
-// An item's memory is never unmapped, and holds, apart from what the item is
-// used for, an atomic number: `next_of(item)` gives it.
+// `next_of(item)` returns a std::atomic in the item's memory that the list alone
+// uses. That memory must never be unmapped: Pop may read it although another
+// thread has popped the item meanwhile.
 //
-// Any thread. What is done before Push happens before what follows the Pop that
-// gives the item out again.
+// Any thread. A Push of an item happens before the return of the Pop that gives
+// this item out again.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_FREE_LIST_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_FREE_LIST_H_
 
@@ -31,18 +32,20 @@ class FreeList {
     uint64_t head = head_.load(std::memory_order_relaxed);
     do {
       next_of(item).store(ItemOf(head), std::memory_order_relaxed);
-      // release: pairs with Pop's acquire, for the item and its next.
+      // release: pairs with the acquire loads of head_ in Pop, so the popping thread sees the item and its next.
     } while (
         !head_.compare_exchange_weak(head, After(head, item), std::memory_order_release, std::memory_order_relaxed));
   }
 
-  // kNone when there is none.
+  // Returns kNone if the list is empty.
   template <class NextOf>
   [[nodiscard]] uint32_t Pop(NextOf next_of) {
     uint64_t head = head_.load(std::memory_order_acquire);
     while (ItemOf(head) != kNone) {
-      // Another's by now, perhaps: then the count is another one too.
+      // The item may have been popped concurrently; the tag then differs and the compare-and-swap fails (ABA).
       const uint32_t next = next_of(ItemOf(head)).load(std::memory_order_relaxed);
+      // acquire is enough: a read-modify-write continues the release sequences of earlier pushes, so a later Pop that
+      // reads this head still synchronizes with the Push of its item.
       if (head_.compare_exchange_weak(head, After(head, next), std::memory_order_acquire, std::memory_order_acquire)) {
         return ItemOf(head);
       }
@@ -55,7 +58,7 @@ class FreeList {
   using Atomic = typename Atomics::template Atomic<T>;
 
   static uint32_t ItemOf(uint64_t head) { return static_cast<uint32_t>(head); }
-  // With the next count.
+  // `item` as the head, with the tag that follows that of `head`.
   static uint64_t After(uint64_t head, uint32_t item) { return ((head >> 32) + 1) << 32 | item; }
 
   Atomic<uint64_t> head_{kNone};

@@ -1,11 +1,11 @@
-// UNDERSTUDY_SLOW_PATH: of a function that a quick path calls rarely. It is not
-// inline, and leaves its caller's registers alone where the compiler can do
-// that: the quick path saves none for it. On its first declaration.
+// UNDERSTUDY_SLOW_PATH: marks, on its first declaration, a function that a fast
+// path calls rarely. The function is not inlined and, where the compiler supports
+// it, preserves its caller's registers, so the fast path saves none for the call.
 //
-// It throws nothing but bad_alloc, for the unwinder does not give those
-// registers back. It is another calling convention: what is linked together is
-// compiled by one compiler, and shared libraries are bound when they are loaded
-// (-z now, as Bazel has it).
+// Such a function may throw nothing but bad_alloc, because the unwinder does not
+// restore those registers. The attribute changes the calling convention: all code
+// that is linked together must be compiled by one compiler, and shared libraries
+// must be bound when they are loaded (-z now, Bazel's default).
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_MEMORY_SLOW_PATH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_MEMORY_SLOW_PATH_H_
 
