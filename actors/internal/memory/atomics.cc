@@ -32,8 +32,8 @@ bool StdAtomics::PrepareBarriers() {
 }
 
 void StdAtomics::HeavyBarrier() {
-  // Does not read `light_is_free_`: its relaxed load could return a stale false here and skip membarrier(2), while other
-  // threads that read true already rely on that call.
+  // Does not read `light_is_free_`: its relaxed load could return a stale false here and skip membarrier(2), while
+  // other threads that read true already rely on that call.
   if (!PrepareBarriers()) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return;

@@ -1,18 +1,19 @@
-// ActorCell: what a sender needs of an actor, in memory that is never given
-// back and never changes its type, so that a channel may hold a plain index.
+// ActorCell: the part of an actor that senders use. Its memory is never freed and
+// never changes its type, so a channel holds the cell's plain index.
 //
-// A cell has many lives, one after another. One line of it is the senders', the
-// rest the owner's; the owner's object lies in it.
+// A cell serves many lives (actors), one after another. Its first cache line is
+// for senders, the rest for the owner, whose object lies in the cell.
 //
 // Invariants:
-// 1. `life_` is that of the actor which has the cell, or had it last. Whoever
-//    holds another finds NoProcess. A sender that looked before and pushes
-//    after the cell's next life began is found out by the life in its envelope.
-// 2. A gate counts what it accepted, and the owner what left (Queue::left). The
-//    gate refuses what passes `limit`, which the owner sets to left + room; of a
-//    dead actor both are 0, but for senders that are about to take theirs back.
-// 3. Gates and queues only move to larger memory and never back, and the old
-//    memory stays: a sender with an old layout counts in memory that is gates.
+// 1. `life_` is the life that has the cell, or had it last. A send to any other
+//    life gets NoProcess. A sender that checked `life_` and pushes only after the
+//    cell's next life has begun is detected by the life in its envelope.
+// 2. A gate counts the messages that it accepted; the owner counts those that left
+//    (Queue::left) and sets `limit` to left + room. Counting beyond `limit` is a
+//    refusal. Both are 0 in a dead actor, except for senders that have counted a
+//    message and are about to take the count back.
+// 3. Gates and queues move to larger memory only, and the old memory is kept, so a
+//    sender that still has the old pointer counts in memory that holds gates.
 // Any thread, unless a method says "owner".
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_ACTOR_CELL_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SEND_ACTOR_CELL_H_
@@ -59,7 +60,7 @@ struct SpawnReport {
   ExitReason reason;
 };
 
-// The value of kOverdue: set by the actor that gets it, if its start is over by then.
+// The value of a kOverdue envelope: the actor sets it when it handles the envelope, if its start is over by then.
 using HasStarted = std::shared_ptr<std::atomic<bool>>;
 
 // A watched name has an owner, or has none any more (a null pid).
@@ -75,17 +76,17 @@ struct Gate {
   std::atomic<uint32_t> limit{0};
 };
 
-// The same in bytes, where the mailbox has such a bound.
+// A gate that counts bytes, for a mailbox with a bound in bytes.
 struct ByteGate {
   std::atomic<uint64_t> accepted{0};
   std::atomic<uint64_t> limit{0};
 };
 
-// One mailbox as its owner sees it. The counts are read by whoever reads the
-// ledger.
+// One mailbox as its owner sees it. Other threads read the counts for the ledger.
 struct Queue {
-  Envelope* newest = nullptr;  // a ring: its next is the oldest
-  // Of those that the gate has counted; one less for each that was handed over.
+  Envelope* newest = nullptr;  // circular list: newest->next is the oldest
+  // Messages that left, of those that the gate counted. A direct hand-off subtracts
+  // one, because its message leaves without having been counted by the gate.
   std::atomic<uint32_t> left{0};
   std::atomic<uint32_t> handled{0};
 };
@@ -97,7 +98,7 @@ struct ClosedMail {
   uint32_t left = 0;  // messages that it has let out, ever
 };
 
-// Adds to a counter that only the owner writes, and others read; the sum.
+// Adds to a counter that only the owner writes and others read; returns the sum.
 template <class T>
 T AddAsOwner(std::atomic<T>& counter, T n) {
   const T sum = counter.load(std::memory_order_relaxed) + n;
@@ -108,22 +109,22 @@ T AddAsOwner(std::atomic<T>& counter, T n) {
 // The owner's object, which lies in the cell.
 class CellOwner : public Runnable {
  public:
-  // Under a seizure of the thread that is in its user code (Executor::
-  // WhileInUserCode): its life ends, though its handler has not returned.
+  // Ends the actor's life although its handler has not returned. Call under a seizure
+  // of the worker that is in this actor's user code (Executor::WhileInUserCode).
   virtual void Fence(ExitReason reason) = 0;
-  // The same: its start is not over.
+  // True if the actor's start is not over. Call under a seizure, as Fence.
   virtual bool IsStarting() const = 0;
-  // Own turn: its kernel code has let something go that user code is to end.
+  // Own turn: the turn's DestructionQueue has something to end in user code.
   virtual void HasDeferred() = 0;
-  // Own turn: it sent itself what acts before the messages that wait.
+  // Own turn: the actor sent itself a signal, which acts before the messages that wait.
   virtual void DrainSoon() = 0;
 
  protected:
   ~CellOwner() = default;
 };
 
-// What no room means: a refusal, that the sender waits for some, or nothing, because the message needs none of the
-// mailbox's own (RemoteRoom).
+// What happens to a message for which the mailbox has no room: it is refused; its sender waits; or it is accepted,
+// because it counts against a first allowance and not against the mailbox's room (RemoteRoom, "beside").
 enum class WhenFull { kRefuses, kWaits, kIsBeside };
 
 class alignas(64) ActorCell {
@@ -140,46 +141,47 @@ class alignas(64) ActorCell {
                       WhenFull when_full = WhenFull::kRefuses) {
     return Accept(system, message, mode, when_full, /*made=*/nullptr);
   }
-  // The same for a tell that lies in `made` already, with its bytes in the call part: no user code runs. It is
-  // the caller's until it is accepted.
+  // As Accept, for a tell whose envelope `made` exists already, with its bytes in the call part, so no user code
+  // runs. `made` belongs to the caller until it is accepted.
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, TransferMode::kMove, WhenFull::kWaits, made);
   }
-  // The same for a message of another node, which its admission covers. Not refused for lack of room.
+  // As Accept, for a message of another node, which credit covers: never refused for lack of room.
   absl::Status AcceptRemote(SystemCore& system, Message came);
-  // No turn runs or is bound to, and nothing has come since the last. Old at once.
+  // True if the actor is idle: not running, not scheduled, and its inbound list is empty. The value may be stale when
+  // the caller sees it.
   bool IsIdle() const { return inbound_.CanClaim(); }
-  // The quickest, after IsIdle: a tell of a small type, to an actor that handles such (plain_send.h). False: it was not
-  // accepted, and AcceptPlain may do it.
+  // The fastest path (plain_send.h): hands a tell of a small type to an actor for which IsIdle returned true. If it
+  // returns false, the message was not accepted; try AcceptPlain.
   bool HandSmall(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value);
-  // Accept, for a tell in the common case (plain_send.h). False: it was not
-  // accepted, and Accept says why, or does more.
+  // Accept for a tell in the common case (plain_send.h). If it returns false, the
+  // message was not accepted; Accept handles the other cases and says why.
   bool AcceptPlain(const CurrentTurn& turn, Pid to, uint32_t mailbox, const MessageType& type, const void* value,
                    TransferMode mode);
-  // The message could not be pushed: gives its value back to the sender, and takes its acceptance back, which no gate
-  // counted if null. Frees the envelope.
+  // For a message that could not be pushed: moves its value back to the sender, takes back its count (unless `gates` is
+  // null: no gate counted it), and frees the envelope.
   UNDERSTUDY_SLOW_PATH static void TakeBack(Gate* gates, const MessageType& type, const void* value, TransferMode mode,
                                             Envelope* envelope);
-  // Pushes what is not a message, and wakes the actor. kClosed, and the envelope
-  // is still the caller's, when that life has ended; kMustSchedule when it was
-  // idle, and has been scheduled.
+  // Pushes an envelope that is not a message, and wakes the actor. Returns kClosed if
+  // that life has ended: the envelope is then still the caller's. Returns kMustSchedule
+  // if the actor was idle: Post has scheduled it already.
   Pushed Post(SystemCore& system, uint64_t life, Envelope* envelope);
 
   bool IsAlive(uint64_t life) const { return life_.load(std::memory_order_acquire) == life && inbound_.IsLive(); }
-  // The opposite, for whoever is to see what the life has written.
+  // True if that life has ended. The caller then sees what the life wrote.
   bool HasEnded(uint64_t life) const {
-    // acquire: pairs with the release of Open, whose life is another one.
+    // acquire: if this reads a later life, it pairs with the release store in that life's Open.
     return life_.load(std::memory_order_acquire) != life || inbound_.HasEnded();
   }
   // The actor with that life lives, and its start is over.
   bool HasStarted(uint64_t life) const {
-    // seq_cst: pairs with SetStarted. First: the cell's next life begins with false, so what is read before this life
-    // is seen alive is its own.
+    // seq_cst: pairs with SetStarted. Loaded before IsAlive: the cell's next life begins with false, so if this life is
+    // still alive after the load, the value is its own.
     return has_started_.load(std::memory_order_seq_cst) && IsAlive(life);
   }
   // The life that the cell has now, or 0.
   uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
-  // Its place in its arena. Constant while it is used.
+  // The cell's index in its arena. Constant while the cell is in use.
   uint32_t index() const { return index_; }
   // Messages of one mailbox that were accepted, have left, and were handled, for
   // the ledger. Exact whenever no turn runs.
@@ -188,11 +190,11 @@ class alignas(64) ActorCell {
     int64_t left = 0;
     int64_t handled = 0;
   };
-  // Calls `look(layout, place, counts)` for each. What other nodes reserved counts as accepted here, and what waits
-  // beside does not: RemoteRoom::Excess says how much that is.
+  // Calls `look(layout, place, counts)` for each mailbox. The counts include room that other nodes reserved, and do not
+  // include messages that wait beside: RemoteRoom::Excess gives the difference.
   template <class F>
   void ForEachMailbox(F&& look) const {
-    // acquire: pairs with SetLayout's release, for the gates and queues.
+    // acquire: pairs with SetLayout's release store of layout_, for the gates and queues.
     const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
     if (layout == nullptr) return;
     const Gate* gates = gates_.load(std::memory_order_relaxed);
@@ -217,29 +219,31 @@ class alignas(64) ActorCell {
 
   // For RemoteRoom. The mailboxes of that life, while it takes messages; else null.
   const MailboxLayout* LayoutOf(uint64_t life) const;
-  // From now on the end of the life looks for what other nodes have here (EndRemote). False if it has ended.
+  // Marks that other nodes may have room or messages here, so that the end of the life looks for them (EndRemote).
+  // False if that life has ended.
   bool MarkRemote(uint64_t life);
   // MarkRemote has been called for this life.
   bool is_remote() const { return (remote_.load(std::memory_order_relaxed) & kIsRemote) != 0; }
-  // After Close, by the owner: the same, and MarkRemote is false from now on.
+  // Owner, after Close. Returns is_remote(); MarkRemote returns false from now on.
   bool EndRemote();
-  // Counts as many messages as there is room for, up to `most`; none, if that is less than `least`. Without counting
-  // one too many for a moment.
+  // Counts as many messages as there is room for, up to `most`, or none if that is less than `least`; returns how many.
+  // Unlike Accept it never counts beyond the limit, not even for a moment.
   int64_t TakeRoom(const MailboxLayout& layout, size_t place, int64_t least, int64_t most);
-  // The same of a mailbox that is bounded in bytes, where `least` is that of one message: where nothing is held it is
-  // counted though it is larger than the room.
+  // As TakeRoom, in bytes, for a mailbox bounded in bytes. `least` is the size of one message: an empty mailbox counts
+  // it even if it is larger than the room.
   int64_t TakeByteRoom(const MailboxDeclaration& declaration, size_t place, int64_t least, int64_t most);
-  // The counts are taken back; then AdmitInstead is due.
+  // Takes counts of TakeRoom and TakeByteRoom back. Call AdmitInstead afterwards.
   void ReturnRoom(const MailboxDeclaration& declaration, size_t place, const RoomAmount& amount);
-  // A count has been taken back, which a sender that waits for room may have been refused for meanwhile.
+  // Admits waiting senders. Call after a count was taken back: meanwhile it may have kept a waiting sender from being
+  // admitted.
   void AdmitInstead(SystemCore& system);
   // Asks the owner to look for messages that have expired: somebody wants their room.
   void AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
-  // By the owner: a message leaves that no gate has counted; now its gate does.
+  // Owner: a message leaves that its gate had not counted; counts it now.
   void CountBeside(size_t place, uint64_t bytes);
 
-  // Messages wait outside its mailboxes for room (BlockedSenders). A mark: it may
-  // stay when there are none any more.
+  // True if senders may be waiting for room (BlockedSenders). It may stay true when
+  // none waits any more.
   bool has_blocked_senders() const { return has_blocked_senders_.load(std::memory_order_relaxed); }
   void set_has_blocked_senders(bool has) { has_blocked_senders_.store(has, std::memory_order_relaxed); }
 
@@ -256,10 +260,10 @@ class alignas(64) ActorCell {
   Pid pid() const { return Pid::OfLife(owners_life(), index_); }
   // Begins a life, not idle: the caller schedules its first turn.
   void Open(uint64_t life);
-  // The constructor has run: these are the mailboxes. What others send is early
+  // Sets the mailboxes that the actor's constructor declared. Messages are early mail
   // until OpenGates.
   void SetLayout(const MailboxLayout& layout);
-  // From now on the gates decide.
+  // From now on messages are accepted through the gates.
   void OpenGates() { stage_.store(Stage::kOpen, std::memory_order_relaxed); }
   // Oldest first, or null.
   Envelope* TakeInbound() {
@@ -269,37 +273,37 @@ class alignas(64) ActorCell {
   bool HasInbound() const { return inbound_.HasNodes(); }
   Gate* gates() { return gates_.load(std::memory_order_relaxed); }
   Queue& queue(size_t place) { return queue(gates(), place); }
-  // The same, where the gates are at hand.
+  // As above, if the caller has the gates already.
   Queue& queue(const Gate* gates, size_t place) { return const_cast<Queue&>(QueueOf(gates, place)); }
-  // Messages handed over past the gate (Hand).
+  // Counts direct hand-offs (Hand).
   std::atomic<uint32_t>& handed(size_t place) { return const_cast<std::atomic<uint32_t>&>(HandedOf(gates(), place)); }
   Gate& gate(size_t place) { return gates()[place]; }
   ByteGate& byte_gate(size_t place) { return ByteGateOf(gates(), place); }
-  // A message that came early goes to that mailbox: it is counted there, unless it
-  // is Full.
+  // Counts an early message in the gate of that mailbox, or returns Full.
   absl::Status AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);
-  // It has looked for calls that have expired: it may be asked again.
+  // The actor has looked for expired messages; OnFull may ask it again.
   void ForgetExpiry() { expiry_asked_.store(false, std::memory_order_relaxed); }
-  // An early message has left what held it.
+  // An early message was sorted, or was taken back.
   void ReleaseEarly() { early_.fetch_sub(1, std::memory_order_relaxed); }
-  // Publishes the mailboxes whose mail wakes the actor, and goes idle. False
-  // when something has come: then it has not.
+  // Publishes the mask of mailboxes whose messages wake the actor, and goes idle.
+  // Returns false, and does not go idle, if an envelope has arrived.
   bool TryIdle(uint64_t open) {
     if (open_.load(std::memory_order_relaxed) != open) open_.store(open, std::memory_order_relaxed);
     return inbound_.TryIdle();
   }
-  // Senders get Stopping. Any thread; it may be seen late.
+  // True after BeginStop: senders get Stopping. Any thread; the value may be stale.
   bool is_stopping() const { return stage_.load(std::memory_order_relaxed) == Stage::kStopping; }
-  // seq_cst: it comes before the look for threads that wait for it (SystemCore::awaited_starts), or they see it.
+  // seq_cst: the actor stores has_started_, then loads SystemCore::awaited_starts; a thread that waits for the start
+  // raises awaited_starts, then loads has_started_. At least one sees the other's write.
   void SetStarted() { has_started_.store(true, std::memory_order_seq_cst); }
   // From now on senders get Stopping.
   void BeginStop() { stage_.store(Stage::kStopping, std::memory_order_relaxed); }
-  // Ends the life. Senders get NoProcess from now on. Gives what arrived and
-  // was not taken, oldest first.
+  // Ends the life: senders get NoProcess from now on. Returns the envelopes that
+  // arrived and were not taken, oldest first.
   Envelope* Close() { return Inbound<Envelope>::Reverse(inbound_.Close()); }
-  // After Close: the counts of this life are over.
+  // After Close: subtracts the counts of this life.
   void ResetCounts();
-  // The acceptance of a message for an earlier life of the cell is taken back.
+  // Takes back the count of a message that was pushed for an earlier life of the cell.
   void ForgetStale(Envelope* envelope);
 
  private:
@@ -310,7 +314,8 @@ class alignas(64) ActorCell {
   static constexpr size_t kGatesInside = 2;
   static constexpr size_t kGatesOutsideMin = 4;  // a line of gates
 
-  // What a mailbox has besides its gate, where gates lie outside the cell: before them, from the last.
+  // What a mailbox has besides its gate, if the gates lie outside the cell: an array that ends where the gates begin,
+  // in reverse order.
   struct Outside {
     ByteGate bytes;
     Queue queue;
@@ -319,7 +324,7 @@ class alignas(64) ActorCell {
   static const Outside& OutsideOf(const Gate* gates, size_t place) {
     return *(reinterpret_cast<const Outside*>(gates) - 1 - place);
   }
-  // Only of gates outside the cell.
+  // Requires gates outside the cell.
   static ByteGate& ByteGateOf(Gate* gates, size_t place) { return const_cast<Outside&>(OutsideOf(gates, place)).bytes; }
   bool IsInside(const Gate* gates) const { return gates == gates_inside_.data(); }
   const Queue& QueueOf(const Gate* gates, size_t place) const {
@@ -330,17 +335,17 @@ class alignas(64) ActorCell {
   }
 
   absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, TransferMode mode, WhenFull when_full);
-  // What a message found in its mailbox, whose bytes were counted there if they fit.
+  // Whether the bytes of a message fit, and were counted; and how many the mailbox held before.
   struct CountedBytes {
     bool fit = false;
     uint64_t held = 0;
   };
-  // A message larger than the capacity fits where nothing is held: reserved room of other nodes is.
+  // A message larger than the capacity fits if the mailbox holds nothing, not even room reserved by other nodes.
   static CountedBytes CountBytes(const MailboxDeclaration& declaration, ByteGate& gate, uint64_t bytes);
   // Counts `bytes`; `wakes` when the mailbox has something to drop.
   absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                            uint32_t accepted, bool& wakes);
-  // The message that was counted as the `accepted`th has a place. `is_handed`: the mailbox is one of
+  // True if there is room for the message whose fetch_add made the count `accepted`. `is_handed`: the mailbox is one of
   // MailboxLayout::handed.
   static bool HasPlace(const Gate& gate, uint32_t accepted, bool is_handed) {
     const auto beyond = static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed));
@@ -350,7 +355,7 @@ class alignas(64) ActorCell {
   UNDERSTUDY_SLOW_PATH static bool HasLastPlace(const Gate& gate, uint32_t accepted);
   absl::Status Accept(SystemCore& system, const OutboundMessage& message, TransferMode mode, WhenFull when_full,
                       Envelope* made);
-  // Takes the acceptance of a message back.
+  // Takes back the count of a message and of its bytes.
   static void Uncount(Gate* gates, size_t place, uint64_t bytes);
   const MailboxLayout::PlainTell* FindPlainTell(uint64_t life, uint32_t mailbox, const MessageType& type,
                                                 uint32_t& place) const;
@@ -360,8 +365,8 @@ class alignas(64) ActorCell {
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
-  // A message was pushed to that mailbox. If it may expire there while somebody waits for room, its owner is to see it,
-  // and looks when that is so (ActorCore::WatchExpiry).
+  // Call after a message was pushed to that mailbox. If the message may expire while senders wait for its room, wakes
+  // the owner, so that it watches the expiry (ActorCore::WatchExpiry).
   void WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration);
   void Grow(size_t mailboxes);
 
@@ -391,12 +396,12 @@ class alignas(64) ActorCell {
 };
 static_assert(sizeof(ActorCell) == 192);
 
-// A copy of the sender's message into the envelope made for it, which is freed when the copy throws. Not inline: a send
-// that moves would pay for what that needs.
+// Copies the sender's message into `envelope`, which is freed if the copy throws. Not inline, so that a send that moves
+// does not pay for the exception handling.
 void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
 // A tell with the sender's message, of a type that moves safely.
 Envelope* MakeLargeTell(const MessageType& type, const void* value, TransferMode mode);
-// The same by a move that may throw.
+// Moves the value into `envelope`, which is freed if the move throws.
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
 // The sender's message, of a type that moves safely, moved or copied.
 inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, TransferMode mode) {
@@ -413,12 +418,12 @@ Envelope* Fill(const OutboundMessage& message, TransferMode mode, bool has_call_
 absl::Status NoMailboxError(const OutboundMessage& message);
 absl::Status StoppingError();
 
-// What is not a message, with its value.
+// Makes an envelope that is not a message, with its value.
 template <class T>
 Envelope* MakeEnvelope(EnvelopeKind kind, T value) {
   return Payload::With(Envelope::Make(kind, TypeOf<T>(), /*has_call_part=*/false), std::move(value)).Release();
 }
-// Posts it, or lets it go when that life has ended.
+// Posts the envelope, or destroys it (DestroyLater) if that life has ended.
 inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envelope* envelope) {
   if (cell.Post(system, life, envelope) == Pushed::kClosed) DestroyLater(envelope);
 }
@@ -427,7 +432,7 @@ inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envel
 // it, closed, with the system; it is never unmapped. Any thread.
 class CellArena {
  public:
-  // The index of no cell: in the pids of actors whose start was refused because there are as many as there may be.
+  // An index that no cell has. For the pids of actors whose spawn was refused because the system has no free cell.
   static constexpr uint32_t kNoCell = (uint32_t{1} << 24) - 1;
 
   CellArena();
@@ -437,12 +442,12 @@ class CellArena {
 
   ActorCell* Allocate();
   void Free(ActorCell* cell);
-  // The cell at `index`, or null when there never was one. The index may come
-  // from a peer.
+  // The cell at `index`, or null if there never was one. Any index is safe, such as
+  // one that a peer sent.
   ActorCell* Find(uint32_t index) const {
     const size_t chunk = index / kChunkCells;
     if (chunk >= kChunksMax) return nullptr;
-    // acquire: pairs with Allocate's release, for the chunk.
+    // acquire: pairs with the release store in Grow, for the chunk's cells.
     Chunk* found = chunks_[chunk].load(std::memory_order_acquire);
     return found == nullptr ? nullptr : &found->cells[index % kChunkCells];
   }
@@ -458,11 +463,12 @@ class CellArena {
   };
   // For FreeList.
   std::atomic<uint32_t>& NextFree(uint32_t index) const {
-    // relaxed: it was found in free_, whose order passes the chunk on.
+    // relaxed: the thread got the index from free_ or from its own cell, and with it the chunk (FreeList's release and
+    // acquire).
     Chunk* chunk = chunks_[index / kChunkCells].load(std::memory_order_relaxed);
     return chunk->next_free[index % kChunkCells];
   }
-  // Under mu_: the first cell of a new chunk.
+  // Adds a chunk. Returns the index of its first cell; the others go to free_.
   uint32_t Grow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   struct Pool;
   static Pool& GetPool();

@@ -6,21 +6,24 @@
 //
 // Invariants:
 // 1. Without kLive there are no nodes and no kIdle. Only the owner opens and
-//    closes; the exchange that closes is the moment of death: whoever pushes
-//    later is told, and every node pushed before is given to the owner.
-// 2. Not idle: the actor runs, or exactly one party is bound to schedule it.
-// 3. Idle, and has nodes: none of them was for a mailbox that was open when the
-//    owner went idle.
+//    closes. The exchange in Close is the moment of death: later pushes return
+//    kClosed, and Close returns the nodes that were pushed before.
+// 2. While the word is not idle, either the actor runs, or exactly one thread
+//    must schedule it or has done so.
+// 3. If the word is idle and has nodes, none of these is for a mailbox that was
+//    open when the owner went idle.
 // 4. A node's `next` belongs to the pusher until the push, to the owner after.
 //
-// Going idle without losing a wake-up (semantics 2.5): the owner stores which
-// mailboxes are open, then TryIdle. A sender reads the mask, pushes, and when
-// the word said idle although the mask said closed, reads the mask again: what
-// it read first may be older than the idleness it met. PushAndWake does that.
+// No wake-up is lost when the actor goes idle (semantics 2.5): the owner stores
+// the mask of open mailboxes, then calls TryIdle. A sender loads the mask, then
+// pushes. If the mask says closed and the word that it replaced was idle, the
+// mask may be older than that idle word, so the sender loads the mask once more
+// (PushAndWake): the push acquired what TryIdle released, the mask included.
 //
-// The owner is whoever may run the actor's turn; it may change threads, if each
-// owner's work happens before the next one's (scheduling does that, and
-// BiasedLock). Operations marked "owner" are the owner's, others any thread's.
+// The owner is the thread that may run the actor's turn. It may be another
+// thread later, if the work of each owner happens before that of the next, which
+// the run queues and BiasedLock ensure. Operations marked "owner" are for the
+// owner only, all others for any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_INBOUND_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SEND_INBOUND_H_
 
@@ -33,8 +36,8 @@ namespace understudy::internal {
 
 enum class Pushed {
   kClosed,        // not pushed: the node is still the caller's
-  kPushed,        // nobody need be woken
-  kPushedToIdle,  // the actor is idle and was left so
+  kPushed,        // pushed, and there is nothing to schedule
+  kPushedToIdle,  // pushed, and the actor is still idle
   kMustSchedule,  // pushed, and the caller must schedule the actor
 };
 
@@ -51,28 +54,28 @@ class Inbound {
   Inbound(const Inbound&) = delete;
   Inbound& operator=(const Inbound&) = delete;
 
-  // Owner, closed. The caller schedules the first turn. What the owner wrote
-  // before happens before every later push.
+  // Owner, while closed. The caller must schedule the first turn. What the owner
+  // wrote before Open happens before every push to the open list.
   void Open() {
-    // release: pairs with the acquire of the first Push's CAS.
+    // release: pairs with the acquire loads of word_ in Push.
     word_.store(kLive, std::memory_order_release);
   }
 
-  // Clears idle when `wakes`; of all who find an idle actor one gets
-  // kMustSchedule.
+  // Adds `node`. With `wakes` it also clears idle: of all threads that find the
+  // actor idle, exactly one gets kMustSchedule.
   Pushed Push(Node* node, bool wakes) {
     const uint64_t pushed = reinterpret_cast<uintptr_t>(node) | kLive;
-    // acquire here and where the CAS fails: pairs with Close's release, so that who is told kClosed sees what the owner
-    // did before its death.
+    // acquire, here and where the compare-and-swap fails: pairs with Close's release, so a sender that gets kClosed
+    // sees what the owner did before it closed the list.
     uint64_t word = word_.load(std::memory_order_acquire);
     for (;;) {
       if (word == 0) return Pushed::kClosed;
       node->next = NodeOf(word);
       const bool is_idle = (word & kIdle) != 0;
       const uint64_t next = pushed | (is_idle && !wakes ? kIdle : 0);
-      // release: pairs with the acquire of TakeAll and Close, for the node and what it holds.
-      // acquire: pairs with TryIdle's release, so that a mask read after the push is not older than the idleness, and,
-      // for a pusher that must schedule, everything that the owner did in its last turn happens before the next one.
+      // release: pairs with the acquire exchanges in TakeAll and Close, so the owner sees the node and its message.
+      // acquire: pairs with TryIdle's release. A mask that this thread loads after the push is then not older than the
+      // idle word, and the owner's last turn happens before the turn that this thread must schedule.
       if (word_.compare_exchange_weak(word, next, std::memory_order_acq_rel, std::memory_order_acquire)) {
         if (!is_idle) return Pushed::kPushed;
         return wakes ? Pushed::kMustSchedule : Pushed::kPushedToIdle;
@@ -80,25 +83,25 @@ class Inbound {
     }
   }
 
-  // Push, and wakes the actor if `open`, the published mask, has any of `bits`.
-  // kClosed, kPushed or kMustSchedule.
+  // Pushes `node`, and wakes the actor if `open`, the mask that the owner
+  // published, has any of `bits`. Returns kClosed, kPushed or kMustSchedule.
   template <class Mask>
   Pushed PushAndWake(Node* node, const Mask& open, uint64_t bits) {
-    // relaxed: an old value is cured by the second read, or wakes once too often.
+    // relaxed: a stale 0 is corrected by the second load below; a stale 1 causes a spurious wake-up.
     const bool wakes = (open.load(std::memory_order_relaxed) & bits) != 0;
     const Pushed pushed = Push(node, wakes);
     if (pushed != Pushed::kPushedToIdle) return pushed;
-    // relaxed: Push acquired what TryIdle released, the mask stored before it included.
+    // relaxed: Push's acquire already pairs with TryIdle's release, before which the owner stored the mask.
     const bool is_open = (open.load(std::memory_order_relaxed) & bits) != 0;
     return is_open && TryWake() ? Pushed::kMustSchedule : Pushed::kPushed;
   }
 
-  // Clears idle. True: the caller must schedule the actor.
+  // Clears idle. Returns true if the actor was idle: the caller must schedule it.
   bool TryWake() {
     uint64_t word = word_.load(std::memory_order_relaxed);
     while ((word & kIdle) != 0) {
-      // acquire: pairs with TryIdle's release, as in Push. No release: it adds nothing of its own, and what pushers
-      // released goes on through it (a read-modify-write continues their release sequences).
+      // acquire: pairs with TryIdle's release, as in Push. No release is needed: this thread publishes nothing here,
+      // and a read-modify-write continues the release sequences of earlier pushes, with which TakeAll synchronizes.
       if (word_.compare_exchange_weak(word, word & ~kIdle, std::memory_order_acquire, std::memory_order_relaxed)) {
         return true;
       }
@@ -106,50 +109,54 @@ class Inbound {
     return false;
   }
 
-  // Idle, and nothing was pushed: TryClaim is worth a try. Any thread; old at
-  // once.
+  // True if the actor is idle and nothing was pushed, so TryClaim may succeed. Any
+  // thread; the value may be stale when the caller sees it.
   bool CanClaim() const { return word_.load(std::memory_order_relaxed) == (kLive | kIdle); }
 
-  // Clears idle, if nothing has been pushed. True: the caller must schedule the
-  // actor, and is its owner until then.
+  // Clears idle if the actor is idle and nothing was pushed. If it returns true,
+  // the caller is the owner until it schedules the actor, which it must do.
   bool TryClaim() {
     uint64_t word = kLive | kIdle;
-    // acquire: pairs with TryIdle's release: what the owner did in its last turn happens before what the caller does.
+    // acquire: pairs with TryIdle's release, so the owner's last turn happens before what the caller does as the owner.
     return word_.compare_exchange_strong(word, kLive, std::memory_order_acquire, std::memory_order_relaxed);
   }
 
-  // Owner. Everything pushed, newest first, or null. A load if there is nothing.
+  // Owner. Removes and returns all nodes, newest first; null if there are none,
+  // which costs a load only.
   Node* TakeAll() {
-    // relaxed: without nodes nothing is read.
+    // relaxed: if there are no nodes, nothing is read through the pointer.
     if (NodeOf(word_.load(std::memory_order_relaxed)) == nullptr) return nullptr;
-    // acquire: pairs with the release of each Push; those below the newest are in its release sequence.
+    // acquire: pairs with the release of every Push whose node is in the list, not only the newest: each later Push is
+    // a read-modify-write and so continues the release sequences of the earlier ones.
     return NodeOf(word_.exchange(kLive, std::memory_order_acquire));
   }
 
-  // Any thread; what another thread learns may be old.
+  // Any thread. On threads other than the owner the values may be stale.
   bool HasNodes() const { return NodeOf(word_.load(std::memory_order_relaxed)) != nullptr; }
   bool IsLive() const { return (word_.load(std::memory_order_relaxed) & kLive) != 0; }
-  // acquire: pairs with Close's release, for what the owner wrote before.
+  // acquire: pairs with Close's release, so a caller that gets true sees what the owner wrote before Close.
   bool HasEnded() const { return (word_.load(std::memory_order_acquire) & kLive) == 0; }
   bool IsIdle() const { return (word_.load(std::memory_order_relaxed) & kIdle) != 0; }
 
-  // Owner, live, not idle, after it stored its mask. True: it is idle, and from
-  // now on the owner is whoever is bound to schedule it. False: something came.
+  // Owner, while live and not idle, after it stored the mask. If true, the actor is
+  // idle and this thread no longer owns it: the next owner is the thread that gets
+  // kMustSchedule, or true from TryWake or TryClaim. False if a node was pushed.
   bool TryIdle() {
     uint64_t word = kLive;
-    // release: pairs with the acquire of Push and TryWake: mask and turn happen before the next owner's.
-    // relaxed on failure: the owner goes on and takes what came.
+    // release: pairs with the acquire in Push, TryWake and TryClaim, so the mask and this turn happen before what the
+    // next owner does. relaxed on failure: the owner then calls TakeAll, which acquires.
     return word_.compare_exchange_strong(word, kLive | kIdle, std::memory_order_release, std::memory_order_relaxed);
   }
 
-  // Owner: death. Gives what was pushed and not taken, newest first.
+  // Owner. Closes the list for good, until Open. Returns the nodes that were pushed
+  // and not taken, newest first.
   Node* Close() {
     // acquire: pairs with each Push's release, as in TakeAll.
-    // release: pairs with the acquire of a Push that is told kClosed, and of HasEnded.
+    // release: pairs with the acquire load in a Push that returns kClosed, and in HasEnded.
     return NodeOf(word_.exchange(0, std::memory_order_acq_rel));
   }
 
-  // Owner: turns a taken list around.
+  // Owner. Reverses a list that TakeAll or Close returned.
   static Node* Reverse(Node* node) {
     Node* reversed = nullptr;
     while (node != nullptr) {

@@ -20,7 +20,7 @@
 
 namespace understudy::internal {
 
-// A value of `size` bytes, 1 to 32: by words, which may overlap.
+// Copies `size` bytes, 1 to 32, in words that may overlap.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void CopySmall(unsigned char* to, const unsigned char* from, size_t size) {
   constexpr size_t kWord = sizeof(uint64_t);
   if (ABSL_PREDICT_FALSE(size < kWord)) {
@@ -51,7 +51,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeSmallTell(const CurrentTurn& t
   return envelope;
 }
 
-// With the sender's message, of a type that moves safely.
+// Makes an envelope with the sender's message, whose type must be one that moves safely.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, uint64_t life, uint32_t place,
                                                        const MessageType& type, const void* value, TransferMode mode) {
   if (type.small_bytes != 0) return MakeSmallTell(turn, life, place, type, value);
@@ -62,17 +62,20 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, 
   return large;
 }
 
-// The actor was idle and has been claimed: what is the owner's is the sender's until it schedules it. Past the gate:
-// the limit is the owner's, and one lower while the message waits. False: not for that message, which goes the usual
-// way.
+// Direct hand-off: gives the message to the actor past its inbound list and its gate. Requires that this thread has
+// claimed the idle actor (TryClaim), so it is the owner until it schedules the actor. Instead of raising `accepted`, it
+// lowers `limit`, which only the owner writes, by one while the message waits. Returns false if the message cannot be
+// handed off; the caller then sends it through the gate.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope* envelope) {
-  // relaxed, all: the owner's words, and its is the caller. An actor that is idle, and has the life that it had when
-  // its mailboxes were read, takes messages.
+  // relaxed, throughout: this thread is the owner, and TryClaim acquired what the last owner wrote. The life is checked
+  // again: if it is still the envelope's, the idle actor takes messages in the mailboxes that FindPlainTell read.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_relaxed) != envelope->life)) return false;
   Gate* const gates = this->gates();
   Gate& gate = gates[place];
   const uint32_t limit = AddAsOwner(gate.limit, 0U - 1U);
-  StdAtomics::LightBarrier();  // pairs with HasLastPlace's heavy one
+  // Pairs with HasLastPlace's HeavyBarrier. This thread stores `limit`, then loads `accepted`; a sender that takes the
+  // last place adds to `accepted`, then loads `limit`. At least one sees the other's write and gives way.
+  StdAtomics::LightBarrier();
   if (ABSL_PREDICT_FALSE(static_cast<int32_t>(gate.accepted.load(std::memory_order_relaxed) - limit) > 0)) {
     AddAsOwner(gate.limit, 1U);
     return false;
@@ -83,14 +86,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope*
   return true;
 }
 
-// If idle, it handles what is handed to that mailbox.
+// True if the actor, when idle, handles messages that are handed off to that mailbox.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TakesHanded(const MailboxLayout::PlainTell& mailbox) const {
-  // relaxed: an old mask has a turn run that handles nothing.
+  // relaxed: a stale mask only causes a turn that handles no message.
   return (open_.load(std::memory_order_relaxed) & mailbox.handed) != 0;
 }
 
-// After IsIdle and TakesHanded. Claims the actor, hands the message over, and schedules the actor. False: the message
-// is the caller's, and goes the usual way.
+// Call after IsIdle and TakesHanded returned true. Claims the actor, hands the message off, and schedules the actor. If
+// it returns false, the message is still the caller's, to be sent through the gate.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn, uint32_t place,
                                                             Envelope* envelope) {
   if (!inbound_.TryClaim()) return false;
@@ -103,7 +106,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& t
   return is_handed;
 }
 
-// The mailbox of a message to that life, with its place, if acceptance is counting and the actor has started. Or null.
+// Returns the mailbox, and its place in `place`, if `life` has started and accepting a message of `type` there takes no
+// more than counting it in the gate; null otherwise.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline const MailboxLayout::PlainTell* ActorCell::FindPlainTell(uint64_t life,
                                                                                              uint32_t mailbox,
                                                                                              const MessageType& type,
