@@ -14,15 +14,15 @@ namespace understudy::internal {
 
 struct Cgroup {
   bool is_version_2 = false;
-  // The group's, then those of the groups around it, to the root of its mount. In a container the group's path may be
-  // the host's, and then only the last one exists.
+  // The group's folder, then those of its ancestors, up to the root of the mount. In a container the group's path may
+  // be the host's; then only the root exists.
   std::vector<std::string> folders;
 };
 
 // The groups of this process that may be bounded by `controller`, such as "cpu".
 std::vector<Cgroup> CgroupsOf(absl::string_view controller, const std::string& membership, const std::string& root);
 
-// CPUs' worth of time that the groups of this process may use, rounded up; nothing where there is no bound.
+// How many CPUs' worth of time the groups of this process may use, rounded up; nullopt if there is no bound.
 absl::optional<int> CpuQuota(const std::string& membership = "/proc/self/cgroup",
                              const std::string& root = "/sys/fs/cgroup");
 

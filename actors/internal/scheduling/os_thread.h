@@ -18,10 +18,10 @@ class OsThread {
   OsThread(const OsThread&) = delete;
   OsThread& operator=(const OsThread&) = delete;
 
-  // Not running. `name` has at most 15 letters. False when the operating system
-  // gives no more threads.
+  // Starts the thread, which must not be running. `name` has at most 15 bytes.
+  // Returns false if the operating system creates no more threads.
   [[nodiscard]] bool Start(const char* name, absl::AnyInvocable<void()> body);
-  // Waits for its end. Nothing when it was not started.
+  // Waits until the thread has ended. Does nothing if it was not started.
   void Join();
 
  private:

@@ -34,17 +34,17 @@ class OwnThreads::OwnThread final : public Worker {
     is_ending_ = true;
     changed_.Signal();
   }
-  // It can be joined without waiting.
+  // The thread runs nothing any more, so joining it does not wait. acquire: pairs with Work's release store.
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
 
  private:
   void Work() {
     WorkerScope scope(*this);
     while (Runnable* runnable = Take()) RunTurn(*runnable);
-    // release: pairs with has_ended.
+    // release: pairs with the acquire load in has_ended.
     has_ended_.store(true, std::memory_order_release);
   }
-  // Null at its end.
+  // Waits for a Runnable. Returns null after End.
   Runnable* Take() {
     absl::MutexLock hold(&mu_);
     while (next_ == nullptr && !is_ending_) changed_.Wait(&mu_);
@@ -101,12 +101,12 @@ bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_me
   {
     absl::MutexLock lock(&mu_);
     const auto thread = std::find_if(threads_.begin(), threads_.end(), [turn](const auto& entry) {
-      // relaxed: a guess; under the seizure it is certain.
+      // relaxed: the value may be stale; WhileInUserCode checks it again under the seizure.
       return entry.second->current.load(std::memory_order_relaxed) == turn;
     });
     if (thread != threads_.end()) worker = thread->second;
   }
-  // Without the lock: `action` may end the thread.
+  // Called without mu_, because `action` may call End.
   return worker != nullptr && worker->WhileInUserCode(turn, is_meant, action);
 }
 

@@ -27,7 +27,7 @@ class OwnThreads {
   OwnThreads(const OwnThreads&) = delete;
   OwnThreads& operator=(const OwnThreads&) = delete;
 
-  // As the Executor's methods of these names.
+  // As the methods of Executor with these names.
   absl::StatusOr<uint32_t> New();
   void End(uint32_t id);
   bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action);
@@ -44,7 +44,7 @@ class OwnThreads {
   Executor& executor_;
   mutable absl::Mutex mu_;
   uint32_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
-  // Shared with whoever looks into one without the lock.
+  // Shared, because WhileInUserCode uses a thread without holding mu_.
   std::map<uint32_t, std::shared_ptr<OwnThread>> threads_ ABSL_GUARDED_BY(mu_);
   std::vector<std::shared_ptr<OwnThread>> ended_ ABSL_GUARDED_BY(mu_);  // to be joined
 };

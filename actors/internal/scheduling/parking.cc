@@ -18,22 +18,23 @@ thread_local const Parking::Spot* polling_here = nullptr;
 
 void Parking::AddWorker() {
   workers_.fetch_add(1, std::memory_order_seq_cst);
-  // An OrderAgainstAnnounce that read the older number comes before this fence, so the new worker's Announce sees what
-  // was written to state_ before it.
+  // If a worker's OrderAgainstAnnounce loads workers_ before the increment, that load precedes this fence, so Announce
+  // on the new thread sees what that worker had written to state_.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void Parking::OrderAgainstAnnounce(uint64_t parked) const {
-  // seq_cst, both: pair with AddWorker and Park, which write and then have a full fence.
+  // seq_cst: the load of workers_ pairs with the increment in AddWorker, that of has_poller_ with the store in Park; a
+  // full fence follows both of these writes.
   if (parked + 1 >= workers_.load(std::memory_order_seq_cst) && !has_poller_.load(std::memory_order_seq_cst)) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with AnnounceFromOutside's
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with AnnounceFromOutside's fence
   } else {
-    StdAtomics::HeavyBarrier();  // pairs with Announce's light one
+    StdAtomics::HeavyBarrier();  // pairs with Announce's LightBarrier
   }
 }
 
 bool Parking::StartSearch(int workers) {
-  // Half of them at most: more would only meet at the same queues.
+  // At most half of the workers search: more would only contend for the same queues.
   if (Searching(state_.load(std::memory_order_relaxed)) * 2 >= static_cast<uint64_t>(workers)) return false;
   state_.fetch_add(kOneSearching, std::memory_order_seq_cst);
   return true;
@@ -48,12 +49,12 @@ void Parking::FoundWork(absl::FunctionRef<bool()> has_more) {
 
 void Parking::WakeOne() {
   absl::MutexLock lock(&mu_);
-  // Somebody looks by now: it began after the work was queued, or will look again.
+  // A worker that searches began after the work was queued, or will look again (FoundWork, Park).
   if (spots_.empty() || Searching(state_.load(std::memory_order_seq_cst)) != 0) return;
   Spot* spot = spots_.back();
-  // The polling worker is the last choice: to wake it costs more, and the polling would stop.
+  // The polling worker is the last choice: waking it costs more and interrupts the polling.
   if (spot == poller_ && spots_.size() > 1) spot = spots_[spots_.size() - 2];
-  // This thread is the poller, in an event that queued work: it looks at its own queue when the event is over.
+  // This thread is the poller, and an event that it handles queued work: it looks at its own queue after the event.
   if (spot == polling_here) return;
   Wake(*spot);
 }
@@ -103,7 +104,8 @@ bool Parking::Park(Spot& spot, bool was_searching, absl::FunctionRef<bool()> has
     if (!polls) return true;
     poller_ = &spot;
     has_poller_.store(true, std::memory_order_seq_cst);
-    // An OrderAgainstAnnounce that read false comes before this fence, so the poller's Announce sees its state_.
+    // If another worker's OrderAgainstAnnounce reads false from has_poller_, that load precedes this fence, so Announce
+    // on this thread sees what that worker had written to state_.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   const bool took = PollWhileParked(spot, take_own);
@@ -123,7 +125,8 @@ bool Parking::PollWhileParked(Spot& spot, absl::FunctionRef<bool()> take_own) {
   do {
     (void)source.Poll(EventSource::Wait::kUntil);
     took = take_own();
-    // A relaxed guess. Wake comes after the store, and Poll returns after it, so a waiting Poll does not miss it.
+    // is_parked is relaxed and may be stale, but no wake-up is lost: Unpark stores false before EventSource::Wake,
+    // which makes Poll return.
   } while (!took && spot.is_parked());
   polling_here = nullptr;
   return took;

@@ -1,25 +1,26 @@
-// Parking: which workers sleep and which look for work, so that whoever queues
-// work knows in one load whether to wake somebody.
+// Parking: counts the workers that sleep (parked) and that look for work
+// (searching), so that a thread that queues work knows from one load whether it
+// must wake a worker.
 //
-// Announce is called for each piece of work that others may take. It wakes one
-// worker when some sleep and none is looking: one that looks finds the work, and
-// wakes the next when it was the last that looked and there is more.
+// Call Announce for each piece of work that other workers may take. It wakes one
+// worker if some are parked and none is searching: a searching worker finds the
+// work, and the last one that searches wakes another if there is more.
 //
-// One of the workers that sleep polls the process's EventSource in place of
-// sleeping, if nobody else in the process does. An event may make work for that
-// worker itself: then it leaves Park and runs it. Another thread that chooses
-// the polling worker wakes it through the source.
+// One parked worker polls the process's EventSource instead of sleeping, unless
+// another thread of the process polls. An event may make work for the polling
+// worker itself, which then leaves Park and runs it. A thread that wants to wake
+// the polling worker does so through the source.
 //
-// No work is left while a worker sleeps, because of two orders:
-// - Announce: the work is queued, then the state is read;
-// - Park, and FoundWork by the last that looked: the state is written, then the
-//   queues are read.
-// With the barriers between them one of the two sees the other's store. The
-// light one, on the path of messages between workers, costs nothing; the heavy
-// one is left out when every other worker sleeps and none polls, because then only
-// threads that are not workers can be announcing, and those have a full fence
-// (AnnounceFromOutside). A sleeping worker runs again, or polls, only after it
-// has synchronised with the state that this worker wrote.
+// No work is left while a worker sleeps. The announcing thread stores the work in
+// a queue, then loads state_ (Announce). The worker that stops searching writes
+// state_, then loads the queues (Park, or FoundWork by the last one that searched).
+// The barriers in between guarantee that at least one of the two threads sees the
+// other's write. Announce has the light barrier, which is free, because messages
+// between workers take this path. The other side has the heavy barrier. It needs
+// only a fence if all other workers sleep and none polls, because then only threads
+// that are not workers can announce, and they have a fence too
+// (AnnounceFromOutside). A sleeping worker runs or polls again only after it has
+// synchronized, through mu_, with the worker that wrote state_.
 //
 // Source: the spinning threads of Go's scheduler (runtime/proc.go, "Worker
 // thread parking/unparking"). Any thread, unless a method says otherwise.
@@ -44,7 +45,7 @@ class Parking {
   // Where one worker sleeps.
   class Spot {
    public:
-    // It sleeps, or is about to. A guess on other threads.
+    // The worker sleeps or is about to. Any thread; on others the value may be stale.
     bool is_parked() const { return is_parked_.load(std::memory_order_relaxed); }
 
    private:
@@ -55,40 +56,40 @@ class Parking {
 
   explicit Parking(Polling& polling) : polling_(polling) {}
 
-  // Before a worker's thread begins, and after its last call here.
+  // AddWorker before a worker's thread begins, RemoveWorker after its last call here.
   void AddWorker();
   void RemoveWorker() { workers_.fetch_sub(1, std::memory_order_seq_cst); }
 
-  // Worker, after queuing work that any worker may take.
+  // Worker only. Call after queuing work that any worker may take.
   void Announce() {
-    StdAtomics::LightBarrier();  // pairs with the heavy ones in Park and FoundWork
+    StdAtomics::LightBarrier();  // pairs with OrderAgainstAnnounce's HeavyBarrier
     const uint64_t state = state_.load(std::memory_order_relaxed);
     if (ABSL_PREDICT_TRUE(Parked(state) == 0 || Searching(state) != 0)) return;
     WakeOne();
   }
-  // The same on a thread that is not one of these workers.
+  // As Announce, on a thread that is not a worker of this pool.
   void AnnounceFromOutside() {
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fences in Park and FoundWork
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with OrderAgainstAnnounce's fence or HeavyBarrier
     const uint64_t state = state_.load(std::memory_order_relaxed);
     if (Parked(state) == 0 || Searching(state) != 0) return;
     WakeOne();
   }
 
-  // Worker: it begins to look for work. False when enough do already; then it
-  // looks once, and parks.
+  // Worker only. Registers it as searching. Returns false if enough workers search
+  // already; the worker then looks once and parks.
   bool StartSearch(int workers);
-  // Worker that looked, and found something. `has_more`: there is other work.
+  // Worker only. It was searching and found work; `has_more` says whether there is more.
   void FoundWork(absl::FunctionRef<bool()> has_more);
-  // Worker that found nothing; `was_searching` if it had begun to look. Sleeps,
-  // or polls, until there may be work. `has_work` reads what Announce announces;
-  // `take_own` takes what the worker itself, while it polls, made runnable, and
-  // Park returns when it has taken some. Returns true if the worker is looking
-  // for work now; false if it left because of what take_own took.
+  // Worker only. Sleeps, or polls, until there may be work. `was_searching`:
+  // StartSearch returned true. `has_work` says whether the queues that Announce is
+  // for have work. `take_own`, which is called while polling, takes the work that
+  // events made for this worker itself and says whether there was some. Returns
+  // true if the worker is searching now; false if take_own took something.
   [[nodiscard]] bool Park(Spot& spot, bool was_searching, absl::FunctionRef<bool()> has_work,
                           absl::FunctionRef<bool()> take_own);
-  // Wakes a worker that sleeps, so that it polls. False when none does.
+  // Wakes a parked worker so that it polls. Returns false if none is parked.
   bool WakeToPoll();
-  // From now on nobody sleeps.
+  // Wakes all workers; from now on Park returns at once.
   void Stop();
 
   int parked() const { return static_cast<int>(Parked(state_.load(std::memory_order_seq_cst))); }
@@ -100,26 +101,28 @@ class Parking {
   static constexpr uint64_t Parked(uint64_t state) { return state >> 32; }
 
   void WakeOne();
-  // `spot` is parked no more; its worker then looks for work, or runs what it has.
+  // Removes `spot` from the parked ones. Its worker then searches, or runs the work that it has.
   enum class Then { kSearches, kRuns };
   void Unpark(Spot& spot, Then then) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Wake(Spot& spot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Polls until `spot` is parked no more, or take_own() took something: then true. This thread holds the turn.
+  // Polls until another thread unparks `spot` (returns false) or take_own() takes something (returns true). This thread
+  // must hold the turn of Polling.
   bool PollWhileParked(Spot& spot, absl::FunctionRef<bool()> take_own) ABSL_LOCKS_EXCLUDED(mu_);
-  // Orders this worker's change of state_, which found `parked` other workers asleep, before what it reads next.
+  // Orders this worker's write of state_, which found `parked` other workers parked, before the queue loads that
+  // follow.
   void OrderAgainstAnnounce(uint64_t parked) const;
 
   Polling& polling_;
 
-  // Workers that look, and, shifted, workers that sleep. Those that sleep change under mu_.
+  // Low half: searching workers. High half: parked workers, which changes only under mu_.
   std::atomic<uint64_t> state_{0};
-  // Workers whose threads run: they sleep, look, or run turns.
+  // Workers whose threads exist: parked, searching, or running turns.
   std::atomic<uint64_t> workers_{0};
-  // One of those that sleep polls: it may announce what its events make runnable. Written under mu_.
+  // A parked worker polls, and so may call Announce for what its events make runnable. Written under mu_.
   std::atomic<bool> has_poller_{false};
   absl::Mutex mu_;
   std::vector<Spot*> spots_ ABSL_GUARDED_BY(mu_);  // the last that parked is woken first: its cache is warm
-  Spot* poller_ ABSL_GUARDED_BY(mu_) = nullptr;    // of these, the one that polls
+  Spot* poller_ ABSL_GUARDED_BY(mu_) = nullptr;    // the one of spots_ whose worker polls
   bool is_stopping_ ABSL_GUARDED_BY(mu_) = false;
 };
 

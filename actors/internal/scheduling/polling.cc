@@ -58,7 +58,8 @@ void Polling::ServeAlone() {
     }
     // Only workers of pools and this thread take the turn. A pool that has just joined may have been quicker.
     if (!TryTake()) continue;
-    // seq_cst: pairs with Join, which stores and then wakes the source: the Wake is seen by a Poll that began before.
+    // seq_cst: pairs with the exchange in Join, which then wakes the source. Either this load sees the exchange, or the
+    // Poll that follows returns because of the Wake.
     while (is_alone_.load(std::memory_order_seq_cst)) (void)source()->Poll(EventSource::Wait::kUntil);
     GiveBack();
     absl::MutexLock lock(&mu_);

@@ -2,9 +2,10 @@
 // the process has no pool.
 //
 // Invariants:
-// 1. Whoever is in EventSource::Poll holds the turn: TryTake gave it, GiveBack ends it.
-// 2. While a source is installed and a pool has joined, somebody holds the turn, or the watchdog of some pool is awake
-//    and sees to it: a watchdog goes to sleep only while all workers of its pool are parked and the turn is held.
+// 1. Only the thread that holds the turn calls EventSource::Poll. TryTake takes the turn, GiveBack releases it.
+// 2. While a source is installed and a pool has joined, a thread holds the turn, or the watchdog of some pool is awake
+//    and wakes a worker to take it. A watchdog sleeps only while all workers of its pool are parked and the turn is
+//    held.
 // 3. A pool that leaves, and the thread of the source when a pool has joined, offer the turn to a pool.
 //
 // Lock order: mu_, then a pool's locks in OfferTurn. TryTake and GiveBack take no lock. Any thread.
@@ -26,14 +27,14 @@ class Polling {
   // A pool of threads that polls when it is idle.
   class Pool {
    public:
-    // Nobody holds the turn: wakes an idle worker, if there is one, to take it. Called with Polling's lock held.
+    // The turn is free: wakes an idle worker, if there is one, to take it. Called with Polling's mu_ held.
     virtual void OfferTurn() = 0;
 
    protected:
     ~Pool() = default;
   };
 
-  // The process's.
+  // The one of this process.
   static Polling& Process();
 
   Polling() = default;
@@ -42,12 +43,12 @@ class Polling {
 
   void Install(EventSource& source);
   void Join(Pool& pool);
-  // No thread of `pool` holds the turn, nor takes it again.
+  // Requires that no thread of `pool` holds the turn or will take it.
   void Leave(Pool& pool);
 
   // Null before Install. acquire: pairs with Install's release, so that the source is seen whole.
   EventSource* source() const { return source_.load(std::memory_order_acquire); }
-  // There is a source, and this thread now holds the turn.
+  // Returns true if there is a source and this thread now holds the turn.
   [[nodiscard]] bool TryTake() {
     if (source() == nullptr || is_taken_.load(std::memory_order_relaxed)) return false;
     // acquire: pairs with GiveBack's release, so that the source sees what its last Poll did.
@@ -57,13 +58,13 @@ class Polling {
   }
   void GiveBack() { is_taken_.store(false, std::memory_order_release); }
 
-  // There is a source, and nobody polls it. The value may be stale when the caller sees it.
+  // True if there is a source and no thread holds the turn. The value may be stale when the caller sees it.
   bool is_wanted() const { return source() != nullptr && !is_taken_.load(std::memory_order_seq_cst); }
   // How often the turn was taken so far.
   uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
 
  private:
-  // Takes the turn whenever there is no pool.
+  // The body of the source's own thread: polls while no pool has joined.
   void ServeAlone();
   void StartThreadIfAlone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

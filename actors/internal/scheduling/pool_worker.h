@@ -1,5 +1,5 @@
-// PoolWorker: one worker of a ThreadPool. Its record lives as long as the pool;
-// when its thread has ended, another may begin with it.
+// PoolWorker: one worker of a ThreadPool. The object lives as long as the pool;
+// when its thread has ended, a new thread may reuse it.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_POOL_WORKER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_POOL_WORKER_H_
 
@@ -20,7 +20,7 @@ class PoolWorker final : public Worker {
   PoolWorker(Executor& its_executor, StuckWatch its_watch, uint32_t number)
       : Worker(its_executor, &its_executor), next_victim(number), watch(its_watch) {}
 
-  // Own thread.
+  // Used by its own thread.
   uint32_t slot_runs = 0;      // in a row
   uint32_t turns = 0;          // since the shared queue was first
   uint64_t seen_round = 0;     // of the watchdog
@@ -31,12 +31,12 @@ class PoolWorker final : public Worker {
   Parking::Spot spot;
   RunQueue<Runnable> queue;
 
-  // The watchdog's.
+  // Used by the watchdog.
   StuckWatch watch;
 
-  // No thread of the pool runs with this record; the last one is about to end, and waits for nothing.
+  // No thread uses this object: its last thread is about to end, and can be joined without a long wait.
   std::atomic<bool> is_free{true};
-  // The watchdog's, and the pool's constructor's and destructor's.
+  // Used by the watchdog and by the pool's constructor and destructor.
   OsThread thread;
 };
 

@@ -1,12 +1,12 @@
 // ReadySlot: the actor that a worker's turn made runnable last, which runs next
 // on that worker.
 //
-// All of it is guarded by the worker's lock (BiasedLock): its owner uses it in
-// kernel code, and whoever takes it over holds a seizure. So it is plain memory,
-// and a hand-over from actor to actor costs one store and one load.
+// The slot is guarded by the worker's lock (BiasedLock): the owner uses it in
+// kernel code, and the watchdog takes it over under a seizure. So it is plain
+// memory, and passing control from actor to actor costs one store and one load.
 //
-// While it is taken over it takes nothing: what the worker's handler makes
-// runnable goes where other workers find it.
+// While the slot is taken over it accepts nothing: the actors that the stuck
+// handler makes runnable go to a queue where other workers find them.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_READY_SLOT_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_READY_SLOT_H_
 
@@ -23,15 +23,15 @@ class ReadySlot {
   ReadySlot(const ReadySlot&) = delete;
   ReadySlot& operator=(const ReadySlot&) = delete;
 
-  // Owner. False when it is occupied, or taken over.
+  // Owner. Returns false if the slot is occupied or taken over.
   [[nodiscard]] bool TryPut(T* item) {
     if (item_ != nullptr || is_taken_over_) return false;
     item_ = item;
     return true;
   }
 
-  // Owner. Null, or what has to be queued: what was here before, or `item`
-  // itself while the slot is taken over.
+  // Owner. Puts `item` here and returns the item that the caller must queue: the
+  // one that was here before, or null, or `item` itself if the slot is taken over.
   [[nodiscard]] T* Put(T* item) {
     if (is_taken_over_) return item;
     T* const displaced = item_;
@@ -39,14 +39,14 @@ class ReadySlot {
     return displaced;
   }
 
-  // Owner. Null when it is empty.
+  // Owner. Empties the slot; returns null if it was empty.
   [[nodiscard]] T* Take() {
     T* const item = item_;
     item_ = nullptr;
     return item;
   }
 
-  // Under a seizure. Gives what is there.
+  // Under a seizure. Empties the slot, and returns what was there or null.
   [[nodiscard]] T* TakeOver() {
     is_taken_over_ = true;
     return Take();

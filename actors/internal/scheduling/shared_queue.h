@@ -1,5 +1,5 @@
-// SharedQueue: what is runnable and belongs to no worker's queue: what plain
-// threads and stuck workers make runnable, and what a full queue gave away.
+// SharedQueue: the runnable actors that are in no worker's own queue: those made
+// runnable by plain threads or by stuck workers, and the overflow of full queues.
 //
 // First in, first out. It holds each Runnable at most once, so it is no larger
 // than there are actors; its memory is kept, so that a steady state allocates
@@ -29,7 +29,7 @@ class SharedQueue {
   }
   void Push(Runnable* item) { Push(&item, 1); }
 
-  // The oldest, at most `count_max`; their number.
+  // Moves the oldest items, at most `count_max`, to `into`; returns how many.
   size_t Pop(Runnable** into, size_t count_max) {
     if (empty()) return 0;
     absl::MutexLock lock(&mu_);
@@ -41,7 +41,7 @@ class SharedQueue {
     return count;
   }
 
-  // A guess, without the lock.
+  // Read without the lock, so the value may be stale.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size() == 0; }
 

@@ -41,14 +41,14 @@ class StuckWatch {
     return Verdict::kNothing;
   }
 
-  // It was in user code then, and what it had has been taken.
+  // The caller has taken over the worker's slot and queue, while the worker was in user code.
   void TookOver() { is_taken_over_ = true; }
-  // It has been named. It is again when it has run twice as long.
+  // The caller has named the worker. kName comes again when the section has lasted twice as long.
   void Named() { next_name_ = 2 * (now_ - since_); }
-  // The worker runs nothing now.
+  // The worker runs no turn now.
   void Reset() { is_watching_ = false; }
 
-  // The section that it watches, and how long it lasts by now.
+  // The section that is watched, and how long it had lasted at the last Observe.
   uint64_t handlers() const { return handlers_; }
   absl::Duration running() const { return now_ - since_; }
 

@@ -1,14 +1,14 @@
-// TimerTable: the timers of one executor, as the threads that arm and cancel
-// them share them with the thread that fires them. No locks.
+// TimerTable: the timers of one executor, shared without locks by the threads that
+// arm and cancel timers and the one thread that fires them.
 //
-// An entry goes round: free -> armed -> fired or cancelled -> free. Whoever arms
-// it owns it until it is in the intake; from there on it is the firing thread's,
-// but for its state, by which a canceller and the firing thread agree: one
-// exchange from armed wins. The value of a cancelled timer is destroyed by the
-// firing thread, when it comes upon it.
+// The life of an entry is: free -> armed -> fired or cancelled -> free. The arming
+// thread owns the entry until it has pushed it to the intake; then the firing
+// thread owns it, except for `state`. Cancel and Fire each try to swap `state` from
+// armed, and the one that succeeds decides. The firing thread destroys the value of
+// a cancelled timer when it comes across the entry.
 //
-// Memory is type-stable, and an id names one arming: a late Cancel finds
-// another generation and does nothing.
+// The memory is type-stable, and an id names one arming of an entry: a late Cancel
+// finds another generation and does nothing.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_TABLE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_TABLE_H_
 
@@ -37,7 +37,7 @@ class TimerTable {
 
  public:
   struct Entry {
-    // Of the arming thread, then of the firing thread.
+    // Owned by the arming thread, then by the firing thread.
     Plain<MonotonicTime> time;
     Plain<Value> value;
     Plain<Entry*> next = nullptr;  // in the intake; afterwards the firing thread's to use
@@ -57,25 +57,27 @@ class TimerTable {
   TimerTable(const TimerTable&) = delete;
   TimerTable& operator=(const TimerTable&) = delete;
 
-  // Any thread. Its id, never 0. CHECKs beyond kEntriesMax.
+  // Any thread. Returns the timer's id, never 0. CHECKs that there are at most kEntriesMax timers.
   uint64_t Arm(MonotonicTime time, Value value) {
     Entry& entry = NewEntry();
     entry.time = time;
     entry.value = std::move(value);
     const uint64_t generation = (entry.state.load(std::memory_order_relaxed) >> 2) + 1;
-    // relaxed: the exchange below publishes it to the firing thread, and the caller the id to others.
+    // relaxed: the swap of intake_ below publishes the state to the firing thread; a canceller gets the id, and with it
+    // the state, from the caller.
     entry.state.store(generation << 2 | kArmed, std::memory_order_relaxed);
     const uint64_t id = IdOf(entry, generation);
     Entry* newest = intake_.load(std::memory_order_relaxed);
     do {
       entry.next = newest;
-      // seq_cst: pairs with HasArmed; whoever sleeps after an empty intake and whoever wakes it need one order. Also a
-      // release, for the acquire in TakeArmed.
+      // seq_cst: pairs with HasArmed. This thread swaps intake_, then loads TimerThread::sleeps_until_; the firing
+      // thread stores sleeps_until_, then loads intake_. At least one sees the other's write. Also a release, for
+      // TakeArmed.
     } while (!intake_.compare_exchange_weak(newest, &entry, std::memory_order_seq_cst, std::memory_order_relaxed));
     return id;
   }
 
-  // Any thread. True when it will not fire; false when it has, or is about to.
+  // Any thread. Returns true if the timer will not fire; false if it has fired, is firing or was cancelled.
   bool Cancel(uint64_t id) {
     const uint64_t index = (id & kIndexMask) - 1;
     if ((id & kIndexMask) == 0 || index >= used_.load(std::memory_order_acquire)) return false;
@@ -83,7 +85,7 @@ class TimerTable {
     if (entry == nullptr) return false;
     uint64_t armed = (id >> kIndexBits) << 2 | kArmed;
     const uint64_t cancelled = (id >> kIndexBits) << 2 | kCancelled;
-    // relaxed: it passes no data on. The firing thread touches what it owns.
+    // relaxed: the swap publishes no data; the rest of the entry is the firing thread's.
     if (!entry->state.compare_exchange_strong(armed, cancelled, std::memory_order_relaxed, std::memory_order_relaxed)) {
       return false;
     }
@@ -91,13 +93,13 @@ class TimerTable {
     return true;
   }
 
-  // Any thread: those cancelled whose entries are not free yet.
+  // Any thread. Number of cancelled timers whose entries are not free yet.
   uint64_t cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   bool HasArmed() const { return intake_.load(std::memory_order_seq_cst) != nullptr; }
 
-  // Firing thread: what has been armed since the last call, linked by `next`, oldest first.
+  // Firing thread. Returns the entries armed since the last call, oldest first, linked by `next`.
   Entry* TakeArmed() {
-    // acquire: pairs with Arm's exchange.
+    // acquire: pairs with Arm's compare-and-swap of intake_; each later one continues the release sequence.
     Entry* newest = intake_.exchange(nullptr, std::memory_order_acquire);
     Entry* oldest = nullptr;
     while (newest != nullptr) {
@@ -109,7 +111,7 @@ class TimerTable {
     return oldest;
   }
 
-  // Firing thread, its time has come. True: its value is to be used. False: it was cancelled.
+  // Firing thread, when the entry is due. Returns true if the caller must use its value; false if it was cancelled.
   bool Fire(Entry& entry) {
     uint64_t armed = (entry.state.load(std::memory_order_relaxed) & ~kStateMask) | kArmed;
     return entry.state.compare_exchange_strong(armed, (armed & ~kStateMask) | kFired, std::memory_order_relaxed,
@@ -118,14 +120,14 @@ class TimerTable {
   bool IsCancelled(const Entry& entry) const {
     return (entry.state.load(std::memory_order_relaxed) & kStateMask) == kCancelled;
   }
-  // Firing thread: it has fired or was cancelled, and is in no list any more.
+  // Firing thread. Frees an entry that has fired or was cancelled, and that the caller has removed from its lists.
   void Free(Entry& entry) {
     if (IsCancelled(entry)) cancelled_.fetch_sub(1, std::memory_order_relaxed);
     entry.value = Value();
     uint64_t head = free_.load(std::memory_order_relaxed);
     do {
       entry.next_free.store(static_cast<uint32_t>(head & kIndexMask), std::memory_order_relaxed);
-      // release: pairs with NewEntry's acquire; the next to arm it comes after all this.
+      // release: pairs with NewEntry's acquire of free_, so the thread that arms the entry next sees it as left here.
     } while (!free_.compare_exchange_weak(head, NextTag(head) | (entry.index + 1), std::memory_order_release,
                                           std::memory_order_relaxed));
   }
@@ -141,20 +143,20 @@ class TimerTable {
   static_assert((uint64_t{kFirstChunk} << kChunks) - kFirstChunk >= kEntriesMax);
 
   static uint64_t IdOf(const Entry& entry, uint64_t generation) { return generation << kIndexBits | (entry.index + 1); }
-  // The upper bits change with each exchange, so that one that slept does not mistake a later list for its own.
+  // The upper bits are a tag that each swap of free_ increments, so a swap from a stale head fails (ABA).
   static uint64_t NextTag(uint64_t head) { return (head & ~kIndexMask) + kIndexMask + 1; }
   static size_t ChunkOf(uint32_t index) { return static_cast<size_t>(std::bit_width(index / kFirstChunk + 1)) - 1; }
   static uint32_t FirstOf(size_t chunk) { return kFirstChunk * ((uint32_t{1} << chunk) - 1); }
 
   Entry* At(uint32_t index) {
     const size_t chunk = ChunkOf(index);
-    // acquire: pairs with NewEntry's exchange.
+    // acquire: pairs with AddChunk's compare-and-swap, so this thread sees the entries as constructed.
     Entry* const first = chunks_[chunk].load(std::memory_order_acquire);
     return first == nullptr ? nullptr : first + (index - FirstOf(chunk));
   }
 
   Entry& NewEntry() {
-    // acquire: pairs with Free's release.
+    // acquire: pairs with Free's release swap of free_.
     uint64_t head = free_.load(std::memory_order_acquire);
     while ((head & kIndexMask) != 0) {
       Entry& entry = *At(static_cast<uint32_t>(head & kIndexMask) - 1);
@@ -176,7 +178,7 @@ class TimerTable {
     auto* const entries = new Entry[size];
     for (uint32_t i = 0; i < size; ++i) entries[i].index = FirstOf(chunk) + i;
     Entry* none = nullptr;
-    // release: pairs with At's acquire. Another may have added it meanwhile.
+    // release: pairs with At's acquire. Fails if another thread has added the chunk meanwhile.
     if (!chunks_[chunk].compare_exchange_strong(none, entries, std::memory_order_release, std::memory_order_relaxed)) {
       delete[] entries;
     }

@@ -31,7 +31,8 @@ TimerThread::~TimerThread() {
 
 uint64_t TimerThread::RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) {
   const uint64_t id = table_.Arm(time, std::move(callback));
-  // seq_cst: pairs with SleepUntil. Either it sees the timer armed, or this sees until when it sleeps.
+  // seq_cst: pairs with the store in SleepUntil. Either the timer thread's HasArmed sees the new timer, or this load
+  // sees the time until which that thread sleeps.
   if (time.nanos() < sleeps_until_.load(std::memory_order_seq_cst)) Wake();
   return id;
 }
@@ -68,10 +69,10 @@ void TimerThread::SweepCancelled() {
                [this](Table::Entry& entry) { table_.Free(entry); });
 }
 
-// False at the end.
+// Returns false when the destructor has begun.
 bool TimerThread::SleepUntil(MonotonicTime time) {
   sleeps_until_.store(time.nanos(), std::memory_order_seq_cst);
-  // seq_cst: pairs with RunAt.
+  // HasArmed is seq_cst, as is the store above: they pair with Arm's swap and the load of sleeps_until_ in RunAt.
   if (!table_.HasArmed()) {
     absl::MutexLock lock(&mu_);
     while (!is_woken_ && !is_stopping_) {

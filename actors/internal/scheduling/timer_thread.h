@@ -1,8 +1,8 @@
-// TimerThread: calls back at given times, on a thread of its own, so that no
-// timer waits behind a handler.
+// TimerThread: runs callbacks at given times on a thread of its own, so that no
+// timer waits for a handler to return.
 //
-// Arming and cancelling take no lock; the thread alone has the wheel. Any
-// thread. Lifetime: what is not due at its end never runs.
+// Arming and cancelling take no lock; only the timer thread uses the wheel. Any
+// thread. Callbacks that are not due when the destructor is called never run.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_THREAD_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_THREAD_H_
 
@@ -26,11 +26,11 @@ class TimerThread {
   TimerThread(const TimerThread&) = delete;
   TimerThread& operator=(const TimerThread&) = delete;
 
-  // As Executor's. What a cancelled callback holds is destroyed later.
+  // As Executor::RunAt and Cancel. A cancelled callback is destroyed later, on the timer thread.
   uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback);
   bool Cancel(uint64_t timer);
 
-  // Timers armed or cancelled whose memory is in use, as the thread saw it last.
+  // Timers in the wheel, cancelled ones included, when the timer thread last looked.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 
  private:
@@ -44,9 +44,9 @@ class TimerThread {
 
   Clock& clock_;
   Table table_;
-  TimerWheel<Table::Entry> wheel_;  // the thread's
+  TimerWheel<Table::Entry> wheel_;  // used by the timer thread only
   std::atomic<size_t> size_{0};
-  // Until when the thread sleeps, in nanoseconds; 0 while it does not.
+  // The time until which the timer thread sleeps, in nanoseconds; 0 while it is awake.
   std::atomic<int64_t> sleeps_until_{0};
   absl::Mutex mu_;
   absl::CondVar changed_;

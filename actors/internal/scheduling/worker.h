@@ -1,5 +1,5 @@
-// Worker: what a thread that runs turns keeps for them; UserCode and KernelCode
-// mark where it is.
+// Worker: the state of a thread that runs turns. UserCode and KernelCode mark
+// whether the thread is in a handler or in the kernel (the framework's code).
 //
 //   void ActorCell::Run() {                 // kernel code
 //     Worker& worker = *ThisWorker();
@@ -10,10 +10,10 @@
 //     if (worker.rights == Rights::kNone) … // the actor was fenced meanwhile
 //   }
 //
-// A worker holds its lock in kernel code and gives it back around user code.
-// The watchdog and fences seize the lock, and so act on a worker only while it
-// is in user code, and keep it there. Every thread of an executor has a Worker
-// while it runs turns.
+// A worker holds its lock in kernel code and releases it around user code. The
+// watchdog and fences seize the lock: so they act on a worker only while it is in
+// user code, and the worker cannot leave user code until the seizure ends. Every
+// thread of an executor has a Worker while it runs turns.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_WORKER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_WORKER_H_
 
@@ -29,13 +29,13 @@
 
 namespace understudy::internal {
 
-// What the user code of a turn may ask of the kernel.
+// Which calls to the kernel the user code of a turn may make.
 enum class Rights : uint8_t {
   kAll,
-  // Its actor ends, and its suspended handlers are destroyed: what they hold is
-  // given back, everything else is refused.
+  // The actor is ending and its suspended handlers are being destroyed: calls that
+  // release what they hold succeed, all others are refused.
   kLettingGo,
-  kNone,  // fenced
+  kNone,  // the actor was fenced: all calls are refused
 };
 
 class Worker {
@@ -52,13 +52,13 @@ class Worker {
     runnable.Run();
   }
 
-  // Own thread, kernel or user code. `runnable`, which becomes runnable and is of the same executor, runs next here.
-  // False when that is for the executor to say.
+  // Own thread, kernel or user code. Makes `runnable`, of the same executor, the next to run on this worker. Returns
+  // false if that is not possible; the caller then schedules it with the executor.
   [[nodiscard]] bool TryPutNext(Runnable* runnable);
 
-  // Any other thread. True: this worker is in user code and cannot leave it until
-  // EndSeizure. A handler that calls the kernel all the time is caught on its way
-  // out, if it comes there within some microseconds.
+  // Any other thread. If true, this worker is in user code and cannot leave it until
+  // EndSeizure. Retries for some microseconds, so that a handler that calls the
+  // kernel all the time can be seized when it returns to user code (GiveWay).
   [[nodiscard]] bool TrySeize() {
     if (lock.TrySeize()) return true;
     is_wanted_.store(1, std::memory_order_relaxed);
@@ -70,24 +70,25 @@ class Worker {
   }
   void EndSeizure() { lock.EndSeizure(); }
 
-  // Own thread, in user code that it has just come back to: lets a seizure come first.
+  // Own thread, when it has just returned to user code: waits while another thread tries to seize the lock.
   void GiveWay() {
     if (ABSL_PREDICT_FALSE(is_wanted_.load(std::memory_order_relaxed) != 0)) {
       StdAtomics::WaitWhile(is_wanted_, uint32_t{1});
     }
   }
 
-  // Any other thread. Calls `action` under a seizure, if this worker is in user
-  // code of `turn` and `is_meant` says so there, and notes the fence. A turn that is
-  // fenced already is nobody's: its Runnable may run again elsewhere.
+  // Any other thread. If this worker is in user code of `turn` and `is_meant`, which
+  // is called under the seizure, returns true: sets `rights` to kNone and calls
+  // `action` under the seizure. Returns whether it did. A turn that was fenced before
+  // does not count, because its Runnable may run again on another worker by now.
   template <class Q, class F>
   bool WhileInUserCode(Runnable* turn, Q&& is_meant, F&& action) {
-    // relaxed: a guess; under the seizure it is certain.
+    // relaxed: the value may be stale; it is checked again under the seizure.
     if (current.load(std::memory_order_relaxed) != turn || !TrySeize()) return false;
     const bool is_here = current.load(std::memory_order_relaxed) == turn &&
                          rights.load(std::memory_order_relaxed) != Rights::kNone && is_meant();
     if (is_here) {
-      // First: whoever hears of it finds the turn's sends refused.
+      // Before `action`, so that an actor that learns of the fence gets no later send of this turn.
       rights.store(Rights::kNone, std::memory_order_relaxed);
       action();
     }
@@ -98,13 +99,13 @@ class Worker {
   Executor& executor;
   Executor* const local_executor;
   BiasedLock<StdAtomics> lock;
-  // What runs next, where there is a local executor. Guarded by lock.
+  // The actor that runs next, if there is a local executor. Guarded by lock.
   ReadySlot<Runnable> slot;
-  // The turn that runs, or the last one. Written in kernel code; what another
-  // thread reads is certain only under a seizure.
+  // The turn that runs, or the last one. Written in kernel code. On other threads the
+  // value may be stale, unless they hold a seizure.
   std::atomic<Runnable*> current{nullptr};
-  // Of the user code that `current` is in, or was in. kNone is written under a
-  // seizure; a send reads it from user code, where it may be old.
+  // The rights of the user code of `current`. Another thread writes kNone under a
+  // seizure; a send loads it in user code, where the value may be stale.
   std::atomic<Rights> rights{Rights::kAll};
   // Sections of user code entered so far. Written by the own thread.
   std::atomic<uint64_t> handlers{0};
@@ -115,16 +116,16 @@ class Worker {
  private:
   static constexpr int kSeizeTries = 2000;
 
-  // Somebody tries to seize the lock: whoever leaves the kernel for user code waits for that.
+  // 1 while another thread tries to seize the lock: the worker then waits when it returns to user code (GiveWay).
   std::atomic<uint32_t> is_wanted_{0};
 };
 
-// Null on a thread that runs no turns. Static storage of the thread, at an offset known when the program is loaded: one
-// load, no call.
+// Null on a thread that runs no turns. The initial-exec model makes an access one load, without a call, because the
+// offset of the variable is known when the program is loaded.
 inline constinit thread_local Worker* this_worker __attribute__((tls_model("initial-exec"))) = nullptr;
 inline Worker* ThisWorker() { return this_worker; }
 
-// This thread runs turns as `worker` while the scope lasts.
+// While the scope lives, this thread runs turns as `worker`.
 class WorkerScope {
  public:
   explicit WorkerScope(Worker& worker) : outer_(this_worker) { this_worker = &worker; }
@@ -136,7 +137,7 @@ class WorkerScope {
   Worker* const outer_;
 };
 
-// The thread is in user code while it lives. Own worker only, in kernel code.
+// While the object lives, the thread is in user code. Construct it in kernel code, with the thread's own worker.
 class UserCode {
  public:
   explicit UserCode(Worker& worker) : worker_(worker) {
@@ -152,10 +153,10 @@ class UserCode {
   Worker& worker_;
 };
 
-// A call from user code back into the kernel, while it lives. Nothing on a
-// thread that is in the kernel already, or that runs no turns. The section of
-// user code goes on afterwards: a handler that calls the kernel all the time
-// runs as long as one that does not.
+// A call from user code into the kernel, which lasts while the object lives. Does
+// nothing on a thread that is in the kernel already or runs no turns. It does not
+// begin a new section of user code (Worker::handlers), so the watchdog also finds a
+// stuck handler that calls the kernel all the time.
 class KernelCode {
  public:
   KernelCode() : KernelCode(ThisWorker()) {}
@@ -172,11 +173,11 @@ class KernelCode {
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
 
-  // The turn's actor was declared dead while its handler ran.
+  // The turn's actor was fenced.
   bool is_fenced() const {
     return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) == Rights::kNone;
   }
-  // That, or it ends, and its suspended handlers are destroyed.
+  // The turn's actor was fenced, or is ending and its suspended handlers are being destroyed.
   bool is_refused() const {
     return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) != Rights::kAll;
   }
