@@ -12,7 +12,7 @@
 namespace understudy::internal {
 namespace {
 
-// What lies below the stack of this thread: any access there faults.
+// The guard pages below the stack of this thread, where any access faults.
 struct Guard {
   uintptr_t begin = 0;
   uintptr_t end = 0;
@@ -33,7 +33,7 @@ Guard FindGuard() {
   return {.begin = end - guard_bytes, .end = end};
 }
 
-// For the handlers that are called in turn, of which some print a stack trace.
+// Enough for the chain of handlers, some of which print a stack trace.
 size_t BytesWanted() {
   constexpr long kBytesMin = 64 << 10;
   return static_cast<size_t>(std::max(kBytesMin, sysconf(_SC_SIGSTKSZ)));

@@ -37,7 +37,7 @@ class TimerQueue {
     return id;
   }
 
-  // False when it is not there any more.
+  // Returns false if the value is not in the queue any more.
   bool Remove(uint64_t id) {
     const size_t place = id & kPlaceMask;
     if (place >= places_.size()) return false;
@@ -52,7 +52,7 @@ class TimerQueue {
   // The earliest time, or InfiniteFuture when there is none.
   MonotonicTime Next() const { return heap_.empty() ? MonotonicTime::InfiniteFuture() : heap_[0].time; }
 
-  // The first value whose time is not after `now`.
+  // Removes and returns the first value whose time is not after `now`; nullopt if there is none.
   absl::optional<T> PopDue(MonotonicTime now) {
     if (heap_.empty() || heap_[0].time > now) return absl::nullopt;
     const size_t place = heap_[0].id & kPlaceMask;

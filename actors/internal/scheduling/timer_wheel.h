@@ -56,13 +56,13 @@ class TimerWheel {
     return MonotonicTime::FromNanos(static_cast<int64_t>(next.tick << kTickBits));
   }
 
-  // Takes out all that `is_gone`, and gives each to `drop`.
+  // Removes every entry for which `is_gone` returns true, and passes it to `drop`.
   void Sweep(absl::FunctionRef<bool(const Entry&)> is_gone, absl::FunctionRef<void(Entry&)> drop) {
     std::vector<Entry*> gone;
     for (Entry* entry : near_) {
       if (is_gone(*entry)) gone.push_back(entry);
     }
-    // What is gone while we look is gone the next time: `gone` alone decides.
+    // `is_gone` may become true for another entry meanwhile, so it is not asked again: `gone` alone decides what goes.
     std::sort(gone.begin(), gone.end());
     std::erase_if(near_, [&](Entry* entry) { return std::binary_search(gone.begin(), gone.end(), entry); });
     std::make_heap(near_.begin(), near_.end(), &TimerWheel::IsLater);

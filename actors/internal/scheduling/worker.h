@@ -88,7 +88,7 @@ class Worker {
     const bool is_here = current.load(std::memory_order_relaxed) == turn &&
                          rights.load(std::memory_order_relaxed) != Rights::kNone && is_meant();
     if (is_here) {
-      // Before `action`, so that an actor that learns of the fence gets no later send of this turn.
+      // Before `action`, so that the turn's sends are refused by the time that another actor learns of the fence.
       rights.store(Rights::kNone, std::memory_order_relaxed);
       action();
     }

@@ -18,11 +18,11 @@ namespace understudy::internal {
 namespace {
 
 constexpr uint64_t kWakesAlways = ~uint64_t{0};
-// early_ counts no further than 16 bits; the rest is for senders that are about to take theirs back.
+// early_ has 16 bits; the values above kEarlyMax are for senders that are about to take their count back.
 constexpr int64_t kEarlyMax = 60000;
 
-// Calls `undo` when a message throws before Done: absl::Cleanup, but always inline, so that who does not throw pays
-// nothing.
+// Calls `undo` if a message throws before Done. Like absl::Cleanup, but always inline, so that a send that does not
+// throw pays nothing.
 template <class F>
 class [[nodiscard]] OnThrow {
  public:
@@ -44,7 +44,7 @@ absl::Status FullError(const MailboxDeclaration& declaration, absl::string_view 
                                                   "; send later, or declare it larger"));
 }
 
-// What a declaration calls the capacity of the messages, or bytes, that fit.
+// How an error text describes the room of a mailbox in terms of its declared capacity.
 absl::string_view CapacityText(const MailboxDeclaration& declaration) {
   return declaration.options.overflow == Overflow::kDropOldest ? "twice its capacity" : "its capacity";
 }
@@ -77,13 +77,13 @@ absl::Status NoMailboxError(const OutboundMessage& message) {
 
 namespace {
 
-// Its value could not be made.
+// Frees an envelope whose value could not be constructed.
 void Discard(Envelope* envelope) {
   envelope->clear(Envelope::kHasValue);
   Envelope::Delete(envelope);
 }
 
-// An envelope that has its value already.
+// Fills in receiver and sender of an envelope that has its value already.
 Envelope* Addressed(Envelope* made, const OutboundMessage& message) {
   made->life = message.to.life();
   made->set_sender(message.from);
@@ -108,7 +108,7 @@ Envelope* Fill(const OutboundMessage& message, TransferMode mode, bool has_call_
 
 namespace {
 
-// As a mailbox bounded in bytes counts it.
+// The size of the message, as a mailbox bounded in bytes counts it.
 uint64_t BytesOf(const OutboundMessage& message) { return message.type->bytes(message.value); }
 
 }  // namespace
@@ -147,22 +147,23 @@ void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) 
 
 void ActorCell::AdmitInstead(SystemCore& system) {
   if (!has_blocked_senders()) return;
-  // A sender to an earlier life too: the gates were those of the next, which has the same mailboxes.
+  // The present life, even if the send was to an earlier one: the cell's gates, which counted that send for a moment,
+  // are those of the present life.
   const uint64_t present = life();
   if (present == 0) return;
   const KernelCode kernel;
   system.blocked_senders().Admit(*this, present);
 }
 
-// `made` is of one that waits for room, under the lock of those.
+// `made` is not null for a sender that waited for room; the caller then holds the lock of BlockedSenders.
 absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& message, TransferMode mode,
                                WhenFull when_full, Envelope* made) {
   const uint64_t life = message.to.life();
-  // acquire: pairs with Open's release: what is read below is of this life or of a later one.
+  // acquire: pairs with Open's release store of life_, so what is loaded below is of this life or of a later one.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_acquire) != life)) return EndedError();
-  // acquire: pairs with SetLayout's release, for the gates.
+  // acquire: pairs with SetLayout's release store of layout_, for the gates.
   const MailboxLayout* layout = layout_.load(std::memory_order_acquire);
-  // relaxed: BeginStop comes before everything that the end of the actor does to the gates.
+  // relaxed: the value may be stale. The actor calls BeginStop before its end changes the gates.
   const Stage stage = stage_.load(std::memory_order_relaxed);
   if (ABSL_PREDICT_FALSE(stage != Stage::kOpen || layout == nullptr)) {
     return AcceptEarly(system, message, mode, when_full);
@@ -173,8 +174,9 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
   }
   const auto place = static_cast<size_t>(found);
   Gate* const gates = gates_.load(std::memory_order_relaxed);
-  // It counts only; what is in the mailbox is handed over by the push. release, where one that waits is refused: pairs
-  // with Uncount's acquire, so that who was counted then sees that somebody waits.
+  // The count publishes no message; the push below does. release matters for a waiting sender that is refused: it has
+  // stored has_blocked_senders_ before. A thread whose count was in the way then sees the mark after its own fetch_sub
+  // (acquire, in Uncount) and admits the waiting sender (AdmitInstead).
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_acq_rel) + 1;
   if (ABSL_PREDICT_FALSE(!HasPlace(gates[place], accepted, (layout->handed() >> place & 1U) != 0))) {
     Uncount(gates, place, 0);
@@ -233,10 +235,10 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
   if (!inbound_.IsLive()) return EndedError();
   // relaxed: an early message that comes late is sorted like any other.
   if (stage_.load(std::memory_order_relaxed) == Stage::kStopping) return StoppingError();
-  // It need not be held: its room is known soon.
+  // The waiting sender keeps its message until the actor has started and the mailbox's room is known.
   if (when_full == WhenFull::kWaits) return MakeError(ErrorKind::kFull, "the actor has not started yet");
   const int held = early_.fetch_add(1, std::memory_order_relaxed);
-  // What other nodes' first allowances cover is bounded by them.
+  // Messages of other nodes are bounded by their first allowances already.
   const bool is_beside = when_full == WhenFull::kIsBeside;
   if (held >= (is_beside ? kEarlyMax : limits::kStartingMessagesMax)) {
     ReleaseEarly();
@@ -244,7 +246,7 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
                                                     " messages, the most it may"));
   }
   OnThrow release([this] { ReleaseEarly(); });
-  // Here, where it may throw, and run as user code: perhaps no mailbox counts it.
+  // Called now because it is user code and may throw, although perhaps no mailbox counts bytes.
   const uint64_t bytes = BytesOf(message);
   Envelope* envelope = Fill(message, mode, /*has_call_part=*/true);
   release.Done();
@@ -277,7 +279,7 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
 ActorCell::CountedBytes ActorCell::CountBytes(const MailboxDeclaration& declaration, ByteGate& gate, uint64_t bytes) {
   const uint64_t room = declaration.room_bytes();
   if (bytes <= declaration.capacity_bytes) {
-    // release: as that of the count of messages, where one that waits is refused.
+    // acq_rel: as the fetch_add of the message count in Accept.
     const uint64_t after = gate.accepted.fetch_add(bytes, std::memory_order_acq_rel) + bytes;
     const uint64_t limit = gate.limit.load(std::memory_order_relaxed);
     const bool fit = static_cast<int64_t>(after - limit) <= 0;
@@ -285,8 +287,8 @@ ActorCell::CountedBytes ActorCell::CountBytes(const MailboxDeclaration& declarat
     if (!fit) gate.accepted.fetch_sub(bytes, std::memory_order_acq_rel);
     return {.fit = fit, .held = after - bytes - (limit - room)};
   }
-  // Not by counting it first: where it is refused it would, for that moment, have taken the room of others. A
-  // read-modify-write all the same, as in TakeRoom.
+  // A message larger than the capacity is counted only once it is known to fit: otherwise a refused one would take the
+  // room of other senders for a moment. The load is a read-modify-write for the reason given in TakeRoom.
   uint64_t accepted = gate.accepted.fetch_add(0, std::memory_order_acq_rel);
   for (;;) {
     const uint64_t held = accepted - (gate.limit.load(std::memory_order_relaxed) - room);
@@ -298,15 +300,16 @@ ActorCell::CountedBytes ActorCell::CountBytes(const MailboxDeclaration& declarat
   }
 }
 
-// The last place may have been taken past the gate, by a limit that this thread has not seen yet: Hand lowers it, then
-// looks what is counted; here the message is counted, then the limit looked at.
+// A direct hand-off may have taken the last place by lowering `limit`, which this thread has not seen yet. The handing
+// thread (Hand) stores `limit`, then loads `accepted`; this thread has added to `accepted`, and loads `limit` after the
+// barrier. At least one of the two sees the other's write.
 bool ActorCell::HasLastPlace(const Gate& gate, uint32_t accepted) {
-  StdAtomics::HeavyBarrier();  // pairs with Hand's light one
+  StdAtomics::HeavyBarrier();  // pairs with Hand's LightBarrier
   return static_cast<int32_t>(accepted - gate.limit.load(std::memory_order_relaxed)) <= 0;
 }
 
 void ActorCell::Uncount(Gate* gates, size_t place, uint64_t bytes) {
-  // acquire, both: pairs with Accept's and AcceptBytes' release.
+  // acquire, both: pairs with the release of the fetch_add in Accept and CountBytes (see Accept).
   gates[place].accepted.fetch_sub(1, std::memory_order_acq_rel);
   if (bytes > 0) ByteGateOf(gates, place).accepted.fetch_sub(bytes, std::memory_order_acq_rel);
 }
@@ -315,7 +318,7 @@ void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value
                          Envelope* envelope) {
   if (gates != nullptr) Uncount(gates, envelope->mailbox, envelope->counted_bytes());
   if (mode == TransferMode::kMove && type.moves_safely) {
-    // The sender's value again, which was moved from.
+    // Moves the message back into the sender's value, which was moved from.
     void* const moved_from = const_cast<void*>(value);
     if (type.destroy != nullptr) type.destroy(moved_from);
     const TransferScope on_its_way(/*comes_back=*/true);
@@ -333,7 +336,7 @@ void ActorCell::OnFull(SystemCore& system, uint64_t life, const MailboxDeclarati
   told->mailbox = static_cast<uint8_t>(place);
   if (Post(system, life, told) != Pushed::kClosed) return;
   Envelope::Delete(told);
-  is_told.store(false, std::memory_order_relaxed);  // it may be the cell's next life that is to be told
+  is_told.store(false, std::memory_order_relaxed);  // the flag may belong to the cell's next life, which must be told
 }
 
 bool ActorCell::PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits) {
@@ -354,7 +357,7 @@ Pushed ActorCell::Post(SystemCore& system, uint64_t life, Envelope* envelope) {
   // acquire: pairs with Open's release.
   if (life_.load(std::memory_order_acquire) != life) return Pushed::kClosed;
   envelope->life = life;
-  // A signal wakes whatever is open.
+  // A signal wakes the actor whichever mailboxes are open.
   const Pushed pushed = inbound_.Push(envelope, /*wakes=*/true);
   if (pushed == Pushed::kMustSchedule) Schedule(system, life);
   return pushed;
@@ -373,7 +376,7 @@ void ActorCell::ForEachClosed(absl::FunctionRef<void(uint64_t, size_t, const Clo
     const ClosedMail mail{.mailbox = (*mailboxes)[i].wire_name,
                           .waiting = static_cast<int32_t>(gates[i].accepted.load(std::memory_order_relaxed) - left),
                           .left = left + HandedOf(gates, i).load(std::memory_order_relaxed)};
-    // Other nodes' messages may wait that the gate does not count.
+    // Messages of other nodes that the gate does not count may wait too.
     if (mail.waiting > 0 || is_remote()) look(now, i, mail);
   }
 }
@@ -387,7 +390,7 @@ void ActorCell::Open(uint64_t life) {
   remote_.store(0, std::memory_order_relaxed);
   has_started_.store(false, std::memory_order_relaxed);
   open_.store(0, std::memory_order_relaxed);
-  // release: pairs with the acquire of senders.
+  // release: pairs with the acquire loads of life_ in Accept, Post and plain_send.h.
   life_.store(life, std::memory_order_release);
   inbound_.Open();
 }
@@ -407,7 +410,7 @@ void ActorCell::Grow(size_t mailboxes) {
     new (gates + i) Gate;
   }
   {
-    // A sender may still count in the old memory: it stays.
+    // A sender may still count in the old memory, so it is not freed.
     absl::MutexLock lock(&retired->mu);
     retired->blocks.push_back(gates_.load(std::memory_order_relaxed));
   }
@@ -425,13 +428,13 @@ void ActorCell::SetLayout(const MailboxLayout& layout) {
     if (layout[i].has_bytes()) byte_gate(i).limit.store(layout[i].room_bytes(), std::memory_order_relaxed);
   }
   in_use_.store(static_cast<uint8_t>(layout.size()), std::memory_order_relaxed);
-  // release: pairs with the acquire of senders, for the gates.
+  // release: pairs with the acquire loads of layout_ in Accept and plain_send.h, for the gates.
   layout_.store(&layout, std::memory_order_release);
 }
 
 absl::Status ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes) {
   Gate* const gates = gates_.load(std::memory_order_relaxed);
-  // Where the oldest are dropped this is the receiver's turn: it drops them.
+  // A mailbox that drops its oldest message is never full here: this is the receiver's turn, which will drop them.
   const bool drops = declaration.options.overflow == Overflow::kDropOldest;
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!drops && static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0) {

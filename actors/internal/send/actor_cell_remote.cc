@@ -1,4 +1,4 @@
-// A cell and other nodes: their messages, and the room that they reserve.
+// ActorCell: messages of other nodes, and the room that other nodes reserve.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -20,7 +20,8 @@ const MailboxLayout* ActorCell::LayoutOf(uint64_t life) const {
   return stage_.load(std::memory_order_relaxed) == Stage::kOpen && inbound_.IsLive() ? layout : nullptr;
 }
 
-// Both are read-modify-writes of one word, so either this sees that the life has ended or EndRemote sees the mark.
+// MarkRemote and EndRemote both read and write remote_ atomically, so either MarkRemote sees kRemoteHasEnded, or
+// EndRemote sees kIsRemote.
 bool ActorCell::MarkRemote(uint64_t life) {
   const uint8_t before = remote_.fetch_or(kIsRemote, std::memory_order_acq_rel);
   return (before & kRemoteHasEnded) == 0 && life_.load(std::memory_order_acquire) == life && inbound_.IsLive();
@@ -31,10 +32,11 @@ bool ActorCell::EndRemote() { return (remote_.fetch_or(kRemoteHasEnded, std::mem
 int64_t ActorCell::TakeRoom(const MailboxLayout& layout, size_t place, int64_t least, int64_t most) {
   if (most <= 0) return 0;
   Gate& gate = gates_.load(std::memory_order_relaxed)[place];
-  // The last place may be taken past the gate (HasLastPlace): it is left to senders of this node.
+  // The last place may be taken by a direct hand-off (HasLastPlace), so it is left to senders of this node.
   const int64_t kept = (layout.handed() >> place & 1U) != 0 ? 1 : 0;
-  // A read-modify-write, with release where this finds no room for one that waits: it pairs with the acquire in Uncount
-  // and ReturnRoom, so that the thread whose count was in the way sees then that somebody waits.
+  // A read-modify-write, although it adds nothing: if there is no room for a waiting sender, its release (after the
+  // store of has_blocked_senders_) pairs with the acquire in Uncount and ReturnRoom, so the thread whose count was in
+  // the way sees the mark and admits the waiting sender.
   uint32_t accepted = gate.accepted.fetch_add(0, std::memory_order_acq_rel);
   for (;;) {
     const int64_t room = static_cast<int32_t>(gate.limit.load(std::memory_order_relaxed) - accepted) - kept;
@@ -73,7 +75,8 @@ void ActorCell::ReturnRoom(const MailboxDeclaration& declaration, size_t place, 
 }
 
 void ActorCell::CountBeside(size_t place, uint64_t bytes) {
-  // Before the owner raises the limit by what leaves: a sender is refused early for a moment, never late.
+  // The owner raises the limit for the leaving message only afterwards, so a concurrent sender may be refused although
+  // there is room, but is never accepted beyond the capacity.
   gate(place).accepted.fetch_add(1, std::memory_order_acq_rel);
   if (bytes != 0) byte_gate(place).accepted.fetch_add(bytes, std::memory_order_acq_rel);
 }
@@ -82,8 +85,9 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
   if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
 }
 
-// After the push: if it came after the turn that the first to wait has caused (BlockedSenders::Join), it acquired what
-// that turn released, the mark included.
+// The first waiting sender stores the mark, then posts a wake, which causes a turn (BlockedSenders::Join). If this
+// thread's push followed the end of that turn, it acquired what TryIdle released, so this thread sees the mark.
+// Otherwise that turn takes the message and sees the mark itself.
 void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
   if (!declaration.has_time_to_live() || !has_blocked_senders()) return;
   if (inbound_.TryWake()) Schedule(system, life);
@@ -129,7 +133,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
       }
     }
   }
-  // Its bytes stay in the block in which they came.
+  // The message's bytes stay in the block in which they arrived.
   Envelope* const envelope = came.payload.Release();
   envelope->kind = EnvelopeKind::kMessage;
   envelope->life = life;
@@ -141,7 +145,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   envelope->stamp = is_reserved ? reinterpret_cast<uintptr_t>(gates) : message.mailbox;
   if (declaration.has_time_to_live()) envelope->call().accepted = system.clock().Now();
   envelope->call().bytes = bytes;
-  // A mailbox that drops its oldest may have to: only the owner knows all that it holds.
+  // A mailbox with kDropOldest may have to drop messages; only the owner knows how many it holds.
   const bool wakes = declaration.options.overflow == Overflow::kDropOldest;
   if (ABSL_PREDICT_TRUE(PushAndWake(system, envelope, wakes ? ~uint64_t{0} : uint64_t{1} << place))) {
     WakeForExpiry(system, life, declaration);

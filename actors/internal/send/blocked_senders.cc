@@ -30,7 +30,7 @@ void BlockedSenders::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
   bool still_waits = false;
   {
     absl::MutexLock lock(&shard.mu);
-    // Not the mark: it may be that of another life.
+    // Does not use has_blocked_senders(), which another life of the cell may have set.
     const auto first = shard.lines.lower_bound({life, 0});
     is_awaited = first != shard.lines.end() && first->first.first == life;
     const WaiterId id = waiter.id;
@@ -38,25 +38,25 @@ void BlockedSenders::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
     shard.lines[line].emplace(place, std::move(waiter));
     shard.places[id] = {line, place};
     cell.set_has_blocked_senders(true);
-    // The receiver may have made its room before it could see the mark.
+    // The receiver may have published room before it could see the mark, so look for room now.
     AdmitLocked(shard, cell, life, answers);
     still_waits = shard.places.contains(id);
   }
-  // The receiver may have read the mark before it was there: at the end of the
-  // turn that takes this it reads it again. Where another waits already, that one's does.
+  // The receiver may have loaded the mark before the store above. The wake gives it a turn, at the end of which it
+  // loads the mark again. If another sender was waiting already, that sender's wake has this effect.
   if (!is_awaited && still_waits) {
     Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
     if (cell.Post(system_, life, wake) == Pushed::kClosed) Envelope::Delete(wake);
   }
-  // A local sender has asked for reserved room back when its send was refused.
+  // For a local sender Accept has asked other nodes for reserved room (AskBack) when it refused the message.
   const MailboxLayout* const layout = is_remote && still_waits ? cell.LayoutOf(life) : nullptr;
   const int place = layout == nullptr ? -1 : layout->Find(line.second);
   if (place >= 0) system_.remote_room().AskBack(cell, life, static_cast<size_t>(place));
-  if (!cell.IsAlive(life)) RefuseAll(shard, life);  // it ended without looking
+  if (!cell.IsAlive(life)) RefuseAll(shard, life);  // the life ended without a look at the mark
   Tell(std::move(answers));
 }
 
-// That life has ended, which Accept need not see yet.
+// Answers all that wait for `life`, which has ended. Does not call Accept, which may not see the end yet.
 void BlockedSenders::RefuseAll(Shard& shard, uint64_t life) {
   Answers answers;
   {
@@ -83,7 +83,7 @@ void BlockedSenders::Admit(ActorCell& cell, uint64_t life) {
   Tell(std::move(answers));
 }
 
-// Full: it goes on waiting.
+// Returns Full if the waiter has to wait on.
 absl::Status BlockedSenders::Serve(ActorCell& cell, Waiter& waiter) {
   if (waiter.room.has_value()) return system_.remote_room().ReserveInLine(cell, waiter.room->room);
   Waiting& message = waiter.message;
@@ -99,7 +99,7 @@ void BlockedSenders::Answer(Waiter& waiter, absl::Status status, Answers& answer
   }
   Waiting& message = waiter.message;
   if (status.ok()) {
-    (void)message.payload.Release();  // it is the receiver's
+    (void)message.payload.Release();  // the payload belongs to the receiver
   } else {
     system_.CountRefused();
   }
@@ -127,7 +127,7 @@ void BlockedSenders::AdmitLocked(Shard& shard, ActorCell& cell, uint64_t life, A
     is_some_left = is_some_left || !line.empty();
     next = line.empty() ? shard.lines.erase(next) : std::next(next);
   }
-  // Not for another life, whose senders may wait too.
+  // Unless the cell has another life by now, whose senders may be waiting.
   if (!is_some_left && cell.life() == life) cell.set_has_blocked_senders(false);
 }
 
@@ -158,8 +158,8 @@ absl::optional<BlockedSenders::Waiter> BlockedSenders::Leave(Pid to, const Waite
     line->second.erase(place);
     shard.places.erase(found);
     if (line->second.empty()) shard.lines.erase(line);
-    // The next may need less room. And when none is left the mark goes: other nodes are granted nothing while it is
-    // there, and an idle actor would not look.
+    // The next waiter may need less room. And if none is left, the mark must be cleared here: while it is set other
+    // nodes get no room (RemoteRoom::Reserve), and an idle actor would not clear it.
     if (ActorCell* const cell = system_.CellOf(to); cell != nullptr) AdmitLocked(shard, *cell, to.life(), answers);
   }
   Tell(std::move(answers));

@@ -1,21 +1,23 @@
-// BlockedSenders: the lines of those that wait outside full mailboxes of one system,
-// because they await room (Channel::SendWhenRoom).
+// BlockedSenders: for the full mailboxes of one system, the senders that wait for
+// room (Channel::SendWhenRoom), one line for each mailbox.
 //
-// A line has two kinds of waiters, served in the order in which they came. A
-// sender of this system leaves its message here: in its turn the message is put
-// into the mailbox, and the sender is told by a reply to its ask, which brings
-// the message back when it cannot be sent. A sender of another node keeps its
-// message: in its turn room is reserved (RemoteRoom), and the router is told.
+// A line has two kinds of waiters, served first come, first served. A sender of
+// this system leaves its message here. When it is served, the message is put into
+// the mailbox and the sender gets a reply to its ask; if the message cannot be
+// sent, the reply brings it back. A sender of another node keeps its message; when
+// it is served, room is reserved for it (RemoteRoom) and the router is told.
 //
-// A message is either here or accepted, never both: whoever takes it under the
-// lock decides. Whoever might have made room calls Admit: the receiver at the
-// end of a turn, when its cell's has_blocked_senders() says so; a sender that is
-// refused, and was counted for a moment; reserved room that comes back; a waiter
-// that leaves the head of its line; and the sender that comes to wait, once
-// it has said so. One of receiver and sender sees the other: the
-// sender writes the mark, looks for room and wakes the receiver, which reads the
-// mark when it has published the room of that turn. A receiver whose mail expires
-// while somebody waits has a turn then (ActorCore::WatchExpiry).
+// A message is either here or accepted, never both; the lock decides. Every thread
+// that may have made room calls Admit: the receiver at the end of a turn, if its
+// cell's has_blocked_senders() is true; a refused sender, because it was counted
+// for a moment; a thread that returns reserved room or takes a waiter out of its
+// line; and a new waiter itself.
+//
+// No waiter is missed: the sender stores the mark has_blocked_senders_, then looks
+// for room, then wakes the receiver. The receiver loads the mark at the end of each
+// turn, after it has published the room of that turn, and so of the turn that the
+// wake causes. If messages expire while senders wait, the receiver has a turn then
+// (ActorCore::WatchExpiry).
 //
 // Any thread. No user code and no router runs under its locks. Joining, leaving
 // and being served take time in the logarithm of the waiters.
@@ -60,28 +62,28 @@ class BlockedSenders {
   BlockedSenders(const BlockedSenders&) = delete;
   BlockedSenders& operator=(const BlockedSenders&) = delete;
 
-  // Behind those that wait for the same mailbox. `cell` is that of `to`.
+  // Adds a waiter at the end of its mailbox's line. `cell` is that of `to`.
   void Add(ActorCell& cell, Waiting waiting);
-  // The same for a sender of another node, which EndWait of the router answers.
+  // As above, for a sender of another node, which is answered with Router::EndWait.
   void Add(ActorCell& cell, const RoomWait& wait);
-  // Serves those that there is room for, first come first served in each mailbox.
-  // When that life has ended, all are answered so.
+  // Serves the waiters for which there is room, in order in each mailbox. If that
+  // life has ended, answers all of them with NoProcess.
   void Admit(ActorCell& cell, uint64_t life);
-  // Gives the message back; nothing when it has been sent or answered already:
-  // then the reply is on its way.
+  // Removes the waiter and returns its message. Returns nullopt if it was served or
+  // answered already: the reply is then on its way.
   absl::optional<Payload> TakeBack(Pid to, Pid from, uint64_t ask);
-  // Nothing when it has been answered.
+  // Removes the waiter. Does nothing if it was answered already.
   void Remove(const RoomWait& wait);
 
  private:
   // Life and mailbox; then the place in that line.
   using LineId = std::pair<uint64_t, uint32_t>;
-  // Of a local sender: its pid and ask. Of another node's: its node, as a pid, and the transport's numbers.
+  // A local sender: its pid, 0, and its ask. A sender of another node: the node, as a pid, and the transport's numbers.
   using WaiterId = std::tuple<Pid, uint64_t, uint64_t>;
   struct Waiter {
     WaiterId id;
-    Waiting message;                // of a local sender
-    absl::optional<RoomWait> room;  // of one of another node
+    Waiting message;                // if the sender is local
+    absl::optional<RoomWait> room;  // if the sender is on another node
   };
   using Line = std::map<uint64_t, Waiter>;
   struct Shard {
@@ -90,7 +92,7 @@ class BlockedSenders {
     std::map<WaiterId, std::pair<LineId, uint64_t>> places ABSL_GUARDED_BY(mu);
     uint64_t last_place ABSL_GUARDED_BY(mu) = 0;
   };
-  // What is to be told when the lock is free.
+  // Answers to be sent once the lock is released.
   struct Answers {
     std::vector<Signal> replies;
     std::vector<std::pair<RoomWait, absl::Status>> ended;

@@ -22,12 +22,12 @@ struct MessageType;
 // How a sender's value gets into an envelope.
 enum class TransferMode { kMove, kCopy };
 
-// What a call carries besides its value, and a tell that may expire.
+// What a call has besides its value; also a tell that may expire or is counted in bytes.
 struct CallPart {
   uint64_t ask = 0;  // the asker's id of this call; 0 for a tell
   // The asker's deadline; the call expires then. Infinite for a tell.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-  // When it was accepted, where its mailbox has a time to live.
+  // When it was accepted. Set if its mailbox has a time to live.
   MonotonicTime accepted;
   uint64_t bytes = 0;  // counted by a mailbox that is bounded in bytes
 };
@@ -38,7 +38,7 @@ enum class EnvelopeKind : uint8_t {
   kSignal,      // the value is a Signal
   kTick,        // a time of the actor's own timers has come; no value
   kWake,        // nothing: the actor has a turn
-  kOverdue,     // its start is, unless it is over by now; the value is a HasStarted
+  kOverdue,     // the start has taken too long, unless it is over by now; the value is a HasStarted
   kOverflow,    // a mailbox overflowed that fails its actor, or one of calls; no value
   kOutcome,     // the value is a SpawnReport
   kNameChange,  // the value is a NameReport
@@ -51,7 +51,7 @@ struct Envelope {
   static constexpr uint8_t kWasInHand = 16;  // and was put back
   static constexpr uint8_t kHasValue = 32;
   static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)
-  // Another node's first allowance covers it, and no gate counts it while it waits (RemoteRoom).
+  // From another node, under its first allowance: no gate counts the message while it waits (RemoteRoom).
   static constexpr uint8_t kIsBeside = 128;
 
   Envelope* next = nullptr;
@@ -62,16 +62,17 @@ struct Envelope {
   uint8_t flags = 0;
   uint8_t units = 1;    // of the block
   uint8_t mailbox = 0;  // its place among those of its actor
-  // Until it is sorted: where its acceptance was counted, or, for early mail and
-  // what is beside, the hash of its mailbox. Then its place in the order of arrival.
+  // Until the message is sorted into its mailbox: the gates (an address) that counted
+  // it, or, for early messages and messages beside, the hash of its mailbox. From then
+  // on: its number in the order of arrival.
   uint64_t stamp = 0;
   const MessageType* type = nullptr;  // of the value
 
-  // Without a value.
+  // Makes an envelope without a value.
   static Envelope* Make(EnvelopeKind kind);
-  // Room for a value of `type`, which is not made yet: SetMade says when it is.
+  // Makes an envelope with memory for a value of `type`. The caller constructs the value, then calls SetMade.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part);
-  // The same in a block of `units`, as many as the type needs or more.
+  // As above, in a block of `units`, which must be enough for the type.
   static Envelope* Make(EnvelopeKind kind, const MessageType& type, bool has_call_part, uint8_t units);
   // Destroys the value, if any, and frees the block.
   static void Delete(Envelope* envelope);
@@ -96,7 +97,7 @@ struct Envelope {
   // Counted by a mailbox bounded in bytes.
   uint64_t counted_bytes() const { return has(kHasCallPart) ? call().bytes : 0; }
 
-  // Where the value is, or is to be made.
+  // The memory of the value, whether or not it is constructed.
   void* value() {
     void* const place = reinterpret_cast<unsigned char*>(this + 1) + (has(kHasCallPart) ? sizeof(CallPart) : 0);
     return has(kIsBoxed) ? *static_cast<void**>(place) : place;
@@ -110,7 +111,7 @@ struct Envelope {
   bool Retype(const MessageType& other);
 
  private:
-  // Room elsewhere for a value of that type.
+  // Allocates memory outside the block for a value of that type.
   void Box(const MessageType& boxed);
 };
 static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32);

@@ -29,7 +29,7 @@ Growing& GetGrowing() {
   return *growing;
 }
 
-// All of them: with one more this does not compile. Of the bytes, what they come to.
+// All options, with the resolved capacity in bytes. Does not compile if an option is added to MailboxOptions.
 auto Tied(const MailboxDeclaration& declaration) {
   [[maybe_unused]] const auto& [messages, bytes, overflow, time_to_live, on_restart, report_contents] =
       declaration.options;
@@ -40,7 +40,7 @@ bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
   return a.hash == b.hash && a.request == b.request && a.reply == b.reply && Tied(a) == Tied(b);
 }
 
-// Senders learn of that many messages' room at once, less one, at the most.
+// The number of messages whose room is published at once, less one; a power of two less one.
 uint32_t PublishingMask(uint32_t room) {
   constexpr uint32_t kTogetherMax = 64;
   return std::bit_floor(std::clamp(room / 4, 1U, kTogetherMax)) - 1;
@@ -88,7 +88,7 @@ const MailboxLayout& MailboxLayout::Empty() {
 }
 
 const MailboxLayout* MailboxLayout::FindLonger(const MailboxDeclaration& added) const {
-  // acquire: pairs with the release in With, for what the layout holds.
+  // acquire: pairs with With's release store of longer_, so the layout is seen as constructed.
   for (const MailboxLayout* longer = longer_.load(std::memory_order_acquire); longer != nullptr;
        longer = longer->sibling_) {
     if (AreEqual(*longer->declarations_.back(), added)) return longer;
@@ -129,7 +129,7 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
       .place = static_cast<uint8_t>(size_)};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
   made->sibling_ = longer_.load(std::memory_order_relaxed);
-  // release: pairs with the acquire in FindLonger.
+  // release: pairs with the acquire load of longer_ in FindLonger.
   longer_.store(made, std::memory_order_release);
   return made;
 }

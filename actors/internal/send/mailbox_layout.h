@@ -1,6 +1,6 @@
-// MailboxLayout: the mailboxes of an actor, in order. Actors that declare the
-// same mailboxes share one; it is never changed or destroyed, so that a sender
-// may read that of an actor which has ended meanwhile.
+// MailboxLayout: the mailboxes of an actor, in order of declaration. Actors that
+// declare the same mailboxes share one layout. A layout is never changed or
+// destroyed, so a sender may read the layout of an actor that has ended meanwhile.
 //
 // Any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_MAILBOX_LAYOUT_H_
@@ -29,11 +29,11 @@ struct MailboxDeclaration {
   const MessageType* request = nullptr;
   const MessageType* reply = nullptr;  // null for a tell
   MailboxOptions options;
-  size_t capacity_bytes = SIZE_MAX;  // what the option comes to for that message
+  size_t capacity_bytes = SIZE_MAX;  // capacity_bytes of the options, resolved for this message type
 
   bool is_call() const { return reply != nullptr; }
-  // A message of that type, or its bytes, is for this mailbox; `ask` is 0 for a
-  // tell.
+  // True if this mailbox takes a message of that type, or its bytes (WireBytes). `ask`
+  // is 0 for a tell.
   bool Takes(const MessageType& type, uint64_t ask) const {
     const bool fits = &type == &TypeOf<WireBytes>() ? request->is_wire : &type == request;
     return fits && (ask != 0) == is_call();
@@ -42,28 +42,28 @@ struct MailboxDeclaration {
   bool has_time_to_live() const { return options.time_to_live != absl::InfiniteDuration(); }
   // InvalidArgument for options out of range; names the mailbox, the option, its value and the range.
   absl::Status Validate() const;
-  // Messages that fit: where the oldest are dropped, twice the capacity.
+  // How many messages fit: the capacity, or twice that if the oldest are dropped.
   uint32_t room() const;
   uint64_t room_bytes() const;
 };
 
 class MailboxLayout {
  public:
-  // That of an actor without mailboxes.
+  // The layout of an actor without mailboxes.
   static const MailboxLayout& Empty();
-  // This one and `added`, if there is one already; else null.
+  // Returns the layout of these mailboxes and `added`, or null if it was not made yet.
   const MailboxLayout* FindLonger(const MailboxDeclaration& added) const;
-  // This one and `added`, whose options are valid; null beyond limits::kMailboxLayoutsMax.
+  // As FindLonger, but makes the layout if needed. Requires valid options. Null beyond limits::kMailboxLayoutsMax.
   const MailboxLayout* With(const MailboxDeclaration& added) const;
 
   size_t size() const { return size_; }
-  // At most limits::kMailboxLayoutsMax; no other layout has it.
+  // Unique among layouts; at most limits::kMailboxLayoutsMax.
   uint32_t id() const { return id_; }
   const MailboxDeclaration& operator[](size_t place) const { return *declarations_[place]; }
-  // (*this)[place].room(), at hand.
+  // (*this)[place].room(), cached.
   uint32_t room(size_t place) const { return briefs_[place].room; }
-  // The room, and of which counts of messages that left its senders learn within a turn: those with none of the
-  // mask's bits. Often enough that they are refused for at most a quarter of the room.
+  // The room, and when the owner publishes new room within a turn: whenever the number of messages that left has none
+  // of the mask's bits. That is often enough that at most a quarter of the room is unpublished.
   struct Publishing {
     uint32_t room = 0;
     uint32_t mask = 0;
@@ -74,7 +74,7 @@ class MailboxLayout {
     const Found* const found = Look(hash);
     return found == nullptr ? -1 : found->place;
   }
-  // What a send needs to know of a plain mailbox for tells.
+  // What a send of a tell needs to know of its mailbox.
   struct PlainTell {
     const MessageType* type = nullptr;  // what it takes; null if it is no such mailbox, or a move throws
     uint64_t handed = 0;                // its bit, if it is one of handed()
@@ -89,21 +89,20 @@ class MailboxLayout {
   // Mailboxes for which acceptance is counting: no bound in bytes, no time to
   // live, and a sender's overflow is only refused. Bit i is mailbox i.
   uint64_t plain() const { return plain_; }
-  // Those of them for tells to which an idle actor's senders hand messages past the gate (ActorCell::Hand): with room
-  // for several.
+  // The plain mailboxes for tells that take direct hand-offs (ActorCell::Hand): those with room for several messages.
   uint64_t handed() const { return handed_; }
   // Mailboxes that fail their actor, or drop their oldest, when they overflow.
   uint64_t overflowing() const { return overflowing_; }
   bool has_bytes() const { return has_bytes_; }
 
  private:
-  // Twice what there can be at most: a search ends at a free one.
+  // Twice the largest number of mailboxes, so that a search always ends at a free entry.
   static constexpr size_t kProbes = size_t{2} * limits::kMailboxesPerActorMax;
   static constexpr uint8_t kNoPlace = 0xff;
 
   MailboxLayout() = default;
 
-  // A mailbox, where its hash is looked for: there, or at the next that was free.
+  // An entry of the hash table found_, with linear probing.
   struct Found {
     PlainTell plain_tell;
     uint32_t hash = 0;
@@ -116,7 +115,7 @@ class MailboxLayout {
   }
   UNDERSTUDY_SLOW_PATH const Found* Probe(uint32_t hash) const;
 
-  // What each message needs to know of its mailbox.
+  // What the owner needs to know of a mailbox for each message.
   struct Brief {
     uint32_t room = 0;
     uint32_t mask = 0;

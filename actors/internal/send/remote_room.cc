@@ -49,7 +49,7 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
     Entry& entry = shard.entries[{life, place}];
     RoomAmount& held = OfNode(entry, request.node);
     RoomAmount most = request.amount;
-    // Of one of the messages that are meant: fewer bytes would be of no use.
+    // The average size of the requested messages; fewer bytes would be of no use.
     const int64_t one = request.amount.bytes / std::max(int64_t{1}, request.amount.messages);
     if (share == Share::kFair) {
       const auto parts = static_cast<int64_t>(entry.by_node.size()) + 1;
@@ -82,8 +82,9 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
     if (!got.is_zero()) entry.is_asked_back = false;
     EraseIfUnused(shard, {life, place});
   }
-  if (share == Share::kAllOrNothing) return {.amount = got};  // under the lock of the line, which goes on with the next
-  // A sender may have been refused for what was taken here for a moment.
+  if (share == Share::kAllOrNothing)
+    return {.amount = got};  // under BlockedSenders' lock, which serves the next waiter itself
+  // What was taken here for a moment may have caused the refusal of a waiting sender.
   if (is_undone) cell.AdmitInstead(system_);
   if (is_full) {
     AskBack(cell, life, place);

@@ -1,25 +1,23 @@
-// RemoteRoom: what the mailboxes of one system hold for other nodes beyond what
-// their gates and queues show.
+// RemoteRoom: accounts for the room and the messages of other nodes in the
+// mailboxes of one system, as far as gates and queues do not show them.
 //
-// A mailbox has two kinds of it:
-// - Reserved room: counted by the gate as if messages had been accepted, but
-//   they have not come. A reservation is made as a sender makes its own, against
-//   the same limit, so local senders and reservations compete for the same room.
-//   When a message comes that a reservation covers, the reservation becomes the
-//   message's own count and leaves this table.
+// There are two kinds:
+// - Reserved room: the gate counts it as if messages had been accepted, but they
+//   have not come yet. Reservations and local senders compete for the same room,
+//   against the same limit. When a message comes that a reservation covers, the
+//   reservation becomes the message's own count and leaves this table.
 // - Messages beside: they came under a session's first allowance. The gate does
 //   not count them until they leave the mailbox; then it counts them once as
 //   accepted and once as left, so that room neither appears nor vanishes.
 //
 // So a mailbox holds accepted - left + beside - reserved messages (Excess).
 //
-// Invariant: of an ended life there are no entries, and its reservations are
-// taken back from the gate exactly once. Who makes an entry marks the cell first
-// (ActorCell::MarkRemote) and makes none if the life has ended; EndLife ends the
-// marking, and then removes what was there.
+// Invariant: an ended life has no entries, and its reservations are taken back
+// from the gate exactly once. A thread that adds an entry marks the cell first
+// (ActorCell::MarkRemote) and adds none if the life has ended. EndLife ends the
+// marking first, then removes the entries.
 //
-// Any thread. The locks are leaves: nothing is called under them but the cell's
-// atomics.
+// Any thread. The locks are leaves: under them only the cell's atomics are used.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_REMOTE_ROOM_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SEND_REMOTE_ROOM_H_
 
@@ -45,28 +43,27 @@ class RemoteRoom {
   RemoteRoom(const RemoteRoom&) = delete;
   RemoteRoom& operator=(const RemoteRoom&) = delete;
 
-  // Takes what is free, up to the amount and the node's fair share: the capacity
-  // divided by one more than the nodes that hold reservations, so that local
-  // senders have a share too. `cell` is that of the receiver.
+  // Reserves the room that is free, up to the requested amount and the node's fair
+  // share: the room divided by one more than the number of nodes with reservations,
+  // so that local senders have a share too. `cell` is the receiver's.
   ReservedRoom Reserve(ActorCell& cell, const RoomRequest& request) { return Reserve(cell, request, Share::kFair); }
-  // All or nothing, for a sender whose turn it is in the line of those that wait
-  // (BlockedSenders, which holds its lock). Full when there is not as much; NoProcess
-  // and the like when there never is.
+  // Reserves all or nothing, for the first waiter of a line of BlockedSenders, which
+  // holds its lock. Full if there is not enough room now; NoProcess, Stopping or
+  // NoMailbox if there will never be.
   absl::Status ReserveInLine(ActorCell& cell, const RoomRequest& request);
-  // Gives up to that much of the node's reservation back to the gate.
+  // Returns up to the requested amount of the node's reservation to the gate.
   void GiveBack(ActorCell& cell, const RoomRequest& request);
-  // A message that the node's reservation covers has come: one message, and so
-  // many bytes, are its own now. False when there is no such reservation.
+  // Turns one message and `bytes` bytes of the node's reservation into the count of a
+  // message that came. Returns false if the reservation does not cover it.
   bool Use(const ActorCell& cell, uint64_t life, size_t place, NodePlace node, int64_t bytes);
-  // A message came, or left (negative), that no gate counts while it waits.
+  // Adds a message beside that came, or subtracts (negative amount) one that left.
   void AddBeside(ActorCell& cell, uint64_t life, size_t place, RoomAmount amount);
-  // What the mailbox holds beyond what its gate counts as accepted: beside less
-  // reserved.
+  // What the mailbox holds beyond what its gate counts: beside minus reserved.
   RoomAmount Excess(const ActorCell& cell, uint64_t life, size_t place) const;
-  // Somebody found no room: the nodes that hold reserved room are asked for it,
-  // once until some comes back or is used.
+  // Call when a sender found no room. Asks the nodes that hold reserved room to return
+  // it, once until some of it comes back or is used.
   void AskBack(ActorCell& cell, uint64_t life, size_t place);
-  // That life is over, and its mailboxes take nothing any more.
+  // Removes the entries of that life, which has ended (after Close).
   void EndLife(ActorCell& cell, uint64_t life);
 
  private:
