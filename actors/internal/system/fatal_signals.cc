@@ -32,14 +32,14 @@ namespace {
 constexpr int kWriteWithinMs = 1000;
 constexpr int kAwaitReportMs = 2000;
 
-// One signal, and what the handler needs of it.
+// One signal, with the data that the handler needs for it.
 struct Fatal {
   int number;
   absl::string_view name;
-  // What was installed before. Written before the handler here can be called for this signal.
+  // The earlier handler. Written before OnFatalSignal can be called for this signal.
   struct sigaction before = {};
-  // The thread that passed it on last: if the signal comes back to that thread, its earlier handler has called this
-  // one.
+  // The thread that last forwarded the signal. If the signal comes to OnFatalSignal on that thread again, the earlier
+  // handler has called OnFatalSignal.
   std::atomic<pid_t> passed_on_by{0};
 };
 constinit std::array<Fatal, 5> fatals{
@@ -54,7 +54,7 @@ Installed& GetInstalled() {
   return *installed;
 }
 
-// What the handler may touch besides. All is atomic, or written before the handlers are installed, or only used by the
+// The other variables of the handler. Each is atomic, or written before the handlers are installed, or used only by the
 // thread that has set `reporter`.
 std::atomic<bool> is_wanted{false};
 std::atomic<pid_t> reporter{0};  // 0: no signal has come
@@ -142,7 +142,7 @@ void AwaitReport() {
   }
 }
 
-// When the handler has returned, the signal comes again, and goes to whoever had it before.
+// Installs the earlier handler, and makes the signal come again once OnFatalSignal has returned.
 void Forward(Fatal& fatal, siginfo_t* info) {
   const pid_t thread = ThisThread();
   struct sigaction next = fatal.before;
@@ -152,7 +152,7 @@ void Forward(Fatal& fatal, siginfo_t* info) {
   }
   sigaction(fatal.number, &next, nullptr);
   if (info->si_code > 0) return;  // the instruction that failed runs again, and fails again
-  // Held back until the handler returns, which restores the thread's signal mask.
+  // Blocked until OnFatalSignal returns, which restores the thread's signal mask.
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, fatal.number);
@@ -192,7 +192,7 @@ FatalSignals::FatalSignals() {
   struct sigaction ours;
   std::memset(&ours, 0, sizeof(ours));
   ours.sa_sigaction = OnFatalSignal;
-  // SA_NODEFER: what it reads may fault.
+  // SA_NODEFER: the handler reads memory that may fault, and then gets SIGSEGV itself.
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&ours.sa_mask);
   for (Fatal& fatal : fatals) {

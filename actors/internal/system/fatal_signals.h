@@ -4,18 +4,18 @@
 //   E 2026-03-01T09:30:00.123456Z 5503/5510 <house-1.7.42>] SIGSEGV at address 0x10 in auction::Lot "lot-7",
 //   mailbox make_offer handling a auction.Offer; build id 8a1c…
 //
-// (One line there, which begins as those of LogSink::Stderr.) The signals are SIGSEGV, SIGBUS, SIGFPE, SIGILL and
-// SIGABRT. Then the signal goes to the handler that was there before the first FatalSignals, or takes its default
-// action, as if it had come only then: on the same thread, with the same siginfo_t and registers, and the same core
-// dump.
+// (It is a single line, which begins as the lines of LogSink::Stderr do.) The signals are SIGSEGV, SIGBUS, SIGFPE,
+// SIGILL and SIGABRT. After the line is written, the signal goes to the handler that was installed before the first
+// FatalSignals, or takes its default action, as if it had come only then: on the same thread, with the same siginfo_t
+// and registers, and the same core dump.
 //
-// - The line is at most FixedText::kBytesMax bytes in one write(2). When standard error takes nothing for a second, it
-//   is left out.
+// - The line is at most FixedText::kBytesMax bytes in one write(2). It is left out if standard error cannot be written
+//   for a second.
 // - A thread that gets such a signal while another one writes the line waits for that, at most two seconds.
-// - It is only written once in the life of the process. Signals after it go to the earlier handlers at once.
-// - What is said of the actor is read from its memory. If that cannot be read, the line says so, and goes on.
-// - The last FatalSignals that ends installs the earlier handlers again, except where somebody else has installed one
-//   meanwhile. Such a handler may still call the one here, which passes the signal on.
+// - The line is only written once in the life of the process. Later signals go to the earlier handlers at once.
+// - The part about the actor is read from the actor's memory. If that memory cannot be read, the line says so instead.
+// - The destructor of the last FatalSignals installs the earlier handlers again, except for signals whose handler was
+//   replaced by other code meanwhile. Such a handler may still call the one of this class, which forwards the signal.
 //
 // A stack overflow is only reported on threads with an alternate signal stack: those of class OsThread, which have a
 // SignalStack (workers, actors' own threads, timers, watchdogs). Main, gRPC's threads, and those that a node or the

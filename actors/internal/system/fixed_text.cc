@@ -75,7 +75,7 @@ FixedText& FixedText::AddType(const char* mangled) {
   return Add(mangled);
 }
 
-// As the Itanium C++ ABI writes a plain name: "6Auction", or "N7auction3LotE" for auction::Lot.
+// Parses a plain name as the Itanium C++ ABI writes it: "6Auction", or "N7auction3LotE" for auction::Lot.
 bool FixedText::TryAddType(absl::string_view mangled) {
   const bool is_nested = mangled.size() > 2 && mangled[0] == 'N' && mangled[mangled.size() - 1] == 'E';
   if (is_nested) mangled = mangled.substr(1, mangled.size() - 2);

@@ -23,9 +23,9 @@ class FixedText {
   static constexpr size_t kBytesMax = 2048;
   static constexpr size_t kPartBytesMax = 200;
 
-  // A control character is shown as '?', but for a line break.
+  // Control characters other than a line break are shown as '?'.
   FixedText& Add(absl::string_view part);
-  // All that fits of it.
+  // Adds as much of `other` as fits.
   FixedText& Add(const FixedText& other);
   FixedText& AddNumber(uint64_t number);
   // "0x1f".
@@ -38,7 +38,7 @@ class FixedText {
   absl::string_view text() const { return {bytes_.data(), size_}; }
 
  private:
-  // With zeros before it, if it has fewer than `digits_min`.
+  // Padded with leading zeros to `digits_min` digits.
   FixedText& AddDigits(uint64_t number, unsigned base, size_t digits_min = 1);
   FixedText& Append(absl::string_view text);
   bool TryAddType(absl::string_view mangled);

@@ -55,7 +55,8 @@ void LedgerBook::EndLife(const ActorCell& cell, Page* page) {
     Counts& ended = OfEnded(layout, place);
     MessageLedger messages;
     if (page != nullptr) messages = Read((*page)[place]);
-    // All that it accepted has left; what its gates count besides is a sender's that is about to take it back.
+    // All accepted messages have left. Anything more in the gates was counted by senders that are about to take it
+    // back.
     AddCounted({.accepted = counted.left, .left = counted.left, .handled = counted.handled}, messages);
     ended.accepted.fetch_add(messages.accepted, std::memory_order_relaxed);
     for (size_t i = 0; i < messages.dispositions.size(); ++i) {
@@ -71,10 +72,10 @@ void LedgerBook::EndLife(const ActorCell& cell, Page* page) {
 }
 
 LedgerBook::Counts& LedgerBook::OfEnded(const MailboxLayout& layout, size_t place) {
-  // acquire: pairs with MakeEnded's release, for the chunk.
+  // acquire: pairs with MakeEnded's release store of the chunk.
   Chunk* const chunk = chunks_[layout.id() / kChunkLayouts].load(std::memory_order_acquire);
   Counts* counts = nullptr;
-  // acquire: pairs with MakeEnded's release, for the counts.
+  // acquire: pairs with MakeEnded's release store of the counts.
   if (chunk != nullptr) counts = chunk->counts[layout.id() % kChunkLayouts].load(std::memory_order_acquire);
   if (counts == nullptr) counts = MakeEnded(layout);
   return counts[place];

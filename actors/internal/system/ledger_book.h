@@ -1,12 +1,12 @@
 // LedgerBook: one system's ledgers of messages, mailbox by mailbox.
 //
-// What a mailbox has accepted, let out and handled is counted in its cell, by
-// those who do it. Here is the rest: the rare dispositions of actors that live, on a
-// page that an actor gets at its first, and what those that have ended have
-// counted, together for each layout of mailboxes.
+// Senders and owner count accepted, left and handled messages in the actor's cell.
+// The book has the other counts: the rare dispositions of living actors, on a page
+// that an actor gets when it needs one first, and the totals of ended actors, by
+// layout of mailboxes.
 //
-// Any thread, but a page's counts, which only the turn of its actor writes.
-// Exact whenever no turn runs.
+// Any thread, except that only the turn of its actor writes a page's counts. The
+// ledgers are exact whenever no turn runs.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LEDGER_BOOK_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LEDGER_BOOK_H_
 
@@ -33,7 +33,7 @@ class RemoteRoom;
 
 class LedgerBook {
  public:
-  // Of one mailbox. Of a living actor's, without what its cell counts.
+  // The counts of one mailbox. For a living actor they do not include those in its cell.
   struct Counts {
     std::array<std::atomic<int64_t>, kDispositionCount> dispositions{};
     // Messages that have left the mailbox and have no disposition yet: their handlers
@@ -63,27 +63,27 @@ class LedgerBook {
   LedgerBook& operator=(const LedgerBook&) = delete;
 
   Page* OpenPage(Pid actor, size_t mailboxes);
-  // The life that `cell` has is over, and no message of it waits: its counts, and
-  // its page if it has one, go to those of ended actors.
+  // Adds the counts of the life that `cell` has, and its page, which may be null, to
+  // those of ended actors. Requires that the life has ended and no message waits.
   void EndLife(const ActorCell& cell, Page* page);
-  // What actors with that layout that have ended counted for that mailbox.
+  // The counts of ended actors with that layout for that mailbox.
   Counts& OfEnded(const MailboxLayout& layout, size_t place);
-  // A dead letter that no mailbox counts as accepted: it was early, or its actor
-  // ended while it came.
+  // Counts a dead letter that no mailbox counted as accepted, because it was early or
+  // its actor ended while it was sent.
   void CountUnsorted() { unsorted_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Adds to the rare dispositions what a cell counts, in 32 bits: `accepted` is the
-  // number next to the sum of the others that has those bits, so that they
-  // balance where they did before a count began again at 0.
+  // Adds a cell's counts to `messages`, which has the rare dispositions. The cell's
+  // counts have 32 bits and wrap: `accepted` becomes the number with these low bits
+  // that is nearest to the sum of the others, so the ledger balances in spite of that.
   static void AddCounted(const ActorCell::Counts& counted, MessageLedger& messages);
 
-  // Calls `look` for each mailbox of a living actor, one after another, then for
-  // those of ended actors: only for those that have accepted something.
+  // Calls `look` for each mailbox of living actors, then for those of ended actors.
+  // Leaves out mailboxes that have accepted nothing.
   using Look = absl::FunctionRef<void(Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages)>;
   void ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const;
 
  private:
-  // Of a layout's mailboxes, by the layout's id.
+  // An array with the counts of each mailbox of one layout.
   using Ended = std::atomic<Counts*>;
   static constexpr size_t kChunkLayouts = 256;
   static constexpr size_t kChunksMax = limits::kMailboxLayoutsMax / kChunkLayouts + 1;

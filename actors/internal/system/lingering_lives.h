@@ -1,12 +1,14 @@
-// LingeringLives: of which lives something is left after their end: a handler that runs on (the actor was fenced), or
-// what a LifeHold stands for, such as a process. A life is *gone* when it has ended and does not linger; then its
-// object and its coroutine frames are destroyed. A monitor until gone (Context::MonitorUntilGone) has its Down then.
+// LingeringLives: the lives of one system of which something is left after their end: a handler that still runs (the
+// actor was fenced), or what a LifeHold stands for, such as a process. A life is *gone* when it has ended and does not
+// linger; then its object and its coroutine frames are destroyed. A monitor until gone (Context::MonitorUntilGone) gets
+// its Down then.
 //
-// Guarantees: a hold that is taken before the life's end is told is seen by whoever was told of the end. Each Down that
-// was deferred is posted once, after the last hold is released, unless the system has ended.
+// Guarantees: an actor that learns of a life's end sees each hold that was taken before the end was told. Each deferred
+// Down is posted once, after the last hold is released, unless the system has ended.
 //
-// Only fences, holds and such monitors come here: an actor that ends in order costs nothing. Bounds: a fenced life
-// keeps a thread or a frame of one, a hold is its holder's; an actor has limits::kMonitorsPerActorMax monitors.
+// Only fences, holds and such monitors use this class, so an actor that ends normally costs nothing. The entries are
+// bounded: a fenced life occupies a thread or a stack frame, a hold belongs to its holder, and an actor has at most
+// limits::kMonitorsPerActorMax monitors.
 //
 // Threads: any, in user code too. Nothing is posted while mu_ is held: a fence takes a hold under a seizure, and a
 // thread that posts may wait for the end of that seizure.
@@ -33,20 +35,21 @@ class LingeringLives {
   LingeringLives(const LingeringLives&) = delete;
   LingeringLives& operator=(const LingeringLives&) = delete;
 
-  // A hold on a life of this system that is not gone.
+  // Adds a hold on a life of this system that is not gone.
   void Hold(Pid life);
-  // The end of one hold. After the last, the Downs that wait for it are posted.
+  // Removes one hold. After the last one, posts the Downs that wait for the life to be gone.
   void Release(Pid life);
-  // A hold that ends with the last copy of what this returns, which may outlive the system.
+  // Adds a hold that ends with the last copy of the returned pointer, which may outlive the system.
   static std::shared_ptr<const void> Share(const std::shared_ptr<LingeringLives>& lives, Pid life);
 
   bool Lingers(Pid life) const;
-  // Takes `down` until the life that it tells of is gone. False, and it stays the caller's, when that is so already.
+  // Keeps `down` until the life whose end it tells (down.from) is gone. Returns false, and leaves `down` alone, if that
+  // life does not linger.
   bool Defer(Signal& down);
-  // The monitor of a Down that may have been deferred ends.
+  // Drops the Down of a monitor that has ended, if it was deferred.
   void Forget(Pid life, Pid watcher, uint64_t monitor);
 
-  // The system ends: nothing is posted from now on. Waits for a Release that is posting.
+  // Call when the system ends: nothing is posted from then on. Waits for calls of Release that are posting.
   void Close();
 
  private:
@@ -57,7 +60,7 @@ class LingeringLives {
 
   mutable absl::Mutex mu_;
   SystemCore* system_ ABSL_GUARDED_BY(mu_);  // null after Close
-  int posting_ ABSL_GUARDED_BY(mu_) = 0;     // calls of Release that are
+  int posting_ ABSL_GUARDED_BY(mu_) = 0;     // number of calls of Release that are posting
   std::map<Pid, Entry> entries_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -13,7 +13,8 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 
-// A fence takes change_mu_ while it holds a worker in its user code: none holds it there.
+// Lock rule: a fence locks change_mu_ while it keeps a worker in user code, so no thread may hold change_mu_ in user
+// code.
 namespace understudy {
 
 void LocalRegistry::TellWatchers(absl::string_view name, const NameRecord* record) {
@@ -41,7 +42,7 @@ absl::Status LocalRegistry::Insert(const NameRecord& record) {
     const auto [place, added] = names_.emplace(record.name, record);
     if (!added) {
       if (place->second.pid == record.pid) {
-        // A name of the node may become one of the cluster, and is then withdrawn from it at the end.
+        // A registered name may become a published one, and is then withdrawn from the cluster when its owner ends.
         if (record.scope == NameScope::kCluster) place->second.scope = NameScope::kCluster;
         return absl::OkStatus();
       }
@@ -79,7 +80,7 @@ absl::optional<LocalRegistry::Taken> LocalRegistry::Take(absl::string_view name,
   return taken;
 }
 
-// Only names of this system's own actors are this node's to withdraw.
+// A node withdraws only the names of its own actors.
 void LocalRegistry::Withdraw(const Taken& taken) {
   const NameRecord& record = taken.record;
   NamePublisher* publisher = system_.publisher();

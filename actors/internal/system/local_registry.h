@@ -1,7 +1,7 @@
 // LocalRegistry: the Registry of one system.
 //
-// Any thread. Listeners are called under a lock that only changes take, so
-// they come in order; a listener must not change the registry.
+// Any thread. Listeners are called in order of the changes, under a lock that every
+// change takes, so a listener must not change the registry.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOCAL_REGISTRY_H_
 
@@ -24,7 +24,7 @@ namespace understudy {
 
 class LocalRegistry final : public Registry {
  public:
-  // `system` outlives it; its publisher is told of names given up.
+  // `system` must outlive this object. Its publisher is told of names that are given up.
   explicit LocalRegistry(internal::SystemCore& system) : system_(system) {}
 
   absl::Status Insert(const NameRecord& record) override;
@@ -41,18 +41,18 @@ class LocalRegistry final : public Registry {
 
  private:
   struct Watcher {
-    std::string name;  // empty: all
+    std::string name;  // empty: all names
     Listener listener;
   };
 
   void TellWatchers(absl::string_view name, const NameRecord* record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
-  // The record, when `owner` had the name, and the hidden one that takes its place.
+  // The removed record of a name, and the hidden record that takes its place, if any.
   struct Taken {
     NameRecord record;
     absl::optional<NameRecord> next;
     bool is_vacant = false;
   };
-  // `end` is null for an owner that lives on.
+  // Removes the name if `owner` has it, else returns nullopt. `end` is null if the owner lives on.
   absl::optional<Taken> Take(absl::string_view name, Pid owner, const ExitReason* end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mu_);
   void Remove(absl::string_view name, Pid owner, const ExitReason* end);
@@ -64,16 +64,16 @@ class LocalRegistry final : public Registry {
     NameScope scope = NameScope::kNode;
     NameKeep::After after = NameKeep::After::kAnyEnd;
     bool is_elsewhere = false;
-    // When it has no owner.
+    // True while the name has no owner.
     bool is_vacant = false;
   };
-  // Null when that one does not keep it.
+  // Null if `keeper` does not keep the name.
   Kept* FindKept(absl::string_view name, Pid keeper) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static bool IsVacantAfter(const Kept& kept, const ExitReason& end);
 
   internal::SystemCore& system_;
-  // Held by ends of owners, Keep and Free, also while they call the publisher, so it is told in order which names are
-  // vacant.
+  // Held when an owner ends, and by Keep and Free, also while they call the publisher, so that the publisher is told in
+  // order which names are vacant.
   absl::Mutex keep_mu_ ABSL_ACQUIRED_BEFORE(change_mu_);
   // Taken by every change, before mu_, and held while listeners run.
   absl::Mutex change_mu_ ABSL_ACQUIRED_BEFORE(mu_);

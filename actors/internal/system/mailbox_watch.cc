@@ -27,7 +27,7 @@ struct MailboxWatch::State {
   absl::Mutex mu;
   bool is_stopped ABSL_GUARDED_BY(mu) = false;
   uint64_t timer ABSL_GUARDED_BY(mu) = 0;
-  // By cell and mailbox.
+  // Key: cell and mailbox.
   std::map<std::pair<uint32_t, size_t>, Seen> seen ABSL_GUARDED_BY(mu);
 };
 
@@ -87,7 +87,7 @@ MailboxWatch::MailboxWatch(internal::SystemCore& system, absl::Duration limit)
   State::Arm(state_);
 }
 
-// A look under way ends first; a timer that comes later finds it stopped.
+// The lock waits for a look that is under way; a timer that fires later finds is_stopped.
 MailboxWatch::~MailboxWatch() {
   absl::MutexLock lock(&state_->mu);
   state_->is_stopped = true;

@@ -1,11 +1,11 @@
 // MailboxWatch: finds the mailboxes that have been closed, with mail, for a
 // long time, and says so in the log, once for each.
 //
-// A mailbox that no behaviour opens again is how a program of guards hangs; its
-// senders see nothing, for a closed mailbox accepts. The watch looks at all
-// actors now and then, so that neither a send nor a turn pays for it: what is
-// closed with mail at two looks, and has let nothing out between them, counts as
-// closed since the first. Any thread.
+// A program with guards typically hangs because no behavior opens some mailbox
+// again. Its senders see no error, because a closed mailbox accepts messages. The
+// watch looks at all actors periodically, so that sends and turns pay nothing. A
+// mailbox that is closed with mail at two looks, and that no message left between
+// them, counts as closed since the first look. Any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_MAILBOX_WATCH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_MAILBOX_WATCH_H_
 
@@ -35,14 +35,15 @@ struct ClosedMailbox {
 
 class MailboxWatch {
  public:
-  // Looks four times within `limit`, at most each limits::kClosedMailPauseMin, and
-  // logs what has been closed for longer; with an infinite limit only when asked. The system outlives it.
+  // Looks four times within `limit`, but no more often than every limits::kClosedMailPauseMin, and logs mailboxes that
+  // have been closed for longer than `limit`. With an infinite limit it looks only when Look is called. `system` must
+  // outlive this object.
   MailboxWatch(internal::SystemCore& system, absl::Duration limit);
   ~MailboxWatch();
   MailboxWatch(const MailboxWatch&) = delete;
   MailboxWatch& operator=(const MailboxWatch&) = delete;
 
-  // Looks now; in order of actors and of their mailboxes.
+  // Looks now. Returns the closed mailboxes with mail, in order of actors and of their mailboxes.
   std::vector<ClosedMailbox> Look();
 
  private:
@@ -52,7 +53,7 @@ class MailboxWatch {
     MonotonicTime since;
     bool is_logged = false;
   };
-  // What a timer's callback may outlive.
+  // Shared with the timer's callback, which may run after the watch was destroyed.
   struct State;
 
   std::shared_ptr<State> state_;

@@ -33,7 +33,7 @@ Systems& GetSystems() {
   return *systems;
 }
 
-// What LogSink::Stderr() names in its lines.
+// The actor, or else the system, that LogSink::Stderr() names in its lines.
 std::string OriginOfLogLine() {
   if (ThisTurn().cell != nullptr) return ThisTurn().self.ToString();
   Systems& systems = GetSystems();
@@ -41,15 +41,15 @@ std::string OriginOfLogLine() {
   return systems.all.size() == 1 ? systems.all.front()->name() : std::string();
 }
 
-// Fences that life after `delay` if its handler has not returned by then, or what it destroys at its end.
-// `has_started`: of a start that is overdue; null where the actor was killed.
+// Fences that life if, after `delay`, its handler or a destructor at its end has not returned. `has_started` is given
+// if the start is overdue, and null if the actor was killed.
 void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
   if (!cell->IsAlive(life)) return;
   const MonotonicTime time = executor.clock().Now() + delay;
   (void)executor.RunAt(time, [&executor, cell, life, has_started = std::move(has_started)]() mutable {
     const bool is_killed = has_started == nullptr;
     if (!cell->IsAlive(life) || (!is_killed && has_started->load(std::memory_order_relaxed))) return;
-    // The life that is meant may end meanwhile, and the next one of its cell run; or it may have started in time.
+    // Meanwhile the life may have ended, so that the cell's next life runs; or it may have started in time.
     const auto is_meant = [&] { return cell->IsAlive(life) && (is_killed || cell->owner()->IsStarting()); };
     (void)executor.WhileInUserCode(cell->owner(), is_meant, [&] {
       cell->owner()->Fence(is_killed ? ExitReason::KilledHandlerRunning() : ExitReason::StartTimeoutHandlerRunning());
@@ -109,7 +109,7 @@ SystemCore::~SystemCore() {
   NodeTable::Retire(this);
 }
 
-// First the cell: a fence takes its hold before it closes that.
+// Checks the cell first: a fence takes its hold before it closes the cell, so once the end is seen, the hold is too.
 bool SystemCore::IsGone(Pid life) {
   if (!IsLocal(life)) return false;
   const ActorCell* const cell = cells_.Find(life.cell());
@@ -127,7 +127,7 @@ absl::Status SystemCore::NoCellError(Pid to) const {
 }
 
 void SystemCore::NoteFailedStart(Pid actor, const ExitReason& reason) {
-  // Who was told to end, or declined to start, has no failure to tell.
+  // An actor that was told to end, or that declined to start, has not failed.
   if (!reason.is_abnormal()) return;
   absl::MutexLock lock(&failed_starts_mu_);
   if (failed_starts_.size() >= limits::kFailedStartsKeptMax) failed_starts_.pop_front();
@@ -187,7 +187,8 @@ void SystemCore::Post(Signal signal) {
   }
   if (!IsLocal(signal.to)) {
     if (const NodeEntry* entry = NodeTable::Find(signal.to.place()); entry == nullptr || entry->system != this) {
-      AnswerForDead(signal);  // of an incarnation that is gone, or of another actor system of this process (RouterTo)
+      AnswerForDead(
+          signal);  // the receiver is of an ended incarnation, or of another actor system of this process (RouterTo)
       return;
     }
     if (Router* out = router(); out != nullptr) {
@@ -221,9 +222,9 @@ void SystemCore::Post(Signal signal) {
   }
 }
 
-// A timer of an actor may run when its life has just ended and its system is destroyed, where several share an
-// executor. Its cell is there for ever, and takes no post of that life then; the system is used only where a post was
-// taken.
+// If several systems share an executor, the timer may run after the life has ended and the system was destroyed. The
+// cell's memory still exists then, and refuses the post, because the life has ended; the system is used only after the
+// post was accepted.
 uint64_t SystemCore::KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life) {
   const Pid actor = Pid::OfLife(life, cell.index());
   return executor_.RunAt(clock().Now() + delay, [this, executor = &executor_, cell = &cell, life, actor] {
@@ -307,7 +308,7 @@ MessageLedger SystemCore::Ledger() const {
 
 std::vector<MailboxLedger> SystemCore::MailboxLedgers() const {
   std::vector<MailboxLedger> ledgers;
-  // Several layouts may have the same mailbox: of ended actors they are one.
+  // Several layouts may have the same mailbox; their counts of ended actors are added up.
   std::map<std::pair<std::string, std::string>, MessageLedger> ended;
   ledgers_.ForEach(cells_, remote_room_,
                    [&](Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages) {

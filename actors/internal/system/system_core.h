@@ -1,5 +1,4 @@
-// SystemCore: what a send, a signal and a turn need of their actor system.
-//
+// SystemCore: the part of an actor system that sends, signals and turns use. An
 // ActorSystem owns one. Any thread, unless a member says otherwise.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_SYSTEM_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_SYSTEM_CORE_H_
@@ -49,19 +48,19 @@ namespace internal {
 
 class ActorCore;
 
-// Why nothing can be sent to a pid that is_null().
+// The error of a send to a pid for which is_null() is true.
 absl::Status NullPidError(Pid to);
 
 class SystemCore {
  public:
-  // `key` is that of the addresses which leave this system.
+  // `key` permutes the addresses of this system's actors that other nodes get (AddressKey).
   SystemCore(std::string name, NodeIncarnation incarnation, AddressKey key, Executor& executor, LogSink& log,
              uint64_t seed);
   ~SystemCore();
   SystemCore(const SystemCore&) = delete;
   SystemCore& operator=(const SystemCore&) = delete;
 
-  // Whose actor has that life. It lives on as long as the actor does.
+  // The system of the actor with that life. The system exists at least as long as the actor is alive.
   static SystemCore* OfLife(uint64_t life) {
     const NodeEntry* entry = NodeTable::At(static_cast<uint16_t>(life));
     return const_cast<SystemCore*>(static_cast<const SystemCore*>(entry->system));
@@ -83,29 +82,29 @@ class SystemCore {
   ActorCell* CellOf(Pid pid) { return IsLocal(pid) ? cells_.Find(pid.cell()) : nullptr; }
   // A pid for a new life of `cell`.
   Pid NewPid(const ActorCell& cell) { return NewPidAt(cell.index()); }
-  // A pid for an actor whose start is refused because is_full(). It takes no memory.
+  // A pid for an actor whose spawn is refused because is_full(). It has no cell.
   Pid NewRefusedPid() { return NewPidAt(CellArena::kNoCell); }
   bool IsRefused(Pid pid) const { return IsLocal(pid) && pid.cell() == CellArena::kNoCell; }
-  // A pid of this system may be that of an actor that lives or lived here: its
-  // cell is there, and its serial was given out.
+  // True if `pid`, which has this system's node, may have been the pid of an actor
+  // here: its cell exists, and its serial was given out.
   bool WasGivenOut(Pid pid) const {
     return (cells_.Find(pid.cell()) != nullptr || IsRefused(pid)) &&
            pid.serial() <= last_serial_.load(std::memory_order_relaxed);
   }
 
-  // Sends a signal wherever its actor is. To an actor that has ended, link and
-  // monitor are answered with NoProcess, and the rest is dropped.
+  // Sends a signal to an actor here or on another node. If the actor has ended, link
+  // and monitor are answered with NoProcess, and other signals are dropped.
   void Post(Signal signal);
-  // The same, wherever a reply goes that has no block of its own.
+  // Sends a reply, here or to another node, that has no block of its own yet.
   void Reply(Pid from, Pid asker, uint64_t ask, absl::Status status);
   void Reply(Pid from, Pid asker, uint64_t ask, Payload answer);
-  // Sends by name of the mailbox, here or to another node.
+  // Sends a message to the mailbox that it names, here or on another node.
   absl::Status Send(const OutboundMessage& message, TransferMode mode);
 
-  // Lives of which something is left after their end.
+  // The lives that have ended and are not gone yet.
   LingeringLives& lingering_lives() { return *lingering_lives_; }
-  // Whether that life has ended and nothing of it is left. Whoever is told so sees what its destructors wrote. False
-  // for an actor of another node.
+  // True if that life is gone: it has ended and nothing of it is left. The caller then sees what its destructors wrote.
+  // False for an actor of another node.
   bool IsGone(Pid life);
   std::shared_ptr<const void> HoldLife(Pid life) { return LingeringLives::Share(lingering_lives_, life); }
 
@@ -117,25 +116,25 @@ class SystemCore {
   MessageLedger Ledger() const;
   std::vector<MailboxLedger> MailboxLedgers() const;
   std::vector<MailboxLedger> MailboxLedgers(Pid actor) const;
-  // An exit, or a request to stop, that was merged with others that wait.
+  // Counts an exit or a request to stop that was merged with others that wait.
   void CountMergedExit() { merged_exits_.fetch_add(1, std::memory_order_relaxed); }
   int64_t merged_exits() const { return merged_exits_.load(std::memory_order_relaxed); }
-  // An actor that was killed after its parent had told it to end.
+  // Counts an actor that was killed after its parent had told it to end.
   void CountOverdueEnd() { overdue_ends_.fetch_add(1, std::memory_order_relaxed); }
   int64_t overdue_ends() const { return overdue_ends_.load(std::memory_order_relaxed); }
-  // A reply that came after its ask's end, and was dropped.
+  // Counts a reply that came after the end of its ask, and was dropped.
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  // Tells it, now or where that is user code.
+  // Publishes the letter to its listeners: now, or from kernel code of a turn later, in user code.
   void OnDeadLetter(DeadLetter letter);
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
-  // The way to an actor that is not of this system; NoProcess or NoConnection
-  // when there is none.
+  // The router for messages to `to`, an actor that is not of this system. NoProcess or
+  // NoConnection if there is none.
   absl::StatusOr<Router*> RouterTo(Pid to);
   void InstallSpawner(Spawner* spawner) { spawner_.store(spawner, std::memory_order_release); }
   Spawner* spawner() { return spawner_.load(std::memory_order_acquire); }
@@ -144,16 +143,16 @@ class SystemCore {
   Registry& registry() { return *registry_; }
   void set_registry(Registry* registry) { registry_ = registry; }
 
-  // For the generator of the actor with that serial; equal seeds of the system
-  // give equal ones.
+  // The seed of the random generator of the actor with that serial. Systems with equal
+  // seeds return equal values.
   uint64_t SeedFor(uint64_t serial) const;
   uint64_t NewSeed() { return SeedFor(~last_seed_.fetch_add(1, std::memory_order_relaxed)); }
 
-  // Null unless call cycles are to be found. Set before actors run.
+  // Null unless the system looks for call cycles. Set before actors run.
   CallWatch* call_watch() { return call_watch_.get(); }
   void WatchCalls() { call_watch_ = std::make_unique<CallWatch>(clock(), log_); }
 
-  // Told of each step of each actor, one line each. Set before actors run.
+  // The tracer gets one line for each step of each actor. Set before actors run.
   void set_tracer(std::function<void(absl::string_view)> tracer) {
     tracer_ = std::move(tracer);
     is_observed_ = true;
@@ -167,42 +166,44 @@ class SystemCore {
   }
   int last_messages() const { return last_messages_; }
   void set_actors_max(int64_t count) { actors_max_ = count; }
-  // There are as many actors as there may be. Threads that spawn at the same time may exceed that by one each.
+  // True if the system has as many actors as it may. Threads that spawn at the same time may exceed the limit by one
+  // each.
   bool is_full() const {
-    // relaxed: the count is compared alone.
+    // relaxed: no other data depends on the count.
     return ABSL_PREDICT_FALSE(live_actors.load(std::memory_order_relaxed) >= actors_max_);
   }
-  // Why the start of an actor fails that is spawned then.
+  // The reason with which a spawn fails while is_full().
   ExitReason TooManyActors() const;
   void set_reports_crashes(bool reports) { reports_crashes_ = reports; }
   bool reports_crashes() const { return reports_crashes_; }
-  // Handlers are traced, or their messages kept.
+  // True if steps are traced or last messages are kept.
   bool is_observed() const { return is_observed_; }
 
-  // Actors that have begun and not ended; 0 lets Shutdown go on.
+  // Actors that were spawned and have not ended, and DeferredDestructions. Shutdown waits for 0.
   std::atomic<int64_t> live_actors{0};
-  // Shutdown has begun: actors that nobody would tell to end are ended at once: those
-  // that plain threads spawn, unlinked ones, and those that an ending actor spawns.
+  // True once Shutdown has begun. From then on a newly spawned actor is ended at once if
+  // no parent would tell it to end: if a plain thread or an ending actor spawned it, or
+  // if it is not linked to its parent.
   std::atomic<bool> is_stopping{false};
-  // The time of Shutdown is over: every actor that is spawned is ended at once.
+  // True once the time of Shutdown is over: every newly spawned actor is ended at once.
   std::atomic<bool> has_run_out{false};
 
-  // Plain threads that wait until an actor has started.
+  // Number of plain threads in AwaitStart. Pairs with ActorCell::SetStarted.
   std::atomic<int> awaited_starts{0};
-  // The start of an actor without a parent has ended so. Of abnormal reasons the last
-  // limits::kFailedStartsKeptMax are kept.
+  // Records why the start of an actor without a parent failed. Reasons that are not
+  // abnormal are ignored; the last limits::kFailedStartsKeptMax others are kept.
   void NoteFailedStart(Pid actor, const ExitReason& reason);
   absl::optional<ExitReason> FindFailedStart(Pid actor) const;
 
-  // Kills that life then, if it has not ended, whatever its handler does. Gives the
-  // executor's timer.
+  // Kills that life after `delay`, unless it has ended, even if its handler does not
+  // return. Returns the id of the executor's timer.
   uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
-  // The same: ends it with StartTimeout, if it has not started.
+  // As KillAfter, but ends the life with StartTimeout, unless it has started or ended.
   uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
-  // What a signal to an actor that has ended is answered with, if anything. A reply is late.
+  // Answers a signal to an actor that has ended, if it needs an answer. A reply is counted as late.
   void AnswerForDead(const Signal& signal);
-  // What a message is answered with whose receiver has no cell here.
+  // The error of a send whose receiver has no cell here.
   absl::Status NoCellError(Pid to) const;
 
  private:
@@ -228,7 +229,7 @@ class SystemCore {
   int64_t actors_max_ = limits::kActorsDefaultMax;
   Registry* registry_ = nullptr;  // constant after construction of the system
   LedgerBook ledgers_;
-  // Shared with holds that may outlive the system.
+  // Shared with LifeHolds, which may outlive the system.
   const std::shared_ptr<LingeringLives> lingering_lives_ = std::make_shared<LingeringLives>(*this);
   std::atomic<int64_t> fenced_{0};
   std::atomic<int64_t> refused_{0};
@@ -242,13 +243,13 @@ class SystemCore {
   std::deque<std::pair<Pid, ExitReason>> failed_starts_ ABSL_GUARDED_BY(failed_starts_mu_);  // oldest first
 };
 
-// What is answered for an actor that has ended: NoProcess.
+// NoProcess: the error for an actor that has ended.
 absl::Status EndedError();
-// What the calls of an actor that was fenced are answered with, and those of its
-// suspended handlers when it ends: Cancelled.
+// Cancelled: the error for calls into the kernel by an actor that was fenced, or by
+// its suspended handlers while they are destroyed at its end.
 UNDERSTUDY_SLOW_PATH absl::Status RefusedError();
 
-// Messages of another node that have left a mailbox, all by one admission.
+// Messages of one node that have left one mailbox, all with the same admission.
 struct LeftRemote {
   uint32_t messages = 0;
   NodePlace node;     // of the senders
@@ -262,27 +263,27 @@ struct CurrentTurn {
   ActorCore* actor() const;  // inline in actor_core.h
 
   SystemCore* system = nullptr;
-  ActorCell* cell = nullptr;  // null where `system` is
-  // The actor's pid and, once they are known, its mailboxes: the cell has these words where its senders write.
+  ActorCell* cell = nullptr;  // null if `system` is null
+  // The actor's pid and, once they are known, its mailboxes. Copies: in the cell these words lie where senders write.
   Pid self;
   Gate* gates = nullptr;
   const MailboxLayout* layout = nullptr;
-  // Mailboxes of the actor whose room its senders do not know yet.
+  // The actor's mailboxes (bit i is mailbox i) with new room that is not published to senders yet.
   uint64_t unpublished = 0;
-  // What the router is not told of yet. Then their mailbox is unpublished too.
+  // Messages that left, of which the router was not told yet. Their mailbox is in `unpublished` too.
   LeftRemote left_remote;
-  // What its kernel code has let go.
+  // Values that kernel code of the turn passed to DestroyLater.
   DestructionQueue remains;
 };
-// What a thread has outside turns. Nothing writes to it.
+// The turn of a thread outside turns. Never written.
 inline constinit CurrentTurn no_turn;
-// One load, no call: see worker.h.
+// An access is one load without a call, as for this_worker in worker.h.
 inline constinit thread_local CurrentTurn* this_turn __attribute__((tls_model("initial-exec"))) = &no_turn;
-// Null fields outside turns.
+// Its pointers are null outside turns.
 inline CurrentTurn& ThisTurn() { return *this_turn; }
 
-// The system to resolve a name in: that of the turn, else the only one of the
-// process; CHECKs when there are several or none.
+// The system in which this thread resolves names: that of its turn, or else the only
+// one of the process. CHECKs that there is exactly one.
 SystemCore& SystemOfThisThread();
 void AddSystem(SystemCore* system);
 void RemoveSystem(SystemCore* system);
