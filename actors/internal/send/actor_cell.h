@@ -428,8 +428,8 @@ inline void PostOrDrop(ActorCell& cell, SystemCore& system, uint64_t life, Envel
   if (cell.Post(system, life, envelope) == Pushed::kClosed) DestroyLater(envelope);
 }
 
-// One system's cells. Memory comes from a process-wide pool and goes back to
-// it, closed, with the system; it is never unmapped. Any thread.
+// The cells of one system. Their memory comes from a pool of the process and returns
+// to the pool when the system is destroyed; it is never unmapped. Any thread.
 class CellArena {
  public:
   // An index that no cell has. For the pids of actors whose spawn was refused because the system has no free cell.

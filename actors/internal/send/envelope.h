@@ -22,7 +22,8 @@ struct MessageType;
 // How a sender's value gets into an envelope.
 enum class TransferMode { kMove, kCopy };
 
-// What a call has besides its value; also a tell that may expire or is counted in bytes.
+// The part of an envelope that calls have besides the value. Early mail, and tells to mailboxes that are not plain
+// (MailboxLayout::plain), have it too.
 struct CallPart {
   uint64_t ask = 0;  // the asker's id of this call; 0 for a tell
   // The asker's deadline; the call expires then. Infinite for a tell.
