@@ -20,8 +20,8 @@
 // mask may be older than that idle word, so the sender loads the mask once more
 // (PushAndWake): the push acquired what TryIdle released, the mask included.
 //
-// The owner is the thread that may run the actor's turn. It may be another
-// thread later, if the work of each owner happens before that of the next, which
+// The owner is the thread that may run the actor's turn. Ownership may pass to
+// another thread if the work of each owner happens before that of the next, which
 // the run queues and BiasedLock ensure. Operations marked "owner" are for the
 // owner only, all others for any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_INBOUND_H_
