@@ -179,7 +179,7 @@ class SystemCore {
   // True if steps are traced or last messages are kept.
   bool is_observed() const { return is_observed_; }
 
-  // Actors that were spawned and have not ended. A DeferredDestruction and a CallbackAsk count themselves too, because
+  // Actors that were spawned and have not ended. A DeferredDestruction and a CallbackTurn count themselves too, because
   // they use the system. Shutdown waits for 0.
   std::atomic<int64_t> live_actors{0};
   // True once Shutdown has begun. From then on a newly spawned actor is ended at once if
