@@ -11,18 +11,18 @@
 // The other node's supervisor has a child Remote(OnNode("worker-1"),
 // "encoder", config): see builders.h.
 //
-// Guarantees. A child is made by a factory that is registered here, for peers
-// that have this node's grant (Spawner::Grants) and for this node itself; others
-// are answered NotPermitted. It is linked to the host, and dies with it. It ends
-// when its supervisor says so, is killed when what stands for it there is killed,
-// and when that node is lost it gets NoConnection from its parent, and has its
-// own time to stop before it is killed: no orphan. Its end is told with its whole
-// reason; only what it was at when it crashed stays in this node's log. When the
-// host itself is stopped, it stops the children, all at once, each within its own
-// time; their supervisors hear NoConnection, as for a node that is lost.
+// Guarantees. The host starts a child with a registered factory, for peers that have
+// this node's grant (Spawner::Grants) and for this node itself; other peers get
+// NotPermitted. A child is linked to the host and ends with it. A child has no orphaned
+// life: it ends when its supervisor says so; it is killed when its stand-in on the
+// supervisor's node is killed; and when that node is lost it gets an exit with
+// NoConnection from its parent, the host, and has its own shutdown time before it is
+// killed. The supervisor gets the child's full exit reason; the crash report stays in
+// this node's log. A host that is stopped stops all of its children at once, each
+// within its own shutdown time; their supervisors get NoConnection, as for a lost node.
 //
-// A node has one: a second one does not start, its name is taken. An actor like
-// any other; threads as for every actor.
+// A node has at most one host: a second one does not start, because its name is taken.
+// Threads are those of every actor.
 #ifndef UNDERSTUDY_TRANSPORT_CHILD_HOST_H_
 #define UNDERSTUDY_TRANSPORT_CHILD_HOST_H_
 
@@ -37,12 +37,13 @@
 namespace understudy {
 
 struct ChildHostOptions {
-  // Children at once; a start beyond it fails with ResourceExhausted.
+  // The most children at one time; a further start fails with ResourceExhausted.
   size_t children_max = limits::kHostedChildrenMax;
 };
 
-// The host as an actor to be spawned, best as a child of the node's own tree.
-// It publishes its name; without a node it serves nobody.
+// The spec of the host, to be spawned preferably as a child of the node's own tree.
+// Other nodes find the host by the name that it publishes; in a system without a node
+// it gets no requests.
 ActorSpec<Ref<Actor>> HostChildren(ActorFactories factories, ChildHostOptions options = {});
 
 }  // namespace understudy

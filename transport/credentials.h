@@ -21,52 +21,52 @@ namespace understudy {
 
 struct NodeAddress {
   enum class Reach {
-    kUnixSocket,  // this machine, and it says who is asking
-    kLoopback,    // this machine
-    kNetwork,     // anybody
+    kUnixSocket,  // processes of this machine, whose user the kernel tells
+    kLoopback,    // processes of this machine
+    kNetwork,     // any machine that can reach this one
   };
 
-  // InvalidArgument says what is wrong with `text`. No name is looked up:
-  // "localhost" is 127.0.0.1, and every other name is the network's.
+  // InvalidArgument says what is wrong with `text`. Names are not resolved:
+  // "localhost" is taken as 127.0.0.1, and every other name has Reach::kNetwork.
   [[nodiscard]] static absl::StatusOr<NodeAddress> Parse(absl::string_view text);
 
-  // Whether it means every address of the machine, which can be listened on and
-  // not dialled.
+  // True for 0.0.0.0 and [::], which stand for every address of the machine: a node
+  // can listen on them, but they cannot be dialled.
   bool is_wildcard() const { return host == "0.0.0.0" || host == "::"; }
 
-  // In the form that Parse reads.
+  // The address in the form that Parse reads.
   std::string ToString() const;
 
   Reach reach = Reach::kLoopback;
-  std::string path;  // of a Unix socket
-  std::string host;  // else; a v6 address without its brackets
+  std::string path;  // the socket's path, for Reach::kUnixSocket
+  std::string host;  // for the other kinds; an IPv6 address has no brackets here
   int port = 0;
 };
 
-// PEM files with which a node proves its name, and knows others', as
-// tools/make_certs writes them. They are read anew when they change.
+// PEM files with which a node proves its name and verifies the names of others, as
+// tools/make_certs writes them. They are reloaded when they change.
 struct TlsFiles {
   std::string certificate_file;  // the node's: its DNS name (SAN) is the node's name
   std::string key_file;
-  std::string ca_file;  // who signs the certificates of all nodes
+  std::string ca_file;  // the authority that signs the certificates of all nodes
 };
 
 // How nodes prove who they are to each other.
 struct Credentials {
   // Plaintext, where the address allows it.
   static Credentials Insecure() { return {}; }
-  // Mutual TLS on every TCP connection, on loopback too. Unix sockets stay plain:
-  // there the kernel tells whose process it is.
+  // Mutual TLS on every TCP connection, on loopback too. Unix sockets stay plain,
+  // because there the kernel tells the user of the peer's process.
   static Credentials Tls(TlsFiles files) { return {.tls = std::move(files)}; }
 
-  // InvalidArgument names the file that cannot be read, or is no PEM.
+  // InvalidArgument names the file that cannot be read or is not in PEM format.
   [[nodiscard]] absl::Status Check() const;
 
   absl::optional<TlsFiles> tls;
 };
 
-// OK, or FailedPrecondition: that address needs TLS. `use` is a word or two for
-// the message: "listen on", "dial".
+// Returns FailedPrecondition if `address` needs TLS and `credentials` have none. `use`
+// is the verb of the error message: "listen on", "dial".
 [[nodiscard]] absl::Status CheckAllowed(const Credentials& credentials, const NodeAddress& address,
                                         absl::string_view use);
 

@@ -1,11 +1,11 @@
 // Grants: what the peers of a node may do to its actors, and which names of the
 // cluster they may publish, in one table.
 //
-// A peer is allowed an operation by what is proved of it (stream_identity.h), or
-// by the table's entry for its name. An entry counts only for a peer whose name
-// is proved, by a certificate or by its parent's word: on a Unix socket every
-// process of the user, and on loopback TCP without TLS every process of the
-// machine, could claim that name.
+// An operation is allowed either by the kind of proof that the peer gave of its
+// identity (stream_identity.h), or by the table's entry for its name. An entry
+// counts only for a peer that proved its name by a certificate, or that is a process
+// child of this node. Other names could be claimed by every process of the user (on a
+// Unix socket) or of the machine (on loopback TCP without TLS).
 //
 //   who                           may without an entry
 //   this node's parent            everything
@@ -14,14 +14,14 @@
 //   certificate                   publish names under NODE/
 //   loopback TCP without TLS      publish names under NODE/
 //
-// A name `understudy/KIND/NODE`, or one below it, belongs to that node alone, whatever
-// else is granted. What a peer may do without a grant (send, ask and monitor
-// what it holds an address of) is not asked for here.
+// The name `understudy/KIND/NODE`, and every name below it, may be published by NODE
+// only, whatever else is granted. Operations that need no grant (to send to, ask and
+// monitor an actor whose address the peer has) are not part of this table.
 //
 //   absl::StatusOr<Grants> grants = Grants::Make({.entries = {{.node = "ledger", .publish = {"auction/"}}}});
 //   if (!grants->Allows(identity, "ledger", Operation::kPublish, "auction/lot-1")) …
 //
-// Threads: a value; const after it is made.
+// Threads: a value, immutable after Make; const functions may be called concurrently.
 #ifndef UNDERSTUDY_TRANSPORT_GRANTS_H_
 #define UNDERSTUDY_TRANSPORT_GRANTS_H_
 
@@ -48,22 +48,23 @@ enum class Operation {
 // "publish", "exit", …
 absl::string_view OperationName(Operation operation);
 
-// What one peer is granted beside the defaults.
+// What one peer is granted in addition to the defaults.
 struct GrantEntry {
   std::string node;
-  // Names that it may publish. One that ends in '/' stands for every name below
-  // it; "*" for every name.
+  // Names that the peer may publish. A name that ends in '/' stands for every name
+  // below it, and "*" for every name.
   std::vector<std::string> publish;
   std::set<Operation> operations;
 };
 
 struct GrantTable {
-  // At most one entry for a node; at most limits::kPeersMax in all.
+  // At most one entry for each node, and at most limits::kPeersMax entries in all.
   std::vector<GrantEntry> entries;
-  // Names of nodes that are process children of this node's parent, as that says.
+  // Names of the nodes that are process children of this node's parent, as the parent
+  // told this node.
   std::set<std::string> siblings;
-  // Every peer without a certificate is granted everything. Where loopback TCP is
-  // listened on, this trusts every process of the machine.
+  // If true, every peer without a certificate is granted everything. A node that listens
+  // on loopback TCP then trusts every process of the machine.
   bool insecure_loopback_grants = false;
 };
 
@@ -71,15 +72,17 @@ class Grants {
  public:
   // The defaults alone.
   Grants() = default;
-  // InvalidArgument names the bad entry: a node's name that is none or is there
-  // twice, a bad name to publish, or too many of them.
+  // InvalidArgument names the invalid entry: its node's name is malformed or occurs
+  // twice, or it has a malformed name to publish, or too many of these.
   [[nodiscard]] static absl::StatusOr<Grants> Make(const GrantTable& table);
 
-  // Whether the name belongs to another node than `node` alone.
+  // True if `name` is reserved (it begins with `understudy/`) and `node` is not the node
+  // that may publish it.
   static bool IsReservedForAnother(absl::string_view node, absl::string_view name);
 
-  // Whether the peer called `node`, of which `identity` is proved, may do that
-  // here. `name` is what it would publish, and empty for other operations.
+  // Whether the peer named `node`, whose stream proved `identity`, may perform
+  // `operation` on this node. `name` is the name to publish; it is not used for other
+  // operations.
   bool Allows(const StreamIdentity& identity, absl::string_view node, Operation operation,
               absl::string_view name = "") const;
 

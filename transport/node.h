@@ -7,22 +7,23 @@
 //     return (*node)->RunTree(house);          // a supervisor's builder, or any ActorSpec
 //   }
 //
-// Requires: the system's name is the node's, a DNS label that no other live
-// node of the cluster has; one node for each system.
+// Requires: the system's name, which becomes the node's name, is a DNS label that
+// no other live node of the cluster has. A system has at most one node.
 // Guarantees: names that the system's actors publish are known to every peer;
 // sends, asks, links and monitors reach the peers' actors; a process child of
 // this node (context().Spawner()) does not outlive it.
 // Security: without TLS (Credentials::Tls) a node uses loopback and Unix sockets
-// only. A peer may send to, ask and monitor what it has an address of
-// (by a name, in a ref, as a message's sender; it cannot guess one); what else
-// it may do, NodeOptions::grants says (grants.h).
-// Threads: any, but not an actor's turn for Drain and RunUntilSignal.
-// Lifetime: the node adopts the system: destroying it first ends the system's
-// actors, as Drain does. It is destroyed before the system.
-// User code: on_peer, and the system's log sink and dead-letter listeners as far as
-// they hear of peers, run on threads of the node that carry no stream.
-// Failure: Start answers a status; what happens to a peer later shows in the
-// log, in on_peer, and to those who have links, monitors and asks there.
+// only. A peer may send to, ask and monitor any actor whose address it has learned
+// (from a name, a ref, or the sender of a message; addresses cannot be guessed).
+// NodeOptions::grants decides what else the peer may do (grants.h).
+// Threads: any, but Drain and RunUntilSignal must not be called in an actor's turn.
+// Lifetime: the node must be destroyed before its system. The destructor first ends
+// the system's actors, as Drain does.
+// User code: on_peer, and those calls of the system's log sink and dead-letter
+// listeners that concern peers, run on threads of the node that carry no stream, so
+// a slow callback does not delay the peers.
+// Failure: Start returns a status. Later failures of a peer are reported in the log,
+// in on_peer, and to the actors that have links, monitors and asks at that peer.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_H_
 #define UNDERSTUDY_TRANSPORT_NODE_H_
 
@@ -52,95 +53,102 @@ struct PeerEvent;     // node_core.h
 struct PeerStatus;    // node_status.h
 
 struct NodeOptions {
-  // Where other nodes dial this one; see NodeAddress. Port 0 is a free one.
-  // Empty: nowhere, this node only dials.
+  // The address at which this node accepts connections (see NodeAddress). Port 0
+  // means a free port. If empty, this node does not listen and only dials others.
   std::string listen = "127.0.0.1:0";
-  // Told to peers instead of the listening address, where that cannot be dialled,
-  // as 0.0.0.0 and [::] cannot.
+  // The address that peers are told to dial, if it differs from `listen`: for example
+  // when `listen` is 0.0.0.0 or [::], which cannot be dialled.
   std::string advertise;
-  // Nodes to be dialled, and where: node name to address.
+  // The nodes that this node dials: node name to address.
   std::map<std::string, std::string> peers;
   Credentials credentials;
-  // Where this node's process children listen for each other, told to them when they
-  // start; TCP needs TLS credentials, the children's too. Empty: on Unix sockets in
-  // a folder that only this user can open.
+  // The address at which this node's process children listen for each other; each
+  // child is told it when it starts. A TCP address requires TLS credentials, of the
+  // children too. If empty, the children listen on Unix sockets in a folder that only
+  // this user can open.
   std::string children_listen;
-  // What single peers may do here beside the defaults (grants.h): exit, kill,
-  // stop and link actors, start those that a child host (child_host.h) of this
-  // node has factories for, publish names.
+  // What individual peers may do on this node beyond the defaults (grants.h): exit,
+  // kill, stop and link actors, start actors through this node's child host
+  // (child_host.h), and publish names.
   std::vector<GrantEntry> grants;
-  // Every peer without a certificate may do all of that. On loopback without TLS a
-  // peer's name is self-declared, so this trusts every process of the machine.
+  // If true, every peer without a certificate may do all of that. On loopback without
+  // TLS a peer's name is self-declared, so this trusts every process of the machine.
   bool insecure_loopback_grants = false;
-  SessionTimes times;  // Start refuses those that are out of their ranges
-  // What Drain gives the actors when the node is destroyed or RunUntilSignal
-  // ends.
+  SessionTimes times;  // Start returns InvalidArgument if Validate() does
+  // The time that the actors have to stop when the node is destroyed or
+  // RunUntilSignal drains it.
   absl::Duration drain_within = absl::Seconds(10);
-  // A file to be written when the tree has ended abnormally, in RunTree and
-  // RunUntilSignal: which supervisor gave up, with the whole chain of causes, in
-  // at most limits::kEndReportBytesMax bytes. Kubernetes shows what is in
-  // /dev/termination-log. Empty: none; the log has the same in any case.
+  // The path of a file that RunTree and RunUntilSignal write when the tree has ended
+  // abnormally. It says which supervisor gave up, with the chain of causes, in at
+  // most limits::kEndReportBytesMax bytes. Kubernetes shows the contents of
+  // /dev/termination-log. If empty, no file is written; the log says it in any case.
   std::string end_report;
   // Whether a signal that ends this process leaves a line in its standard error which names the actor whose handler ran
   // (actor_system.h), until the system is destroyed. The exit reason of a process child quotes that line.
   FatalSignalReports fatal_signal_reports = FatalSignalReports::kYes;
-  // Told what becomes of peers, in order, on a thread that does nothing else. While it
-  // does not return, limits::kUserCallsMax events wait for it; those beyond are
-  // dropped, and counted in NodeCounters::peer_events_dropped.
+  // Called with every change of a peer's state, in order, on a thread that runs
+  // nothing else. While a call has not returned, up to limits::kUserCallsMax events
+  // wait; further ones are dropped and counted in NodeCounters::peer_events_dropped.
   std::function<void(const PeerEvent&)> on_peer;
-  // Puts faults between nodes, in tests: wraps what dials.
+  // For tests that inject faults between nodes: replaces the node's dialer by one
+  // that wraps it.
   std::function<std::unique_ptr<Dialer>(std::unique_ptr<Dialer>)> wrap_dialer;
 };
 
 class Node {
  public:
-  // InvalidArgument: the system's name is not a DNS label, or an address is malformed,
-  // or `advertise` is one that no peer can dial.
-  // FailedPrecondition: an address needs TLS, or the system has a node. Unavailable,
-  // AlreadyExists: the listening address cannot be had. ResourceExhausted: more than
-  // limits::kPeersMax peers. A start that failed leaves the system and its actors as
-  // they were, so the caller may try again.
+  // Starts a node for `system`. InvalidArgument: the system's name is not a DNS label,
+  // an address is malformed, `advertise` cannot be dialled, or `times` or `grants` are
+  // invalid. FailedPrecondition: an address needs TLS, or the system already has a
+  // node. Unavailable, AlreadyExists: the node cannot listen on the address.
+  // ResourceExhausted: more than limits::kPeersMax peers. A start that failed leaves
+  // the system and its actors unchanged, so the caller may try again.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> Start(ActorSystem& system, NodeOptions options = {});
 
-  // In a process that a node started as its child (ProcessSpawner): joins the
-  // parent over the inherited socketpair, and listens where the parent says
-  // (`options.listen` is not used). The system's name is the one that the
-  // parent chose, GivenName. When the connection to the parent ends, the node
-  // drains for limits::kParentGoneDrain and the process exits, whatever it is
-  // doing. FailedPrecondition in any other process.
+  // As Start, in a process that a node started as its child (ProcessSpawner). The node
+  // joins the parent over the inherited socketpair and listens where the parent says;
+  // `options.listen` is ignored. When the connection to the parent ends, the node
+  // drains for limits::kParentGoneDrain and the process exits, whatever it is doing.
+  // FailedPrecondition: this process was not started by a node. InvalidArgument: the
+  // system's name is not the one that the parent chose (GivenName).
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> FromParent(ActorSystem& system, NodeOptions options = {});
   // Whether a parent node started this process.
   static bool HasParent();
-  // The name that the parent chose for this process's node, else `otherwise`.
+  // Returns the name that the parent chose for this process's node, or `otherwise` if
+  // this process has no parent node.
   static std::string GivenName(absl::string_view otherwise);
 
-  // Drains, if that has not been done, and leaves.
+  // Drains with NodeOptions::drain_within, unless the node is drained already, and
+  // waits for handlers that have not returned.
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
   const std::string& name() const;
-  // Where it listens, with the real port; empty when nowhere.
+  // The address at which this node listens, with the actual port; empty if it does
+  // not listen.
   const std::string& address() const;
 
-  // Dials that node there from now on, replacing an earlier address.
-  // InvalidArgument, FailedPrecondition (it needs TLS).
+  // Dials `node` at `address` from now on; an earlier address is replaced.
+  // InvalidArgument: the name or the address is malformed. FailedPrecondition: the
+  // address needs TLS.
   [[nodiscard]] absl::Status AddPeer(absl::string_view node, absl::string_view address);
 
-  // What is known of each peer now, and what this node counted so far
-  // (node_status.h).
+  // The present state of each peer, and this node's counters (node_status.h).
   std::vector<PeerStatus> Peers() const;
   NodeCounters counters() const;
 
-  // Replaces NodeOptions::grants. InvalidArgument says which entry is bad, and the old ones stay.
+  // Replaces NodeOptions::grants. InvalidArgument names the invalid entry; the earlier
+  // grants then remain in force.
   [[nodiscard]] absl::Status SetGrants(std::vector<GrantEntry> grants);
 
-  // The parent's supervisor may go on: this process child is started. Without a
-  // parent it does nothing. RunTree and RunUntilSignal call it.
+  // Tells the parent that this process child has started, so that its supervisor starts
+  // the next child. Does nothing in a process without a parent. RunTree and
+  // RunUntilSignal call it.
   void Ready();
 
-  // Makes RunUntilSignal return, as SIGTERM does. Any thread, an actor's turn
-  // too.
+  // Makes RunUntilSignal drain and return, as SIGTERM does. May be called on any
+  // thread and in an actor's turn.
   void RequestStop();
 
   // Ends the system's actors and leaves, in this order:
@@ -148,23 +156,25 @@ class Node {
   //     this node's own asks and the asks under way go on.
   //  2. The actors stop in order and have `within` for it (ActorSystem::Shutdown).
   //     Asks of plain threads, such as a gRPC front's, go on until their callees end.
-  //  3. What is left after `within` is killed, and its asks are cancelled.
+  //  3. Actors that are left after `within` are killed, and their asks are cancelled.
   //  4. Each session ends with a leave. The node listens until then, so that a peer
   //     whose stream breaks meanwhile can resume its session.
   // Returns the exit status for main: 0, or 1 if an actor had to be killed. The first
   // call drains; others, at the same time or later, wait for it and return the same.
   int Drain(absl::Duration within);
 
-  // Blocks until SIGTERM, SIGINT, RequestStop, the parent's wish, or the end of
-  // `tree` (if it is an actor); then drains. Returns the exit status for main: 1
-  // also when `tree` ended with an abnormal reason. A second signal, or a
-  // handler that does not return, ends the process by _exit. At most one node of
-  // a process runs so. Before it is called signals do what they did: a program
-  // that must drain then too blocks both at the start of main; this unblocks them.
+  // Blocks until SIGTERM, SIGINT, RequestStop, a stop request of the parent, or the end
+  // of `tree` (if it is not null); then drains. Returns the exit status for main: that
+  // of Drain, but 1 if `tree` ended with an abnormal reason. A second signal, or a
+  // handler that does not return, ends the process by _exit. At most one node of a
+  // process may be in this call (CHECKed). Until the call, signals keep their earlier
+  // disposition: a program that must drain on an earlier signal too blocks SIGTERM and
+  // SIGINT at the start of main, and this call unblocks them.
   int RunUntilSignal(Pid tree = Pid());
 
-  // Spawns the tree and runs as RunUntilSignal does; Ready is when the tree has
-  // started, names published and all. A tree that does not start has ended.
+  // Spawns `tree` and then does what RunUntilSignal does, but calls Ready only when the
+  // tree has started and its names are published. A tree that fails to start counts as
+  // one that has ended.
   template <Spawnable S>
   int RunTree(const S& tree) {
     const ActorSpec<typename S::RefType> made = tree;

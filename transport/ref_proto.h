@@ -25,11 +25,11 @@ proto::Ref ToProto(const RefT& ref) {
   return ToProto(ref.pid());
 }
 
-// The pid behind a Ref, for the actor system that `local` (any of its pids)
-// belongs to. An empty Ref gives a null pid. InvalidArgument when the Ref is
-// not possible; ResourceExhausted when refs have named more than
-// limits::kNodesLearnedFromRefsMax incarnations that this process has not met
-// in a session, or has met too many (NodeTable).
+// Returns the pid that `ref` names, for the actor system of `local` (which may be any
+// pid of that system). An empty Ref gives a null pid. InvalidArgument: the Ref is
+// malformed. ResourceExhausted: refs have named more than
+// limits::kNodesLearnedFromRefsMax incarnations that this process has not met in a
+// session, or this process has met too many (NodeTable).
 absl::StatusOr<Pid> PidFromProto(const proto::Ref& ref, Pid local);
 
 }  // namespace understudy

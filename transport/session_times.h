@@ -1,5 +1,5 @@
-// SessionTimes: how often a node says that it is alive, and how long it bears
-// that a peer does not.
+// SessionTimes: how often a node shows that it is alive, how long it tolerates the
+// silence of a peer, and the other time limits of a session.
 //
 //   NodeOptions options;
 //   options.times = SessionTimes::Wan();
@@ -24,36 +24,37 @@
 namespace understudy {
 
 struct SessionTimes {
-  // A heartbeat is written when nothing else was for about this long (four fifths
-  // of it to six fifths, so that nodes do not beat in step, and up to a tenth more,
-  // so that a node writes to several of its peers in one wake-up).
+  // A heartbeat is written when no other frame was written for about this long: four
+  // fifths to six fifths of it by chance, so that nodes do not beat in step, and up to
+  // a tenth more, so that a node writes to several of its peers in one wake-up.
   absl::Duration heartbeat_interval = absl::Seconds(1);
-  // Only silence for so long makes a session suspect.
+  // A session becomes suspect when the peer was silent for this long.
   absl::Duration silence_timeout = absl::Seconds(4);
-  // A suspect session ends after so long. Zero: at once.
+  // A session that has been suspect for this long ends. Zero: it ends at once.
   absl::Duration grace_period = absl::Seconds(5);
-  // From opening a stream to the peer's Welcome, and from a Welcome to the
-  // dialling node's first frame.
+  // The limit from the opening of a stream to the peer's Welcome, and from a Welcome to
+  // the first frame of the node that dialled.
   absl::Duration handshake_timeout = absl::Seconds(2);
-  // How long the node of an up session has to answer when another claims its
-  // name, and when this node itself did not run for a while.
+  // How long the peer of an up session has to show that it is alive when another node
+  // claims its name, or when this node itself was not running for a while.
   absl::Duration probe_timeout = absl::Seconds(1);
-  // An acknowledgement waits so long for a frame to travel with, and less when there
-  // is much to acknowledge (limits::kUnacknowledgedBytesMax).
+  // The longest that an acknowledgement waits for another frame to travel with. It is
+  // sent at once when limits::kUnacknowledgedBytesMax bytes are to be acknowledged.
   absl::Duration acknowledge_delay = absl::Milliseconds(50);
-  // Between dials: doubled from min to max, less up to a half by chance.
+  // The wait between dials: doubled from min to max, then reduced by up to a half at
+  // random.
   absl::Duration backoff_min = absl::Milliseconds(20);
   absl::Duration backoff_max = absl::Seconds(2);
   // How long a leaving node waits for its last envelopes to be acknowledged.
   absl::Duration leave_timeout = absl::Seconds(2);
-  // How long a stream stays for its last frame to be read.
+  // How long a closing stream is kept open so that the peer can read its last frame.
   absl::Duration linger = absl::Seconds(1);
 
-  // Nodes of one machine, over Unix sockets or loopback: 6 s to a Down.
+  // For nodes of one machine, over Unix sockets or loopback: Down after 6 s.
   static SessionTimes SameMachine();
-  // Nodes of one data centre: the defaults, 9 s to a Down.
+  // For nodes of one data centre: the defaults, Down after 9 s.
   static SessionTimes Lan();
-  // Nodes far from each other, whose routes may be away for a while: 75 s.
+  // For nodes far from each other, whose routes may fail for a while: Down after 75 s.
   static SessionTimes Wan();
 
   // OK, or InvalidArgument with every field that is out of its range, its
@@ -61,12 +62,12 @@ struct SessionTimes {
   absl::Status Validate() const;
 };
 
-// What one end tells the other in the handshake.
+// The times that one end tells the other in the handshake.
 proto::Times ToProto(const SessionTimes& times);
-// InvalidArgument when the peer's times are not ones that Validate would take.
+// InvalidArgument if one of the peer's times is outside the range that Validate allows.
 absl::Status CheckTimes(const proto::Times& theirs);
-// Our times as they hold in a session with a peer that told `theirs`. Requires
-// CheckTimes(theirs).ok().
+// Returns `ours` with the silence_timeout and grace_period that hold in a session with
+// a peer that told `theirs`. Requires: CheckTimes(theirs).ok().
 SessionTimes Agree(SessionTimes ours, const proto::Times& theirs);
 
 }  // namespace understudy

@@ -1,9 +1,12 @@
 // StopSignals: SIGTERM and SIGINT as a descriptor to wait for.
 //
-// While the object lives, the first of them makes the descriptor readable, and
-// the second ends the process at once with 128 + its number. At most one object
-// at a time (CHECKed). A program that must not lose one which comes before blocks
-// both at the start of main: here they are unblocked, for this thread.
+// While the object lives, the first of these signals makes the descriptor readable, and
+// a second one ends the process at once with exit status 128 + its number. At most one
+// object at a time (CHECKed). A program that must not lose a signal that arrives before
+// the object exists blocks both signals at the start of main; the constructor unblocks
+// them for the calling thread.
+// Threads: construct and destroy on the same thread. The destructor restores the earlier
+// signal actions and that thread's mask.
 #ifndef UNDERSTUDY_TRANSPORT_STOP_SIGNALS_H_
 #define UNDERSTUDY_TRANSPORT_STOP_SIGNALS_H_
 

@@ -5,12 +5,11 @@
 //   if (!tree.ok()) …                     // every error, one a line, each with file, line and child
 //   return node.RunTree(MakeSupervisor(*tree));
 //
-// The format is proto/supervision_tree.proto. What is read has been checked:
-// besides what FindSpecErrors finds, each factory must be registered and take
-// the argument that it is given, but for those of other nodes. A syntax error, a word that an enum does not
-// have or a number that is too large ends the reading, as everywhere in text
-// protos: then it is the last error in the list. `on_event` is a program's
-// affair, and never in a file.
+// The format is proto/supervision_tree.proto. A tree that is returned is valid by
+// FindSpecErrors, and each of its factories is registered and takes the argument that
+// the file gives; factories of children on other nodes are not checked. A syntax error,
+// an unknown enum word or a number out of range ends the parse, as in every text proto,
+// and is then the last error of the list. A file cannot set `on_event`.
 //
 // Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_TREE_FILE_H_
@@ -25,9 +24,9 @@
 
 namespace understudy {
 
-// The tree in `text`; `file` is its name in errors. InvalidArgument with all of
-// them (the first thousand), one a line, in which what no terminal should print
-// is escaped:
+// Parses the tree in `text`; `file` is its name in error messages. InvalidArgument
+// lists all errors (the first thousand), one a line, with control characters and
+// invalid UTF-8 escaped. ResourceExhausted: more than limits::kTreeFileBytesMax bytes.
 //
 //   2 errors in house.textproto:
 //     house.textproto:3: child 'book': actor.factory: there is no factory 'bok'; registered: book, lot
@@ -35,13 +34,13 @@ namespace understudy {
 absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_view file,
                                          const ActorFactories& factories);
 
-// The tree in the file at `path`. NotFound or PermissionDenied when it cannot
-// be read, ResourceExhausted above limits::kTreeFileBytesMax.
+// Parses the tree in the file at `path`, with ParseTree's errors. NotFound,
+// PermissionDenied or another status of errno if the file cannot be opened.
 absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories);
 
-// The text from which ParseTree makes the same tree. Fields that have their
-// defaults are left out. InvalidArgument names the children that no registered
-// factory makes: a file cannot say what those are.
+// Returns the text from which ParseTree makes the same tree. Fields that have their
+// default values are left out. InvalidArgument names the children that are not made by
+// a registered factory, because a file cannot describe them.
 absl::StatusOr<std::string> TreeText(const SupervisorSpec& spec);
 
 }  // namespace understudy
