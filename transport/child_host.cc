@@ -61,17 +61,17 @@ class ChildHost final : public ChildHostActor {
     MonitorHandle proxy;
     absl::optional<StartReplier> starting;
     absl::optional<WaitReplier> waiting;
-    absl::optional<ExitReason> ended;  // and nobody has asked yet
+    absl::optional<ExitReason> ended;  // the child has ended, and its proxy has not asked yet
     bool is_orphan = false;            // its proxy has ended
     bool has_declined = false;
-    Pid supervisor;               // null for none
-    uint64_t unhandled_mail = 0;  // what it left
+    Pid supervisor;               // null if the child's unhandled mail is not kept
+    uint64_t unhandled_mail = 0;  // key in left_ of the mail that the child left; 0 if none is kept
   };
-  // For the next life of the same child.
+  // The unhandled mail of a child that has ended, kept for the next life of that child.
   struct Left {
     UnhandledMail unhandled_mail;
     Pid supervisor;
-    MonitorHandle watch;  // of that
+    MonitorHandle watch;  // drops the mail when the supervisor ends
   };
   using Children = std::map<Pid, Hosted>;  // by proxy
 
@@ -83,7 +83,7 @@ class ChildHost final : public ChildHostActor {
     co_return StartResult(hosting_);
   }
 
-  // Calls of proxys.
+  // Handlers of the calls that proxies make (children/remote_child_proxy.h).
   void StartChild(const proto::StartHostedChild& request, StartReplier replier);
   absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const proto::StartHostedChild& request, Pid proxy);
   void AwaitChild(const proto::AwaitHostedChild& request, WaitReplier replier);
@@ -91,13 +91,13 @@ class ChildHost final : public ChildHostActor {
 
   void DropUnhandledMail(const proto::DropUnhandledMail& request) { left_.erase(request.unhandled_mail()); }
 
-  // Of children and proxys.
+  // Handlers of the outcomes and Downs of children and proxies.
   void Outcome(const SpawnOutcome& outcome);
   void ChildDown(Down down);
   uint64_t Keep(UnhandledMail unhandled_mail, const Hosted& hosted);
   UnhandledMail TakeLeft(uint64_t number, Pid supervisor);
   void ProxyDown(const Down& down);
-  // Ends it as its parent, and kills it when its time is over.
+  // Sends the child a parent's exit with `reason`, and kills it when its shutdown time is over.
   void EndChild(const Hosted& hosted, const ExitReason& reason);
   Children::iterator FindChild(Pid child);
   void Forget(Children::iterator hosted);
@@ -108,7 +108,8 @@ class ChildHost final : public ChildHostActor {
   void StopWhenAllHaveEnded() {
     if (stopping_.has_value() && proxies_.empty()) context().Stop(*stopping_);
   }
-  // For a supervisor the node is then as good as lost.
+  // The answer to proxies while the host stops: NoConnection, as if the node were lost, so that a supervisor restarts
+  // the child on another node.
   absl::Status StoppingError() const {
     return MakeError(ErrorKind::kNoConnection,
                      absl::StrCat("node ", node_, " stops the children that it hosts: ", stopping_->ToString()));
@@ -120,16 +121,17 @@ class ChildHost final : public ChildHostActor {
   std::string node_;
   Children children_;
   std::map<Pid, Pid> proxies_;           // by child
-  std::map<uint64_t, Left> left_;        // by a number that nobody guesses
-  absl::optional<ExitReason> stopping_;  // with this, when no child is left
+  std::map<uint64_t, Left> left_;        // by a random number that other nodes cannot guess
+  absl::optional<ExitReason> stopping_;  // the reason with which the host stops when its last child has ended
   Behavior hosting_{"hosting", On(start, &ChildHost::StartChild), On(wait, &ChildHost::AwaitChild),
                     On(stop, &ChildHost::StopChild), On(drop, &ChildHost::DropUnhandledMail)};
 };
 
-// Normal would end nobody.
+// An exit with reason Normal does not end its receiver, so Shutdown is sent in its place.
 ExitReason AsParentsExit(const ExitReason& reason) { return reason.is_normal() ? ExitReason::Shutdown() : reason; }
 
-// The end of a proxy that had no time to pass anything on.
+// True for a proxy that ended without a chance to forward an exit to its child: it was killed, or had ended before the
+// host monitored it.
 bool IsSudden(const ExitReason& reason) {
   return reason.kind() == ExitReason::Kind::kKilled || reason.kind() == ExitReason::Kind::kStartTimeout ||
          reason.kind() == ExitReason::Kind::kNoProcess;
@@ -225,7 +227,7 @@ ChildHost::Children::iterator ChildHost::FindChild(Pid child) {
 void ChildHost::Outcome(const SpawnOutcome& outcome) {
   const auto hosted = FindChild(outcome.pid);
   if (hosted == children_.end()) return;
-  // Of one that failed or declined the Down is next, with what it leaves.
+  // If the child failed or declined, its Down comes next and has its unhandled mail; Forget answers the proxy then.
   hosted->second.has_declined = outcome.kind == SpawnOutcome::Kind::kIgnored;
   if (outcome.kind != SpawnOutcome::Kind::kStarted) return;
   absl::optional<StartReplier> replier = std::exchange(hosted->second.starting, absl::nullopt);
@@ -235,8 +237,8 @@ void ChildHost::Outcome(const SpawnOutcome& outcome) {
   if (replier.has_value()) replier->Reply(std::move(answer));
 }
 
-// What a child left is kept for as long as its supervisor lives and has not said
-// that nobody is to have it.
+// Keeps the unhandled mail of an ended child and returns its key in left_, or 0 if it is not kept. The mail is kept
+// until the child's next life takes it, its supervisor ends, or DropUnhandledMail comes for it.
 uint64_t ChildHost::Keep(UnhandledMail unhandled_mail, const Hosted& hosted) {
   const bool is_kept = !unhandled_mail.empty() && !hosted.supervisor.is_null() && !hosted.is_orphan &&
                        !stopping_.has_value() && left_.size() < options_.children_max;
@@ -269,8 +271,8 @@ void ChildHost::ChildDown(Down down) {
   StopWhenAllHaveEnded();
 }
 
-// Tells who asked; a child that was stopped with its host is one that its node
-// has lost.
+// Answers the proxy's pending call, if any, and forgets the child. While the host stops the answer is StoppingError in
+// place of the child's own reason.
 void ChildHost::Forget(Children::iterator hosted) {
   Hosted gone = std::move(hosted->second);
   children_.erase(hosted);
@@ -308,7 +310,7 @@ void ChildHost::ProxyDown(const Down& down) {
   } else if (IsSudden(down.reason)) {
     context().Kill(hosted->second.child);
   } else {
-    EndChild(hosted->second, AsParentsExit(down.reason));  // it could not go on
+    EndChild(hosted->second, AsParentsExit(down.reason));  // the proxy ended by an error of its own
   }
 }
 
@@ -328,7 +330,7 @@ void ChildHost::StopAll(const ExitReason& reason) {
   if (stopping_.has_value()) return;
   stopping_ = reason;
   left_.clear();
-  // Before a supervisor hears of an end, and looks for a node to start the child on.
+  // Before the children end: a supervisor that gets an end looks for a host, and must not find this one.
   context().Unregister(internal::ChildHostName(node_));
   for (const auto& [proxy, hosted] : children_) {
     if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());

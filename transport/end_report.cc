@@ -19,7 +19,7 @@
 namespace understudy::internal {
 namespace {
 
-// One reason of a chain, on one line.
+// One exit reason of the chain, without its causes, on one line.
 std::string LineOf(const ExitReason& reason) {
   constexpr size_t kLineBytesMax = 500;
   std::string line = reason.ToStringWithoutCauses();
@@ -43,7 +43,7 @@ std::string EndReportText(const NodeEnd& end) {
   size_t bytes = head.size() + tail.size();
   for (const std::string& line : lines) bytes += line.size();
   constexpr absl::string_view kLeftOut = "  …\n";
-  // The first says who gave up, the last what was wrong.
+  // Keeps the first line, which names the supervisor that gave up, and the last, which has the original error.
   while (bytes > limits::kEndReportBytesMax && lines.size() > 2) {
     const bool is_marked = lines[1] == kLeftOut;
     const auto left_out = lines.begin() + (is_marked ? 2 : 1);

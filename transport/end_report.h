@@ -1,4 +1,4 @@
-// EndReport: why a node's process ends, as text for whoever runs it.
+// EndReport: the text that tells an operator why a node's process ended.
 #ifndef UNDERSTUDY_TRANSPORT_END_REPORT_H_
 #define UNDERSTUDY_TRANSPORT_END_REPORT_H_
 
@@ -17,12 +17,13 @@ struct NodeEnd {
   bool in_order = true;  // no actor had to be killed
 };
 
-// A line each for the node, for the reason of its tree and each of its causes,
-// and for how it ended; at most limits::kEndReportBytesMax bytes, the last
-// causes (where it began) rather than those between.
+// Returns one line each for the node, for the exit reason of its tree, for each cause of
+// that reason, and for whether the actors stopped in order. If the text would exceed
+// limits::kEndReportBytesMax bytes, causes after the first reason are left out, but not
+// the last cause, which is the origin of the failure.
 std::string EndReportText(const NodeEnd& end);
 
-// Replaces what is in the file at `path`.
+// Writes `text` to the file at `path`, which is created or overwritten.
 absl::Status WriteEndReport(const std::string& path, absl::string_view text);
 
 }  // namespace understudy::internal

@@ -107,7 +107,7 @@ class Node::Parts {
   int RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make);
 
  private:
-  // Waits for the time to end, then drains.
+  // Calls `begin`, waits for a signal or RequestStop, then drains. Returns the exit status.
   int Run(const std::function<void()>& begin);
   void TreeEnded(const ExitReason& reason);
   void ReportEnd(const ExitReason& tree, bool in_order);
@@ -130,20 +130,20 @@ class Node::Parts {
   const NodeOptions options_;
   absl::optional<internal::ParentInvitation> invitation_;
   std::string address_;
-  bool has_started_ = false;         // Start has returned OK, or will
-  internal::ProcessLinkCalls link_;  // null calls without a parent
+  bool has_started_ = false;         // Start cannot fail any more
+  internal::ProcessLinkCalls link_;  // its calls are null in a process without a parent
 
-  const int stop_event_;  // readable when it is time to end
-  // Streams are taken when what they are told is known.
+  const int stop_event_;  // eventfd, readable after RequestStop
+  // False until Start has installed everything that an accepted stream uses, and after the drain.
   std::atomic<bool> accepting_{false};
   std::atomic<bool> parent_gone_{false};
   std::atomic<bool> leaving_{false};
   absl::Mutex tree_mu_;
   absl::optional<ExitReason> tree_failed_ ABSL_GUARDED_BY(tree_mu_);
 
-  // Log lines and dead letters that come from streams go by it.
+  // Runs the log sink and dead-letter listeners for events of streams.
   internal::UserThread users_;
-  // Streams and connections may outlive the node.
+  // Shared, because streams and connections use it and may outlive the node.
   const std::shared_ptr<internal::HandshakeLog> handshakes_;
   internal::Ticker ticker_;
   internal::Ticker heart_;
@@ -203,7 +203,7 @@ absl::Status Node::Parts::Start() {
   if (absl::Status listening = Listen(); !listening.ok()) return listening;
   core_->SetAdvertise(options_.advertise.empty() ? address_ : options_.advertise);
   if (absl::Status watching = WatchParent(); !watching.ok()) return watching;
-  // Nothing fails from here on: before this the core has neither actors nor peers.
+  // Nothing below fails. Up to here the core has neither actors nor peers, so a failed start has nothing to undo.
   has_started_ = true;
   if (options_.fatal_signal_reports == FatalSignalReports::kYes) system_.ReportFatalSignals();
   system_.InstallRouter(core_.get());
@@ -239,13 +239,13 @@ NodeCoreOptions Node::Parts::CoreOptions(Grants grants) {
   core.grants = std::move(grants);
   core.watch = &evidence_;
   core.on_dead_letter = [this](const DeadLetter& letter) {
-    (void)users_.Run([this, letter] { system_.OnRefusedTell(letter); });  // a refused one is counted
+    (void)users_.Run([this, letter] { system_.OnRefusedTell(letter); });  // Run counts a call that it refuses
   };
   core.on_peer = [this](const PeerEvent& event) { OnPeer(event); };
   return core;
 }
 
-// The parent of this process, and its process children, speak over the inherited connections only.
+// The names of this process's parent and process children may be claimed only over the inherited connections.
 bool Node::Parts::MayClaim(const StreamIdentity& identity, absl::string_view node) {
   if (invitation_.has_value() && invitation_->parent == node) return identity.proof == StreamIdentity::Proof::kParent;
   return !processes_->IsChild(node) || identity.proof == StreamIdentity::Proof::kProcessChild;
@@ -322,7 +322,7 @@ FrameStream::Events* Node::Parts::Accept(std::unique_ptr<FrameStream> stream, co
 
 void Node::Parts::OnPeer(const PeerEvent& event) {
   internal::LogPeerEvent(event, name(), *handshakes_, users_.log());
-  // A refused event is counted.
+  // Run counts an event that it refuses.
   if (peer_listener_.has_value()) (void)peer_listener_->Run([this, event] { options_.on_peer(event); });
   const bool is_parent = invitation_.has_value() && event.node == invitation_->parent;
   if (is_parent && event.kind == PeerEvent::Kind::kEnded && !leaving_.load(std::memory_order_acquire)) {
@@ -343,7 +343,7 @@ void Node::Parts::Leave() {
   const MonotonicTime deadline = Clock::Real().Now() + options_.times.leave_timeout + internal::NodeDrain::kStuckAfter;
   while (true) {
     absl::MutexLock lock(&peers_mu_);
-    const uint64_t before = peer_events_;  // one that comes after the question wakes us
+    const uint64_t before = peer_events_;  // before has_left(), so that a later event ends the wait
     const absl::Duration left = deadline - Clock::Real().Now();
     if (core_->has_left() || left <= absl::ZeroDuration()) return;
     const auto more = [this, before]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(peers_mu_) { return peer_events_ != before; };
@@ -431,7 +431,7 @@ int Node::Parts::RunMade(SpawnOptions options, std::function<std::unique_ptr<Act
 }
 
 Node::Parts::~Parts() {
-  // The system of a node that did not start goes on, and may have another node.
+  // If the node did not start, its system is left running, because it may get another node.
   if (has_started_) {
     Drain(options_.drain_within);
     drain_.AwaitShutDown();
@@ -440,8 +440,8 @@ Node::Parts::~Parts() {
     system_.InstallSpawner(nullptr);
   }
   listener_.reset();
-  evidence_.Stop();  // it calls the core, and the core calls it
-  core_.reset();     // and with it OnPeer, which uses the watch
+  evidence_.Stop();  // before the core is destroyed, because it calls the core
+  core_.reset();     // before parent_watch_, because the core calls OnPeer, which uses it
   parent_watch_.reset();
   handshakes_->Stop();
   close(stop_event_);

@@ -14,9 +14,9 @@
 namespace understudy::internal {
 namespace {
 
-// Of a Shutdown, shared with its thread, which may be waited for in vain.
+// The result of a Shutdown. Shared with the thread that runs it, because ShutDown may return before that thread ends.
 struct End {
-  bool in_time = false;  // before the notification
+  bool in_time = false;  // written before `notification` is notified
   absl::Notification notification;
 };
 
@@ -47,7 +47,7 @@ bool NodeDrain::ShutDown(absl::Duration within) {
     ended->notification.Notify();
   });
   if (!ended->notification.WaitForNotificationWithTimeout(within + kStuckAfter)) {
-    // The system's log says which actor it is. Release: pairs with the load in is_stuck().
+    // The system's log names the actor whose handler does not return. Release: pairs with the load in is_stuck().
     is_stuck_.store(true, std::memory_order_release);
     return false;
   }

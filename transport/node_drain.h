@@ -1,4 +1,4 @@
-// NodeDrain: the end of a node's actors, once, however many threads ask for it.
+// NodeDrain: ends a node's actors exactly once, although several threads may ask for it.
 //
 // Threads: any. Lifetime: the destructor does what AwaitShutDown does.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_DRAIN_H_
@@ -18,10 +18,10 @@ namespace understudy::internal {
 
 class NodeDrain {
  public:
-  // What a step may take beyond the time that it was given.
+  // How long a step may exceed its time limit before it counts as stuck.
   static constexpr absl::Duration kStuckAfter = absl::Seconds(1);
 
-  // `system` outlives it.
+  // `system` must outlive this object.
   explicit NodeDrain(ActorSystem& system) : system_(system) {}
   ~NodeDrain() { AwaitShutDown(); }
   NodeDrain(const NodeDrain&) = delete;
@@ -31,13 +31,14 @@ class NodeDrain {
   // return what `drain` returned.
   int Once(const std::function<int()>& drain);
 
-  // ActorSystem::Shutdown(within), which may never return where a handler does not.
-  // This returns false then, kStuckAfter after `within`. Once.
+  // Runs ActorSystem::Shutdown(within) on a thread of its own, because it does not return
+  // while a handler does not. Returns its result, or false if it has not returned
+  // kStuckAfter after `within`. Call at most once.
   bool ShutDown(absl::Duration within);
-  // Waits for the handler, if any, that kept ShutDown from returning in time. Not
-  // during Once.
+  // Blocks until the Shutdown that ShutDown began has returned. Must not be called during
+  // Once.
   void AwaitShutDown();
-  // ShutDown gave up waiting.
+  // True if ShutDown returned before Shutdown did.
   bool is_stuck() const { return is_stuck_.load(std::memory_order_acquire); }
 
  private:
@@ -45,7 +46,7 @@ class NodeDrain {
   absl::Mutex mu_;
   bool has_begun_ ABSL_GUARDED_BY(mu_) = false;
   absl::optional<int> status_ ABSL_GUARDED_BY(mu_);  // once `drain` has returned
-  std::thread shutting_down_;                        // ShutDown's, then AwaitShutDown's
+  std::thread shutting_down_;                        // started by ShutDown, joined by AwaitShutDown
   std::atomic<bool> is_stuck_{false};
 };
 

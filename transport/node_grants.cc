@@ -25,7 +25,7 @@ absl::Status NodeGrants::SetEntries(std::vector<GrantEntry> entries, Install ins
 
 void NodeGrants::AddSibling(absl::string_view node, Install install) {
   absl::MutexLock lock(&mu_);
-  // Valid as before: the names of siblings are the parent's affair.
+  // Make cannot fail: it accepted the entries before, and it does not check the names of siblings.
   if (table_.siblings.emplace(node).second) install(*Grants::Make(table_));
 }
 

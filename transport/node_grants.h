@@ -1,9 +1,10 @@
-// NodeGrants: what a node grants at present: the entries of its options, which
-// may be replaced, and to process children of its own parent, which come and go,
-// that they publish any name.
+// NodeGrants: the grants of a node at present. They consist of the entries of its
+// options, which may be replaced, and of the siblings: process children of this node's
+// parent, which come and go and may publish any name.
 //
-// A sibling on a Unix socket is known by its user. One that comes over TCP is
-// known by its certificate, and only the parent's word makes it a sibling.
+// A sibling that connects over a Unix socket is admitted as a process of the same user.
+// A sibling that connects over TCP proves its name by its certificate, and is known to
+// be a sibling only because the parent said so.
 //
 // Threads: any. `install` is called with the grants that hold from then on, one
 // call at a time, in the order of the changes; it must not call back.
@@ -27,14 +28,15 @@ class NodeGrants {
 
   explicit NodeGrants(bool insecure_loopback_grants) { table_.insecure_loopback_grants = insecure_loopback_grants; }
 
-  // Grants::Make's error; then nothing has changed.
+  // Replaces the entries. Returns the error of Grants::Make; the entries are then
+  // unchanged.
   absl::Status SetEntries(std::vector<GrantEntry> entries, Install install);
   void AddSibling(absl::string_view node, Install install);
   void RemoveSibling(absl::string_view node, Install install);
 
  private:
   absl::Mutex mu_;
-  GrantTable table_ ABSL_GUARDED_BY(mu_);  // valid
+  GrantTable table_ ABSL_GUARDED_BY(mu_);  // Grants::Make accepts it
 };
 
 }  // namespace understudy::internal

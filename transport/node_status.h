@@ -1,4 +1,5 @@
-// What a node shows of itself and of its peers: values of one moment. Any thread.
+// PeerStatus and NodeCounters: snapshots of the state of a node's peers and of its
+// counters (Node::Peers, Node::counters). Plain values; any thread.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_STATUS_H_
 #define UNDERSTUDY_TRANSPORT_NODE_STATUS_H_
 
@@ -14,39 +15,40 @@
 
 namespace understudy {
 
-// Counts are since the node knows the peer; it forgets one that it need not keep when its session has ended.
+// Counts begin when the node learns of the peer. A node forgets a peer that it was not told to keep when the peer's
+// session ends.
 struct PeerStatus {
   std::string node;
-  std::string address;          // where it is dialled; empty: nowhere
-  bool is_live = false;         // there is a session
-  bool is_up = false;           // and a stream carries it; else it is suspect
+  std::string address;          // where this node dials it; empty if it does not
+  bool is_live = false;         // a session exists
+  bool is_up = false;           // a stream carries the session; a live session without one is suspect
   NodeIncarnation incarnation;  // of the live session
   uint64_t epoch = 0;           // of the live session; 0 without one
   SessionTimes times;           // as agreed for the live session
-  // Envelopes of all sessions.
+  // Counts of the envelopes of all sessions with the peer.
   SessionLedger ledger;
-  int64_t bytes_waiting = 0;  // written or to be written, and not acknowledged
-  RoomAmount credit_held;     // granted by the peer, and not used
-  RoomAmount credit_given;    // granted to the peer, and not used
-  // Messages of ours that the peer's system refused, by the reason.
+  int64_t bytes_waiting = 0;  // accepted by the session, and not acknowledged by the peer
+  RoomAmount credit_held;     // granted by the peer and not used yet
+  RoomAmount credit_given;    // granted to the peer and not used yet
+  // Counts of this node's messages that the peer's system refused, by reason.
   std::map<ErrorKind, int64_t> refused_by_peer;
   int64_t without_credit = 0;  // sends that were refused here because the peer had granted no room
-  int64_t forbidden = 0;       // exits, links and the like of the peer's that no grant allows
-  int64_t claims_refused = 0;  // names of the live session's peer that no grant allows: this node does not know them
+  int64_t forbidden = 0;       // exits, links and other signals of the peer that no grant allows
+  int64_t claims_refused = 0;  // names that the peer claims in the live session and this node ignores: no grant
 
-  // A line for logs: "house-1 up, epoch 2 at 127.0.0.1:7001; …".
+  // One line for logs: "house-1 up, epoch 2 at 127.0.0.1:7001; …".
   std::string ToString() const;
 };
 
-// Since the node began.
+// Counts since the start of the node.
 struct NodeCounters {
-  int64_t refused_tells = 0;        // told, and refused by the peer's system: each is a dead letter here
-  int64_t forbidden = 0;            // signals of peers without a grant
-  int64_t late = 0;                 // replies and signals that nobody waited for
-  int64_t streams_refused = 0;      // accepted, and closed or refused before they were a peer's
-  int64_t user_calls_dropped = 0;   // log lines and dead letters for a log sink or listener that was too slow
-  int64_t forged = 0;               // messages and signals to pids that were never given out
-  int64_t peer_events_dropped = 0;  // that NodeOptions::on_peer was not told of, because it was behind
+  int64_t refused_tells = 0;        // tells that a peer's system refused; each is a dead letter on this node
+  int64_t forbidden = 0;            // signals of peers that had no grant for them
+  int64_t late = 0;                 // replies and signals that came when their receiver no longer waited for them
+  int64_t streams_refused = 0;      // accepted streams that were closed or refused before they belonged to a session
+  int64_t user_calls_dropped = 0;   // log lines and dead letters dropped because the log sink or listener was too slow
+  int64_t forged = 0;               // messages and signals to pids that this node never gave out
+  int64_t peer_events_dropped = 0;  // events dropped because NodeOptions::on_peer was too slow
 };
 
 }  // namespace understudy

@@ -17,19 +17,19 @@ namespace {
 
 // Heartbeats of a thousand idle peers at this interval are 100,000 frames a second, the most that one core writes.
 constexpr absl::Duration kHeartbeatMin = absl::Milliseconds(10);
-// Two heartbeats may be lost to a stall before the third counts.
+// A stall may delay two heartbeats; silence counts when the third is missing.
 constexpr int kHeartbeatsPerSilence = 3;
-// A dead peer whose links last longer than this is better declared dead by hand.
+// If links to a dead peer lasted longer than this, an operator would do better to declare the peer dead by hand.
 constexpr absl::Duration kSilenceMax = limits::kProcessChildSilenceMax;
-// An hour of suspicion keeps up to kSessionUnacknowledgedBytesMax for each peer.
+// A suspect session keeps its unacknowledged envelopes in memory (see limits.h), for at most this long.
 constexpr absl::Duration kGraceMax = absl::Hours(1);
-// Other waits: none helps beyond a minute, and none of them is free at zero.
+// Bounds of the other waits: a minute is enough for each, and zero would leave the peer no time to answer.
 constexpr absl::Duration kWaitMin = absl::Milliseconds(1);
 constexpr absl::Duration kWaitMax = absl::Minutes(1);
-// An acknowledgement that comes later keeps the peer's buffers full.
+// The peer keeps its envelopes until they are acknowledged, so a longer delay would keep its buffers full.
 constexpr absl::Duration kAcknowledgeDelayMax = absl::Seconds(1);
 
-// Collects what is wrong.
+// Collects an error text for each field that is out of its range.
 class Errors {
  public:
   void CheckRange(absl::string_view field, absl::Duration value, absl::Duration min, absl::Duration max) {
@@ -49,7 +49,7 @@ class Errors {
 void CheckAgreedTimes(const SessionTimes& times, Errors& errors) {
   errors.CheckRange("silence_timeout", times.silence_timeout, kHeartbeatsPerSilence * kHeartbeatMin, kSilenceMax);
   const absl::Duration silence = std::clamp(times.silence_timeout, kHeartbeatsPerSilence * kHeartbeatMin, kSilenceMax);
-  // A third of silence_timeout at most, in the milliseconds that travel.
+  // At most a third of silence_timeout, rounded down to milliseconds, because the handshake sends whole milliseconds.
   errors.CheckRange("heartbeat_interval", times.heartbeat_interval, kHeartbeatMin,
                     absl::Floor(silence / kHeartbeatsPerSilence, absl::Milliseconds(1)));
   errors.CheckRange("grace_period", times.grace_period, absl::ZeroDuration(), kGraceMax);

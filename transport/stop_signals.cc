@@ -15,7 +15,7 @@
 namespace understudy::internal {
 namespace {
 
-// What the handler may touch.
+// The signal handler uses only these; lock-free atomics are safe in a signal handler.
 std::atomic<int> event_to_write{-1};
 std::atomic<int> signals_seen{0};
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -24,7 +24,7 @@ void OnSignal(int number) {
   if (signals_seen.fetch_add(1, std::memory_order_relaxed) > 0) _exit(128 + number);
   const int saved = errno;
   const uint64_t one = 1;
-  // It fails only when it is readable already.
+  // write fails only if the eventfd is readable already, so its result is of no interest.
   if (write(event_to_write.load(std::memory_order_relaxed), &one, sizeof(one)) < 0) {
   }
   errno = saved;

@@ -125,7 +125,7 @@ absl::StatusOr<std::shared_ptr<const CrashReport>> CrashOf(const proto::CrashNot
   return crash;
 }
 
-// `reason` with the crashes of its chain.
+// Returns `reason` with the crash reports that `report` has for it and its causes.
 absl::StatusOr<ExitReason> WithCrashes(const ExitReason& reason, const proto::SupervisionReport& report, Pid local) {
   std::vector<ExitReason> links;
   for (const ExitReason* r = &reason; r != nullptr; r = r->cause()) {

@@ -1,13 +1,13 @@
-// What supervisors tell, as protobuf messages: for a peer, a file or a log
-// pipeline.
+// Conversion of supervision events to protobuf messages and back, so that they can be
+// sent to a peer, a file or a log pipeline.
 //
 //   SupervisorBuilder house = OneForOne().OnEvent(
 //       [&](const SupervisionEvent& event) { file.Append(ToProto(event)); });
 //
-// A report says what the event says, with its cause chain, what each crashed
-// actor of the chain was at, and of the child's spec what OTP calls the
-// offender: kind, restart, shutdown, significance, names, and the factory or
-// binary that makes it.
+// A report has everything that the event has: the exit reason with its causes, the crash
+// report of each crashed actor in that chain, and the part of the child's spec that OTP
+// calls the offender: kind, restart, shutdown, significance, names, and the factory or
+// binary that makes the child.
 //
 // Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_SUPERVISION_REPORT_H_
@@ -22,9 +22,9 @@ namespace understudy {
 
 proto::SupervisionReport ToProto(const SupervisionEvent& event);
 
-// The event behind a report, for the actor system that `local` (any of its
-// pids) belongs to. InvalidArgument when the report is not possible;
-// ResourceExhausted as PidFromProto.
+// Returns the event that `report` describes, for the actor system of `local` (which may
+// be any pid of that system). InvalidArgument: the report is malformed.
+// ResourceExhausted: see PidFromProto.
 absl::StatusOr<SupervisionEvent> EventFromProto(const proto::SupervisionReport& report, Pid local);
 
 }  // namespace understudy

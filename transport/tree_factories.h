@@ -1,9 +1,9 @@
-// TreeFactories: what an understudy_tree_test (bazel/understudy.bzl) checks a
-// tree's file against.
+// TreeFactories: the factories against which an understudy_tree_test
+// (bazel/understudy.bzl) checks a tree's file.
 //
-// Declared here, and defined by the program: by the library that the test
-// names as `factories`, which the program's main had better use too, so that
-// both know the same factories.
+// The program defines this function, in the library that the test names as `factories`.
+// The program's main should call it too, so that the test and the program know the same
+// factories.
 #ifndef UNDERSTUDY_TRANSPORT_TREE_FACTORIES_H_
 #define UNDERSTUDY_TRANSPORT_TREE_FACTORIES_H_
 
@@ -11,7 +11,7 @@
 
 namespace understudy {
 
-// Every factory that the tree may name.
+// Returns every factory that the tree may name.
 ActorFactories TreeFactories();
 
 }  // namespace understudy

@@ -36,21 +36,21 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using ParseInfoTree = google::protobuf::TextFormat::ParseInfoTree;
-using Path = std::vector<size_t>;  // a child, by indices from the root
+using Path = std::vector<size_t>;  // the position of a child: indices from the root
 
-// Two messages a level, and what lies in a child.
+// Each level of the tree nests two messages; the rest is for the messages in a child.
 constexpr int kNestingMax = 2 * limits::kTreeDepthMax + 10;
 
-// In the place of a time that cannot be read, once each.
+// The values that stand for an unreadable time, one in each of two passes (see KeepCommon).
 constexpr absl::Duration kShortTime = absl::Nanoseconds(1);
 constexpr absl::Duration kLongTime = absl::Hours(1000000);
 
-// What is wrong, by line (from 1; 0 when there is none); of one line in the
-// order in which it was found.
+// Error texts by line number (from 1; 0 if the line is not known). Errors of one line are in the order in which they
+// were found.
 using Faults = std::multimap<int, std::string>;
 
-// What the text parser finds. Unknown fields are told as warnings, so that it
-// goes on after them.
+// Collects the errors of the text parser. Warnings count as errors: the parser reports an unknown field as a warning
+// and goes on after it.
 class ParserFaults final : public google::protobuf::io::ErrorCollector {
  public:
   explicit ParserFaults(Faults& faults) : faults_(faults) {}
@@ -63,14 +63,14 @@ class ParserFaults final : public google::protobuf::io::ErrorCollector {
   Faults& faults_;
 };
 
-// Where things stand in the text.
+// Finds the line of a field in the text.
 class Lines {
  public:
   explicit Lines(const ParseInfoTree& root) : root_(root) {}
 
-  // The line of that field of the child at `path`, or of its supervisor part
-  // ("backoff.min", "intensity"), or, when it is not given, of what it would
-  // be in. 0 when nothing is known.
+  // The line of `field` of the child at `path`. A field of the child's supervisor or pool may be given without that
+  // prefix ("backoff.min", "intensity"). If the field is not in the text, the line of the innermost message that would
+  // contain it; 0 if that is not known either.
   int Of(const Path& path, absl::string_view field) const {
     const ParseInfoTree* tree = &root_;
     const Descriptor* type = proto::SupervisionTree::descriptor();
@@ -94,8 +94,8 @@ class Lines {
   }
 
  private:
-  // Goes from `tree`, which has parsed a `type`, into a field of it. `index` is
-  // of a repeated one.
+  // Moves `tree` and `type` from a message of class `type` to its field `name`, and sets `line` if the field is in the
+  // text. `index` selects the element of a repeated field.
   static void Enter(const Descriptor*& type, const ParseInfoTree*& tree, const std::string& name, int& line,
                     int index = 0) {
     const FieldDescriptor* field = type == nullptr || tree == nullptr ? nullptr : type->FindFieldByName(name);
@@ -113,14 +113,14 @@ class Lines {
   const ParseInfoTree& root_;
 };
 
-// Makes a spec of what the parser has read, and says what is wrong with it.
+// Converts the parsed message to a spec, and collects errors of fields that cannot be converted.
 class Reader {
  public:
-  // `in_place` is what stands in the spec for a time that cannot be read.
+  // `in_place` is put into the spec in place of a time that cannot be read.
   Reader(const ActorFactories& factories, absl::Duration in_place) : factories_(factories), in_place_(in_place) {}
 
   SupervisorSpec Supervisor(const proto::SupervisionTree& in);
-  // Of the fields that could not be read: their path, name, and what is wrong.
+  // The errors so far, each with the path and name of the field.
   std::vector<SpecError> TakeErrors() { return std::move(errors_); }
 
  private:
@@ -223,7 +223,7 @@ void Reader::What(const proto::SupervisedChild& in, ChildSpec& child) {
       return Pool(in.pool(), child);
     case proto::SupervisedChild::WHAT_NOT_SET:
       Add("actor", "is missing: a child is an actor, a supervisor, a pool or a process");
-      child.factory.emplace().name = "?";  // told once
+      child.factory.emplace().name = "?";  // so that FindSpecErrors does not report the missing factory too
       return;
   }
 }
@@ -246,7 +246,7 @@ void Reader::Pool(const proto::ChildPool& in, ChildSpec& child) {
   child.kind = ChildKind::kSupervisor;
   child.subtree = Subtree(std::move(tree));
   child.factory.emplace().name = in.factory();
-  if (in.factory().empty()) return;  // the validation says so
+  if (in.factory().empty()) return;  // FindSpecErrors reports it
   absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.PoolStartOf(*child.factory);
   if (start.ok()) {
     child.start = *std::move(start);
@@ -263,13 +263,13 @@ void Reader::Actor(const proto::FactoryActor& in, ChildSpec& child) {
     call.argument_type = url.substr(url.rfind('/') + 1);
     call.argument = in.argument().value();
   }
-  if (call.name.empty()) return;            // the validation says so
-  if (child.placement.has_value()) return;  // what is registered there only that node knows
+  if (call.name.empty()) return;            // FindSpecErrors reports it
+  if (child.placement.has_value()) return;  // the factory is registered on the other node, which checks it
   absl::StatusOr<std::shared_ptr<const ChildStart>> start = factories_.StartOf(call);
   if (start.ok()) {
     child.start = *std::move(start);
   } else {
-    // What the factory is, or what it is given.
+    // The error is of the argument if the factory exists but does not take it, else of the factory.
     const bool is_argument = absl::IsInvalidArgument(start.status()) && !factories_.PoolStartOf(call).ok();
     Add(is_argument ? "actor.argument" : "actor.factory", std::string(start.status().message()));
   }
@@ -295,9 +295,9 @@ RestartBackoff Reader::Backoff(const proto::ChildBackoff& in) {
   return backoff;
 }
 
-// Drops the errors that are not also those of `other`, which has other times in
-// the place of those that could not be read: these show in the text of every
-// error that depends on them.
+// Drops the errors that come only from the substitutes for unreadable times. `other` is the same spec with other
+// substitutes: an error that depends on a substitute has its value in the text, so FindSpecErrors(other) does not have
+// the same error.
 void KeepCommon(std::vector<SpecError>& errors, const SupervisorSpec& other) {
   std::set<std::pair<Path, std::string>> others;
   for (const SpecError& error : FindSpecErrors(other)) others.emplace(error.path, error.ToString());
@@ -305,8 +305,8 @@ void KeepCommon(std::vector<SpecError>& errors, const SupervisorSpec& other) {
   errors.erase(std::remove_if(errors.begin(), errors.end(), is_odd), errors.end());
 }
 
-// Bytes of the character that `text` begins with; 0 when that is none, or is not
-// to be printed.
+// The number of bytes of the UTF-8 character at the beginning of `text`; 0 if it is not valid UTF-8 or is a control
+// character.
 size_t CharacterBytes(absl::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned first = byte(0);
@@ -322,8 +322,8 @@ size_t CharacterBytes(absl::string_view text) {
   return is_long || is_no_character || is_control ? 0 : bytes;
 }
 
-// What the file says may be anything; what is said of it is one line of text. Of
-// a long one the ends remain: the place, and what is wrong.
+// Returns `text`, which may quote arbitrary bytes of the file, as one printable line. The middle of a long text is cut
+// out; its beginning names the place, and its end the error.
 std::string InOneLine(absl::string_view text) {
   constexpr size_t kEndMax = 500;
   if (text.size() > 2 * kEndMax) {
@@ -395,7 +395,7 @@ absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_vi
 absl::StatusOr<SupervisorSpec> ReadTreeFile(const std::string& path, const ActorFactories& factories) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
-  // One byte more than may be, so that ParseTree says that it is too long.
+  // Reads one byte more than the limit, so that ParseTree sees that the file is too long.
   std::string text(limits::kTreeFileBytesMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) return absl::UnavailableError(absl::StrCat("cannot read ", path));

@@ -1,6 +1,7 @@
-// The service of child_host.proto as a class of actors, and how one is found.
+// ChildHostActor: the service of child_host.proto as an actor class, and the name under
+// which a node's child host is found.
 //
-// Threads as for every actor.
+// Threads are those of every actor.
 #ifndef UNDERSTUDY_TRANSPORT_CHILDREN_CHILD_HOST_ACTORS_H_
 #define UNDERSTUDY_TRANSPORT_CHILDREN_CHILD_HOST_ACTORS_H_
 
@@ -30,7 +31,7 @@ class ChildHostActor : public Actor {
   using WaitCall = Call<proto::AwaitHostedChild, proto::HostedChildEnd>;
   using StopCall = Call<proto::StopHostedChild, google::protobuf::Empty>;
   static constexpr absl::string_view kService = "understudy.proto.ChildHost";
-  // Each child may ask at once when all begin, and when all end.
+  // The proxies of all children may call at the same time: when all children start, and when all end.
   static constexpr int64_t kCapacity = limits::kHostedChildrenMax;
 
  protected:
@@ -54,10 +55,10 @@ class ChildHostRef : public Ref<ChildHostActor> {
   }
 };
 
-// The name in the cluster of that node's child host.
+// The name that the child host of `node` publishes.
 std::string ChildHostName(absl::string_view node);
 
-// The name of that pid's node; "?" when it is none.
+// The name of the node of `pid`, or "?" if the node is not known.
 absl::string_view NodeNameOf(Pid pid);
 
 }  // namespace understudy::internal

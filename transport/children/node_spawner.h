@@ -1,4 +1,4 @@
-// NodeSpawner: what a node installs as its system's Spawner.
+// NodeSpawner: the Spawner that a node installs in its actor system.
 //
 // Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_CHILDREN_NODE_SPAWNER_H_
@@ -20,8 +20,8 @@ class NodeSpawner final : public Spawner {
   using MakeActor = std::function<std::unique_ptr<Actor>()>;
   using ForProcesses = std::function<absl::StatusOr<MakeActor>(const ProcessChild&)>;
 
-  // `processes` is null where there are none. `grants`: whether that actor of
-  // another node may start actors here.
+  // `processes` is null if this node starts no process children. `grants` returns whether
+  // the given actor of another node may start actors on this node.
   NodeSpawner(ForProcesses processes, std::function<bool(Pid)> grants)
       : processes_(std::move(processes)), grants_(std::move(grants)) {}
 

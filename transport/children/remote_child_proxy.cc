@@ -37,15 +37,16 @@ namespace {
 
 constexpr absl::Duration kRoomLook = absl::Milliseconds(20);
 
-// What a child left, as its host keeps it. Any thread.
+// The unhandled mail of a child that has ended, which its host keeps; the destructor tells the host to drop it. Any
+// thread.
 class LeftThere {
  public:
   LeftThere(ChildHostRef host, uint64_t number) : host_(host), number_(number) {}
-  // Does nothing where a life has taken it.
+  // The host ignores the request if the child's next life has taken the mail.
   ~LeftThere() {
     proto::DropUnhandledMail request;
     request.set_unhandled_mail(number_);
-    host_.drop().Send(std::move(request)).IgnoreError();  // it goes with its node, too
+    host_.drop().Send(std::move(request)).IgnoreError();  // a host that is gone has dropped the mail
   }
   LeftThere(const LeftThere&) = delete;
   LeftThere& operator=(const LeftThere&) = delete;
@@ -61,8 +62,8 @@ class RemoteChildProxy final : public Actor {
  public:
   explicit RemoteChildProxy(NodeChild child) : child_(std::move(child)) {}
 
-  // From the first moment on an exit is passed on, and the end of the child is
-  // waited for: it starts there while it starts here.
+  // The proxy handles exits while the child starts: its Start returns at once, and FinishStart follows when the child
+  // has started.
   StartResult Start() override {
     context().TrapExits(&RemoteChildProxy::LinkedExit, &RemoteChildProxy::ParentExit);
     context().TrapStops(&RemoteChildProxy::StopRequested);
@@ -76,8 +77,8 @@ class RemoteChildProxy final : public Actor {
     ExitReason reason;
   };
 
-  // The child's whole life. Where one of its steps is false the child has none,
-  // and this actor ends.
+  // Finds a host, starts the child and awaits its end. A step that returns false has ended this actor, because there is
+  // no child.
   Task<> Live(const Begin&);
   Task<bool> FindHost();
   Task<bool> StartChild();
@@ -92,20 +93,20 @@ class RemoteChildProxy final : public Actor {
   void ForwardExit(const ExitReason& reason) { context().Tell(ending_, Ending{reason}); }
   Task<> AskToStop(Ending ending);
   proto::StartHostedChild Request();
-  // The number that the host has given to what the child left; 0 for nothing.
+  // Records the number under which the host keeps the child's unhandled mail; 0 if it keeps none.
   void SetLeft(uint64_t number) {
     if (child_.left == nullptr) return;
     *child_.left = number == 0 ? nullptr : std::make_shared<const LeftThere>(host_, number);
   }
-  // For a window of the host's that is full, when thousands ask at once: nobody
-  // has that name.
+  // A pause of kRoomLook before the next try when the host's mailbox is full, as when thousands of proxies call at
+  // once. It is a lookup of a name that no actor has, so it ends by its timeout.
   PendingLookup<ChildHostRef> Pause() { return context().Lookup<ChildHostRef>(ChildHostName(""), kRoomLook); }
 
-  // With its children.
+  // True if `status` says that the host, and with it all its children, has ended.
   static bool HostHasEnded(const absl::Status& status) {
     return IsCalleeExited(status) || IsNoProcess(status) || IsStopping(status) || IsUnanswered(status);
   }
-  // What an answer of the host that is none says of the child.
+  // The exit reason of the child when a call to the host failed with `status`.
   ExitReason ReasonOf(const absl::Status& status) const;
   bool Fails(ExitReason reason) {
     context().StopAs(std::move(reason));
@@ -113,9 +114,9 @@ class RemoteChildProxy final : public Actor {
   }
 
   const NodeChild child_;
-  std::string node_;  // that has it
+  std::string node_;  // the host's node
   ChildHostRef host_;
-  bool is_asked_ = false;  // to start the child: it may live
+  bool is_asked_ = false;  // the host was asked to start the child, so the child may exist
   absl::optional<ExitReason> stopping_;
   ExitReason lost_;
   MonitorHandle watch_;
@@ -152,7 +153,7 @@ Task<> RemoteChildProxy::Live(const Begin&) {
 }
 
 Task<bool> RemoteChildProxy::FindHost() {
-  // What is there already, in the order of the nodes; then what comes first.
+  // The first node, in the given order, that has a host now; if none has, the node whose host appears first.
   ChildHostRef found;
   for (const std::string& node : child_.nodes) {
     const auto looking = context().Lookup<ChildHostRef>(ChildHostName(node), absl::ZeroDuration());
@@ -238,14 +239,15 @@ Task<> RemoteChildProxy::AwaitEnd() {
   while (true) {
     const auto waiting = host_.wait().Ask(proto::AwaitHostedChild(), limits::kAskTimeoutMax);
     const absl::StatusOr<proto::HostedChildEnd> end = co_await waiting;
-    if (IsExpired(end.status())) continue;  // it has lived for a day
+    if (IsExpired(end.status())) continue;  // the child has outlived kAskTimeoutMax: ask again
     if (IsFull(end.status())) {
       const auto pause = Pause();
       (void)co_await pause;
       continue;
     }
     if (HostHasEnded(end.status())) {
-      // Its Down comes when its name has gone: the next life does not find it again.
+      // Ends at the host's Down, which comes when its name is gone, so that the child's next life does not find this
+      // host again.
       lost_ = ReasonOf(end.status());
       watch_ = context().Monitor(host_, [this](const Down&) { context().StopAs(lost_); });
     } else if (!end.ok()) {
@@ -271,7 +273,7 @@ Task<> RemoteChildProxy::AskToStop(Ending ending) {
     const auto asking = host_.stop().Ask(request, limits::kAskTimeoutMax);
     const absl::StatusOr<google::protobuf::Empty> answer = co_await asking;
     if (!IsFull(answer.status()))
-      co_return;  // the start and the end are awaited, and a host that is gone noticed there
+      co_return;  // other errors need no handling here: Live awaits the start and the end, and notices a lost host
     const auto pause = Pause();
     (void)co_await pause;
   }

@@ -1,10 +1,11 @@
-// The actor that stands for a child on another node (see actors/spawner.h).
+// RemoteChildProxy: the local actor that represents a child on another node (see
+// actors/spawner.h).
 //
-// It is started when the child is; declines or fails to start as the child does;
-// ends with the child's reason, told once, and with NoConnection when the session
-// with its node ends or the node takes no children any more. Its parent's exit is
-// passed on to the child, also while that starts, and it ends when the child has
-// ended. It may be killed: then the host at the other end kills the child.
+// The proxy has started when the child has, and declines or fails to start as the child
+// does. It ends with the child's exit reason, or with NoConnection when the session with
+// the child's node ends or that node hosts no children any more. It forwards its parent's
+// exit to the child, even while the child is starting, and ends when the child has ended.
+// If the proxy is killed, the host on the other node kills the child.
 #ifndef UNDERSTUDY_TRANSPORT_CHILDREN_REMOTE_CHILD_PROXY_H_
 #define UNDERSTUDY_TRANSPORT_CHILDREN_REMOTE_CHILD_PROXY_H_
 
@@ -17,7 +18,8 @@
 
 namespace understudy::internal {
 
-// Makes one per call. InvalidArgument: no nodes, or one whose name is none.
+// Returns a function that makes a proxy at each call. InvalidArgument: `child` names no
+// node, or a malformed node name.
 absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(const NodeChild& child);
 
 }  // namespace understudy::internal

@@ -1,5 +1,5 @@
 // SimulatedCluster: several nodes in one process and one thread, on virtual
-// time, joined by a simulated network; one seed replays them all.
+// time, joined by a simulated network. The same seed gives the same run.
 //
 //   SimulatedCluster cluster({.seed = 7, .nodes = {"a", "b"}});
 //   cluster.RunFor(absl::Seconds(1));
@@ -44,23 +44,24 @@ class SimulatedCluster {
   struct Options {
     uint64_t seed = 1;
     std::vector<std::string> nodes;
-    // If not empty, the other nodes and this one dial each other, and no session joins two of the others.
+    // If not empty, the name of the one node that has a session with each of the others; two nodes that are not the hub
+    // do not dial each other.
     std::string hub;
-    // Of two nodes only the one with the smaller name dials, and the other keeps no place for it.
+    // If true, of two nodes only the one with the smaller name dials; the other node does not know it as a peer before.
     bool one_dials = false;
     SessionTimes times;
     ReliableSequence::Bounds bounds;
     absl::Duration latency_max = absl::Milliseconds(2);
     bool insecure_loopback_grants = true;
     std::vector<GrantEntry> grants;  // on every node
-    // As SimulatedNetwork::Options::identity.
+    // See SimulatedNetwork::Options::identity.
     std::function<StreamIdentity(absl::string_view from, absl::string_view to)> identity =
         [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
-    // Called with what a node's core says of its peers, beside peer_events(); may be null.
+    // Called with every PeerEvent of every node's core, which peer_events() records too; may be null.
     std::function<void(absl::string_view node, const PeerEvent&)> on_peer;
-    // Of every node; may be null.
+    // NodeCoreOptions::watch of every node; may be null.
     internal::PeerWatch* watch = nullptr;
-    // What trace() has: all, or nothing, which is quicker.
+    // Whether trace() records every step, or nothing, which is faster.
     enum class Traces { kAll, kNone } traces = Traces::kAll;
   };
 
@@ -70,30 +71,32 @@ class SimulatedCluster {
   SimulatedCluster(const SimulatedCluster&) = delete;
   SimulatedCluster& operator=(const SimulatedCluster&) = delete;
 
-  // CHECK when the node does not run.
+  // The node's system and core. CHECK-fails if the node is not running.
   TestSystem& system(absl::string_view node);
   NodeCore& core(absl::string_view node);
   SimulatedNetwork& network() { return *network_; }
   SeededExecutor& executor() { return executor_; }
 
-  // The node's process is gone from one moment to the next: its streams close,
-  // its actors tell nobody.
+  // Ends the node as a killed process ends: its streams close, and its actors send no
+  // exits or Downs.
   void Crash(absl::string_view node);
-  // Starts it again, as a new incarnation.
+  // Starts a node that has crashed again, as a new incarnation.
   void Start(absl::string_view node);
   bool IsRunning(absl::string_view node) const { return nodes_.contains(node); }
-  // The node's process does nothing until Resume, or its Crash.
+  // Stops the node's process, as SIGSTOP does, until Resume or Crash.
   void Pause(absl::string_view node);
   void Resume(absl::string_view node);
 
   void RunFor(absl::Duration duration) { executor_.Advance(duration); }
-  // Runs until `done`, at most `within`. The last answer of `done`.
+  // Runs until `done` returns true or `within` has passed. Returns the last result of
+  // `done`.
   bool RunUntil(const std::function<bool()>& done, absl::Duration within);
-  // All pairs that dial each other have a session that a stream carries.
+  // True if each pair of running nodes that dial each other has a session that a stream
+  // carries.
   bool IsJoined();
 
   const std::vector<std::string>& trace() const { return trace_; }
-  // What a node's core said of its peers, in order, over all incarnations.
+  // The text of each PeerEvent of the node's core, in order, over all incarnations.
   const std::vector<std::string>& peer_events(absl::string_view node) { return events_[std::string(node)]; }
 
  private:
@@ -101,7 +104,7 @@ class SimulatedCluster {
     PausableExecutor* executor = nullptr;
     std::unique_ptr<TestSystem> system;
     std::unique_ptr<NodeCore> core;
-    std::unique_ptr<internal::NodeSpawner> spawner;  // of children on other nodes; there are no processes
+    std::unique_ptr<internal::NodeSpawner> spawner;  // starts children on other nodes, but no process children
   };
 
   void Trace(absl::string_view line);

@@ -30,10 +30,10 @@ struct Pipe {
   std::array<FrameStream::Events*, 2> events{};  // null before the accept, and after OnClosed
   std::array<MonotonicTime, 2> last_arrival{};
   std::array<bool, 2> open{true, true};
-  std::array<bool, 2> stalled{};  // what is on its way to that end
+  std::array<bool, 2> stalled{};  // by the end to which the stalled direction leads
 };
 
-// From a node to another.
+// The sending and the receiving node.
 using Direction = std::pair<std::string, std::string>;
 
 }  // namespace
@@ -44,7 +44,7 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
 
   std::unique_ptr<FrameStream> Dial(absl::string_view from, absl::string_view to, FrameStream::Events* events);
   void Write(const std::shared_ptr<Pipe>& pipe, int end, std::string frame);
-  // That end closes, and is told so; the other is told too, unless its direction is stalled.
+  // Closes the stream at `end`, which gets OnClosed. The other end gets it too, unless the direction to it is stalled.
   void Close(const std::shared_ptr<Pipe>& pipe, int end, absl::string_view why);
   void CloseBoth(const std::shared_ptr<Pipe>& pipe, absl::string_view why) {
     CloseEnd(pipe, 0, why);
@@ -100,7 +100,7 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
   std::map<std::string, AcceptStream> listeners_;
   std::set<Direction> partitions_;
   std::map<Direction, absl::Duration> delays_;
-  // What waits for the paused nodes, in the order in which it came.
+  // For each paused node its due events, in order.
   std::map<std::string, std::vector<absl::AnyInvocable<void(State&)>>, std::less<>> paused_;
   int64_t frames_carried_ = 0;
 
@@ -117,12 +117,12 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
   absl::Duration Latency() {
     return options_.latency_min + (options_.latency_max - options_.latency_min) * random_.Fraction();
   }
-  // The next thing to reach that end keeps the stream's order.
+  // The time at which the next frame reaches `end`: not before the last one, so that the stream keeps its order.
   MonotonicTime NextArrival(Pipe& pipe, int end) {
     pipe.last_arrival[end] = std::max(pipe.last_arrival[end], options_.clock->Now() + Latency() + DelayTo(pipe, end));
     return pipe.last_arrival[end];
   }
-  // What happens to `node` then, or when it is resumed.
+  // Runs `what`, an event of `node`, at `time`, or when the node is resumed if it is paused then.
   void At(MonotonicTime time, absl::string_view node, absl::AnyInvocable<void(State&)> what) {
     options_.run_at(time, [weak = weak_from_this(), node = std::string(node), what = std::move(what)]() mutable {
       const std::shared_ptr<State> state = weak.lock();
@@ -139,7 +139,7 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
   const Options options_;
   Random random_;
   std::map<int64_t, std::shared_ptr<Pipe>> pipes_;    // open at one end at least
-  std::map<int64_t, std::shared_ptr<Pipe>> closing_;  // those with an end that is not told yet
+  std::map<int64_t, std::shared_ptr<Pipe>> closing_;  // closed, and an end has not got OnClosed yet
   int64_t last_pipe_ = 0;
 };
 

@@ -1,21 +1,23 @@
-// SimulatedNetwork: streams of frames between the nodes of one process, in
-// virtual time, with latency from a seed, that tests cut, stall and partition.
+// SimulatedNetwork: streams of frames between the nodes of one process, on virtual
+// time and with seeded latency. Tests can cut, stall, delay and partition them.
 //
 //   SimulatedNetwork network({.seed = 7, .clock = &clock, .run_at = run_at});
 //   network.Listen("b", [&](auto stream) { return core_b.Accept(std::move(stream)); });
 //   options_of_a.dialer = network.DialerFor("a");      // addresses are node names
 //   network.Cut("a", "b");
 //
-// As FrameStream promises, frames come whole and in order or the stream closes.
-// A cut stream loses what is under way and tells both ends. A stalled one loses
-// it and tells nobody: the peers see silence, and an end that closes it is the only one
-// to hear of that. Between partitioned nodes streams stall and dials are lost. A
-// partition may be in one direction only: then the other one still carries. A slow
-// direction carries late, and a write into it is under way until it has arrived. What
-// would reach a paused node waits until that is resumed.
+// As FrameStream promises, frames arrive whole and in order, or the stream closes.
+// - A cut stream loses the frames under way, and both ends get OnClosed.
+// - A stalled stream loses the frames under way, and neither end is told: the peers see
+//   silence. An end that closes a stalled stream gets OnClosed; the other end does not.
+// - Between partitioned nodes streams stall and dials are lost. After a partition in one
+//   direction, open streams still carry the other direction.
+// - In a delayed direction frames arrive later, and OnWritten comes only when the frame
+//   has arrived.
+// - Events for a paused node wait until it is resumed.
 //
-// Threads: one, that of the seeded executor. Lifetime: its destructor closes
-// every stream and says so; callbacks that are due later find nobody.
+// Threads: one, that of the seeded executor. Lifetime: the destructor closes every
+// stream and calls OnClosed; callbacks that are due later do nothing.
 #ifndef UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_NETWORK_H_
 #define UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_NETWORK_H_
 
@@ -43,42 +45,45 @@ class SimulatedNetwork {
     std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
     absl::Duration latency_min = absl::Microseconds(100);
     absl::Duration latency_max = absl::Milliseconds(2);
-    // What `to` knows of `from` by a stream between them, whoever dialled.
+    // The identity of `from` that `to` sees on a stream between them; it does not depend
+    // on which of the two dialled.
     std::function<StreamIdentity(absl::string_view from, absl::string_view to)> identity =
         [](absl::string_view, absl::string_view) { return StreamIdentity::SameUser(); };
-    // Told of every frame and every stream's beginning and end; may be null.
+    // Called with a line for every frame, and for the beginning and end of every stream;
+    // may be null.
     std::function<void(absl::string_view line)> trace;
   };
 
   explicit SimulatedNetwork(Options options);
   ~SimulatedNetwork();
 
-  // Dials in the name of `node`. Lives as long as the network.
+  // The dialer of `node`, owned by the network.
   Dialer* DialerFor(absl::string_view node);
-  // Streams to the address `node` are accepted by `accept`, until Silence.
+  // Passes streams that are dialled to the address `node` to `accept`, until Silence.
   void Listen(absl::string_view node, AcceptStream accept);
-  // The node's process is gone: its streams close, and dials are refused.
+  // Acts as the end of the node's process: its streams close, and dials are refused.
   void Silence(absl::string_view node);
 
-  // Closes the streams between the two, at both ends.
+  // Closes the streams between the two nodes, at both ends.
   void Cut(absl::string_view a, absl::string_view b);
-  // They stay open and carry nothing any more.
+  // Keeps the streams between the two nodes open, but they carry no frame any more.
   void Stall(absl::string_view a, absl::string_view b);
-  // Stalls, and loses dials, until Heal.
+  // Stalls the streams between the two nodes, and loses their dials until Heal.
   void Partition(absl::string_view a, absl::string_view b);
-  // The same for what `from` sends to `to` only. Dials of both are lost: opening a
-  // stream takes both directions.
+  // Stalls only what `from` sends to `to`. Dials in both directions are lost until Heal,
+  // because opening a stream takes both directions.
   void PartitionOneWay(absl::string_view from, absl::string_view to);
+  // Lets dials between the two nodes succeed again. Streams that stalled stay stalled.
   void Heal(absl::string_view a, absl::string_view b);
 
-  // From now on what `from` writes to `to` takes so much longer; zero: as usual.
+  // Adds `delay` to the latency of what `from` writes to `to` from now on.
   void SetDelay(absl::string_view from, absl::string_view to, absl::Duration delay);
 
-  // Nothing reaches the node, nor any end of its streams, until Resume.
+  // Holds back dials to the node, and all events of its streams, until Resume.
   void Pause(absl::string_view node);
   void Resume(absl::string_view node);
 
-  // Streams that are open between the two, at one end at least.
+  // The number of streams between the two nodes that are open at one end at least.
   int streams(absl::string_view a, absl::string_view b) const;
   int64_t frames_carried() const;
 

@@ -1,5 +1,5 @@
-// The main of an understudy_tree_test: reads the tree's file, says all that is
-// wrong with it, or prints the tree.
+// The main of an understudy_tree_test: parses the tree's file, and prints either all of
+// its errors or the tree.
 #include <cstdio>
 #include <string>
 

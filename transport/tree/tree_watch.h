@@ -1,5 +1,5 @@
-// Two actors that tell a node of its tree: one that watches a tree which is
-// there, and one that starts it.
+// TreeWatch and TreeRoot: actors that tell a node when its tree ends. TreeWatch monitors
+// an existing tree; TreeRoot starts the tree.
 #ifndef UNDERSTUDY_TRANSPORT_TREE_TREE_WATCH_H_
 #define UNDERSTUDY_TRANSPORT_TREE_TREE_WATCH_H_
 
@@ -16,7 +16,7 @@
 
 namespace understudy::internal {
 
-// Calls `on_end` once, in a turn, when `tree` has ended; not when the system is
+// Calls `on_end` once, in this actor's turn, when `tree` has ended, unless the system is
 // shut down before.
 class TreeWatch final : public Actor {
  public:

@@ -1,4 +1,5 @@
-// The words of a tree's file, as the wire has them and as specs do.
+// Conversion of the enums and words of a tree's file between their protobuf form and
+// their form in specs.
 #ifndef UNDERSTUDY_TRANSPORT_TREE_TREE_WORDS_H_
 #define UNDERSTUDY_TRANSPORT_TREE_TREE_WORDS_H_
 
@@ -19,7 +20,7 @@ RestartType RestartOf(proto::SupervisedChild::Restart restart);
 
 // "5s", "brutal_kill" or "infinity".
 std::string TextOf(const ChildShutdown& shutdown);
-// Nothing when `text` is none of these.
+// The inverse of TextOf; nullopt if `text` is not such a word.
 absl::optional<ChildShutdown> ShutdownOf(const std::string& text);
 
 }  // namespace understudy::tree_words
