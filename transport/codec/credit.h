@@ -16,28 +16,31 @@
 // so both ends keep the same accounts, and a peer that exceeds its own ends its
 // session.
 //
-// A sender may wait for room (Channel::SendWhenRoom), with its message: a want
-// with a number enters the line of all that wait for that mailbox, and its turn
-// brings a grant with that number, of exactly the room that it asked for, which
-// no other sender uses. Its sender is told when the session, too, has room for the
-// message's bytes, in the order of the grants, and the session keeps that room until
-// the message comes (ReliableSequence::Keep). A want is answered once, by that grant or by a
-// refusal. A sender that gives up withdraws its want; it is answered all the same,
-// and a grant that comes then is returned. So a number is free again when its answer
-// is there, and a session has at most limits::kWantsPerSessionMax of them.
+// A sender may wait for room with its message (Channel::SendWhenRoom). Its node sends a
+// numbered want, which enters the line of all senders that wait for that mailbox. When its
+// turn comes, the receiver sends a grant with that number, for exactly the room that the
+// want asked for, and no other sender uses that room. The sender is told once the session
+// has room for the message's bytes as well, in the order of the grants, and the session
+// keeps that room until the message comes (ReliableSequence::Keep). A want is answered
+// once, by its grant or by a refusal. A sender that gives up withdraws its want, which is
+// answered all the same; a grant that comes then is returned. A number is therefore free
+// again when its answer has come, and a session has at most limits::kWantsPerSessionMax
+// wants.
 //
-// A message larger than what is left of the allowance's bytes may use a whole
-// allowance that is untouched. All allowances of a session in use are bounded
-// together (kSessionAllowanceMax), and so is what large messages use beyond theirs
-// (AllowancesInUse).
+// A message that is larger than the remaining bytes of an allowance may use the whole
+// allowance if that is untouched. The allowances in use of all mailboxes of a session
+// are bounded together (kSessionAllowanceMax), and so are the bytes by which large
+// messages exceed their allowances (AllowancesInUse).
 //
-// What a node holds for one peer, in bytes of messages: for each of its
-// mailboxes at most what the peer's granted room took out of the mailbox's own
-// bound; in all kSessionAllowanceMax.bytes beside; as many again of large messages,
-// or one of limits::kMessageBytesMax; those whose last part has not come,
-// limits::kBytesInPartsMax; and what the session itself keeps (peer_session.h).
-// Accounts: at most limits::kMailboxesWithGrantsMax mailboxes with granted room that
-// is not used, and limits::kCreditAccountsMax in all.
+// The bytes of messages that a node holds for one peer are at most the sum of
+// - for each of its mailboxes, the peer's granted room, which is part of the mailbox's
+//   own capacity;
+// - kSessionAllowanceMax.bytes for the allowances of all mailboxes;
+// - as many bytes again for large messages, or one of limits::kMessageBytesMax;
+// - limits::kBytesInPartsMax for messages whose last part has not arrived;
+// - the bytes that the session itself keeps (peer_session.h).
+// A node keeps accounts for at most limits::kMailboxesWithGrantsMax mailboxes with
+// granted room that is not used, and for limits::kCreditAccountsMax mailboxes in all.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_CREDIT_H_
 #define UNDERSTUDY_TRANSPORT_CODEC_CREDIT_H_
 
@@ -52,34 +55,33 @@
 
 namespace understudy {
 
-// A mailbox: its actor and the hash of its wire name.
+// Identifies a mailbox: its actor and the hash of its wire name.
 using MailboxAddress = std::pair<Pid, uint32_t>;
 
-// What a session begins with for each mailbox. Both ends have the same.
+// The credit with which a session begins for each mailbox. Both ends use the same terms.
 struct CreditTerms {
-  // Without asking: what a node sends at once to a mailbox that it has not used lately, as a few dozen actors that ask
-  // the same one do.
+  // The credit that a sender has without asking: enough for a few dozen actors that ask the same actor at once.
   RoomAmount first_allowance{.messages = 32, .bytes = 64 << 10};
   // The first window that a receiver grants; it doubles while it is used up.
   int64_t first_window_messages = 32;
 };
 inline constexpr CreditTerms kCreditTerms;
 
-// In use in all mailboxes together: messages of empty payload cost memory too.
+// The most allowance in use in all mailboxes together. Messages are bounded too: one without payload costs memory.
 inline constexpr RoomAmount kSessionAllowanceMax{.messages = 65536, .bytes = 16 << 20};
-// A window is no larger, however large the mailbox is.
+// The largest window, also for a mailbox of larger capacity.
 inline constexpr int64_t kWindowMessagesMax = int64_t{1} << 20;
-// Granted room that was not used for so long is asked back. Much longer than a
+// Granted room that was not used for this long is asked back. It is much longer than a
 // round trip, so that a steady sender keeps its window.
 inline constexpr absl::Duration kCreditIdle = absl::Seconds(1);
-// Changes in one envelope: as many are read, and so many are written, which also fit when all of them are refusals.
+// The most changes in one envelope that a node reads, and that it writes. The latter fit even if all are refusals.
 inline constexpr int kCreditChangesMax = 1024;
 inline constexpr size_t kCreditChangesTold = 256;
 static_assert(kCreditChangesTold * (limits::kCreditChangeBytesMax + limits::kCreditReasonBytesMax) <=
               limits::kNodesEnvelopeBytesMax);
-// Granted room of one mailbox, in a sane peer's count.
+// The most granted room of one mailbox; a peer that counts more sends bad frames.
 inline constexpr RoomAmount kGrantedMax{.messages = int64_t{1} << 32, .bytes = int64_t{1} << 48};
-// Granted room of all mailboxes together: what the largest windows of all of them need fits, and no sum overflows.
+// The most granted room of all mailboxes together: the largest windows of all mailboxes fit, and no sum overflows.
 inline constexpr RoomAmount kGrantedInAllMax{.messages = int64_t{1} << 40, .bytes = int64_t{1} << 48};
 static_assert(static_cast<int64_t>(limits::kMailboxesWithGrantsMax) * kWindowMessagesMax <= kGrantedInAllMax.messages);
 static_assert(static_cast<int64_t>(limits::kMailboxesWithGrantsMax * limits::kMessageBytesMax) <=
@@ -88,18 +90,18 @@ static_assert(static_cast<int64_t>(limits::kMailboxesWithGrantsMax * limits::kMe
 struct CreditChange {
   // The numbers are the wire's.
   enum class Kind : uint8_t {
-    kGrant = 1,     // `granted` is reserved for the peer, and `allowance` comes back to it
+    kGrant = 1,     // `granted` is reserved for the peer, and `allowance` is given back to it
     kWant = 2,      // a sender found no credit for a message of `granted.bytes`; `want` is not 0 if it waits for room
-    kTakeBack = 3,  // the peer is asked to return up to `granted`, as far as it is not used
-    kReturn = 4,    // `granted` will not be used; or, with a `want`, that sender does not wait any more
-    kRefuse = 5,    // the sender of `want` waits in vain: `status`
+    kTakeBack = 3,  // asks the peer to return up to `granted` of the room that it has not used
+    kReturn = 4,    // `granted` will not be used; or, with a `want`, its sender no longer waits
+    kRefuse = 5,    // the sender of `want` gets no room, because of `status`
   };
   Kind kind = Kind::kGrant;
   Pid to;
   uint32_t mailbox = 0;
   RoomAmount granted;
   RoomAmount allowance;
-  uint64_t want = 0;  // the waiting sender that it is from or for, or 0
+  uint64_t want = 0;  // the number of the want that this change is from or for, or 0
   absl::Status status;
 };
 

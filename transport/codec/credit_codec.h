@@ -1,4 +1,4 @@
-// Changes of credit as bytes, and back. Threads: any; no state.
+// Encodes and decodes changes of credit. Threads: any; no state.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_CREDIT_CODEC_H_
 #define UNDERSTUDY_TRANSPORT_CODEC_CREDIT_CODEC_H_
 
@@ -12,10 +12,10 @@
 
 namespace understudy {
 
-// An envelope of at most kCreditChangesMax changes.
+// Returns an envelope with `changes`, of which there are at most kCreditChangesMax.
 std::string EncodeCredit(const NodePair& nodes, const CreditChanges& changes);
-// InvalidArgument when any number is not possible: a bad frame. Whether it fits
-// the accounts is their affair.
+// InvalidArgument if a number is out of range, which makes the frame a bad one. Does not
+// check the changes against the accounts of the session.
 absl::StatusOr<CreditChanges> DecodeCredit(const NodePair& nodes, const proto::Credits& in);
 
 }  // namespace understudy

@@ -39,8 +39,8 @@ absl::Status TooLarge(absl::string_view what, size_t bytes) {
                                                  limits::kMessageBytesMax, " are allowed between nodes"));
 }
 
-// Puts the bytes of a reply's payload, which is nothing or a value, into `bytes`,
-// or says why it cannot travel.
+// Puts the bytes of a reply's payload, which may be empty, into `bytes`, or returns why it
+// cannot be sent.
 absl::Status Serialize(const internal::Payload& payload, std::string& bytes) {
   if (!payload.is_typed()) return absl::OkStatus();
   if (!payload.type()->is_wire) {
@@ -67,7 +67,7 @@ absl::StatusOr<Pid> PidOf(const internal::WireAddress& address, NodeIncarnation 
   return internal::PidAt(node, {.cell = address.cell, .serial = address.serial});
 }
 
-// From the peer to us.
+// Sets the sender, an actor of the peer, and the receiver, an actor of this node.
 absl::Status Addresses(const NodePair& nodes, const internal::WireAddress& from, const internal::WireAddress& to,
                        Pid& from_pid, Pid& to_pid) {
   const absl::StatusOr<Pid> sender = PidOf(from, nodes.peer, nodes.peer_node);
@@ -95,7 +95,7 @@ absl::StatusOr<InboundEnvelope> DecodeMessage(const NodePair& nodes, const inter
   return message;
 }
 
-// All but its reason and its status.
+// Decodes a signal, except for its reason and its status.
 absl::StatusOr<Signal> DecodeSignal(const NodePair& nodes, const internal::HotEnvelope& in) {
   Signal signal;
   absl::Status addressed = Addresses(nodes, in.from, in.to, signal.from, signal.to);

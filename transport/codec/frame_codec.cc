@@ -26,19 +26,19 @@
 namespace understudy {
 namespace {
 
-// Field numbers are below 16, so a tag is one byte; a length of a frame at most
-// three, a varint at most ten.
+// Field numbers are below 16, so a tag is one byte. The length of a frame takes at most
+// three bytes, and a varint at most ten.
 constexpr size_t kFrameFieldsBytes = 64;
 constexpr size_t kSlotFieldsBytes = 32;
 constexpr size_t kPackedBytesMin = 1024;
-// A message of a few dozen bytes, with its addresses.
+// The size of a typical slot: a message of a few dozen bytes with its addresses.
 constexpr size_t kUsualSlotBytes = 96;
-// Of frames that travel in the memory in which they were packed.
+// A frame of at least this size is returned in the memory in which it was packed; a smaller one is copied.
 constexpr size_t kKeptBytesMin = 1024;
 constexpr size_t kDefinitionFieldsBytes = 16;
 // The control part's texts, cut to this by the session.
 constexpr size_t kControlTextBytesMax = 2048;
-// Keys and proofs of the handshake: twice what the present version uses.
+// The largest key or proof of a handshake: twice the size that the present version uses.
 constexpr size_t kSecretBytesMax = 64;
 // The highest number of a field of proto::Frame; the control part's come last.
 constexpr uint64_t kControlFieldLast = 10;
@@ -66,7 +66,7 @@ bool ReadSlot(absl::string_view bytes, SlotView& slot) {
 }
 
 void AppendSlot(const SlotView& slot, std::string& bytes) {
-  // The fields in the order of their numbers: the body, and then what is short.
+  // The fields in the order of their numbers: first the body, then the short fields.
   std::array<char, kSlotFieldsBytes> tail;
   internal::WireWriter after(tail.data());
   after.VarintField(2, slot.continues ? 1 : 0);
@@ -260,7 +260,7 @@ std::string FramePacker::Encode() {
   if (control_.has_value()) control_->AppendToString(&bytes_);
   UNDERSTUDY_CHECK(bytes_.size() <= limits::kFrameBytesMax, "a frame of ", bytes_.size(), " bytes");
   if (bytes_.size() >= kKeptBytesMin) return std::move(bytes_);
-  // A small frame may be kept for long: it does not take the memory of a large one along.
+  // A small frame may be kept for long, so it is copied and the large memory is returned.
   std::string small = bytes_;
   internal::KeepMemory(std::move(bytes_));
   return small;
@@ -281,7 +281,7 @@ bool ReadDefinition(absl::string_view bytes, MailboxDefinition& definition) {
   });
 }
 
-// False when it is not usual, or has a control part.
+// False if the frame has an unusual form or a control part, which are left to protobuf.
 bool ReadFrame(absl::string_view bytes, FrameView& frame) {
   return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
     absl::string_view inner;
@@ -308,7 +308,7 @@ absl::Status TooManyBytes(size_t bytes) {
   return BadFrame(absl::StrCat(bytes, " bytes; at most ", limits::kFrameBytesMax, " are allowed"));
 }
 
-// What is common to both ways of reading.
+// The checks that both ways of reading share.
 absl::Status CheckFrame(const FrameView& frame) {
   absl::Status checked = CheckDefinitions(frame);
   checked.Update(CheckSlots(frame));

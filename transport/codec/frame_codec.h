@@ -1,23 +1,22 @@
-// The codec: between the bytes that a peer wrote and the values of actors.
+// The codec: converts between the bytes of frames and the values that actors use.
 //
-// Bytes from a peer are hostile until they have passed this file: sizes are
-// checked before anything is allocated by them, counts and numbers before they
-// are used. Everything that it finds wrong is a bad *frame*, InvalidArgument,
-// which ends the session. A bad *payload* (a user's message that does not
-// parse, is too large for its mailbox or names no mailbox) is not found here:
-// payloads stay bytes until the receiving actor's turn, and only their message
-// is lost.
+// Bytes from a peer are hostile until this codec has checked them: sizes are checked
+// before memory is allocated for them, counts and numbers before they are used. An error
+// that the codec finds is a bad *frame*: InvalidArgument, which ends the session. A bad
+// *payload* (a user's message that does not parse, is too large for its mailbox or names
+// no mailbox) is not found here: payloads stay bytes until the receiving actor's turn, and
+// only that message is lost.
 //
-// A message larger than a slot travels in several slots; one larger than limits::kMessageBytesMax is refused when it is
-// sent.
+// A message larger than a slot is sent in several slots; a message larger than
+// limits::kMessageBytesMax is refused when it is sent.
 //
-// Statuses and exit reasons travel whole: payloads, causes, flags.
+// Statuses and exit reasons are encoded completely, with payloads, causes and flags.
 //
-// The frames of a session, messages and replies are written and read by hand
-// (wire_format.h); the bytes are protobuf's, and what is unusual in what a peer
-// wrote is left to protobuf's parser.
+// Frames of a session, messages and replies are written and read by hand (wire_format.h),
+// in protobuf's wire format. Bytes of a peer that are valid but of an unusual form are
+// left to protobuf's parser.
 //
-// Threads: any; no state but FramePacker's, which has one owner.
+// Threads: any. Only FramePacker has state, and it has one owner.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_FRAME_CODEC_H_
 #define UNDERSTUDY_TRANSPORT_CODEC_FRAME_CODEC_H_
 
@@ -43,16 +42,16 @@
 
 namespace understudy {
 
-// The only wire version so far that is spoken; see handshake.h.
+// The only wire version that is spoken so far; see handshake.h.
 inline constexpr uint32_t kWireVersion = 2;
 
-// OK, or InvalidArgument: a node's name is a DNS label (a-z, 0-9, inner '-',
-// at most 63) other than `understudy`, under which names are reserved.
+// Returns InvalidArgument unless `name` is a DNS label (a-z, 0-9, inner '-', at most 63
+// characters) other than `understudy`, which is the prefix of reserved names.
 absl::Status ValidateNodeName(absl::string_view name);
 
 // ---- Frames ----
 
-// One slot of a frame: an envelope, or a part of one (envelope.proto).
+// A slot of a frame: an envelope or a part of an envelope (envelope.proto).
 struct SlotView {
   absl::string_view body;
   uint32_t part_of = 0;
@@ -66,13 +65,14 @@ struct MailboxDefinition {
   absl::string_view name;
 };
 
-// Several slots with nothing but their bodies, in the bytes that a frame has of
-// them: they are written together.
+// Several slots that have only bodies, already encoded as a frame has them, so that they
+// are copied into a frame at once.
 class PackedSlots {
  public:
   // Requires a body of at most kSlotBytesMax.
   void Add(absl::string_view body);
-  // The bytes of the bodies that go. Requires `count` slots or more.
+  // Removes the first `count` slots and returns the size of their bodies. Requires: there
+  // are `count` slots or more.
   size_t DropFirst(size_t count);
 
   size_t count() const { return count_; }
@@ -83,7 +83,7 @@ class PackedSlots {
   size_t count_ = 0;
 };
 
-// Fills one frame up to limits::kFrameBytesMax: writes it as protobuf would write
+// Fills one frame of at most limits::kFrameBytesMax, in the form in which protobuf writes
 // a proto::Frame.
 class FramePacker {
  public:
@@ -96,10 +96,10 @@ class FramePacker {
   // frame is full; it is then unchanged. `define` is null, or defines the
   // slot's mailbox for this stream. Requires a body of at most kSlotBytesMax.
   bool Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define);
-  // The same for all of `slots`, from number `first` on, or none.
+  // As above for all of `slots`, which get the numbers from `first` on: adds all or none.
   bool Add(uint64_t first, const PackedSlots& slots, const MailboxDefinition* define);
-  // A slot with a body of so many bytes, which defines no mailbox, can be added;
-  // 0 when none can.
+  // The largest body of a slot without a definition that can still be added; 0 if no such
+  // slot can be added.
   size_t body_bytes_left() const;
 
   bool has_slots() const { return slots_ > 0; }
@@ -107,26 +107,26 @@ class FramePacker {
   std::string Encode();
 
  private:
-  // Makes ready for so many slots of so many bytes, the first with that number; false when there is no room.
+  // Prepares for `count` slots of `bytes` bytes in all, of which the first has `number`. False if there is no room.
   bool Begin(uint64_t number, size_t count, size_t bytes, const MailboxDefinition* define);
   void Define(const MailboxDefinition& definition);
 
-  std::string bytes_;           // of all but the control part
+  std::string bytes_;           // the encoded frame without its control part
   size_t definitions_end_ = 0;  // where the next definition goes, and the first slot begins
   size_t slots_ = 0;
   uint64_t first_number_ = 0;
   absl::optional<proto::Frame> control_;
 };
 
-// A frame of a session. Its views are parts of the bytes that were decoded, and
-// of `control`.
+// A decoded frame of a session. Its views point into the bytes that were decoded and into
+// `control`.
 struct FrameView {
   uint64_t epoch = 0;
   uint64_t acknowledged = 0;
   uint64_t first_number = 0;
   std::vector<MailboxDefinition> definitions;
   std::vector<SlotView> slots;
-  // Null when there is no control part; its slots and definitions are not to be used.
+  // The control part, or null. Its own slots and definitions must not be used.
   std::unique_ptr<const proto::Frame> control;
 
   bool is_handshake() const {
@@ -134,10 +134,10 @@ struct FrameView {
   }
 };
 
-// InvalidArgument when anything in it is not as this file and envelope.proto
-// say; what depends on the session (epochs, numbers) is the session's to check.
+// InvalidArgument if the frame violates a rule of this file or of envelope.proto. The
+// session checks the rules that depend on its state (epochs, numbers).
 absl::StatusOr<FrameView> DecodeSessionFrame(absl::string_view bytes);
-// The same, of a handshake, as protobuf's object.
+// Decodes a frame of a handshake to protobuf's object, with the same checks.
 absl::StatusOr<proto::Frame> DecodeFrame(absl::string_view bytes);
 
 // ---- Envelopes ----
@@ -150,52 +150,53 @@ struct NodePair {
   NodeIncarnation peer;
 };
 
-// A message of ours that the peer's system did not accept.
+// A message that the system of its receiver did not accept.
 struct RefusedMessage {
-  Pid from;  // ours
-  Pid to;    // the peer's
+  Pid from;  // an actor of the node that sent the message
+  Pid to;    // an actor of the node that refused it
   uint32_t mailbox = 0;
   uint64_t ask = 0;
-  int64_t bytes = 0;  // of its payload
+  int64_t bytes = 0;  // size of the payload
   absl::Status status;
 };
 
 using CreditChanges = std::vector<CreditChange>;
 
-// The peer's node stops; this was its last envelope.
+// The last envelope of a peer whose node leaves.
 struct LeaveNotice {
   std::string why;
 };
 
-// A part of what the peer tells of its names: a proto::NameChanges, still in bytes.
+// A part of the peer's changes of names: an encoded proto::NameChanges.
 struct NamesPart {
   std::string bytes;
 };
 
 using InboundEnvelope = std::variant<internal::Message, Signal, RefusedMessage, CreditChanges, NamesPart, LeaveNotice>;
 
-// The envelope of a message, with the payload's bytes, written into `memory`.
-// InvalidArgument when they are more than limits::kMessageBytesMax.
+// Returns the envelope of a message with `payload`, written into the memory of `memory`.
+// InvalidArgument if the payload has more than limits::kMessageBytesMax bytes.
 absl::StatusOr<std::string> EncodeMessage(const NodePair& nodes, Pid from, Pid to, uint32_t mailbox, uint64_t ask,
                                           absl::string_view payload, Admission admission = Admission::kReserved,
                                           std::string memory = "");
 
-// A reply whose payload cannot travel (no wire message, too large) becomes a
-// reply with InvalidArgument.
+// A reply whose payload cannot be sent, because it is not a wire message or is too large,
+// is encoded as a reply with InvalidArgument.
 std::string EncodeSignal(const NodePair& nodes, const Signal& signal);
 
-// `message.from` is the peer's actor, `message.to` ours.
+// Encodes the refusal of a peer's message: `message.from` is the peer's actor, and
+// `message.to` an actor of this node.
 std::string EncodeRefused(const NodePair& nodes, const RefusedMessage& message);
 std::string EncodeNames(const proto::NameChanges& changes);
 std::string EncodeLeave(absl::string_view why);
 
-// The sender must be of the peer's own incarnation, the receiver of ours. The
-// deadline of a message is the caller's to fill in.
+// InvalidArgument unless the sender is of the peer's incarnation and the receiver of this
+// node's. The caller fills in the deadline of a message.
 absl::StatusOr<InboundEnvelope> DecodeEnvelope(const NodePair& nodes, absl::string_view bytes);
 
 namespace internal {
-// As DecodeSessionFrame and DecodeEnvelope, by protobuf alone: what they are
-// compared with.
+// As DecodeSessionFrame and DecodeEnvelope, but only with protobuf's parser; tests compare
+// the results.
 absl::StatusOr<FrameView> DecodeFrameByProtobuf(absl::string_view bytes);
 absl::StatusOr<InboundEnvelope> DecodeEnvelopeByProtobuf(const NodePair& nodes, absl::string_view bytes);
 }  // namespace internal
@@ -203,20 +204,20 @@ absl::StatusOr<InboundEnvelope> DecodeEnvelopeByProtobuf(const NodePair& nodes, 
 // ---- Values ----
 
 proto::Status ToProto(const absl::Status& status);
-// The same in at most so many bytes, at least 128: a longer status loses its payloads but for its ErrorKind, and the
-// end of its text.
+// As ToProto, but of at most `bytes_max` bytes, which must be at least 128. A longer status loses all payloads except
+// its ErrorKind, and the end of its text.
 proto::Status ToShortProto(const absl::Status& status, size_t bytes_max);
-// A code that is none of absl's becomes Unknown.
+// A code that absl::StatusCode does not have becomes kUnknown.
 absl::Status FromProto(const proto::Status& status);
 
 proto::ExitReason ToProto(const ExitReason& reason);
-// InvalidArgument: no reason, more than limits::kExitCausesMax, an unknown kind.
+// InvalidArgument: the chain of reasons is empty or longer than limits::kExitCausesMax, or has an unknown kind.
 absl::StatusOr<ExitReason> FromProto(const proto::ExitReason& reason);
 
 proto::Address ToAddress(NodeIncarnation incarnation, Pid pid);
-// `node` is the place of `incarnation`. InvalidArgument when the address is
-// another incarnation's or not possible. Serial 0 (a plain thread) gives a null
-// pid that still knows its node.
+// `node` is the place of `incarnation` in the NodeTable. InvalidArgument if the address is
+// malformed or of another incarnation. Serial 0, which stands for a plain thread, gives a
+// null pid that still knows its node.
 absl::StatusOr<Pid> FromAddress(const proto::Address& address, NodeIncarnation incarnation, NodePlace node);
 
 }  // namespace understudy

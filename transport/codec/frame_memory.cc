@@ -12,7 +12,7 @@
 namespace understudy::internal {
 namespace {
 
-// Strings of one size.
+// A free list of strings whose capacities lie between two bounds.
 class Memories {
  public:
   Memories(size_t kept_max, size_t capacity_min, size_t capacity_max)
@@ -25,7 +25,7 @@ class Memories {
     kept_.pop_back();
     return taken;
   }
-  // Takes the memory of `bytes` if it has the size.
+  // Takes the memory of `bytes` if its capacity is within the bounds and the list is not full.
   void Keep(std::string& bytes) {
     if (bytes.capacity() < capacity_min_ || bytes.capacity() > capacity_max_) return;
     bytes.clear();

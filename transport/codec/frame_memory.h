@@ -1,9 +1,9 @@
-// The memory of frames, and of the runs of envelopes that wait for their acknowledgement
-// (send_queues.h), for those that are written next.
+// Free lists of the memory of frames, and of the runs of envelopes that wait for their
+// acknowledgement (send_queues.h).
 //
-// A busy session fills a frame of 64 KiB every few hundred messages, and keeps many
-// runs of 4 KiB. Memory of those sizes that is allocated and freed all the time makes
-// malloc give pages back to the kernel and ask for them again.
+// A busy session fills a frame of 64 KiB every few hundred messages, and keeps many runs of
+// 4 KiB. Allocating and freeing memory of these sizes all the time would make malloc give
+// pages back to the kernel and ask for them again.
 //
 // Process-wide and bounded (limits::kFrameMemoriesMax, kRunMemoriesMax). Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_FRAME_MEMORY_H_
@@ -15,13 +15,13 @@
 
 namespace understudy::internal {
 
-// Empty strings that have the capacity of a frame, or of a run, if there is one to be had.
+// Return an empty string, with the capacity of a frame or of a run if the list has one.
 std::string TakeFrameMemory();
 std::string TakeRunMemory();
 // Keeps the memory of `bytes`, unless it is small or enough is kept already.
 void KeepMemory(std::string bytes);
 
-// Bytes whose memory is kept when they go.
+// A string whose memory goes to the free list when it is destroyed.
 class RunBytes {
  public:
   RunBytes() = default;

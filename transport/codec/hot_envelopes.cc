@@ -29,7 +29,7 @@ void Write(WireWriter& writer, int field, const WireAddress& address) {
 }
 
 bool Read(absl::string_view bytes, WireAddress& address) {
-  // As we write them, without a loop.
+  // The fast path: an address with all three fields, as this codec writes it.
   constexpr size_t kCellAt = 9;
   constexpr size_t kSerialAt = 14;
   constexpr size_t kBytes = 23;
@@ -54,7 +54,7 @@ bool Read(absl::string_view bytes, WireAddress& address) {
   });
 }
 
-// An address that comes twice is merged: protobuf does that.
+// False for a second address in one envelope: protobuf merges the two, so that case is left to protobuf.
 bool ReadOnce(WireReader& reader, bool& seen, WireAddress& address) {
   absl::string_view bytes;
   if (seen || !reader.Bytes(bytes)) return false;

@@ -1,8 +1,8 @@
-// The envelopes that nodes write and read most, by hand: messages, and replies
-// that are OK. envelope_codec.cc uses this, and lets protobuf do the rest.
+// Writes and reads by hand the most frequent envelopes: messages, and replies that are OK.
+// envelope_codec.cc uses these functions, and protobuf for all other envelopes.
 //
-// What is written is byte for byte what protobuf writes for the same envelope;
-// tests/fuzz/codec_fuzz_test.cc compares both ways, and reading too.
+// The bytes are those that protobuf writes for the same envelope.
+// tests/fuzz/codec_fuzz_test.cc compares both writers and both readers.
 //
 // Threads: any.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_HOT_ENVELOPES_H_
@@ -16,14 +16,14 @@
 
 namespace understudy::internal {
 
-// proto::Address: an actor of an incarnation, as others know it.
+// A proto::Address: an actor of an incarnation, as other nodes know it.
 struct WireAddress {
   uint64_t incarnation = 0;
   uint32_t cell = 0;
   uint64_t serial = 0;
 };
 
-// proto::Message, or a proto::Signal without a reason and a status.
+// A proto::Message, or a proto::Signal without reason and status.
 struct HotEnvelope {
   enum class Kind : uint8_t { kMessage, kSignal };
   Kind kind = Kind::kMessage;
@@ -37,11 +37,11 @@ struct HotEnvelope {
   bool by_allowance = false;  // of a message
 };
 
-// The bytes of a proto::Envelope with that in it. Requires a signal_kind that is
-// not negative. They are written into `memory`, in place of what it has.
+// Returns the bytes of a proto::Envelope with `envelope` in it, written into the memory of
+// `memory`. Requires: signal_kind is not negative.
 std::string EncodeHot(const HotEnvelope& envelope, std::string memory = "");
-// False when the bytes are not usual, or of another envelope: protobuf decides.
-// The payload is a part of `bytes`.
+// Returns false if the bytes have an unusual form or are another kind of envelope; the
+// caller then uses protobuf's parser. `envelope.payload` points into `bytes`.
 bool DecodeHot(absl::string_view bytes, HotEnvelope& envelope);
 
 }  // namespace understudy::internal

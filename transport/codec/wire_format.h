@@ -1,12 +1,11 @@
-// The protobuf wire format by hand, for what nodes write and read most: writing
-// fields in the order and form that protobuf writes, and reading the usual forms
-// of them without building messages.
+// WireWriter and WireReader: the protobuf wire format by hand, for the most frequent
+// frames and envelopes. Fields are written in the order and form in which protobuf writes
+// them, and their usual forms are read without building protobuf messages.
 //
-// WireReader takes only what it is sure that protobuf's parser takes, with the
-// same meaning. Everything else (groups, numbers in more bytes than they need,
-// anything cut short) makes it say "not usual": the caller then lets protobuf
-// decide. So a peer's frame is accepted or refused as protobuf does, and only its
-// cost differs.
+// WireReader accepts only bytes that protobuf's parser accepts with the same meaning. For
+// every other form (groups, numbers in more bytes than they need, truncated fields) it
+// returns false, "not usual", and the caller uses protobuf's parser. A peer's frame is
+// therefore accepted or refused exactly as by protobuf; only the cost differs.
 //
 // Threads: any.
 #ifndef UNDERSTUDY_TRANSPORT_CODEC_WIRE_FORMAT_H_
@@ -23,20 +22,20 @@ namespace understudy::internal {
 
 static_assert(std::endian::native == std::endian::little, "fixed fields are copied as they are");
 
-// A field's tag is its number and one of these. All our numbers are below 16, so
-// a tag is one byte.
+// A field's tag is its number and one of these types. All field numbers used here are below
+// 16, so a tag is one byte.
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 constexpr uint8_t TagOf(int field, WireType type) { return static_cast<uint8_t>(field << 3 | static_cast<int>(type)); }
 
 // ---- Writing ----
 
 constexpr size_t VarintBytes(uint64_t value) { return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7; }
-// A tag of one byte, a length and so many bytes.
+// The size of a field of `bytes` bytes, with its tag and length.
 constexpr size_t BytesFieldBytes(size_t bytes) { return 1 + VarintBytes(bytes) + bytes; }
-// A number's field; protobuf does not write 0.
+// The size of a number's field with its tag; protobuf does not write a 0.
 constexpr size_t VarintFieldBytes(uint64_t value) { return value == 0 ? 0 : 1 + VarintBytes(value); }
 
-// Writes to memory that the caller has measured. Numbers that are 0 are left out.
+// Writes to memory that the caller has allocated with the exact size. Fields that are 0 are left out.
 class WireWriter {
  public:
   explicit WireWriter(char* at) : at_(at) {}
@@ -53,7 +52,7 @@ class WireWriter {
     *at_++ = static_cast<char>(TagOf(field, WireType::kVarint));
     Varint(value);
   }
-  // The same where 0 says something.
+  // As VarintField, but writes a 0 too, for fields whose presence has a meaning.
   void PresentVarintField(int field, uint64_t value) {
     *at_++ = static_cast<char>(TagOf(field, WireType::kVarint));
     Varint(value);
@@ -64,7 +63,7 @@ class WireWriter {
   void Fixed64Field(int field, uint64_t value) {
     if (value != 0) Fixed(TagOf(field, WireType::kFixed64), &value, sizeof(value));
   }
-  // The tag and length of a field of so many bytes, which follow.
+  // Writes the tag and length of a field; the caller then writes its `bytes` bytes.
   void BytesFieldHead(int field, size_t bytes) {
     *at_++ = static_cast<char>(TagOf(field, WireType::kBytes));
     Varint(bytes);
@@ -94,7 +93,7 @@ class WireReader {
 
   bool at_end() const { return at_ == end_; }
 
-  // Each returns false where the bytes are not usual; the reader is of no use then.
+  // Each of these returns false if the bytes are not usual. The reader must not be used any more then.
 
   bool Varint(uint64_t& value) {
     value = 0;
@@ -154,8 +153,8 @@ class WireReader {
   const char* const end_;
 };
 
-// Reads each field by `read(reader, tag)`, which leaves to WireReader::Skip what it does not know. False where one of
-// them is not usual.
+// Calls `read(reader, tag)` for each field; it must call WireReader::Skip for a field that it does not know. Returns
+// false if a field is not usual.
 template <class F>
 bool ReadFields(absl::string_view bytes, F read) {
   WireReader reader(bytes);
