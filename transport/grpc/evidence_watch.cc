@@ -38,7 +38,7 @@ bool IsOfThisMachine(const NodeAddress& address) { return address.reach != NodeA
 
 bool MeansNobodyListens(int error) { return error == ECONNREFUSED || error == ENOENT; }
 
-// Begins to connect. The descriptor, or -1; `error` is connect's, 0 when it is connected.
+// Begins to connect. Returns the descriptor or -1; `error` is the errno of connect, 0 if the socket is connected.
 int BeginConnect(const NodeAddress& address, int& error) {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -102,7 +102,7 @@ class EvidenceWatch::State : public std::enable_shared_from_this<State> {
     const auto peer = peers_.find(node);
     if (peer == peers_.end()) return;
     peer->second.evidence.OnBroken(Clock::Real().Now());
-    // The caller may hold locks that `proved` takes.
+    // Runs later on the SocketThread, because the caller may hold locks that `proved` takes.
     LookAtLocked(Clock::Real().Now(), peer->first, peer->second.life);
   }
   void OnOver(absl::string_view node) {
@@ -119,7 +119,7 @@ class EvidenceWatch::State : public std::enable_shared_from_this<State> {
  private:
   struct Peer {
     NodeIncarnation incarnation;
-    uint64_t life = 0;  // of this entry: a later one is another session's or stream's
+    uint64_t life = 0;  // tells this entry from a later one for the same node, with another session or stream
     PeerEvidence evidence;
     absl::optional<NodeAddress> address;
     std::shared_ptr<const PeerProcess> process;
@@ -148,12 +148,12 @@ class EvidenceWatch::State : public std::enable_shared_from_this<State> {
       absl::MutexLock lock(&mu_);
       Peer* const peer = FindLocked(node, life);
       if (peer == nullptr) return;
-      thread_.Forget(std::exchange(peer->watch, 0));  // it stays readable
+      thread_.Forget(std::exchange(peer->watch, 0));  // the pidfd stays readable, and would call again and again
       peer->evidence.OnProcessEnded();
     }
     Look(node, life);
   }
-  // Tells what is proved, or begins the dial that is due.
+  // Calls `proved` if the end of the peer is proved, or begins a dial that is due.
   void Look(const std::string& node, uint64_t life) {
     NodeAddress address;
     NodeIncarnation incarnation;
@@ -187,7 +187,7 @@ class EvidenceWatch::State : public std::enable_shared_from_this<State> {
       if (dialled >= 0) close(dialled);
       return Answered(dialled >= 0 && MeansNobodyListens(error), node, life);
     }
-    // It is closed by whichever comes first, the answer or the end of its time.
+    // EndDial closes the descriptor, at the answer or at the timeout, whichever comes first.
     auto open = std::make_shared<OpenDial>();
     const absl::StatusOr<uint64_t> watch =
         thread_.Watch(dialled, EPOLLOUT, [weak = weak_from_this(), open, dialled, node, life](uint32_t) {

@@ -1,6 +1,5 @@
-// EvidenceWatch: gathers PeerEvidence of all peers of a node: it watches the
-// pidfds of their processes and dials those that listen on this machine, on the
-// SocketThread.
+// EvidenceWatch: gathers PeerEvidence of all peers of a node. On the SocketThread it
+// watches the pidfds of their processes, and dials the peers that listen on this machine.
 //
 // Threads: any. `proved` is called on the SocketThread, without locks, at most
 // once for each time that a session lost its stream, until Stop.
@@ -24,7 +23,7 @@ class EvidenceWatch final : public PeerWatch {
   explicit EvidenceWatch(Proved proved);
   ~EvidenceWatch() override { Stop(); }
 
-  // `proved` is not running when it returns, and not called again. Not from `proved`.
+  // When Stop returns, `proved` is not running and is not called again. Must not be called from `proved`.
   void Stop();
 
   void OnCarried(absl::string_view node, NodeIncarnation incarnation, absl::string_view address,

@@ -29,8 +29,7 @@
 namespace understudy::internal {
 namespace {
 
-// Room for what gRPC may add to a frame, so that a frame of a byte too much is
-// ours to judge.
+// More than a frame may have, so that a frame which is slightly too long reaches ReadDone, whose error names the size.
 constexpr int kMessageBytesMax = static_cast<int>(limits::kFrameBytesMax) + 1024;
 constexpr int kConnectTimeoutMilliseconds = 5000;
 
@@ -43,7 +42,7 @@ std::string Text(const grpc::ByteBuffer& buffer) {
   return text;
 }
 
-// Without copying the bytes.
+// Makes a buffer of `text` without copying the bytes.
 grpc::ByteBuffer BufferOf(std::string text) {
   auto* const kept = new std::string(std::move(text));  // owned by the slice
   void* const bytes = kept->data();
@@ -73,17 +72,17 @@ const grpc::ResourceQuota& ReceiveQuota() {
 
 void SetCommonArguments(const std::function<void(const std::string&, int)>& set) {
   set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kMessageBytesMax);
-  // Frames are what they are: nobody may send us a small one that unpacks large.
+  // No compression, so that a peer cannot send a small frame that decompresses to a large one.
   set(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
-  // One connection carries one call, and the session decides when to try again:
-  // nothing is shared, retried or routed behind its back.
+  // One connection carries one call, and the session decides when to dial again, so gRPC must not share connections,
+  // retry calls or route them through a proxy.
   set(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   set(GRPC_ARG_ENABLE_RETRIES, 0);
   set(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   set(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   set(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMilliseconds);
   set(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
-  // Two nodes on one port are a mistake that must show.
+  // A second node that listens on the same port must get an error.
   set(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
@@ -205,7 +204,7 @@ void GrpcCall::WriteDone(bool ok) {
   {
     absl::MutexLock lock(&mu_);
     write_under_way_ = false;
-    // A write that failed shows in the read as well, which ends the call.
+    // If the write failed, the pending read fails too, and ReadDone ends the call.
     if (!ok || why_.has_value()) return;
   }
   if (events_ != nullptr) events_->OnWritten();

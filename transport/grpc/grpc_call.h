@@ -1,16 +1,16 @@
-// One gRPC call as a FrameStream: what the dialing and the accepting side share.
+// GrpcCall: one gRPC call as a FrameStream; the base of the dialing and the accepting side.
 //
 // Invariants:
-//  1. gRPC's operations begin under mu_; each holds a reference to the call
-//     until it is done, so the call outlives them all. While it is open a read
-//     is under way, or begins before the queue is polled again; when none is any
-//     more, Finish is.
-//  2. Events are called by the thread that polls the process's queue, without
-//     mu_; so one at a time. events_ is null after OnClosed.
-//  3. OnClosed does not depend on gRPC: ending the call puts an alarm into the
-//     queue, which tells if no completion has told before.
-//  4. What belongs to gRPC is destroyed by the thread that polls, when the last
-//     operation is done.
+//  1. gRPC's operations begin under mu_. Each holds a reference to the call until it is
+//     done, so the call outlives its operations. While the call is open a read is under
+//     way, or begins before the queue is polled again; after the last read Finish is under
+//     way.
+//  2. Events are called by the thread that polls the process's queue, without mu_, and
+//     therefore one at a time. events_ is null after OnClosed.
+//  3. OnClosed does not depend on gRPC: ending the call puts an alarm into the queue, whose
+//     completion calls OnClosed unless the completion of Finish did so before.
+//  4. gRPC's objects are destroyed by the thread that polls, when the last operation is
+//     done.
 #ifndef UNDERSTUDY_TRANSPORT_GRPC_GRPC_CALL_H_
 #define UNDERSTUDY_TRANSPORT_GRPC_GRPC_CALL_H_
 
@@ -34,17 +34,17 @@ namespace understudy::internal {
 
 inline constexpr char kCarryMethod[] = "/understudy.proto.NodeLink/Carry";
 
-// What gRPC may hold, in this process, of what peers wrote: it takes in all of a
-// message before it looks at its length. Beyond limits::kReceivedBytesMax it cuts
-// streams, whose sessions go on.
+// The bound on the bytes from peers that gRPC buffers in this process. It is needed because
+// gRPC reads a whole message before it checks the length. Beyond limits::kReceivedBytesMax
+// gRPC cuts streams, whose sessions go on.
 const grpc::ResourceQuota& ReceiveQuota();
 
-// Gives `set` the arguments of every channel and server.
+// Calls `set` for each argument that all channels and servers have.
 void SetCommonArguments(const std::function<void(const std::string& name, int value)>& set);
 
 absl::Status FromGrpc(const grpc::Status& status);
 
-// Abstract over the side. Made by make_shared; any thread.
+// Derived classes implement the two sides. Must be made by make_shared. Any thread.
 class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
  public:
   GrpcCall() = default;
@@ -52,15 +52,15 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
   GrpcCall(const GrpcCall&) = delete;
   GrpcCall& operator=(const GrpcCall&) = delete;
 
-  // The handle that Dial returns or accept gets; destroying it closes.
+  // Returns the stream that Dial returns or `accept` gets. Destroying it closes the call.
   std::unique_ptr<FrameStream> NewHandle();
 
   void Write(std::string frame);
-  // Cancels, and sees to it that OnClosed is told. The first reason counts.
+  // Cancels the call; OnClosed follows with the `why` of the first call of End.
   void End(absl::Status why);
 
  protected:
-  // An operation on its way; keeps its call.
+  // A gRPC operation under way, which keeps its call alive.
   class Operation final : public GrpcTag {
    public:
     using Handler = void (GrpcCall::*)(bool ok);
@@ -74,27 +74,27 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
     std::shared_ptr<GrpcCall> keep_;
   };
 
-  // The tag to give to gRPC for an operation that begins now.
+  // Begins `operation`, and returns the tag to give to gRPC for it.
   void* Begin(Operation& operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Before any operation: who hears of it.
+  // Sets the receiver of the events. Call before any operation.
   void SetEvents(FrameStream::Events* events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { events_ = events; }
-  // The call stands: reading begins, and what was held back.
+  // The call is established: begins to read, and writes a frame that was held back.
   void OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // There is no call: only OnClosed remains to be told.
+  // There is no gRPC call: only OnClosed follows.
   void FailLocked(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndLocked(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Asks gRPC for the end. Once.
+  // Begins gRPC's Finish, unless it has begun.
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetAlarmLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // gRPC's own.
+  // The operations of the derived class's gRPC call.
   virtual void BeginRead(grpc::ByteBuffer* into, void* tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
   virtual void BeginWrite(const grpc::ByteBuffer& frame, void* tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
   virtual void BeginFinish(void* tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
   virtual void Cancel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
-  // Why the call ended, as far as gRPC knows. After Finish.
+  // The status with which gRPC ended the call. Call after Finish is done.
   virtual absl::Status FinishStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
-  // Destroys what belongs to gRPC.
+  // Destroys gRPC's objects.
   virtual void Release() = 0;
 
   bool was_open() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return open_; }
@@ -107,7 +107,7 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
   class Handle;
 
   void BeginWriteLocked(std::string frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The ends of operations, on the thread that polls.
+  // The completions of operations, on the thread that polls.
   void ReadDone(bool ok);
   void ReadOn();
   void WriteDone(bool ok);
@@ -116,7 +116,7 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
   void OperationDone();
   void TellClosed();
 
-  // Of the thread that polls, once there are operations.
+  // Once there are operations, only the thread that polls uses these two.
   FrameStream::Events* events_ = nullptr;
   grpc::ByteBuffer read_;
 
@@ -131,8 +131,8 @@ class GrpcCall : public std::enable_shared_from_this<GrpcCall> {
   bool finish_begun_ ABSL_GUARDED_BY(mu_) = false;
   bool finish_done_ ABSL_GUARDED_BY(mu_) = false;
   int operations_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::optional<absl::Status> why_ ABSL_GUARDED_BY(mu_);  // ended, and why
-  absl::optional<std::string> held_ ABSL_GUARDED_BY(mu_);  // written before the call stood
+  absl::optional<absl::Status> why_ ABSL_GUARDED_BY(mu_);  // set when the call has ended
+  absl::optional<std::string> held_ ABSL_GUARDED_BY(mu_);  // a frame written before the call was established
 };
 
 }  // namespace understudy::internal

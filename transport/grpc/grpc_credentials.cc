@@ -23,10 +23,10 @@
 namespace understudy::internal {
 namespace {
 
-// A certificate that was replaced is in use soon after; looking costs three calls of stat.
+// How often the files are checked for changes. A check costs three calls of stat.
 constexpr unsigned kReloadSeconds = 1;
 
-// Exactly the node's name: neither a wildcard nor a common name stands for it.
+// Requires a DNS name that is exactly the node's name: wildcards and common names do not count.
 class NodeNameVerifier final : public grpc::experimental::ExternalCertificateVerifier {
  public:
   explicit NodeNameVerifier(std::string node) : node_(std::move(node)) {}
@@ -51,7 +51,7 @@ class NodeNameVerifier final : public grpc::experimental::ExternalCertificateVer
 
 }  // namespace
 
-// TLS 1.2 is the least that gRPC's TLS credentials speak.
+// No version is set here, because gRPC's TLS credentials do not accept less than TLS 1.2.
 TlsCertificates::TlsCertificates(const TlsFiles& files)
     : provider_(std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
           files.key_file, files.certificate_file, files.ca_file, kReloadSeconds)) {}
@@ -69,7 +69,7 @@ std::shared_ptr<grpc::ChannelCredentials> TlsCertificates::ForDial(absl::string_
   options.set_certificate_provider(provider_);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  // The verifier looks at the name, once for the connection, which has one call.
+  // The verifier checks the name once for the connection, which has only one call.
   options.set_check_call_host(false);
   options.set_certificate_verifier(
       grpc::experimental::ExternalCertificateVerifier::Create<NodeNameVerifier>(std::string(node)));

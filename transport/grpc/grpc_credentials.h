@@ -1,4 +1,4 @@
-// What gRPC is given for Credentials. Only the sources of :grpc include this.
+// Conversion of Credentials to gRPC's credentials. Only the sources of :grpc include this.
 #ifndef UNDERSTUDY_TRANSPORT_GRPC_GRPC_CREDENTIALS_H_
 #define UNDERSTUDY_TRANSPORT_GRPC_GRPC_CREDENTIALS_H_
 
@@ -16,21 +16,21 @@
 
 namespace understudy::internal {
 
-// The files of one node, read anew when they change. Any thread.
+// The certificate files of one node, reloaded when they change. Any thread.
 class TlsCertificates {
  public:
   explicit TlsCertificates(const TlsFiles& files);
 
-  // For a server: a client must show a certificate that our CA has signed.
+  // Credentials of a server, which require a client certificate that the CA has signed.
   std::shared_ptr<grpc::ServerCredentials> ForServer() const;
-  // For one dial: the server must show one that names `node`.
+  // Credentials for one dial, which require a server certificate that names `node`.
   std::shared_ptr<grpc::ChannelCredentials> ForDial(absl::string_view node) const;
 
  private:
   const std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider_;
 };
 
-// The DNS names in the certificate of a call's peer; none without TLS.
+// The DNS names in the certificate of a call's peer; empty without TLS.
 std::vector<std::string> CertificateNames(const grpc::AuthContext& context);
 
 }  // namespace understudy::internal

@@ -37,8 +37,8 @@
 namespace understudy {
 namespace {
 
-// A server of gRPC. Its calls use it to their end, after Shutdown has returned
-// too, so each keeps it.
+// A gRPC server. Its calls use it until they end, which may be after Shutdown has returned, so each call
+// holds a reference.
 struct Server {
   ~Server() {
     if (idle_queue == nullptr) return;
@@ -51,7 +51,7 @@ struct Server {
   }
 
   grpc::AsyncGenericService service;
-  std::unique_ptr<grpc::ServerCompletionQueue> idle_queue;  // a server must have one of its own
+  std::unique_ptr<grpc::ServerCompletionQueue> idle_queue;  // unused, but gRPC requires one for each server
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -68,16 +68,16 @@ class ServerCall final : public internal::GrpcCall {
                                  internal::ProcessQueue(), tag);
   }
   const std::string& method() const { return connection_->context.method(); }
-  // The address of its peer, as gRPC prints it.
+  // The address of the call's peer, as gRPC prints it.
   std::string peer() const { return connection_->context.peer(); }
-  // What its peer's certificate proves.
+  // The identity that the peer's certificate proves.
   StreamIdentity certificate() const {
     return StreamIdentity::Certificate(internal::CertificateNames(*connection_->context.auth_context()));
   }
   // Calls `on_over` when gRPC is done with the call. Before Accepted.
   void SetOnOver(std::function<void()> on_over) { on_over_ = std::move(on_over); }
 
-  // The requested call is there. `events` is null when it is refused.
+  // The requested call has come. `events` is null if it is refused with `refusal`.
   void Accepted(FrameStream::Events* events, absl::Status refusal) {
     absl::MutexLock lock(&mu_);
     SetEvents(events);
@@ -104,7 +104,7 @@ class ServerCall final : public internal::GrpcCall {
     connection_->call.Finish(FinalStatus(), tag);
   }
   void Cancel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) override {
-    // A call that never stood is refused by its status.
+    // A call that was never opened is not cancelled, so that Finish can send its status to the peer.
     if (was_open()) connection_->context.TryCancel();
   }
   absl::Status FinishStatus() override { return absl::UnavailableError("closed by the peer"); }
@@ -130,13 +130,13 @@ class ServerCall final : public internal::GrpcCall {
 
 }  // namespace
 
-// A server and what it serves. Its request for the next call keeps it, and so
-// does the reaper that Stop starts, until gRPC is done with it.
+// A gRPC server and the callback that gets its streams. Kept alive by its request for the next call, and by
+// the thread that Stop starts, until gRPC is done with the server.
 class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcListener::Serving> {
  public:
   Serving(StreamIdentity identity, AcceptStream accept) : accept_(std::move(accept)), identity_(std::move(identity)) {}
 
-  // Without an address it listens nowhere.
+  // If `address` is null the server does not listen.
   absl::Status Start(const NodeAddress* address, const Credentials& credentials,
                      const internal::ConnectionBounds& bounds, internal::Acceptor::OnWithoutStream on_without_stream);
   absl::Status AcceptOver(int descriptor);
@@ -175,12 +175,12 @@ class GrpcListener::Serving final : public std::enable_shared_from_this<GrpcList
 
   // Constant after Start.
   const AcceptStream accept_;
-  const StreamIdentity identity_;  // of every stream, unless its certificate says it
+  const StreamIdentity identity_;  // of every stream, unless TLS proves another
   bool is_tls_ = false;
   std::string address_;
   const std::shared_ptr<Server> server_ = std::make_shared<Server>();
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;  // into the server
-  std::shared_ptr<internal::Acceptor> acceptor_;                                 // null when it listens nowhere
+  std::shared_ptr<internal::Acceptor> acceptor_;                                 // null if the server does not listen
 
   absl::Mutex accept_mu_;  // held while accept_ runs
   bool accepting_ ABSL_GUARDED_BY(accept_mu_) = true;
@@ -247,7 +247,7 @@ absl::Status GrpcListener::Serving::AcceptOver(int descriptor) {
 
 void GrpcListener::Serving::RequestNext() {
   absl::MutexLock lock(&server_mu_);
-  // A queue that was shut down takes no more.
+  // After Stop no call is requested any more.
   if (serving_) new Request(shared_from_this());  // owned by the queue
 }
 
@@ -268,7 +268,8 @@ void GrpcListener::Serving::Accept(const std::shared_ptr<ServerCall>& call) {
   call->Accepted(events, absl::UnavailableError("this node takes no more streams"));
 }
 
-// Those over a descriptor that was given to AcceptOver are not counted: this node made them.
+// Tells the acceptor that a stream begins; false if it is refused. Connections that were given to AcceptOver are not
+// counted, because this node made them.
 bool GrpcListener::Serving::Begin(const std::shared_ptr<ServerCall>& call,
                                   std::shared_ptr<const internal::PeerProcess>& process) {
   if (acceptor_ == nullptr) return true;
@@ -287,7 +288,7 @@ void GrpcListener::Serving::Stop() {
     if (!std::exchange(serving_, false)) return;
   }
   if (acceptor_ != nullptr) acceptor_->Stop();
-  // It may take long, or for ever: nobody waits.
+  // On a detached thread, because Shutdown may take long or never return.
   internal::StartThread([self = shared_from_this()] { self->Reap(); }).detach();
 }
 

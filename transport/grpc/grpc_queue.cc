@@ -46,7 +46,7 @@ class GrpcEvents final : public EventSource {
   GrpcEvents() : queue_(grpc::ServerBuilder().AddCompletionQueue()) {}
 
   bool Poll(Wait wait) override {
-    // Some may be asked for while these run, by what gRPC calls on this thread.
+    // Taken out of due_ first, because gRPC may call back on this thread meanwhile, and add to due_.
     for (absl::AnyInvocable<void()>& begin : std::exchange(due_, {})) begin();
     void* tag = nullptr;
     bool ok = false;
@@ -77,7 +77,7 @@ class GrpcEvents final : public EventSource {
 GrpcEvents& Events() {
   static GrpcEvents* const events = [] {
 #ifdef NDEBUG
-    // Debian's Abseil looks for cycles at each lock, as its debug builds do, which quadruples what a lock costs.
+    // Debian's Abseil looks for lock cycles at each lock, as debug builds do, which makes a lock four times as slow.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
     auto* const made = new GrpcEvents;
@@ -87,8 +87,8 @@ GrpcEvents& Events() {
   return *events;
 }
 
-// A port that is none: gRPC's servers take the queues of their builder only, but let the credentials of each port have
-// the server before it starts.
+// A pseudo port by which the server gets the process's queue: a gRPC server takes queues only from its builder, but it
+// passes itself to the credentials of each port before it starts.
 class ProcessQueuePort final : public grpc::ServerCredentials {
  public:
   void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {}

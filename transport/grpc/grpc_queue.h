@@ -1,9 +1,10 @@
-// The completion queue of the process: all calls that it dials and accepts, and the requests of all its listeners.
+// The completion queue of the process, for all calls that it dials and accepts and for the requests of all its
+// listeners.
 //
-// Guarantees: no thread of the transport waits in it. Workers that have nothing to do wait in it and handle its events
-// (actors/event_source.h), one thread at a time, so that a message that arrives is handled by the thread that read it.
-// Requires: what an event calls moves bytes and hands messages over, and never waits.
-// Threads: any. Lifetime: from its first use to the end of the process.
+// Guarantees: the transport has no thread that waits in the queue. Idle workers wait in it and handle its events
+// (actors/event_source.h), one thread at a time, so that a message is handled by the thread that read it.
+// Requires: callbacks of events only move bytes and deliver messages; they never block.
+// Threads: any. Lifetime: the queue exists from its first use to the end of the process.
 #ifndef UNDERSTUDY_TRANSPORT_GRPC_GRPC_QUEUE_H_
 #define UNDERSTUDY_TRANSPORT_GRPC_GRPC_QUEUE_H_
 
@@ -16,29 +17,30 @@ class ServerCompletionQueue;
 
 namespace understudy::internal {
 
-// What the completion queue gives back. Done runs on the thread that polls.
+// A tag of the completion queue. Done is called on the thread that polls, when the tag's operation is complete.
 class GrpcTag {
  public:
   virtual ~GrpcTag() = default;
   virtual void Done(bool ok) = 0;
 };
 
-// Tell ThreadSanitizer, which does not see into gRPC, of an order that gRPC guarantees: what a thread did before it
-// gave `object` to gRPC (Release) is visible to the thread on which gRPC calls back with `object` (Acquire).
+// Tell ThreadSanitizer, which does not see gRPC's synchronization, of an order that gRPC guarantees: everything before
+// ReleaseToGrpc(object) on the thread that gives `object` to gRPC happens before AcquireFromGrpc(object) on the thread
+// on which gRPC calls back with `object`.
 void ReleaseToGrpc(void* object);
 void AcquireFromGrpc(void* object);
 
-// Returns the tag as gRPC takes it. What the caller did before is visible to its Done.
+// Returns the tag as gRPC takes it. Everything that the caller did before is visible to the tag's Done.
 void* HandOver(GrpcTag* tag);
 
 grpc::ServerCompletionQueue* ProcessQueue();
 
-// The server that `builder` starts asks for its calls on the process's queue. It still needs a queue of its own from
-// `builder`, which nobody has to poll.
+// Lets the server that `builder` starts request its calls on the process's queue. The server still needs a queue of its
+// own from `builder`, which need not be polled.
 void ServeOnProcessQueue(grpc::ServerBuilder& builder);
 
-// From Done only: runs `begin` before the queue is polled the next time. A read that begins then comes after the writes
-// of those who were told of the last one, which spares a packet, and the peer a wake-up.
+// Runs `begin` before the queue is polled the next time. Call only from Done. A read that begins there comes after the
+// writes that the last read caused, which saves a packet and a wake-up of the peer.
 void BeforeNextPoll(absl::AnyInvocable<void()> begin);
 
 }  // namespace understudy::internal

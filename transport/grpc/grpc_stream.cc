@@ -38,7 +38,7 @@ namespace {
 
 class ClientCall final : public internal::GrpcCall {
  public:
-  // One of the two, once, before the handle is given away.
+  // Call either Start or Fail, once, before the handle is given away.
   void Start(std::shared_ptr<grpc::Channel> channel, FrameStream::Events* events) {
     absl::MutexLock lock(&mu_);
     SetEvents(events);
@@ -54,7 +54,7 @@ class ClientCall final : public internal::GrpcCall {
   }
 
  private:
-  // What belongs to gRPC, in the order in which it is made.
+  // gRPC's objects, in the order of their construction.
   struct Connection {
     explicit Connection(std::shared_ptr<grpc::Channel> channel) : stub(std::move(channel)) {}
     grpc::GenericStub stub;
@@ -99,7 +99,7 @@ std::unique_ptr<FrameStream> Started(std::shared_ptr<grpc::Channel> channel, Fra
   return call->NewHandle();
 }
 
-// Literal addresses go to gRPC as such; only names are looked up.
+// gRPC gets IP addresses as such, and resolves only names.
 std::string Target(const NodeAddress& address) {
   if (absl::StrContains(address.host, ':')) return absl::StrCat("ipv6:", address.ToString());
   const bool literal = address.host.find_first_not_of("0123456789.") == std::string::npos;
@@ -138,7 +138,7 @@ class GrpcDialer final : public Dialer {
       std::shared_ptr<const internal::PeerProcess> process = internal::PeerProcess::Of(*connected);
       return WithPeerProcess(DialOver(*connected, events), std::move(process));
     }
-    // A channel of its own for each dial: a host's name is looked up anew.
+    // Each dial has its own channel, so that the host's name is resolved again.
     const std::shared_ptr<grpc::ChannelCredentials> credentials =
         certificates_.has_value() ? certificates_->ForDial(node) : grpc::InsecureChannelCredentials();
     return Started(grpc::CreateCustomChannel(Target(*parsed), credentials, Arguments()), events);

@@ -1,15 +1,15 @@
-// Streams of frames over gRPC: each is one bidirectional call of
-// /understudy.proto.NodeLink/Carry on a connection of its own, its messages
+// Streams of frames over gRPC. Each stream is one bidirectional call of
+// /understudy.proto.NodeLink/Carry on a connection of its own; the messages of the call are
 // the raw bytes of frames.
 //
-// What comes: frames of at most limits::kFrameBytesMax; a longer one ends its
-// stream. Events of all streams come one at a time, on a worker that has nothing
-// else to do, or on any in between: an event must not wait, nor run what users wrote.
-// What leaves: a Write before the connection is there is held (one, as the
-// contract of FrameStream says).
-// Ending: Close, or destroying a stream, cancels the call; OnClosed follows at
-// once, whatever gRPC still has to finish, which nobody waits for. Connections
-// are not retried here: a stream that fails is closed, and its user dials again.
+// Reading: a frame longer than limits::kFrameBytesMax ends its stream. The events of all
+// streams are called one at a time, on a worker that is idle or between two turns: an event
+// must not block and must not call user code.
+// Writing: a Write before the connection is established is held until then (there is at
+// most one, by the contract of FrameStream).
+// Ending: Close, or destroying a stream, cancels the call. OnClosed follows at once and does
+// not wait for what gRPC still has to finish. Connections are not retried here: a stream
+// that fails is closed, and its user dials again.
 //
 //   auto listener = GrpcListener::Listen("127.0.0.1:0", Credentials::Insecure(), accept);
 //   auto dialer = NewGrpcDialer(Credentials::Insecure());
@@ -31,53 +31,52 @@
 
 namespace understudy {
 
-// Dials addresses in the form of NodeAddress; failures, an address that needs
-// TLS included, show as OnClosed. Streams may outlive the dialer. Any thread.
+// Returns a dialer of addresses in the form of NodeAddress. Every failure, also that an
+// address needs TLS, is reported by OnClosed. Streams may outlive the dialer. Any thread.
 [[nodiscard]] std::unique_ptr<Dialer> NewGrpcDialer(const Credentials& credentials);
 
-// A stream over one end of a socketpair, which it takes over. The other end is
-// given to a listener's AcceptOver. When the connection ends, so does the
-// stream, for good.
+// Returns a stream over one end of a socketpair and takes ownership of `descriptor`. The
+// other end is given to a listener's AcceptOver. The stream ends with the connection.
 [[nodiscard]] std::unique_ptr<FrameStream> DialOver(int descriptor, FrameStream::Events* events);
 
-// `stream`, with the process at its other end.
+// Returns `stream` with `process` as the process at its other end.
 [[nodiscard]] std::unique_ptr<FrameStream> WithPeerProcess(std::unique_ptr<FrameStream> stream,
                                                            std::shared_ptr<const internal::PeerProcess> process);
 
-// A stream that never was: OnClosed says why.
+// Returns a stream that is closed from the beginning: OnClosed is called with `why`.
 [[nodiscard]] std::unique_ptr<FrameStream> FailedStream(absl::Status why, FrameStream::Events* events);
 
 // The accepting side. Any thread.
 class GrpcListener {
  public:
-  // Listens at `address`, within `bounds`, and hands each stream to `accept` (null: the stream is
-  // refused); `on_without_stream` (Acceptor's) may be null. InvalidArgument, FailedPrecondition
-  // (TLS is required there), AlreadyExists (the address is taken), Unavailable.
+  // Listens at `address`, within `bounds`, and passes each stream to `accept`, which refuses the
+  // stream by returning null. `on_without_stream` (see Acceptor) may be null. InvalidArgument,
+  // FailedPrecondition (the address needs TLS), AlreadyExists (the address is taken), Unavailable.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> Listen(
       absl::string_view address, const Credentials& credentials, AcceptStream accept,
       const internal::ConnectionBounds& bounds = {}, internal::Acceptor::OnWithoutStream on_without_stream = nullptr);
-  // Listens nowhere; streams come by AcceptOver only, and `identity` is that of
-  // the process at the other end of each.
+  // A listener without an address: streams come only by AcceptOver, and all of them have
+  // `identity`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<GrpcListener>> WithoutAddress(StreamIdentity identity,
                                                                                     AcceptStream accept);
 
-  // Stops.
+  // Calls Stop.
   ~GrpcListener();
   GrpcListener(const GrpcListener&) = delete;
   GrpcListener& operator=(const GrpcListener&) = delete;
 
-  // Where it listens, with the real port. Empty when nowhere.
+  // The address with the actual port; empty if there is none.
   const std::string& address() const;
-  // Of the connections that it has accepted itself.
+  // Counts of the accepted connections, without those of AcceptOver.
   internal::ConnectionCounts connection_counts() const;
 
-  // Serves the connection at one end of a socketpair, which it takes over.
+  // Serves the connection at one end of a socketpair and takes ownership of `descriptor`.
   // FailedPrecondition after Stop.
   [[nodiscard]] absl::Status AcceptOver(int descriptor);
 
-  // Accepts no more: `accept` is not running when it returns, and not called
-  // again. Streams that were accepted are closed. Does not wait for gRPC. Must
-  // not be called from `accept` or with a lock held that `accept` takes.
+  // Stops accepting and closes the streams that were accepted. When Stop returns, `accept`
+  // is not running and is not called again. Does not wait for gRPC. Must not be called from
+  // `accept`, nor with a lock held that `accept` takes.
   void Stop();
 
  private:

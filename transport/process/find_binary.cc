@@ -32,8 +32,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Folders that may have a folder for each workspace: what Bazel tells those that
-// it runs, and what it has put beside this program.
+// The runfiles folders, which have a folder for each workspace: those that Bazel names in the
+// environment of programs that it runs, and the one that it puts beside this program.
 std::vector<std::string> RunfilesRoots(absl::string_view own_path) {
   std::vector<std::string> roots;
   for (const std::string& root :
@@ -43,8 +43,8 @@ std::vector<std::string> RunfilesRoots(absl::string_view own_path) {
   return roots;
 }
 
-// The folders in `root`: that of the test's workspace, then all, in the order of
-// their names.
+// The folders in `root`: first that of the test's workspace, then all in the order of their
+// names.
 std::vector<std::string> Workspaces(const std::string& root) {
   std::vector<std::string> folders;
   std::error_code error;

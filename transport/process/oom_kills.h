@@ -1,7 +1,8 @@
-// OomKills: how many processes of our control group the kernel has killed for
-// want of memory.
+// OomKills: the number of processes of this control group that the kernel has killed
+// because memory ran out.
 //
-// A SIGKILL does not say who sent it; that this count has grown does.
+// A wait status does not tell who sent a SIGKILL. If this count has grown meanwhile, the
+// sender was probably the kernel.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_OOM_KILLS_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_OOM_KILLS_H_
 
@@ -12,9 +13,9 @@
 
 namespace understudy::internal {
 
-// Reads the count of the group that `membership` names, of cgroup version 2
-// (memory.events) or 1 (memory.oom_control). Nothing where the platform does
-// not tell. Any thread.
+// Reads the count of the group that the file `membership` names, of cgroup version 2
+// (memory.events) or 1 (memory.oom_control). Returns nullopt if the platform has no such
+// count. Any thread.
 absl::optional<int64_t> OomKills(const std::string& membership = "/proc/self/cgroup",
                                  const std::string& root = "/sys/fs/cgroup");
 

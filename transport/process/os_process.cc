@@ -43,7 +43,7 @@ namespace understudy {
 namespace {
 
 constexpr int kFirstInheritedDescriptor = 3;
-// What a pipe that is ready takes without making us wait.
+// The most bytes written at once: a pipe that is ready for writing takes PIPE_BUF bytes without blocking.
 constexpr size_t kForwardBytes = 4096;
 
 absl::Status StartError(absl::string_view binary, int error) {
@@ -182,7 +182,7 @@ absl::Status Limit(pid_t pid, const ProcessLimits& limits) {
   return status;
 }
 
-// Writes to our standard error what it takes without waiting.
+// Writes `text` to this process's standard error, and drops the rest when a write would block.
 void Forward(absl::string_view text) {
   static_assert(kForwardBytes <= PIPE_BUF);
   while (!text.empty()) {
@@ -212,17 +212,17 @@ struct OsProcess::Watched {
 
   void Signal(int number) {
     absl::MutexLock lock(&mu);
-    // Once reaped, the number may belong to another group.
+    // After the process is reaped, the number may belong to another group.
     if (ended) return;
     killed = killed || number == SIGKILL;
     kill(-pid, number);
   }
 
-  // Takes what is there of its standard error. Watcher only.
+  // Reads and forwards what the process has written to its standard error. Watcher only.
   void ReadErrors() {
     std::array<char, kForwardBytes> text;
     ssize_t got = 0;
-    // At most so much at a time: there are other processes.
+    // Bounded, so that one process that writes much does not keep the watcher from others.
     for (int i = 0; i < kReadsMax && (got = read(standard_error, text.data(), text.size())) > 0; ++i) {
       const absl::string_view written(text.data(), static_cast<size_t>(got));
       stderr_tail.Add(written, Clock::Real().Now());
@@ -230,8 +230,8 @@ struct OsProcess::Watched {
     }
   }
 
-  // Once it has ended at `end`. A process that a SIGKILL ended has written nothing about it, unless it was short of
-  // memory before.
+  // The note of the exit reason, after the process ended at `end`. After a SIGKILL the tail of standard error is left
+  // out, because the process could not write about the signal; only before an OOM kill it may have said something.
   std::string Note(bool is_sigkill, bool is_ours, MonotonicTime end) const {
     const absl::optional<int64_t> now = is_sigkill && !is_ours ? internal::OomKills() : absl::nullopt;
     const bool is_oom = now.has_value() && oom_kills_before.has_value() && *now > *oom_kills_before;
@@ -251,17 +251,17 @@ struct OsProcess::Watched {
 
   const pid_t pid;
   const int pidfd;
-  const int standard_error;  // our end of it
+  const int standard_error;  // the reading end of its pipe
   const absl::optional<int64_t> oom_kills_before = internal::OomKills();
   internal::StderrTail stderr_tail;  // watcher only
   OnEnd on_end;                      // watcher only
 
   absl::Mutex mu;
   bool ended ABSL_GUARDED_BY(mu) = false;
-  bool killed ABSL_GUARDED_BY(mu) = false;  // by us
+  bool killed ABSL_GUARDED_BY(mu) = false;  // by Signal(SIGKILL)
 };
 
-// One thread that waits for all processes. It lives as long as this process.
+// The thread that waits for all processes. It is never destroyed.
 class OsProcess::Watcher {
  public:
   static Watcher& Get() {
@@ -269,7 +269,7 @@ class OsProcess::Watcher {
     return *watcher;
   }
 
-  // Calls on_end when the process has ended. False, with errno, when it cannot.
+  // Arranges that on_end is called when the process has ended. Returns false, with errno set, if it cannot be watched.
   bool Add(std::shared_ptr<Watched> watched) {
     absl::MutexLock lock(&mu_);
     if (!AddDescriptor(watched->standard_error)) return false;
@@ -321,9 +321,9 @@ class OsProcess::Watcher {
     {
       absl::MutexLock lock(&mu_);
       const auto found = watched_.find(descriptor);
-      if (found == watched_.end()) return;  // its process ended in this round
+      if (found == watched_.end()) return;  // an earlier event of this round ended the process
       watched = found->second;
-      // Nobody has the other end any more.
+      // All writing ends of the pipe are closed, so it has nothing more to report.
       const bool is_closed = descriptor == watched->standard_error && (event.events & EPOLLIN) == 0;
       if (is_closed) epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
     }
@@ -357,12 +357,12 @@ class OsProcess::Watcher {
     const bool is_sigkill = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
     const std::string note = watched.Note(is_sigkill, was_killed, Clock::Real().Now());
     std::move(watched.on_end)(ExitReasonOfWaitStatus(wait_status, note));
-    watched.on_end = nullptr;  // what it captured goes now, not with the handle
+    watched.on_end = nullptr;  // destroys its captures now, because the handle may live longer
   }
 
   const int epoll_;
   absl::Mutex mu_;
-  // By pidfd, and by standard error.
+  // Each process is here twice, by its pidfd and by its standard error.
   std::map<int, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -377,7 +377,7 @@ absl::StatusOr<std::unique_ptr<OsProcess>> OsProcess::Start(const OsProcessSpec&
   if (absl::Status status = CheckSpec(spec); !status.ok()) return status;
   absl::StatusOr<std::string> path = FindBinary(spec.binary);
   if (!path.ok()) return path.status();
-  std::array<int, 2> errors;  // its standard error: our end, and its
+  std::array<int, 2> errors;  // the pipe of its standard error: the reading end, and the writing end
   if (pipe2(errors.data(), O_CLOEXEC) != 0) return StartError(spec.binary, errno);
   absl::StatusOr<pid_t> pid = Spawn(*path, spec, errors[1]);
   close(errors[1]);
@@ -389,8 +389,8 @@ absl::StatusOr<std::unique_ptr<OsProcess>> OsProcess::Start(const OsProcessSpec&
   int pidfd = -1;
   if (status.ok()) {
     fcntl(errors[0], F_SETFL, O_NONBLOCK);
-    // The number cannot be reused before we have waited for it.
-    // By number: glibc 2.36 declares pidfd_open without C linkage.
+    // The process id cannot be reused yet, because the process has not been waited for.
+    // A system call by number, because glibc 2.36 declares pidfd_open without C linkage.
     pidfd = static_cast<int>(syscall(SYS_pidfd_open, *pid, 0));
     if (pidfd >= 0) {
       auto watched = std::make_shared<Watched>(*pid, pidfd, errors[0], std::move(on_end));

@@ -1,22 +1,22 @@
-// OsProcess: starts an operating-system process, tells of its end once, and
-// ends it.
+// OsProcess: starts an operating-system process, reports its end once, and can end
+// it.
 //
-// The process runs in a process group of its own (so Ctrl-C reaches us first),
-// with default signal handlers, nothing blocked, standard input from /dev/null,
-// our standard output, our environment plus what the spec adds, and no open
-// descriptor of ours but those the spec lists. The group ends with its first
-// process: what that leaves behind in the group is killed.
+// The new process runs in its own process group (so that Ctrl-C reaches only this
+// process), with default signal handlers, no blocked signals, standard input from
+// /dev/null, this process's standard output, this process's environment plus the
+// variables of the spec, and no inherited descriptors except those that the spec lists.
+// When the first process of the group ends, the rest of the group is killed.
 //
-// What it writes to its standard error goes to ours, and the last lines that it
-// wrote just before its end into its exit reason. A line is lost when ours takes
-// no more just then: we do not wait for it. From its end on, who still holds that standard error cannot
-// write to it.
+// Its standard error is forwarded to this process's standard error, and the last lines
+// written just before its end become part of its exit reason. The forwarding never
+// blocks: text is lost while this process's standard error takes no more. After the
+// process ends its stderr pipe is closed; descendants that still hold it get EPIPE.
 //
-// Requires: SIGCHLD is not ignored, and nobody else waits for our children
-// (checked, and CHECKed, at Start).
+// Requires: SIGCHLD is not ignored (CHECKed by Start), and no other code of this program
+// waits for the process (CHECKed at its end).
 // Threads: any; one thread of the library watches all processes and runs the
 // callbacks, which must not wait. Lifetime: the object is a handle; destroying
-// it kills the group, and the callback still comes. Failure: Start answers a
+// it kills the group, and the callback still comes. Failure: Start returns a
 // status that names the binary.
 //
 //   auto process = OsProcess::Start({.binary = "/bin/sleep", .arguments = {"9"}},
@@ -42,56 +42,57 @@ namespace understudy {
 struct OsProcessSpec {
   // See FindBinary.
   std::string binary;
-  // Without the program's own name.
+  // The arguments, without the program's own name.
   std::vector<std::string> arguments;
-  // Added to our environment, replacing variables of the same name.
+  // Added to this process's environment, replacing variables of the same name.
   std::vector<std::pair<std::string, std::string>> environment;
-  // Descriptors of ours that become 3, 4, … there, in this order. They stay
-  // ours too.
+  // Descriptors of this process that the new process gets as 3, 4, …, in this order. They
+  // stay open in this process.
   std::vector<int> descriptors;
   ProcessLimits limits;
 };
 
-// The path that `binary` means in a spec: itself, when it begins with /, ./ or
-// ../. Any other is a path as Bazel writes it ("app/ledger_node"), and the first
-// of these that is a file:
-//   1. beside this program's own file;
-//   2. in the runfiles $RUNFILES_DIR, then $TEST_SRCDIR, then those beside this
-//      program, PROGRAM.runfiles; in each in the folder of $TEST_WORKSPACE, then
-//      in every folder there, by name: a workspace each.
-// NotFound says where it was looked for. Reads the environment, which nobody may
-// change meanwhile.
+// Returns the path of the binary that a spec names `binary`. A name that begins with /, ./
+// or ../ is that path. Any other name is a path as Bazel writes it ("app/ledger_node"); the
+// result is the first of these that is a file:
+//   1. `binary` beside this program's own file;
+//   2. `binary` in the runfiles $RUNFILES_DIR, then $TEST_SRCDIR, then PROGRAM.runfiles
+//      beside this program. In each of them the folder of $TEST_WORKSPACE is searched
+//      first, then the folders of all workspaces in the order of their names.
+// InvalidArgument: `binary` is empty or contains a NUL. NotFound lists the places searched.
+// Reads the environment, which other threads must not change meanwhile.
 [[nodiscard]] absl::StatusOr<std::string> FindBinary(absl::string_view binary);
 
-// What a wait status is as an exit reason: exit code 0 is Normal, another code
-// OsExit(code), a signal OsSignal(number), both with `note`.
+// Converts a wait status to an exit reason: exit code 0 gives Normal, another code
+// OsExit(code), a signal OsSignal(number), the latter two with `note`.
 [[nodiscard]] ExitReason ExitReasonOfWaitStatus(int wait_status, absl::string_view note = "");
 
 class OsProcess {
  public:
   using OnEnd = absl::AnyInvocable<void(const ExitReason&) &&>;
 
-  // Starts it. `on_end` is called exactly once if this is OK, perhaps before it
-  // returns, and never otherwise. NotFound, PermissionDenied (not executable),
-  // InvalidArgument (too many arguments, a NUL inside one), ResourceExhausted
+  // Starts a process. If the result is OK, `on_end` is called exactly once, perhaps before
+  // Start returns; otherwise it is never called. NotFound, PermissionDenied (not
+  // executable), InvalidArgument (too many arguments, a NUL inside one), ResourceExhausted
   // (processes, descriptors), FailedPrecondition (a limit that cannot be set).
   //
-  // The reason's note has, after "stderr: ", the last lines that it wrote to its
-  // standard error within limits::kStderrTailWithin of its end; of a SIGKILL, which
-  // it cannot have written about, none. Before them it says when the kernel has
-  // killed it for want of memory, where the control group tells: a SIGKILL that is
-  // not ours, while the group's count of such kills grew.
+  // The note of the exit reason has, after "stderr: ", the last lines that the process
+  // wrote to its standard error within limits::kStderrTailWithin of its end. After a
+  // SIGKILL there are no such lines, because the process could not write about it. The
+  // exception is a kill by the kernel because memory ran out, which the note says first.
+  // It is assumed if this process did not send the SIGKILL and the control group's count
+  // of such kills grew.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<OsProcess>> Start(const OsProcessSpec& spec, OnEnd on_end);
 
   ~OsProcess();
   OsProcess(const OsProcess&) = delete;
   OsProcess& operator=(const OsProcess&) = delete;
 
-  // The operating system's number of the process, good until its end is told.
+  // The process id of the operating system, valid until `on_end` is called.
   int os_pid() const;
-  // SIGTERM to the group. Does nothing after the end.
+  // Sends SIGTERM to the group. Does nothing after the process has ended.
   void Terminate();
-  // SIGKILL to the group. Does nothing after the end.
+  // Sends SIGKILL to the group. Does nothing after the process has ended.
   void Kill();
 
  private:

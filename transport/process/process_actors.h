@@ -1,8 +1,9 @@
-// The two ends of a process child as actors: the classes of process.proto's
-// services, and how the child learns who its parent is.
+// ProcessParentActor and ProcessChildActor: the two ends of the link between a process child
+// and its parent (the services of process.proto), and ParentInvitation, by which the child
+// learns who its parent is.
 //
-// The parent's proxy is found by its name, ProcessParentName(the child's
-// node). Threads as for every actor.
+// The child finds the parent's proxy by its published name, ProcessParentName. Threads are
+// those of every actor.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_ACTORS_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_ACTORS_H_
 
@@ -73,29 +74,29 @@ class ProcessChildRef : public Ref<ProcessChildActor> {
   }
 };
 
-// The name under which `parent` is published for its process child: one that no other node may publish.
+// The name that `parent` publishes for its process child's proxy. No other node may publish it (grants.h).
 inline std::string ProcessParentName(absl::string_view parent, absl::string_view child_node) {
   return absl::StrCat("understudy/process/", parent, "/", child_node);
 }
 
-// What a process child is told by its parent, through its environment.
+// The message of a parent to its process child, in the environment variable kVariable.
 struct ParentInvitation {
   static constexpr char kVariable[] = "UNDERSTUDY_PARENT";
 
-  int descriptor = -1;  // its end of the socketpair
-  std::string parent;   // the parent's node
-  std::string node;     // the child's
+  int descriptor = -1;  // the child's end of the socketpair
+  std::string parent;   // the name of the parent's node
+  std::string node;     // the name of the child's node
   // ProcessChild::silent_within.
   absl::Duration silence = limits::kProcessChildSilence;
-  std::string listen;  // where it is to listen
+  std::string listen;  // the address at which the child listens
 
   std::string ToString() const;
-  // InvalidArgument when a parent would not have written it.
+  // InvalidArgument if `text` is not a result of ToString.
   [[nodiscard]] static absl::StatusOr<ParentInvitation> Parse(absl::string_view text);
 };
 
-// The times of the session between a parent and its process child. It has one stream, ever: there is nothing to wait
-// for when that has ended, and all the more while it begins.
+// The times of the session between a parent and its process child. The session has only one stream, which cannot be
+// replaced: there is no grace period after its end, and more time for its handshake.
 SessionTimes ProcessSessionTimes(SessionTimes times, absl::Duration silence);
 
 }  // namespace understudy::internal

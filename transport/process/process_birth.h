@@ -1,9 +1,9 @@
-// ProcessBirth: had a process started when it ended?
+// ProcessBirth: decides whether a process child had started before it ended.
 //
-// What it says comes over its stream, its wait status from the kernel, on two
-// threads: either may be first. So the end of a process that has a stream, and
-// that has not said that it is started, waits for the end of the stream: what it
-// said comes before that (NodeCore::Accept).
+// The messages of the process come over its stream and its wait status from the kernel, on
+// two threads, so either may be seen first. If a process that has a stream ends before its
+// "started" message was seen, its end is therefore reported only after the end of the
+// stream, which comes after every message on it (NodeCore::Accept).
 //
 //   if (birth.Ended(reason, has_stream)) context().Stop(birth.reason());
 //
@@ -20,26 +20,26 @@ namespace understudy::internal {
 
 class ProcessBirth {
  public:
-  // Each is true when the end is now to be told, after what this input means.
+  // Each of these returns true if the end of the process is to be reported now.
 
-  // It said that it is started.
+  // The process said that it has started.
   bool Started() {
     is_started_ = true;
     return has_ended();
   }
-  // Nothing more will be heard of it.
+  // The stream has ended: no further message of the process will come.
   bool StreamOver() {
     is_silent_ = true;
     return has_ended();
   }
-  // Its wait status. Without a stream it can have said nothing.
+  // The process has ended. If it has no stream it cannot have sent a message.
   bool Ended(ExitReason reason, bool has_stream) {
     reason_ = std::move(reason);
     return is_started_ || is_silent_ || !has_stream;
   }
 
   bool has_ended() const { return reason_.has_value(); }
-  // Of its end; requires has_ended().
+  // The exit reason of the process. Requires: has_ended().
   const ExitReason& reason() const { return *reason_; }
 
  private:

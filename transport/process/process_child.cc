@@ -48,18 +48,18 @@ absl::optional<absl::StatusOr<ParentInvitation>> ReadInvitation() {
   return invitation;
 }
 
-// What is told to the parent, by the link's actor and by other threads, which
-// may be there before it has found the parent, and after it has ended.
+// Sends this process's messages to the parent. It is used by the link's actor and by other
+// threads, which may call before the actor has found the parent or after it has ended.
 class ParentTold {
  public:
-  // `message` is the first.
+  // Sends `message`, which must be the first message to the parent.
   void Attached(const ProcessParentRef& parent, proto::ProcessAttached message) {
     absl::MutexLock lock(&mu_);
     parent_ = parent;
-    parent_->attached().Send(std::move(message)).IgnoreError();  // its loss shows at the session
+    parent_->attached().Send(std::move(message)).IgnoreError();  // fails only with the session, which is watched
     if (is_ready_) TellStarted();
   }
-  // The actor has ended: no parent will be found any more.
+  // The actor has ended and will not find the parent any more.
   void Closed() {
     absl::MutexLock lock(&mu_);
     is_closed_ = true;
@@ -178,7 +178,7 @@ void ParentWatch::ParentIsGone() {
 }
 
 void ParentWatch::Leaving(absl::Duration within) {
-  // Relaxed: whether Run sees it in time or not, the process ends.
+  // Relaxed: if Run does not see the value in time it uses the default, and the process ends all the same.
   exit_after_milliseconds_.store(static_cast<int>(absl::ToInt64Milliseconds(within)), std::memory_order_relaxed);
 }
 
@@ -191,10 +191,10 @@ void ParentWatch::Run() {
     if (gone_.load(std::memory_order_acquire) || (ready > 0 && wait[0].revents != 0)) break;
   }
   on_parent_gone_();
-  // What this process has left to do must not keep it: nobody would ever end it.
+  // Exits even if the process has not drained: without a parent no other process would end it.
   const int timeout = exit_after_milliseconds_.load(std::memory_order_relaxed);
   while (!stopping_.load(std::memory_order_acquire)) {
-    eventfd_t told = 0;  // by ParentIsGone, which may be late
+    eventfd_t told = 0;  // clears a late ParentIsGone, so that poll waits for the destructor only
     eventfd_read(wake_, &told);
     if (stopping_.load(std::memory_order_acquire) || poll(&wait[1], 1, timeout) != 0) continue;
     fprintf(stderr, "E the parent of this node is gone; the process exits\n");

@@ -1,9 +1,10 @@
-// What makes a node a process child: the connection to its parent, the thread
-// that watches it, and the actor that talks over it.
+// The parts of a node that is a process child: ParentDialer connects it to its parent,
+// ParentWatch watches that connection, and StartProcessLink starts the actor that talks to
+// the parent's proxy.
 //
-// The process ends with its parent: at the end of file of the socketpair
-// on_parent_gone is called, and if the watch still stands limits::kParentGoneDrain
-// later, the process exits.
+// The process ends with its parent: at the end of file of the socketpair ParentWatch calls
+// on_parent_gone, and if the ParentWatch still exists limits::kParentGoneDrain later, the
+// process exits.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_CHILD_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_CHILD_H_
 
@@ -27,13 +28,13 @@
 
 namespace understudy::internal {
 
-// What this process's parent wrote into its environment, read once, and removed
-// there, so that nothing that this process starts believes it. Null when there
-// is none. Before other threads use the environment.
+// Returns the invitation that this process's parent put into the environment, or null if
+// there is none. The first call removes it from the environment, so that processes which
+// this process starts do not see it; call it before other threads use the environment.
 const absl::StatusOr<ParentInvitation>* ReceivedInvitation();
 
-// Dials the parent over the inherited descriptor, once, and other addresses as
-// `others` does.
+// Dials the parent over the inherited descriptor, which works only once, and passes other
+// addresses to `others`.
 class ParentDialer final : public Dialer {
  public:
   // The address that stands for the parent's descriptor.
@@ -46,23 +47,24 @@ class ParentDialer final : public Dialer {
   StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const override;
 
  private:
-  std::atomic<int> descriptor_;  // -1 once dialled
+  std::atomic<int> descriptor_;  // -1 after the parent was dialled
   const std::unique_ptr<Dialer> others_;
 };
 
-// Watches the parent's end of the socketpair, apart from gRPC.
+// Waits on a thread of its own, independently of gRPC, for the parent to close the
+// socketpair.
 class ParentWatch {
  public:
-  // `descriptor` stays the caller's. `on_parent_gone` is called at most once, on
-  // a thread of its own, and must not wait.
+  // Watches a duplicate of `descriptor`, which the caller still owns. `on_parent_gone` is
+  // called at most once, on the watch's thread, and must not wait.
   static absl::StatusOr<std::unique_ptr<ParentWatch>> Start(int descriptor, std::function<void()> on_parent_gone);
-  // Calls it off; the process goes on.
+  // Ends the watch; the process does not exit because of it any more.
   ~ParentWatch();
 
-  // The same as the end of file: the session with the parent is lost.
+  // Acts as the end of file does. Called when the session with the parent is lost.
   void ParentIsGone();
-  // From now on the process is ending in order, and has `within` for it: the
-  // connection may end first.
+  // The process is ending in order: if the connection ends from now on, the process exits
+  // `within` later in place of limits::kParentGoneDrain.
   void Leaving(absl::Duration within);
 
  private:
@@ -78,28 +80,30 @@ class ParentWatch {
   std::thread thread_;
 };
 
-// The child's end of the link between the two nodes' supervision.
+// The child's end of the link to the parent's proxy. The callbacks are called in the turn of
+// the link's actor.
 struct ProcessLinkOptions {
-  std::string node;     // ours
-  std::string parent;   // the parent's node
-  std::string address;  // where we listen
-  // In the actor's turn.
+  std::string node;     // the name of this process's node
+  std::string parent;   // the name of the parent's node
+  std::string address;  // the address at which this node listens
+  // The parent asks this process to stop.
   std::function<void()> on_stop;
-  // Empty: that peer is gone.
+  // A sibling listens at `address`, or is gone if `address` is empty.
   std::function<void(absl::string_view node, absl::string_view address)> on_peer;
+  // The parent's proxy was not found.
   std::function<void(absl::Status why)> on_lost;
 };
 
-// Any thread, also when the actor has ended.
+// Calls to the link. Any thread, even after the link's actor has ended.
 struct ProcessLinkCalls {
-  // Tells the parent that this process is started, as soon as the link is there.
+  // Tells the parent that this process has started, as soon as the link exists.
   std::function<void()> ready;
-  // Tells it that this process ends by itself. Waits at most so long for the
-  // link, if `ready` was called: a process that was started has been started.
+  // Tells the parent that this process ends by itself. If `ready` was called, waits up to
+  // `within` for the link, so that the parent learns first that the process had started.
   std::function<void(absl::Duration within)> leaving;
 };
 
-// Starts the actor.
+// Starts the link's actor in `system`.
 ProcessLinkCalls StartProcessLink(ActorSystem& system, ProcessLinkOptions options);
 
 }  // namespace understudy::internal

@@ -47,7 +47,7 @@
 namespace understudy::internal {
 namespace {
 
-// Local messages to the proxy, from threads of the library.
+// Messages that threads of the library send to the proxy.
 struct ProcessEnded {
   ExitReason reason;
 };
@@ -59,12 +59,11 @@ struct NoSession {
 };
 struct ConnectionClosed {};
 
-// How threads of the library reach a proxy that may be gone, and its system
-// with it.
+// Lets threads of the library send to a proxy that may be gone, together with its system.
 class ProxyAddress {
  public:
   explicit ProxyAddress(Pid proxy) : proxy_(proxy) {}
-  // The proxy ends; waits for a Send that is under way.
+  // Called when the proxy ends. Waits for a Send that is under way.
   void Forget() {
     absl::MutexLock lock(&mu_);
     proxy_ = Pid();
@@ -73,13 +72,13 @@ class ProxyAddress {
   void Send(Mailbox mailbox, M message) {
     absl::MutexLock lock(&mu_);
     if (proxy_.is_null()) return;
-    // It may be ending just now: then it needs to know no more.
+    // The send fails if the proxy is ending, which then does not need the message.
     RefOfMailbox(mailbox, proxy_)[mailbox].Send(std::move(message)).IgnoreError();
   }
-  // The child has a stream. True for the first. What it says by it, and then that
-  // it has ended, is seen after this.
+  // Records that the child has a stream. Returns false if it had one before. AcceptOnce calls this before the stream is
+  // accepted, so before any message that arrives on it and before the report of its end.
   bool TakeStream() { return !has_stream_.exchange(true, std::memory_order_acq_rel); }
-  // It was not accepted: nothing will come by it.
+  // The stream was refused, so no message will arrive on it.
   void LoseStream() { has_stream_.store(false, std::memory_order_release); }
   bool has_stream() const { return has_stream_.load(std::memory_order_acquire); }
 
@@ -94,12 +93,12 @@ class ProxyAddress {
   std::atomic<bool> has_stream_{false};
 };
 
-// Watches for the child's close of its end of the socketpair, apart from gRPC, which tells nobody of a connection on
-// which no stream has begun.
+// Waits for the child to close its end of the socketpair. gRPC does not report the end of a connection on which no
+// stream has begun.
 class ConnectionEnd {
  public:
-  // `descriptor`, the parent's end, stays the caller's. `on_closed` is called at most once, on the SocketThread,
-  // perhaps when this is gone.
+  // Watches a duplicate of `descriptor`, the parent's end, which the caller still owns. `on_closed` is called at most
+  // once, on the SocketThread, perhaps after this object is destroyed.
   static absl::StatusOr<std::unique_ptr<ConnectionEnd>> Watch(int descriptor, std::function<void()> on_closed) {
     auto shared = std::make_shared<Shared>();
     shared->descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
@@ -119,13 +118,14 @@ class ConnectionEnd {
     ~Shared() {
       if (descriptor >= 0) close(descriptor);
     }
-    // True for the one call that ends the watch. Until the watch's number is stored the SocketThread calls again.
+    // Returns true in the one call that ends the watch. Before `watch` is stored, this returns false and the
+    // SocketThread, whose events are level-triggered, calls again.
     bool Forget() {
       const uint64_t number = watch.exchange(0, std::memory_order_acq_rel);
       if (number != 0) SocketThread::Process().Forget(number);
       return number != 0;
     }
-    int descriptor = -1;  // open for as long as the SocketThread may use it
+    int descriptor = -1;  // the duplicate; closed by the destructor, when the SocketThread does not use it any more
     std::atomic<uint64_t> watch{0};
   };
   explicit ConnectionEnd(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
@@ -133,7 +133,7 @@ class ConnectionEnd {
   const std::shared_ptr<Shared> shared_;
 };
 
-// Accepts one stream, the child's, and tells the proxy of its end.
+// The proxy: starts the process, accepts its one stream, and ends with the process.
 class ProcessChildProxy final : public ProcessParentActor {
  public:
   ProcessChildProxy(ProcessHost host, ProcessChild child, std::shared_ptr<ProcessDirectory> directory,
@@ -142,7 +142,7 @@ class ProcessChildProxy final : public ProcessParentActor {
         child_(std::move(child)),
         directory_(std::move(directory)),
         sockets_(std::move(sockets)) {}
-  // The next of this name comes after it: names are released later.
+  // A successor for the same node starts only later, because the actor's names are released after its destructor.
   ~ProcessChildProxy() override {
     if (address_ != nullptr) address_->Forget();
     if (!is_expected_) return;
@@ -161,7 +161,7 @@ class ProcessChildProxy final : public ProcessParentActor {
     understudy::Ref<ProcessChildProxy>(proxy)[&ProcessChildProxy::no_session_].Send({std::string(why)}).IgnoreError();
   }
   static void TellPeerChanged(Pid proxy, const proto::PeerAddress& peer) {
-    // One that has ended in the meantime needs it no more.
+    // The send fails if the proxy has ended, which then does not need the message.
     understudy::Ref<ProcessChildProxy>(proxy)[&ProcessChildProxy::peer_changed_].Send(peer).IgnoreError();
   }
 
@@ -192,14 +192,14 @@ class ProcessChildProxy final : public ProcessParentActor {
       context().StopAs(birth_.reason());
       return;
     }
-    if (stopping_ || leaving_) return;  // it is ending, as it should
-    // The end of a process shows here first: its wait status is on the way.
+    if (stopping_ || leaving_) return;  // the process is expected to end
+    // When a process ends, the end of its stream is often seen before its wait status, so wait for that.
     why_gone_ = std::string(gone.why.message());
     if (!context().StartTimer("gone", limits::kProcessEndsWithin, &ProcessChildProxy::LivesWithoutStream).ok()) {
       process_->Kill();
     }
   }
-  // Where there is a stream its own end is told, after all that came by it.
+  // If the child has a stream, the end of the stream is reported separately (Gone), after all messages on it.
   void Closed(const ConnectionClosed&) {
     if (address_->has_stream() || birth_.has_ended() || stopping_) return;
     why_gone_ = "it closed its end of the connection before its node dialled";
@@ -214,23 +214,23 @@ class ProcessChildProxy final : public ProcessParentActor {
                                        "' lives, but its stream is gone; it is killed: ", why_gone_));
     process_->Kill();
   }
-  // The process is killed with it.
+  // Ends the proxy; the destructor of `process_` kills the process.
   void SessionFailed(const NoSession& failed) {
     context().Stop(ExitReason::Failed(absl::ResourceExhaustedError(failed.why)));
   }
-  // It ends by itself, and is not asked; but it must end.
+  // The process ends by itself, so it is not asked to stop; but it has only stop_within for it.
   void Leaving(const proto::ProcessLeaving&) {
     leaving_ = true;
     if (!stopping_) StartTerminateTimer();
   }
 
-  // What ends the proxy of an actor elsewhere ends the actor.
+  // The exit of a linked actor stops the process unless its reason is Normal, as for every actor.
   void LinkedExit(const ExitEvent& exit) {
     if (!exit.reason.is_normal()) BeginStop();
   }
   void ParentExit(const ExitEvent&) { BeginStop(); }
   void StopRequested(const StopRequest&) { BeginStop(); }
-  // Asks over the session, then by SIGTERM, then kills.
+  // Asks the process to stop over the session, then by SIGTERM, then kills it.
   void BeginStop();
   void StartTerminateTimer();
   void Terminate(const TimerEvent&);
@@ -250,9 +250,9 @@ class ProcessChildProxy final : public ProcessParentActor {
   Mailbox<"PeerChanged", proto::PeerAddress> peer_changed_{this};
 
   std::unique_ptr<ConnectionEnd> connection_end_;
-  std::unique_ptr<GrpcListener> listener_;  // of the child's stream only
+  std::unique_ptr<GrpcListener> listener_;  // accepts only the child's stream
   std::unique_ptr<OsProcess> process_;
-  absl::optional<ProcessChildRef> process_child_;  // once attached
+  absl::optional<ProcessChildRef> process_child_;  // set when the child has attached
   ProcessBirth birth_;
   bool stopping_ = false;
   bool leaving_ = false;
@@ -270,7 +270,7 @@ class ProcessChildProxy final : public ProcessParentActor {
 };
 
 absl::Status ProcessChildProxy::Expect() {
-  // First, for whoever asks who that is.
+  // Before `expect`, because a session of that node asks the directory whether it is a child (IsChild, SilenceOf).
   directory_->Add(child_.node_name, context().Self(), child_.silent_within);
   is_expected_ = true;
   return host_.expect(child_.node_name);
@@ -318,7 +318,7 @@ absl::Status ProcessChildProxy::StartProcess() {
     status = process.status();
     if (process.ok()) process_ = *std::move(process);
   }
-  // The child's copy is now the only one: its end is our end of file.
+  // Only the child has this end now, so the parent's end reads end of file when the child ends.
   close(theirs);
   return status;
 }
@@ -335,7 +335,8 @@ AcceptStream ProcessChildProxy::AcceptOnce() {
   };
 }
 
-// What it said last may be on its way; but somebody else may keep its stream open.
+// The last messages of the process may not have been seen yet, so its end waits for the end of the stream. The timer is
+// for a stream that another process keeps open.
 void ProcessChildProxy::Ended(const ProcessEnded& end) {
   const bool is_told = birth_.Ended(end.reason, address_->has_stream()) ||
                        !context()
@@ -365,7 +366,7 @@ void ProcessChildProxy::Attached(const proto::ProcessAttached& message) {
 void ProcessChildProxy::BeginStop() {
   if (std::exchange(stopping_, true)) return;
   if (process_child_.has_value()) process_child_->stop().Tell(proto::ProcessStop());
-  // One that has no node yet cannot be asked.
+  // A process whose node has not attached yet cannot be asked over the session.
   if (!process_child_.has_value()) process_->Terminate();
   StartTerminateTimer();
 }

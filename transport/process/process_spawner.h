@@ -1,19 +1,22 @@
 // ProcessSpawner: starts nodes as processes of their own, each represented by
 // a local actor (see actors/spawner.h).
 //
-// The proxy is started when the child's node says so (Node::Ready, which
-// RunUntilSignal implies); dies with the wait status as its reason, told once
-// (exit code 0 is Normal); asked to stop, or when its parent exits, it asks the
-// child over their session, after stop_within sends SIGTERM, after another
-// SIGKILL, and without a limit waits; killed itself, it SIGKILLs the child's process group. A child that
-// lives while its stream is gone, or that closed its end of the socketpair before its node dialled, is killed. A child
-// whose parent is gone, even by SIGKILL, ends itself at the end of file of the socketpair.
+// - The proxy has started when the child's node calls Node::Ready (as RunUntilSignal does).
+// - The proxy ends with the child's wait status as its exit reason (exit code 0 is Normal).
+// - When the proxy is asked to stop, or its parent exits, it asks the child over their
+//   session to stop. After stop_within it sends SIGTERM, and after another stop_within
+//   SIGKILL. Without a limit it waits.
+// - When the proxy is killed, the child's process group gets SIGKILL.
+// - A child that lives although its stream is gone, or that closed its end of the socketpair
+//   before its node dialled, is killed.
+// - A child whose parent is gone, even by SIGKILL, ends itself at the end of file of the
+//   socketpair.
 //
-// The spawner tells each child where the others listen, also after a restart,
-// and when one is gone.
+// The spawner tells each child the addresses of the others, also after a restart, and which
+// of them are gone.
 //
-// Any thread. Lifetime: proxys may outlive the spawner, not what it was
-// given.
+// Any thread. Lifetime: proxies may outlive the spawner, but not the node that the functions
+// of its ProcessHost use.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_SPAWNER_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_SPAWNER_H_
 
@@ -43,30 +46,31 @@
 
 namespace understudy::internal {
 
-// Which children there are, and where they listen. Any thread.
+// The process children of a node and the addresses at which they listen. Any thread.
 class ProcessDirectory {
  public:
-  // How a proxy is told where another's child listens; at an empty address
-  // when that is gone. In the order of the changes, with a lock held.
+  // Tells `proxy` the address at which another proxy's child listens; it is empty if that
+  // child is gone. Called in the order of the changes, with a lock held.
   using Tell = std::function<void(Pid proxy, const proto::PeerAddress& peer)>;
   explicit ProcessDirectory(Tell tell) : tell_(std::move(tell)) {}
 
-  // That proxy's child will be started; there is no other of its name. `silence` is
-  // ProcessChild::silent_within.
+  // Adds a child that is about to be started. Requires: no other child has the name `node`.
+  // `silence` is ProcessChild::silent_within.
   void Add(const std::string& node, Pid proxy, absl::Duration silence = limits::kProcessChildSilence);
-  // It listens at `address`, which the others are told. Gives where they do.
+  // Records that the child listens at `address` and tells the other proxies. Returns the
+  // addresses of the other children.
   std::vector<proto::PeerAddress> Enter(const std::string& node, const std::string& address);
-  // It is gone, which the others are told.
+  // Removes a child that is gone and tells the other proxies.
   void Remove(const std::string& node);
-  // Null when there is no such child.
+  // The proxy of the child, or a null pid if there is no such child.
   Pid ProxyOf(absl::string_view node);
-  // Nothing when there is no such child.
+  // The child's silent_within, or nullopt if there is no such child.
   absl::optional<absl::Duration> SilenceOf(absl::string_view node);
 
  private:
   struct Entry {
     absl::Duration silence;
-    std::string address;  // empty until it listens
+    std::string address;  // empty until the child listens
     Pid proxy;
   };
   void TellOthers(const std::string& node, const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -76,18 +80,18 @@ class ProcessDirectory {
   std::map<std::string, Entry, std::less<>> entries_ ABSL_GUARDED_BY(mu_);
 };
 
-// What the spawner needs of the parent's node. Any thread.
+// The functions of the parent's node that the spawner uses. Any thread.
 struct ProcessHost {
-  std::string node;  // its name
-  // Where children listen for each other; empty: on a Unix socket of this node's own folder.
+  std::string node;  // the name of the parent's node
+  // The address at which children listen for each other. If empty, each child gets a Unix socket in this node's folder.
   std::string children_listen;
   // Takes the children's streams; see NodeCore::Accept.
   std::function<FrameStream::Events*(std::unique_ptr<FrameStream>, const StreamIdentity&, NodeCore::OnStreamOver)>
       accept;
-  // Keeps a place for the node of a process that is to be started, or says why
+  // Reserves a peer's slot for the node of a process that is about to start, or returns why
   // there is none.
   std::function<absl::Status(absl::string_view node)> expect;
-  // It is gone; called once for each that was expected.
+  // Releases the slot of a node that is gone; called once for each call of `expect`.
   std::function<void(absl::string_view node)> forget;
 };
 
@@ -95,23 +99,24 @@ class ProcessSpawner {
  public:
   explicit ProcessSpawner(ProcessHost host);
 
-  // InvalidArgument: the node's name is not a DNS label or is this node's own, or
-  // silent_within is out of its range.
-  // FailedPrecondition: there is no such binary, or it is not executable.
+  // Returns a function that makes a proxy, which starts the process, at each call.
+  // InvalidArgument: the node's name is not a DNS label or is this node's own,
+  // silent_within is out of its range, or the binary's path is malformed. NotFound: there
+  // is no such binary. PermissionDenied: the binary is not executable.
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child);
 
-  // Whether the node of that name is a process child that is there, or is being
-  // started.
+  // True if `node` is the name of a process child that runs or is being started.
   bool IsChild(absl::string_view node) { return !directory_->ProxyOf(node).is_null(); }
-  // ProcessChild::silent_within of that process child; nothing when it is not one.
+  // ProcessChild::silent_within of the process child `node`, or nullopt if there is none.
   absl::optional<absl::Duration> SilenceOf(absl::string_view node) { return directory_->SilenceOf(node); }
-  // This node can begin no session with that one, which ends it if it is a child.
+  // Called when this node cannot begin a session with `node`. If that is a process child,
+  // its proxy ends and the process is killed.
   void SessionFailed(absl::string_view node, absl::string_view why);
 
  private:
   const ProcessHost host_;
   const std::shared_ptr<ProcessDirectory> directory_;
-  const std::shared_ptr<SocketFolder> sockets_;  // until the last proxy has ended
+  const std::shared_ptr<SocketFolder> sockets_;  // shared with the proxies, so it exists until the last has ended
 };
 
 }  // namespace understudy::internal

@@ -1,8 +1,8 @@
-// StderrTail: what a process has written to its standard error just before its end.
+// StderrTail: the last lines that a process wrote to its standard error before its end.
 //
-// Text that is older than limits::kStderrTailWithin at the end is left out: it tells of something that the process has
-// survived. Bounded by limits::kStderrTailLinesMax and limits::kStderrTailBytesMax. Bytes that are not printable ASCII
-// become '?', so that the text can go wherever an exit reason goes. One thread.
+// Text that is older than limits::kStderrTailWithin at the end of the process is left out, because it is about
+// something that the process survived. Bounded by limits::kStderrTailLinesMax and limits::kStderrTailBytesMax. Bytes
+// that are not printable ASCII become '?', so that the text can be part of an exit reason. One thread.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_STDERR_TAIL_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_STDERR_TAIL_H_
 
@@ -17,10 +17,10 @@ namespace understudy::internal {
 
 class StderrTail {
  public:
-  // Requires that `now` never decreases.
+  // Adds text that was written at `now`. Requires: `now` never decreases.
   void Add(absl::string_view written, MonotonicTime now);
-  // The last lines of what was added within kStderrTailWithin before `end`, without empty ones, a newline between two.
-  // A line that is longer than all of them may be has lost its beginning.
+  // Returns the last lines of the text that was added within kStderrTailWithin before `end`, separated by newlines and
+  // without empty lines. A line longer than kStderrTailBytesMax has lost its beginning.
   std::string Text(MonotonicTime end) const;
 
  private:
@@ -29,7 +29,7 @@ class StderrTail {
     std::string text;
   };
   std::deque<Piece> pieces_;
-  size_t bytes_ = 0;  // of their texts
+  size_t bytes_ = 0;  // the sum of the texts' sizes
 };
 
 }  // namespace understudy::internal

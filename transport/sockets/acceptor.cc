@@ -40,12 +40,12 @@ namespace understudy::internal {
 namespace {
 
 constexpr int kBacklog = 512;
-// Connections taken before other sockets of the process get their turn.
+// The most connections accepted in a row before the other sockets of the SocketThread are served.
 constexpr int kAcceptsInARowMax = 64;
-// When no descriptor is left: soon enough for a peer that waits, and no spinning.
+// The pause when no descriptor is left: short enough for a peer that waits, and long enough not to spin.
 constexpr absl::Duration kStarvedPause = absl::Milliseconds(100);
 
-// The peer's address as gRPC prints it; empty for a Unix socket that has none of its own.
+// The peer's address as gRPC prints it; empty if the peer's Unix socket has no address.
 std::string PeerOf(int connected) {
   sockaddr_storage storage{};
   socklen_t size = sizeof(storage);
@@ -72,13 +72,13 @@ std::string PeerOf(int connected) {
   return absl::StrCat("unix-abstract:", absl::string_view(local.sun_path + 1, size - kPath - 1));
 }
 
-// Of a key that PeerOf made of a TCP connection: without kind and port.
+// The host in the result of PeerOf for a TCP connection, without the kind and the port.
 std::string Host(absl::string_view key) {
   const size_t begin = key.find(':') + 1;
   return std::string(key.substr(begin, key.rfind(':') - begin));
 }
 
-// Whether the peer of a TCP connection has sent a byte; the end of what it sends counts as one to the kernel.
+// True if the peer of a TCP connection has sent a byte. The kernel counts the peer's FIN as one byte, hence the 1.
 bool HasSpoken(int connected) {
   tcp_info info{};
   socklen_t size = sizeof(info);
@@ -163,7 +163,8 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     absl::MutexLock lock(&mu_);
     if (listening_ < 0) return;
     thread_.Forget(watch_);
-    // First: once it is closed the file looks left behind, and may be another's by the time that it is removed.
+    // Before close: a closed socket's file looks left behind, so another process could replace it, and unlink would
+    // remove the file of that process.
     if (address_.reach == NodeAddress::Reach::kUnixSocket) unlink(address_.path.c_str());
     close(listening_);
     listening_ = -1;
@@ -194,11 +195,11 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
 
  private:
   struct Connection {
-    int descriptor = -1;  // a duplicate: gRPC has the other
+    int descriptor = -1;  // a duplicate of the one that gRPC owns
     uint64_t watch = 0;
     std::shared_ptr<const PeerProcess> process;
     MonotonicTime accepted_at;
-    bool has_begun = false;  // a stream
+    bool has_begun = false;  // a stream has begun on it
   };
   using Connections = std::map<std::string, Connection, std::less<>>;
 
@@ -224,7 +225,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
         if (const MonotonicTime at = gate_.NextAcceptAt(now); at > now) return PauseLocked(at);
         const int accepted = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (accepted < 0) {
-          if (!IsStarved(errno)) return;  // none is there, or the one that was has gone
+          if (!IsStarved(errno)) return;  // no connection waits, or it was aborted meanwhile
           ++counts_.starved;
           return PauseLocked(now + kStarvedPause);
         }
@@ -239,7 +240,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     for (const ConnectionWithoutStream& connection : ended) on_without_stream_(connection);
   }
 
-  // Gives `accepted` if gRPC may have it; else it is closed.
+  // Returns `accepted` if gRPC may have it; otherwise closes it and returns -1.
   int TakeLocked(int accepted, MonotonicTime now, std::vector<ConnectionWithoutStream>& ended)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     ++counts_.accepted;
@@ -306,7 +307,7 @@ class Acceptor::State : public std::enable_shared_from_this<State> {
     close(connection->second.descriptor);
     connections_.erase(connection);
   }
-  // Ends the connection for gRPC and for the peer.
+  // Shuts the socket down, which ends the connection for gRPC and for the peer.
   void ShutDownLocked(const std::string& key, ConnectionWithoutStream::End end, MonotonicTime now,
                       std::vector<ConnectionWithoutStream>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const auto connection = connections_.find(key);

@@ -1,16 +1,17 @@
-// Acceptor: the accept loop of one listening socket, TCP or Unix. Connections are
-// accepted by this node itself, before gRPC spends memory or time on them, and are
-// closed here when their time is over, however far gRPC has come with them.
+// Acceptor: the accept loop of one listening socket, TCP or Unix. The acceptor accepts
+// connections itself, before gRPC spends memory or time on them, and shuts a connection down
+// when its time is over, no matter how far gRPC has come with it.
 //
-// Guarantees: the bounds of ConnectionGate. On a Unix socket only processes of
-// this user get in. When no descriptor is left it waits, without spinning, until
-// there is one.
-// A connection is known by its peer's address, in the form that gRPC gives it;
-// the client's end of a Unix socket needs an address of its own for that, which
-// ConnectUnix takes care of.
+// Guarantees: the bounds of ConnectionGate. On a Unix socket only processes of this user
+// are accepted. When the process has no descriptor left, the acceptor pauses between tries
+// and does not spin.
+// A connection is identified by its peer's address, in the form in which gRPC prints it.
+// The client's end of a Unix socket therefore needs a unique address; ConnectUnix gives it
+// one.
 // Threads: any; connections are accepted and given on the SocketThread.
-// Lifetime: after Stop, or the destructor, `give` and `on_without_stream` may still
-// be running once, and are not called again; what they use is their own affair.
+// Lifetime: after Stop, or the destructor, a call of `give` and of `on_without_stream` may
+// still be running, but no further call begins; they must keep alive the objects that they
+// use.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_ACCEPTOR_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_ACCEPTOR_H_
 
@@ -27,8 +28,8 @@
 
 namespace understudy::internal {
 
-// A listening socket, with the real port. AlreadyExists when the address is
-// taken, Unavailable when it is not of this machine.
+// A listening socket and its address with the actual port. OpenListeningSocket returns
+// AlreadyExists if the address is taken, and Unavailable if it is not of this machine.
 struct ListeningSocket {
   int descriptor = -1;
   NodeAddress address;
@@ -38,43 +39,43 @@ struct ListeningSocket {
 // A connection that ended before a stream began on it.
 struct ConnectionWithoutStream {
   enum class End {
-    kClosed,    // by the peer, or by gRPC because what the peer said was wrong
-    kTimeOver,  // by us
-    kMadeRoom,  // by us
+    kClosed,    // closed by the peer, or by gRPC because of a protocol error of the peer
+    kTimeOver,  // closed by the acceptor after ConnectionBounds::begins_within
+    kMadeRoom,  // closed by the acceptor in favor of a newer connection
   };
   std::string peer;  // "10.0.0.7", "a process on unix:/run/app.sock"
   End end = End::kClosed;
   absl::Duration lasted;
-  // Whether anything came from it. On a Unix socket that is not known: then it is
-  // false for kClosed, and else true.
+  // True if the peer has sent any byte. A Unix socket does not tell; there it is false for
+  // kClosed and true otherwise.
   bool has_spoken = false;
 };
 
 class Acceptor {
  public:
-  // Takes a connection over: a non-blocking descriptor.
+  // Takes ownership of an accepted connection, a non-blocking descriptor.
   using Give = std::function<void(int descriptor)>;
-  // Told on the SocketThread; must not wait.
+  // Called on the SocketThread; must not block.
   using OnWithoutStream = std::function<void(const ConnectionWithoutStream& connection)>;
 
-  // Takes `socket` over. `on_without_stream` may be null.
+  // Takes ownership of `socket`. `on_without_stream` may be null.
   Acceptor(const ListeningSocket& socket, const ConnectionBounds& bounds, Give give,
            OnWithoutStream on_without_stream = nullptr);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Begins to accept. Once.
+  // Begins to accept. Call once.
   void Start();
-  // Accepts no more, closes what it listens on, and minds the connections that it
-  // accepted no longer.
+  // Stops accepting and closes the listening socket. Accepted connections are no longer
+  // watched, but they stay open.
   void Stop();
 
-  // A stream has begun on the connection whose peer gRPC calls `peer`. False: it
-  // is refused. `process` gets that peer's process, on a Unix socket where the
-  // kernel tells.
+  // A stream has begun on the connection whose peer gRPC calls `peer`. Returns false if the
+  // stream must be refused. Sets `process` to the peer's process, on a Unix socket if the
+  // kernel tells it.
   [[nodiscard]] bool OnBegun(absl::string_view peer, std::shared_ptr<const PeerProcess>& process);
-  // That stream is over.
+  // The stream on that connection has ended.
   void OnOver(absl::string_view peer);
 
   ConnectionCounts counts();

@@ -33,7 +33,7 @@ absl::Status CheckDialling(const Credentials& credentials, absl::string_view add
 
 absl::Status CheckPeers(const Credentials& credentials, absl::string_view self,
                         const std::map<std::string, std::string>& peers) {
-  // A process child's parent is a peer too.
+  // One slot is left for the parent of a process child, which is a peer too.
   if (peers.size() >= limits::kPeersMax) {
     return absl::ResourceExhaustedError(
         absl::StrCat("NodeOptions::peers has ", peers.size(), " nodes: expected at most ", limits::kPeersMax - 1));
@@ -51,7 +51,7 @@ absl::Status CheckPeers(const Credentials& credentials, absl::string_view self,
 
 absl::Status CheckListening(absl::string_view listen, absl::string_view advertise) {
   const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(listen);
-  // A malformed one is the listener's to refuse.
+  // A malformed address is refused later, by the listener.
   if (!address.ok() || !address->is_wildcard() || !advertise.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("listening on ", listen, " without NodeOptions::advertise: no peer can dial ", address->host,

@@ -1,4 +1,5 @@
-// Which addresses a node may dial, and it and its process children may listen on.
+// Checks of the addresses that a node may dial, and on which the node and its process
+// children may listen.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_LISTEN_RULES_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_LISTEN_RULES_H_
 
@@ -11,33 +12,34 @@
 
 namespace understudy::internal {
 
-// OK when the node may dial `address`.
+// Returns OK if the node may dial `address`, else InvalidArgument or FailedPrecondition.
 [[nodiscard]] absl::Status CheckDialling(const Credentials& credentials, absl::string_view address);
 
-// OK when a node called `self` may have those peers, node name to address. InvalidArgument
-// or FailedPrecondition for a name or an address; ResourceExhausted for too many.
+// Returns OK if a node named `self` may have `peers` (node name to address).
+// InvalidArgument or FailedPrecondition: a name or an address is not allowed.
+// ResourceExhausted: too many peers.
 [[nodiscard]] absl::Status CheckPeers(const Credentials& credentials, absl::string_view self,
                                       const std::map<std::string, std::string>& peers);
 
-// InvalidArgument when `listen` means every address of the machine and `advertise`,
+// InvalidArgument if `listen` stands for every address of the machine and `advertise`,
 // which peers could dial in its place, is empty.
 [[nodiscard]] absl::Status CheckListening(absl::string_view listen, absl::string_view advertise);
 
 // InvalidArgument unless `advertise` is empty, or an address that peers can dial.
 [[nodiscard]] absl::Status CheckAdvertising(absl::string_view advertise);
 
-// InvalidArgument unless `listen`, of process children, is empty or a TCP address of
-// a node with TLS.
+// `listen` is NodeOptions::children_listen. InvalidArgument unless it is empty, or a TCP
+// address and `credentials` have TLS.
 [[nodiscard]] absl::Status CheckChildrenListening(const Credentials& credentials, absl::string_view listen);
 
-// Where a node listens, and its process children do.
+// The addresses at which a node and its process children listen.
 struct ListeningOptions {
   absl::string_view listen;
   absl::string_view advertise;
   absl::string_view children_listen;
   bool is_process_child = false;  // then `listen` is what its parent has given it
 };
-// The first of the above that `options` break, or that the files of `credentials` cannot be used.
+// Returns the first error of the checks above for `options`, or of the files of `credentials`.
 [[nodiscard]] absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options);
 
 }  // namespace understudy::internal

@@ -1,15 +1,14 @@
-// PeerEvidence: whether the process of one peer is proved to have ended, which
-// makes its grace period needless.
+// PeerEvidence: decides whether it is proved that the process of a peer has ended, so that
+// its session need not wait for the grace period.
 //
-// A plain state machine: no sockets, threads or clock inside. It is proved, when
-// no stream carries the session,
-//  - by the end of the peer's process, which a pidfd told; or
-//  - where no pidfd says that the process lives, by two dials of our own to the
-//    address at which the peer listens on this machine, kBetweenDials apart, which
-//    found that nobody listens there.
-// Every other outcome of a dial proves nothing: a full backlog, no descriptor, a
-// dial that hangs, an answer. A stream that carries the session ends the
-// inquiry.
+// A plain state machine: no sockets, threads or clock inside. While no stream carries the
+// session, the end of the process is proved
+//  - by a pidfd of the peer's process, which reported its end; or
+//  - if there is no such pidfd, by two dials in a row to the address at which the peer
+//    listens on this machine, kBetweenDials apart, which were refused because no process
+//    listens there.
+// Every other outcome of a dial proves nothing: a full backlog, no descriptor left, a dial
+// that hangs, a connection. A stream that carries the session discards the evidence.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_PEER_EVIDENCE_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_PEER_EVIDENCE_H_
 
@@ -20,27 +19,27 @@ namespace understudy::internal {
 
 class PeerEvidence {
  public:
-  // One refusal may be a listener that is just being replaced.
+  // The time between two dials. One refusal is not enough, because a listener may just be replaced.
   static constexpr absl::Duration kBetweenDials = absl::Milliseconds(100);
-  // After a dial that proved nothing, as one does that came just before the listening socket was closed: short enough
-  // that a process which is killed then is proved dead within a second.
+  // The time to the next dial after one that proved nothing, for example because it came just before the listening
+  // socket was closed. It is short enough that a killed process is proved dead within a second.
   static constexpr absl::Duration kDialsAgainAfter = absl::Milliseconds(250);
 
   // A stream carries the session from now on. `has_address`: the peer listens at an
   // address of this machine. `has_process`: a pidfd of its process is open.
   void OnCarried(bool has_address, bool has_process);
-  // No stream carries it any more.
+  // The session has lost its stream.
   void OnBroken(MonotonicTime now);
-  // The pidfd of the stream that carries, or carried last, says so.
+  // The pidfd of the stream that carries the session, or carried it last, reports the end of the process.
   void OnProcessEnded();
 
-  // When to begin a dial; InfiniteFuture when none is wanted.
+  // The time at which to begin a dial; InfiniteFuture if no dial is needed.
   MonotonicTime NextDial() const { return dial_at_; }
-  // It has begun: none other is wanted before its outcome.
+  // The dial has begun; no other is needed before its outcome.
   void OnDialBegun() { dial_at_ = MonotonicTime::InfiniteFuture(); }
-  // ECONNREFUSED or ENOENT from connect.
+  // The dial failed with ECONNREFUSED or ENOENT.
   void OnNobodyListens(MonotonicTime now);
-  // Anything else.
+  // The dial had any other outcome.
   void OnDialProvedNothing(MonotonicTime now);
 
   bool is_proved() const;

@@ -1,6 +1,6 @@
-// PeerProcess: the process at the other end of a connected Unix socket, held by a
-// pidfd that was opened while the connection stood, so that its number cannot be
-// another process's by then. Any thread.
+// PeerProcess: a pidfd of the process at the other end of a connected Unix socket. The pidfd
+// was opened while the connection was open, so the process id cannot have been reused by
+// another process. Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_PEER_PROCESS_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_PEER_PROCESS_H_
 
@@ -10,9 +10,9 @@ namespace understudy::internal {
 
 class PeerProcess {
  public:
-  // Null when the kernel does not tell: no such process any more, or one of
-  // another pid namespace. Not for socketpairs, where the kernel names the process
-  // that made the pair.
+  // Returns the process at the other end of `connected`, or null if the kernel does not tell
+  // it: the process has ended, or is in another pid namespace. Not for socketpairs, where
+  // the kernel names the process that made the pair.
   static std::shared_ptr<const PeerProcess> Of(int connected);
 
   explicit PeerProcess(int pidfd) : pidfd_(pidfd) {}

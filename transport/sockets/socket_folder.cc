@@ -18,14 +18,14 @@ namespace understudy::internal {
 
 SocketFolder::~SocketFolder() {
   absl::MutexLock lock(&mu_);
-  std::error_code ignored;  // what is left there harms nobody
+  std::error_code ignored;  // files that cannot be removed do no harm
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
 absl::StatusOr<std::string> SocketFolder::AddressFor(absl::string_view node) {
   absl::MutexLock lock(&mu_);
   if (path_.empty()) {
-    // Short, because the path of a socket is: 22 bytes, '/', and at most 63 of the node's name.
+    // The path of a socket has at most 107 bytes: this has 22, '/', and at most 63 of the node's name.
     std::string path = "/tmp/understudy.XXXXXX";
     if (mkdtemp(path.data()) == nullptr) {  // for this user only
       return absl::UnavailableError(

@@ -22,8 +22,8 @@ class SocketFolder {
   SocketFolder(const SocketFolder&) = delete;
   SocketFolder& operator=(const SocketFolder&) = delete;
 
-  // "unix:/tmp/understudy.…/NODE". `node` is a DNS label. Unavailable when there can
-  // be no folder.
+  // Returns "unix:/tmp/understudy.…/NODE". `node` is a DNS label. Unavailable: the folder
+  // cannot be made.
   [[nodiscard]] absl::StatusOr<std::string> AddressFor(absl::string_view node);
 
  private:

@@ -26,7 +26,7 @@ namespace understudy::internal {
 namespace {
 
 constexpr int kEventsPerWait = 64;
-// epoll_wait takes an int; a longer wait is waited in parts.
+// epoll_wait takes its timeout as an int of milliseconds, so a longer wait is divided.
 constexpr absl::Duration kLongestWait = absl::Hours(1);
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SocketThread: the one thread of a process that waits for sockets and pidfds
 // that are not gRPC's: listening sockets, the ends of accepted connections, the
-// ends of peers' processes, and dials that only test whether somebody listens.
+// ends of peers' processes, and dials that only test whether a peer still listens.
 // It never polls gRPC.
 //
-// Threads: any may call. Callbacks run on the thread, one at a time, without its
-// lock, and must not wait. A callback may still be running when Forget returns to
-// another thread, so it holds what it uses by a weak reference.
+// Threads: any may call. Callbacks run on the SocketThread, one at a time, without its
+// lock, and must not block. If another thread calls Forget, a callback may still be running
+// when Forget returns, so a callback must hold the objects that it uses, or a weak reference
+// to them.
 // Lifetime: Process() is never destroyed.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_THREAD_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_THREAD_H_
@@ -30,12 +31,12 @@ class SocketThread {
 
   static SocketThread& Process();
 
-  // Calls `ready` whenever the descriptor has one of `events` (EPOLLIN, EPOLLOUT)
-  // or its end (EPOLLHUP, EPOLLERR), again and again until Forget.
-  // ResourceExhausted.
+  // Calls `ready` as long as the descriptor has one of `events` (EPOLLIN, EPOLLOUT, …) or
+  // EPOLLHUP or EPOLLERR (level-triggered), until Forget. Returns the number of the watch.
+  // ResourceExhausted: the kernel cannot watch it.
   [[nodiscard]] absl::StatusOr<uint64_t> Watch(int descriptor, uint32_t events, Ready ready);
-  // Call it before the descriptor is closed: a duplicate elsewhere would keep the
-  // kernel's watch alive.
+  // Ends a watch. Call it before the descriptor is closed, because a duplicate of the
+  // descriptor would keep the kernel's watch alive.
   void Forget(uint64_t watch);
   // Calls `callback` once at or soon after `time`.
   void RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback);

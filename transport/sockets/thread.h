@@ -11,8 +11,8 @@
 
 namespace understudy::internal {
 
-// A thread to which no signal of the process is delivered: they are for the
-// program's own threads.
+// Starts a thread with all signals blocked, so that signals are delivered to the program's
+// own threads.
 inline std::thread StartThread(std::function<void()> run) {
   sigset_t all;
   sigset_t before;

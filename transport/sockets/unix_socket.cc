@@ -42,7 +42,7 @@ absl::StatusOr<int> NewSocket() {
   return made;
 }
 
-// A socket file whose process is gone.
+// True if `path` is a socket file on which no process listens any more.
 bool IsLeftBehind(const std::string& path) {
   struct stat file;
   if (lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
@@ -55,14 +55,14 @@ bool IsLeftBehind(const std::string& path) {
   return refused;
 }
 
-// Keeps others that start in this folder from taking a file for left behind which has just been replaced, or on which
-// nobody listens yet.
+// Serializes ListenUnix of several processes in one folder. Without it a process could replace a socket file that
+// another has just bound and does not listen on yet.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     descriptor_ = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    // Another user who may read the folder could keep the lock for ever: then this one starts without it.
+    // Gives up after a while, because another user who may read the folder could hold the lock for ever.
     for (int i = 0; i < kLockTries && descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i) {
       poll(nullptr, 0, 1);
     }
@@ -103,7 +103,7 @@ absl::StatusOr<int> ConnectUnix(const std::string& path) {
   if (!address.ok()) return address.status();
   absl::StatusOr<int> connected = NewSocket();
   if (!connected.ok()) return connected.status();
-  // An address without a name: the kernel chooses one that is free.
+  // Binding to an empty address makes the kernel choose a unique one (autobind).
   const sockaddr_un any = {.sun_family = AF_UNIX, .sun_path = {}};
   if (bind(*connected, reinterpret_cast<const sockaddr*>(&any), sizeof(any.sun_family)) != 0) {
     const int error = errno;

@@ -1,6 +1,7 @@
 // Unix sockets whose two ends belong to one user.
 //
-// Descriptors are close-on-exec and non-blocking, and the caller's. Any thread.
+// Descriptors that these functions return are close-on-exec and non-blocking, and the caller
+// owns them. Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_UNIX_SOCKET_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_UNIX_SOCKET_H_
 
@@ -12,22 +13,22 @@
 
 namespace understudy::internal {
 
-// A listening socket at `path`. A socket file that nobody listens on any more is
-// replaced; AlreadyExists when somebody does, or when the file is no socket.
+// Returns a listening socket at `path`. A socket file on which no process listens any more
+// is replaced. AlreadyExists: a process listens on it, or the file is not a socket.
 [[nodiscard]] absl::StatusOr<int> ListenUnix(const std::string& path);
 
-// A connection to `path`, whose owner is this user. Its own end has an address
-// that no other socket of the machine has, by which the listener knows it.
+// Returns a connection to `path`, whose listener must be a process of this user. This end of
+// the connection has a unique address, by which the listener identifies the connection.
 [[nodiscard]] absl::StatusOr<int> ConnectUnix(const std::string& path);
 
-// OK when the process at the other end of `descriptor` runs as `uid`, else
-// PermissionDenied.
+// Returns PermissionDenied unless the process at the other end of `descriptor` runs as
+// `uid`.
 [[nodiscard]] absl::Status CheckPeerUid(int descriptor, unsigned uid);
 
-// Two connected ends.
+// Returns the two ends of a connected pair.
 [[nodiscard]] absl::StatusOr<std::pair<int, int>> SocketPair();
 
-// Makes a descriptor of someone else's close-on-exec and non-blocking.
+// Makes a descriptor that was inherited or given close-on-exec and non-blocking.
 [[nodiscard]] absl::Status Adopt(int descriptor);
 
 }  // namespace understudy::internal

@@ -35,7 +35,7 @@ bool UserThread::Run(absl::AnyInvocable<void()> call) {
 }
 
 void UserThread::Log::Write(LogSeverity severity, absl::string_view line) {
-  // A refused line is counted.
+  // Run counts a line that it refuses.
   (void)users_.Run([&sink = users_.sink_, severity, line = std::string(line)] { sink.Write(severity, line); });
 }
 

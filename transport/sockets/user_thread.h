@@ -1,10 +1,10 @@
 // UserThread: a thread on which a node calls the user's code. One writes to the
 // LogSink and calls dead-letter listeners, another calls NodeOptions::on_peer.
 //
-// A polling worker, a gRPC callback or a holder of a lock hands such a call over
-// and goes on, so a sink or a listener that blocks holds up no stream.
-// Guarantees. Calls run one at a time, in the order in which they were accepted. At
-// most limits::kUserCallsMax wait; further ones are refused and counted, and a log
+// Code that must not block (a polling worker, a gRPC callback, the holder of a lock) queues
+// such a call and goes on, so a log sink or listener that blocks delays no stream.
+// Guarantees: calls run one at a time, in the order in which they were accepted. At
+// most limits::kUserCallsMax wait; further calls are refused and counted, and a log
 // line says how many once there is room again.
 // Threads: any. Lifetime: the destructor runs the calls that wait.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_USER_THREAD_H_
@@ -24,15 +24,15 @@ namespace understudy::internal {
 
 class UserThread {
  public:
-  // `sink` outlives it.
+  // `sink` must outlive this object.
   explicit UserThread(LogSink& sink);
   ~UserThread();
   UserThread(const UserThread&) = delete;
   UserThread& operator=(const UserThread&) = delete;
 
-  // False if the call was refused.
+  // Queues `call`. Returns false if the call was refused.
   bool Run(absl::AnyInvocable<void()> call);
-  // Writes to the user's sink by Run.
+  // A sink that writes to the user's sink on this thread.
   LogSink& log() { return log_; }
 
   int64_t refused();
