@@ -76,20 +76,20 @@ class ActorFactories {
                     }});
   }
 
-  // What is registered, in alphabetical order.
+  // Returns the registered names in alphabetical order.
   std::vector<std::string> names() const;
 
-  // How to start that child. NotFound lists what is registered;
-  // InvalidArgument: an argument that is missing, not wanted, of another type,
-  // or not to be parsed; a factory of pools.
+  // Returns how to start the child that `call` describes. Returns NotFound, with the registered names,
+  // if there is no such factory; InvalidArgument if the argument is missing, not expected, of another
+  // type or does not parse, or if the factory makes pools.
   absl::StatusOr<std::shared_ptr<const ChildStart>> StartOf(const FactoryCall& call) const;
-  // The same for a pool.
+  // Like StartOf, for a factory that makes pools.
   absl::StatusOr<std::shared_ptr<const ChildStart>> PoolStartOf(const FactoryCall& call) const;
 
  private:
   struct Entry {
     std::string argument_type;  // empty: it takes none
-    // Of the argument's bytes; null when they do not parse.
+    // Makes the start function from the argument's bytes; null if they do not parse.
     std::function<MakeActor(const std::string& bytes)> bind;
     // Set for a pool, which has nothing else.
     std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_pool;

@@ -51,7 +51,7 @@
 
 namespace understudy {
 
-// One child, without its id. Permanent unless said.
+// Describes one child, except for its id. The child is permanent unless Transient() or Temporary() is called.
 class ChildBuilder {
  public:
   explicit ChildBuilder(ChildSpec spec) : spec_(std::move(spec)) {}
@@ -65,40 +65,41 @@ class ChildBuilder {
   ChildBuilder& RegisteredAs(std::string name) { return Set(spec_.registered_as, std::move(name)); }
   // A name of the cluster, as Context::Publish takes it: peers must grant it.
   ChildBuilder& PublishedAs(std::string name) { return Set(spec_.published_as, std::move(name)); }
-  // Asked to exit, and killed after that time. Default: 5 s for workers and
-  // processes; supervisors have all the time their children need.
+  // To stop the child, its supervisor asks it to exit and kills it if it has not ended after `time`.
+  // Default: 5 s for workers and processes; no limit for supervisors.
   ChildBuilder& ShutdownWithin(absl::Duration time) { return SetShutdown(ChildShutdown::Within(time)); }
   ChildBuilder& ShutdownWithoutLimit() { return SetShutdown(ChildShutdown::Infinity()); }
-  // Killed, without being asked.
+  // To stop the child, its supervisor kills it without asking it to exit first.
   ChildBuilder& BrutalKill() { return SetShutdown(ChildShutdown::BrutalKill()); }
   ChildBuilder& Backoff(RestartBackoff backoff) {
     spec_.backoff = backoff;
     return *this;
   }
-  // More restarts of this child than that, and it is given up; see RestartBudget.
+  // The child is given up after more than `restarts` restarts within `period`; see RestartBudget.
   ChildBuilder& Budget(int restarts, absl::Duration period) {
     spec_.budget = RestartBudget{restarts, period};
     return *this;
   }
-  // After a kill that its handler did not heed it is started again only when that
-  // has returned; given up when this takes longer than it has to stop.
+  // If the child was killed while its handler ran, it is started again only after that handler has
+  // returned. The child is given up if this takes longer than its shutdown time.
   ChildBuilder& Exclusive() { return Set(spec_.exclusive, true); }
-  // Constructor to the end of Start; then the start has failed, StartTimeout.
+  // Limits the time from the constructor to the end of Start. A start that takes longer fails with
+  // StartTimeout.
   ChildBuilder& StartWithin(absl::Duration time) { return Set(spec_.start_within, time); }
-  // Its own end may end its supervisor; see SupervisorBuilder::AutoShutdown.
+  // The child's own end may end its supervisor; see SupervisorBuilder::AutoShutdown.
   ChildBuilder& Significant() { return Set(spec_.significant, true); }
-  // Of a process: the name of its node, a DNS label. Default: the child's id.
+  // Processes only: the name of the child's node, a DNS label. Default: the child's id.
   ChildBuilder& NodeNamed(std::string name);
-  // Of a process: what it may use at most; see ProcessLimits.
+  // Processes only: resource limits; see ProcessLimits.
   ChildBuilder& MemoryLimit(int64_t bytes);
   ChildBuilder& OpenFilesLimit(int64_t files);
-  // Of a process: killed when its node says nothing for so long, because it is
-  // stuck or stopped. Default: 20 s, so that a loaded machine kills none.
+  // Processes only: the process is killed when its node has been silent for this long, because it is
+  // then stuck or stopped. The default of 20 s is long enough for a process on a loaded machine.
   ChildBuilder& SilentWithin(absl::Duration time);
-  // Of a process: added to the environment of this one.
+  // Processes only: adds a variable to the environment that the child inherits from this process.
   ChildBuilder& Environment(std::string variable, std::string value);
 
-  // Of a child on another node: how long a start waits for one to be connected.
+  // Children on other nodes only: how long a start waits until one of the nodes is connected.
   ChildBuilder& ConnectWithin(absl::Duration time);
 
   // The data, for a StartChild request.

@@ -1,10 +1,9 @@
 // ChildSpec and SupervisorSpec: a supervision tree as data.
 //
-// They say what a supervisor has to do, and nothing of how: how a child is
-// started is opaque here (`start`). The builders of builders.h fill them in;
-// FindSpecErrors (spec_errors.h) says what is wrong with one.
+// Specs say what a supervisor has to do. How a child is started is opaque here (`start`). The
+// builders of builders.h fill specs in; FindSpecErrors (spec_errors.h) lists the errors of a spec.
 //
-// Words are those of OTP's supervisor module. Defaults too, where OTP has one:
+// Terms are those of OTP's supervisor module, and so are the defaults where OTP has one:
 // permanent, stopped within 5 s (a supervisor: without limit), intensity 1 in
 // 5 s, never shut down automatically.
 //
@@ -34,9 +33,9 @@ enum class RestartType {
   kTemporary,  // none; its spec goes with it
 };
 
-// Who is restarted with a child.
+// Which other children are restarted together with a child.
 enum class RestartStrategy {
-  kOneForOne,   // nobody
+  kOneForOne,   // none
   kOneForAll,   // every child
   kRestForOne,  // the children started after it
 };
@@ -141,11 +140,11 @@ struct NodePlacement {
   friend bool operator==(const NodePlacement&, const NodePlacement&) = default;
 };
 
-// On that node, and nowhere else.
+// The child runs on `node` only.
 NodePlacement OnNode(std::string node);
-// On the first of them that is connected.
+// The child runs on the first of `nodes` that is connected.
 NodePlacement OnAnyOf(std::vector<std::string> nodes);
-// The same, each child beginning the list elsewhere.
+// Like OnAnyOf, but each child begins at a different place in the list.
 NodePlacement SpreadOver(std::vector<std::string> nodes);
 
 // In which order the nodes are tried for the child of that id; the same in every
@@ -162,34 +161,33 @@ struct ChildSpec {
   RestartType restart = RestartType::kPermanent;
   // Unset: within 5 s, and Infinity for a supervisor.
   absl::optional<ChildShutdown> shutdown;
-  // Its own end may end its supervisor; see AutoShutdown.
+  // The child's own end may end its supervisor; see AutoShutdown.
   bool significant = false;
   absl::optional<RestartBackoff> backoff;
   absl::optional<RestartBudget> budget;
-  // After a kill that its handler did not heed, it is started again only when
-  // that handler has returned; given up (Stuck) when this takes longer than a
-  // stop may take. Of a supervisor: only when every actor and process below it is
-  // gone. Of a process: only when that has ended.
+  // If the child was killed while its handler ran, it is started again only after that handler has
+  // returned, and given up (Stuck) if this takes longer than a stop may take. A supervisor is started
+  // again only when every actor and process below it is gone; a process only when it has ended.
   bool exclusive = false;
   // Bounds the constructor and Start.
   absl::Duration start_within = absl::InfiniteDuration();
   // A name of this node, and one of the cluster; empty for none.
   std::string registered_as;
   std::string published_as;
-  // Of a supervisor: its own tree, where known; see Subtree.
+  // Supervisors only: the tree below the child, where known; see Subtree.
   std::shared_ptr<const SupervisorSpec> subtree;
-  // Of a process.
+  // Set if the child is a process.
   absl::optional<ProcessSpec> process;
-  // Of a worker, where a registered factory makes it; `start` is then its.
+  // Set for a worker that a registered factory makes; `start` then comes from the factory.
   absl::optional<FactoryCall> factory;
-  // Of a worker on another node: where. Its factory is one of that node, and
-  // `start` is not used.
+  // Set for a worker on another node: the nodes where it may run. `factory` then names a factory that
+  // is registered there, and `start` is not used.
   absl::optional<NodePlacement> placement;
   std::shared_ptr<const ChildStart> start;
 };
 
-// What makes a supervisor a pool: a dynamic one, whose children are started by
-// request, all of one template, and stop side by side. OTP's simple_one_for_one.
+// Makes a supervisor a pool: its children are started by request, all from one template, and stop
+// concurrently. OTP: simple_one_for_one.
 struct PoolSpec {
   // The template. Its id begins the ids of children that were given none:
   // "job#17". Of a process each child's node has its id as its name: "job-17".

@@ -21,7 +21,7 @@ inline constexpr int kTreeDepthMax = 100;
 // A child that waits for its name is tried again this often unless the name is
 // known to be taken: it may have become free while the child failed.
 inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
-// Who is told of what a supervisor does.
+// Subscribers to the events of one supervisor.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
 
 // A report in several lines, unless its reader says otherwise.
@@ -36,8 +36,8 @@ inline constexpr size_t kChildrenPerAnswerMax = 1000;
 inline constexpr int kPoolShardsMax = 64;
 // Requests that wait in a supervisor's mailbox: to start all its children at once.
 inline constexpr int64_t kSupervisorRequestsMax = 100000;
-// To hear from another node that an actor there, which is to be terminated and is
-// no child, has ended: several times what a round trip takes.
+// How long TerminateChild waits for another node to say whether an unknown pid there has ended:
+// several round trips.
 inline constexpr absl::Duration kUnknownPidAnswersWithin = absl::Seconds(2);
 
 }  // namespace understudy::limits

@@ -45,8 +45,8 @@ namespace understudy {
 
 // Queries.
 //
-// In start order, at most `at_most` (and limits::kChildrenPerAnswerMax) of those
-// after `after`, an earlier answer's `next`.
+// Asks for the children in start order. To page, set `after` to the `next` of the previous answer.
+// An answer has at most `at_most` children, and never more than limits::kChildrenPerAnswerMax.
 struct WhichChildren {
   uint64_t after = 0;
   size_t at_most = limits::kChildrenPerAnswerMax;
@@ -64,13 +64,13 @@ struct GetChildSpec {
 struct StartChild {
   ChildSpec spec;  // see ChildBuilder::Spec
 };
-// Of a pool: another child of its template. An empty id is made up.
+// Starts another child of a pool from the pool's template. If `id` is empty the pool makes one up.
 struct StartMember {
   std::string id;
 };
-// By id, or when that is empty by pid: OK also for one that has ended, NotFound
-// for one that lives and is no child. One of another node lives when that says
-// nothing else within kUnknownPidAnswersWithin.
+// Stops the child with this id or, if `id` is empty, with this pid. By pid, returns OK if the actor
+// has already ended, and NotFound if it is alive but not a child. An actor on another node counts
+// as alive if its node does not answer within limits::kUnknownPidAnswersWithin.
 struct TerminateChild {
   std::string id;
   Pid pid;
@@ -86,9 +86,9 @@ struct ChildStarted {
 };
 struct ChildDone {};
 
-// From now on each SupervisionEvent goes to `subscriber`, until its actor ends
-// or the supervisor does, or the supervisor tells the actor, a child of its own,
-// to stop. ResourceExhausted at kSupervisionSubscribersMax.
+// Sends each later SupervisionEvent to `subscriber`, until the subscribing actor or the supervisor
+// ends. A subscriber that is a child of this supervisor gets none after the supervisor tells it to
+// stop. Returns ResourceExhausted if there are limits::kSupervisionSubscribersMax subscribers already.
 struct Subscribe {
   Channel<SupervisionEvent> subscriber;
 };
@@ -133,8 +133,8 @@ class SupervisorRef : public Ref<Supervisor> {
   static std::vector<MailboxSignature> Mailboxes();
 };
 
-// A supervisor of that tree. A tree with errors fails at its start, with all of
-// them (see ValidateSpec).
+// Makes a supervisor of the tree `spec`. If the tree has errors, the supervisor fails when it starts,
+// and its exit reason lists all of them (see ValidateSpec).
 ActorSpec<SupervisorRef> MakeSupervisor(SupervisorSpec spec);
 
 }  // namespace understudy
