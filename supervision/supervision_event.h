@@ -53,9 +53,9 @@ struct SupervisionEvent {
 
   // "child 'ledger' <house.7.42> exited: Failed(…); because of …"
   std::string ToString() const;
-  // The same for people who look for the cause: one line each for supervisor,
-  // what happened, every reason of the chain with what its actor was at and its
-  // last messages, and the offender. At most `bytes_max`; what is cut is said.
+  // Returns a report in several lines, for finding the cause: the supervisor, the event, every reason
+  // of the chain with its actor's activity and last messages, and the offender. The report has at most
+  // `bytes_max` bytes, and says so if text was cut.
   std::string ToReport(size_t bytes_max = limits::kSupervisionReportBytesMax) const;
   friend std::ostream& operator<<(std::ostream& out, const SupervisionEvent& event) { return out << event.ToString(); }
 };

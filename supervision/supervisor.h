@@ -70,7 +70,7 @@ struct StartMember {
 };
 // Stops the child with this id or, if `id` is empty, with this pid. By pid, returns OK if the actor
 // has already ended, and NotFound if it is alive but not a child. An actor on another node counts
-// as alive if its node does not answer within limits::kUnknownPidAnswersWithin.
+// as alive if its node is not connected or does not answer within limits::kUnknownPidAnswersWithin.
 struct TerminateChild {
   std::string id;
   Pid pid;

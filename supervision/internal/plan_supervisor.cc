@@ -173,9 +173,9 @@ void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<C
   Apply();
 }
 
-// Who has ended is terminated already; who lives is no child. A monitor of an
-// actor that has ended tells so before what is sent to oneself after it; on
-// another node, when that has answered.
+// Tells an actor that has ended (OK) from one that is alive and not a child (NotFound), by monitoring
+// it. For an ended actor of this node the Down arrives before the Settle that is sent below. For an
+// actor of another node the Down arrives only when that node answers, so a timer takes Settle's place.
 void PlanSupervisor::TerminateUnknown(Pid pid, Replier<ChildDone> replier) {
   MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::UnknownDown);
   const uint64_t id = monitor.id();

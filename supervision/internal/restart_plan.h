@@ -1,15 +1,13 @@
-// RestartPlan: what a supervisor does next. A pure state machine: no threads,
-// clock, actors or logging; its owner carries out the actions, and tells what
-// came of them.
+// RestartPlan decides what a supervisor does next. It is a pure state machine without threads, clock,
+// actors or logging: its owner applies the actions and reports their results as inputs.
 //
 //   RestartPlan plan(spec, random);
 //   plan.StartAll(now);
 //   for (RestartPlan::Action& action : plan.TakeActions()) …   // kStart: spawn, then plan.Started(life, now)
 //
-// A *life* is one run of a child. Every kStart names a new one, and all that
-// is told later of that run names it; what is told of an ended life is
-// ignored, and so is a timer that was cancelled. So the owner needs no care
-// about what crosses on the way.
+// A *life* is one run of a child. Every kStart names a new life, and every later input about that run
+// names the same life. Inputs about an ended life, and timers that were cancelled, are ignored, so the
+// owner may report events that an action has overtaken.
 //
 // Plans. With one_for_one each child's restart or stop goes on by itself; the
 // first start and the final stop go through the children in order. With
@@ -137,15 +135,15 @@ class RestartPlan {
   RestartPlan(const RestartPlan&) = delete;
   RestartPlan& operator=(const RestartPlan&) = delete;
 
-  // Whether there are to be kReports, as at first; without, nobody would hear them.
+  // Sets whether the plan emits kReport actions (initially true). Turn them off while there is no listener.
   void set_reports(bool reports) { has_reports_ = reports; }
 
-  // What is to be done, oldest first. Carrying it out may call any input.
+  // Returns the actions to apply, oldest first. Applying an action may call any input.
   std::vector<Action> TakeActions();
 
   // Inputs: the first start, and the end.
-  // Before StartAll: of the child with that id, which there need not be, an earlier
-  // life that an earlier supervisor had is not gone; as after a kAwaitGone of the
+  // Call before StartAll. Records that a life of the child `id`, left by a previous instance of this
+  // supervisor, is not gone; `id` need not be a current child. Continues as after a kAwaitGone of the
   // result.
   LifeId AddPredecessor(absl::string_view id);
   void StartAll(MonotonicTime now);
@@ -160,8 +158,7 @@ class RestartPlan {
   void Ignored(LifeId life, MonotonicTime now);
   void Failed(LifeId life, const ExitReason& reason, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
-  // Just before one of these, of an exclusive child: something of that life is not
-  // gone with it.
+  // Exclusive children only: call just before one of the inputs above if a part of that life outlives it.
   void Lingers(LifeId life) { lingering_ = life; }
   void TimerElapsed(TimerId timer, MonotonicTime now);
   void NameTaken(absl::string_view name) { taken_names_.emplace(name); }
