@@ -20,6 +20,8 @@ def _compiler_command(ctx, cc_toolchain, compilation):
         quote_include_directories = compilation.quote_includes,
         system_include_directories = compilation.system_includes,
         preprocessor_defines = compilation.defines,
+        # As the precompiled headers were compiled.
+        use_pic = True,
     )
     options = cc_common.get_memory_inefficient_command_line(
         feature_configuration = features,
@@ -53,13 +55,15 @@ def _nocompile_test_impl(ctx):
         args.add(log)
         args.add(compiler)
         args.add_all(options)
+        if ctx.file.precompiled:
+            args.add_all(["-fmodules-strict-decluse", "-include-pch", ctx.file.precompiled])
         args.add_all(["-w", "-fsyntax-only", "-fdiagnostics-color=never", "-DNOCOMPILE_" + (case or "NOTHING")])
         ctx.actions.run_shell(
             # The last line says whether it compiled. The log is the output, so the action never fails.
             command = 'log=$1; shift; if "$@" >"$log" 2>&1; then echo COMPILED >>"$log"; else echo REFUSED >>"$log"; fi',
             arguments = [args],
             env = environment,
-            inputs = depset([ctx.file.src], transitive = [compilation.headers, cc_toolchain.all_files]),
+            inputs = depset([ctx.file.src] + ctx.files.precompiled, transitive = [compilation.headers, cc_toolchain.all_files]),
             outputs = [log],
             mnemonic = "NoCompile",
         )
@@ -102,6 +106,7 @@ _nocompile_test = rule(
         "src": attr.label(mandatory = True, allow_single_file = [".cc"]),
         "cases": attr.string_dict(mandatory = True),
         "deps": attr.label_list(providers = [CcInfo]),
+        "precompiled": attr.label(allow_single_file = True, doc = "Headers that fit the plain configuration, or none."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],
@@ -120,4 +125,15 @@ def understudy_nocompile_test(name, src, cases, deps, **kwargs):
       deps: what src includes.
       **kwargs: passed to the test rule.
     """
-    _nocompile_test(name = name, src = src, cases = cases, deps = deps, size = "small", **kwargs)
+    _nocompile_test(
+        name = name,
+        src = src,
+        cases = cases,
+        deps = deps,
+        precompiled = select({
+            str(Label("//bazel/precompiled:in_plain")): str(Label("//bazel/precompiled:test")),
+            "//conditions:default": None,
+        }),
+        size = "small",
+        **kwargs
+    )
