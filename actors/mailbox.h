@@ -1,13 +1,15 @@
-// Mailbox: one typed, named, bounded inbox of an actor. An actor has several,
-// as protected members; they are fixed when its constructor has run.
+// Mailbox: one typed, named, bounded inbox of an actor. An actor declares each
+// of its mailboxes as a member; its constructor makes them all, and none is
+// added or removed later.
 //
 //   Mailbox<"add", int> add{this};
 //   Mailbox<"MakeOffer", Call<Offer, OfferResult>> make_offer{this};
 //   Mailbox<"Watch", WatchRequest> watch{this, {.capacity_messages = 100}};
 //
-// The wire name is the class's kService "/" the name, or the name alone. Two
-// mailboxes of one actor with the same wire name CHECK, and so does a 65th.
-// Mailbox objects are used only by their actor, on its turn; senders hold
+// The wire name is the class's kService, "/" and the mailbox's name, or the name
+// alone if the class has no kService. CHECKs if an actor declares two mailboxes
+// with the same wire name, or more than limits::kMailboxesPerActorMax (64).
+// Mailbox objects are used only by their actor, on its turn; senders use
 // channels.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_H_
@@ -45,18 +47,20 @@ class MailboxBase;
 // The actor under construction on this thread, as its mailboxes see it.
 class MailboxHost {
  public:
-  // `mailbox` is under construction; null for one of an array.
+  // Adds a mailbox to the actor and returns its index. `mailbox` is the object under construction, or null for an
+  // element of an array.
   virtual int AddMailbox(const MailboxDeclaration& declaration, const MailboxBase* mailbox) = 0;
-  // Whether its constructor has run. True for what is of an array.
+  // True if the constructor of `mailbox` has run. Always true for an element of an array.
   virtual bool HasMade(const MailboxBase& mailbox) const = 0;
   virtual ActorCore& core() = 0;
+  // CHECKs that this thread constructs an actor.
   static MailboxHost& Constructing();
 
  protected:
   ~MailboxHost() = default;
 };
 
-// kService may be any string: std::string_view is not Abseil's on every system.
+// kService may be of any string type, because absl::string_view is not std::string_view on every system.
 template <class A>
 concept HasService = requires { A::kService; };
 
@@ -79,7 +83,7 @@ uint32_t WireHash() {
   return hash;
 }
 
-// What a clause needs to know of a mailbox.
+// A mailbox of any type and name: its index among its actor's mailboxes.
 class MailboxBase {
  public:
   MailboxBase(const MailboxBase&) = delete;
@@ -96,10 +100,11 @@ class MailboxBase {
   const int index_;
 };
 
-// mailbox.index(), for a clause. CHECKs, while an actor is constructed, that the mailbox has been.
+// Returns mailbox.index(), for a clause. During the construction of an actor, CHECKs that the constructor of `mailbox`
+// has run, because a behavior may be declared before a mailbox that it uses.
 int IndexForClause(const MailboxBase& mailbox);
 
-// A mailbox of M, whatever its name: what clauses are made of.
+// A mailbox for messages of type M, of any name. Clauses take their mailbox as this type.
 template <class M>
 class TypedMailbox : public MailboxBase {
  public:
@@ -135,7 +140,7 @@ class Mailbox : public internal::TypedMailbox<M> {
   static_assert(!kName.view().empty(), "a mailbox has a name that is not empty: errors and the log tell it");
 
  public:
-  // Does not compile, and says why.
+  // Does not compile: its static_assert says how to declare a mailbox.
   template <class Never = void>
   Mailbox() : internal::TypedMailbox<M>(0) {
     static_assert(!std::is_void_v<Never>, "a mailbox is declared with its actor: Mailbox<\"name\", M> name{this};");

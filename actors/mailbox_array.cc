@@ -43,7 +43,7 @@ MailboxArrayBase::MailboxArrayBase(const MailboxDeclaration& each, std::vector<s
     MailboxDeclaration declaration = each;
     declaration.hash = MailboxNames::Intern(ElementName(name_, label));
     declaration.wire_name = MailboxNames::Find(declaration.hash);
-    // An actor's mailboxes are numbered as they are declared: in a row.
+    // An actor's mailboxes are numbered in order of declaration, so the indices of one array are consecutive.
     const int index = MailboxHost::Constructing().AddMailbox(declaration, nullptr);
     if (place == 0) first_ = index;
   }

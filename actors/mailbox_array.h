@@ -1,25 +1,30 @@
 // MailboxArray: several mailboxes of one type, told apart by labels that are
-// known at run time; a join over N sources needs one for each.
+// known at run time. An actor that joins N sources has one mailbox for each.
 //
 //   MailboxArray<"source", Item> sources{this, {"left", "right"}};
 //   MailboxArray<"lane", Item> lanes{this, 8};                     // labels "0" to "7"
 //
 //   Behavior joining_{"joining", On(sources, &Joiner::Take).When(&Joiner::Lacks)};
 //   void Take(Item item, size_t source);                           // or absl::string_view label, or neither
-//   bool Lacks(size_t source) const;                               // one guard for each
+//   bool Lacks(size_t source) const;                               // the guard, evaluated for each mailbox
 //
 //   joiner.At(&Joiner::sources, "left").Tell(item);
 //
 // Each element is a mailbox like any other: sources[0] and sources.at("left")
-// stand in On, Refuse, Drop and Close, it counts toward the 64 of an actor, and
-// its wire name is "source[left]". Labels are few and short: a name once
-// declared is kept for ever, and so is each set of mailboxes, of which an actor
-// adds one with each element. Beyond limits::kMailboxLayoutsMax sets an actor
-// with another fails: about 1,000 actors with 64 labels of their own each, dead
-// ones included. So it does not take its labels from data without a bound. An
-// empty or long one, one used twice, one whose name has the hash of another
-// declared one, and a place or label that is not there, CHECK; a channel to a
-// label that is not there is refused with NoMailbox, whatever the label is.
+// may be given to On, Refuse, Drop and Close. Each counts toward the 64 mailboxes
+// of an actor, and its wire name is "source[left]".
+//
+// Labels must be few and short, and must not come from data without a bound. The
+// process keeps every declared name for ever, and every distinct set of mailboxes
+// too; each element of an array makes one more set. An actor whose set would
+// exceed limits::kMailboxLayoutsMax fails to start. About 1,000 actors, living or
+// ended, with 64 labels of their own each reach that limit.
+//
+// CHECKs if a label is empty, longer than limits::kMailboxLabelBytesMax or used
+// twice, if an element's wire name has the same hash as another declared name, or
+// if a place or label that is looked up here does not exist. A sender that names
+// an unknown label gets NoMailbox instead (Ref::At).
+//
 // Used only by its actor, on its turn.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_ARRAY_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_ARRAY_H_
@@ -37,14 +42,16 @@
 namespace understudy {
 namespace internal {
 
-// "source[left]", and the hash that a sender to it needs; 0 when it cannot be
-// declared here.
+// Returns the wire name of an element, such as "source[left]".
 std::string ElementName(absl::string_view array, absl::string_view label);
+// Returns the hash of that name, with which a sender addresses the mailbox. Returns 0 if no mailbox of this process can
+// have the name: the label is empty or too long, or another name has the same hash.
 uint32_t ElementHash(absl::string_view array, absl::string_view label);
 
+// Returns the labels "0" to `count` - 1.
 std::vector<std::string> LabelsUpTo(int64_t count);
 
-// One mailbox of an array: a small value, made when it is asked for.
+// One mailbox of an array: a small value, made by operator[] and at().
 template <class M>
 class MailboxElement final : public TypedMailbox<M> {
  public:
@@ -58,19 +65,20 @@ class MailboxArrayBase {
 
   size_t size() const { return labels_.size(); }
   const std::string& label(size_t place) const;
-  // The actor's index of the mailbox at `place`.
+  // The index, among all mailboxes of the actor, of the mailbox at `place`.
   int IndexOf(size_t place) const;
+  // The place in this array of the mailbox with that label.
   size_t PlaceOf(absl::string_view label) const;
 
  protected:
-  // Declares one mailbox for each label, like `each`, whose name is the array's.
+  // Declares one mailbox for each label. Each is declared as `each` says, whose wire_name is the array's name.
   MailboxArrayBase(const MailboxDeclaration& each, std::vector<std::string> labels);
   ~MailboxArrayBase() = default;
 
  private:
   const std::string name_;
   const std::vector<std::string> labels_;
-  int first_ = 0;
+  int first_ = 0;  // index of the mailbox at place 0
 };
 
 }  // namespace internal
@@ -80,11 +88,11 @@ class MailboxArray : public internal::MailboxArrayBase {
   static_assert(!kName.view().empty(), "a mailbox has a name that is not empty: errors and the log tell it");
 
  public:
-  // `owner` is the actor that declares this member: `this`. The options are
-  // those of each mailbox.
+  // `owner` is the actor that declares this member: `this`. Each mailbox gets `options`.
   template <class A>
   MailboxArray(A* /*owner*/, std::vector<std::string> labels, MailboxOptions options = {})
       : MailboxArrayBase(internal::DeclareMailbox<A, kName, M>(options), std::move(labels)) {}
+  // `count` mailboxes with the labels "0", "1", and so on.
   template <class A, std::integral Count>
   MailboxArray(A* owner, Count count, MailboxOptions options = {})
       : MailboxArray(owner, internal::LabelsUpTo(static_cast<int64_t>(count)), options) {}

@@ -1,4 +1,4 @@
-// MailboxOptions: what a mailbox declares besides its name and type. A value, on any thread.
+// MailboxOptions: the capacity, overflow policy and other options of one mailbox. A plain value.
 #ifndef UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
 #define UNDERSTUDY_ACTORS_MAILBOX_OPTIONS_H_
 
@@ -11,31 +11,36 @@
 
 namespace understudy {
 
-// What happens to a message for a full mailbox.
+// The policy for a message that is sent to a full mailbox.
 enum class Overflow {
-  kRefuse,      // the sender gets Full
-  kDropOldest,  // on the receiver's turn; Full at twice the capacity
-  kFailActor,   // the actor exits with Overflow, the sender gets Full
+  kRefuse,      // refuses the message: the sender gets Full
+  kDropOldest,  // accepts the message; the receiver drops its oldest messages on its next turn. At twice the capacity,
+                // which a slow receiver may reach before that turn, the sender gets Full
+  kFailActor,   // the actor exits with Overflow, and the sender gets Full
 };
 
-// What happens to tells that wait when the actor ends: they are dead letters, or
-// its successor gets them, if its parent, a supervisor for one, starts one (unhandled_mail.h).
-enum class OnRestart { kDiscard, kKeep };
+// What becomes of the tells that still wait in the mailbox when the actor ends.
+enum class OnRestart {
+  kDiscard,  // they are dead letters
+  kKeep      // the actor's successor gets them, if its parent (such as a supervisor) starts one (unhandled_mail.h)
+};
 
-// Whether a CrashReport may show what its messages say.
+// Whether a CrashReport may show the contents of this mailbox's messages.
 enum class ReportContents { kNo, kYes };
 
-// Out of range an option fails the actor's start with InvalidArgument, which names class, mailbox, value and range.
+// An option that is out of range fails the actor's start with InvalidArgument, which names the mailbox, the option, its
+// value and the range.
 struct MailboxOptions {
   // 1 to limits::kMailboxCapacityMessagesMax.
   int64_t capacity_messages = limits::kMailboxCapacityMessages;
-  // By MessageBytes(message), else by its wire size or sizeof; at least 1, or SIZE_MAX for no bound. Null:
-  // limits::kMailboxCapacityBytes where the library can tell messages of different sizes (SizedMessage: wire messages,
-  // strings, vectors, Cords, types with MessageBytes), which costs each send that look; else no bound. An empty mailbox
-  // accepts one message of any size.
+  // The bound on the bytes that wait in the mailbox: at least 1, or SIZE_MAX for no bound. A message's size is
+  // MessageBytes(message) if its type has it, else its wire size if it is a wire message, else its sizeof.
+  // Null means limits::kMailboxCapacityBytes if messages of the type vary in size (concept SizedMessage: wire messages,
+  // strings, vectors, Cords, types with MessageBytes), and no bound otherwise. With a bound, every send computes the
+  // size of its message. An empty mailbox accepts one message of any size.
   absl::optional<size_t> capacity_bytes;
   Overflow overflow = Overflow::kRefuse;
-  // A message that has waited so long, or longer, is not handled: it expires. Positive.
+  // A message that has waited for this time or longer expires instead of being handled. Must be positive.
   absl::Duration time_to_live = absl::InfiniteDuration();
   OnRestart on_restart = OnRestart::kDiscard;
   ReportContents report_contents = ReportContents::kNo;

@@ -74,8 +74,8 @@ struct NameTable {
   };
   absl::Mutex mu;
   std::map<uint32_t, Name> names ABSL_GUARDED_BY(mu);
-  std::deque<std::string> texts ABSL_GUARDED_BY(mu);  // each stays where it is
-  size_t meant ABSL_GUARDED_BY(mu) = 0;
+  std::deque<std::string> texts ABSL_GUARDED_BY(mu);  // a deque, because views of its elements stay valid
+  size_t meant ABSL_GUARDED_BY(mu) = 0;               // names that only Meant has added
 };
 
 NameTable& GetNames() {
@@ -91,7 +91,7 @@ uint32_t MailboxNames::Intern(absl::string_view wire_name) {
   absl::MutexLock lock(&table.mu);
   NameTable::Name& name = table.names[hash];
   if (name.text == nullptr || *name.text != wire_name) {
-    // What a sender has meant gives way.
+    // A name that only senders have used (Meant) gives way to a declared one with the same hash.
     UNDERSTUDY_CHECK(!name.is_declared, "the mailboxes ", *name.text, " and ", wire_name,
                      " have the same hash; rename one");
     name.text = &table.texts.emplace_back(wire_name);

@@ -1,11 +1,11 @@
-// What travels between actors: a typed payload with addresses, and signals.
+// Messages and signals between actors: message types, payloads, mailbox names.
 //
-// A message type is any movable C++ type. A *wire message* is one that a
-// generated protobuf class could be (concept WireMessage); only these cross
-// nodes. This library never includes protobuf: it calls the members named in
-// the concept.
+// A message type is any movable C++ type. A *wire message* has the members of a
+// generated protobuf class that the concept WireMessage names; only wire messages
+// cross nodes. This library does not include protobuf: it calls only those
+// members.
 //
-// Threads: values, one owner at a time.
+// Threads: payloads, messages and signals are values with one owner at a time.
 #ifndef UNDERSTUDY_ACTORS_MESSAGE_H_
 #define UNDERSTUDY_ACTORS_MESSAGE_H_
 
@@ -31,7 +31,7 @@
 
 namespace understudy {
 
-// The message of a mailbox whose sender gets a typed reply:
+// The message type of a mailbox for calls, whose senders get a typed reply:
 // Mailbox<"balance", Call<BalanceRequest, Balance>>.
 template <class RequestT, class ReplyT>
 struct Call {
@@ -54,10 +54,10 @@ struct MessageTraits<Call<RequestT, ReplyT>> {
   static constexpr bool kIsCall = true;
 };
 
-// What the library needs to know about one message type. One per type and
-// program; compared by address.
+// Describes one message type. A program has one MessageType for each type, so
+// they are compared by address.
 struct MessageType {
-  // A protobuf full name, else a C++ name.
+  // The protobuf full name of a wire message, and the C++ name of any other type.
   const std::string& name() const { return get_name(); }
 
   const std::string& (*get_name)();
@@ -65,16 +65,16 @@ struct MessageType {
   size_t alignment;
   bool is_wire;
   bool is_boxed;                             // too large or over-aligned for a block
-  uint8_t small_bytes;                       // SmallBytes
-  uint8_t units[2];                          // of a block for a tell, and for a call
-  bool moves_safely;                         // its move does not throw
-  void (*move)(void* to, void* from);        // makes `to` of `from`, which stays
-  void (*copy)(void* to, const void* from);  // null when it cannot be copied
-  void (*destroy)(void* value);              // null when there is nothing to do
-  size_t (*bytes)(const void* value);
-  // Null unless is_wire.
+  uint8_t small_bytes;                       // SmallBytes<M>()
+  uint8_t units[2];                          // size of its block: [0] for a tell, [1] for a call
+  bool moves_safely;                         // its move constructor does not throw
+  void (*move)(void* to, void* from);        // move-constructs `to`; `from` still has to be destroyed
+  void (*copy)(void* to, const void* from);  // null if the type cannot be copied
+  void (*destroy)(void* value);              // null if the type is trivially destructible
+  size_t (*bytes)(const void* value);        // the size that a mailbox bounded in bytes counts
+  // Both are null unless is_wire.
   bool (*serialize)(const void* value, std::string* out);
-  bool (*parse)(absl::string_view bytes, void* to);  // makes `to`, or answers false
+  bool (*parse)(absl::string_view bytes, void* to);  // constructs `to`; returns false, without a value, if it cannot
 };
 
 inline Envelope* Envelope::Make(EnvelopeKind kind) {
@@ -116,8 +116,10 @@ const std::string& TypeName() {
   return *name;
 }
 
-// While it lives, what this thread moves goes into a message, or with `comes_back`
-// out of one that was refused.
+// While an object of this class lives, this thread moves a value into a message, or,
+// with `comes_back`, out of a refused message back to its sender. A Replier in the
+// value reads this when it is moved, to know whether an actor still holds it
+// (ReplierBase::Moved).
 class TransferScope {
  public:
   explicit TransferScope(bool comes_back = false) : outer_(state_) {
@@ -126,6 +128,7 @@ class TransferScope {
   ~TransferScope() { state_ = outer_; }
   TransferScope(const TransferScope&) = delete;
   TransferScope& operator=(const TransferScope&) = delete;
+  // True if this thread moves a value into a message.
   static bool IsUnderWay() { return state_ == kGoes; }
 
  private:
@@ -136,7 +139,8 @@ class TransferScope {
   const uint8_t outer_;
 };
 
-// Only what cannot be copied may have a Replier in it.
+// A copyable type cannot contain a Replier, which is move-only, so moving it needs no
+// TransferScope.
 template <class M>
 void MoveMessage(void* to, void* from) {
   if constexpr (std::is_copy_constructible_v<M>) {
@@ -147,8 +151,9 @@ void MoveMessage(void* to, void* from) {
   }
 }
 
-// A small message: plain data of few bytes, which is copied into a tell's block as bytes and needs no end. Its size; 0
-// for others, which are moved and destroyed by their type.
+// Returns the size of M if M is small: trivially copyable and at most four words. A small value is copied into a tell's
+// block as bytes, and is not destroyed. Returns 0 for any other type, whose values are moved and destroyed through
+// MessageType.
 template <class M>
 constexpr uint8_t SmallBytes() {
   constexpr size_t kSmallMax = 4 * sizeof(uint64_t);
@@ -203,14 +208,15 @@ const MessageType& TypeOf() {
   return kMessageType<M>;
 }
 
-// The value of what came from another node and has not been parsed yet: its bytes, which lie behind it in its block if
-// the block is a pooled one, else in memory of their own.
+// The serialized value of a message or reply from another node, until it is parsed. The bytes lie directly behind this
+// object if both fit into one pooled block; otherwise this object owns them.
 class WireBytes {
  public:
-  // Of bytes that lie directly behind this object.
+  // Refers to `size` bytes that the caller writes directly behind this object.
   explicit WireBytes(size_t size) : data_(reinterpret_cast<const char*>(this + 1)), size_(size) {}
   explicit WireBytes(std::string bytes)
       : own_(std::make_unique<const std::string>(std::move(bytes))), data_(own_->data()), size_(own_->size()) {}
+  // Copies bytes that lie behind `other`: there may be no room for them behind the new object.
   WireBytes(WireBytes&& other) noexcept
       : own_(other.own_ != nullptr ? std::move(other.own_) : std::make_unique<const std::string>(other.bytes())),
         data_(own_->data()),
@@ -220,18 +226,18 @@ class WireBytes {
   absl::string_view bytes() const { return {data_, size_}; }
 
  private:
-  std::unique_ptr<const std::string> own_;  // null when they lie behind this object
+  std::unique_ptr<const std::string> own_;  // null if the bytes lie behind this object
   const char* data_;
   size_t size_;
 };
 inline size_t MessageBytes(const WireBytes& value) { return value.bytes().size(); }
 
-// Nothing, a typed value, or the bytes of one that has not been parsed yet; in
-// a block of its own.
+// Owns a block that holds a typed value, or the bytes (WireBytes) of a value that has
+// not been parsed yet. A default-constructed payload has no block and no value.
 class Payload {
  public:
   Payload() = default;
-  // Takes a block that has a value, or is to get one.
+  // Takes ownership of a block that has a value, or into which the caller constructs one.
   explicit Payload(Envelope* block) : block_(block) {}
   Payload(Payload&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Payload& operator=(Payload&& other) noexcept {
@@ -246,12 +252,12 @@ class Payload {
   static Payload Of(M value) {
     return With(Envelope::Make(EnvelopeKind::kReply, TypeOf<M>(), /*has_call_part=*/false), std::move(value));
   }
-  // In a block that may become a message of a mailbox: it has a call part.
+  // As Of, in a block that may be put into a mailbox as a message, because it has a call part.
   template <class M>
   static Payload ForMailbox(M value) {
     return With(Envelope::Make(EnvelopeKind::kMessage, TypeOf<M>(), /*has_call_part=*/true), std::move(value));
   }
-  // In that block, which has room for it and no value.
+  // Moves `value` into `block`, which must have no value yet and be large enough. Takes ownership of the block.
   template <class M>
   static Payload With(Envelope* block, M value) {
     Payload payload(block);
@@ -259,27 +265,30 @@ class Payload {
     block->SetMade();
     return payload;
   }
-  // They may become a message of a mailbox.
+  // A payload of unparsed bytes, in a block that may be put into a mailbox as a message.
   static Payload OfWireBytes(std::string bytes) { return ForMailbox(WireBytes(std::move(bytes))); }
-  // The same of a copy, which needs no memory but the block when the bytes are few.
+  // As OfWireBytes, for a copy of `bytes`. Few bytes are copied into the block itself, which saves an allocation.
   static Payload CopyOfWireBytes(absl::string_view bytes);
 
   bool is_typed() const { return block_ != nullptr && !is_wire_bytes(); }
   bool is_wire_bytes() const { return block_ != nullptr && block_->type == &TypeOf<WireBytes>(); }
-  // Null for nothing and for bytes.
+  // The type of the value. Null if the payload has no value or is unparsed bytes.
   const MessageType* type() const { return is_typed() ? block_->type : nullptr; }
-  // Requires a typed payload.
+  // Requires is_typed().
   const void* value() const { return block_->value(); }
-  // Requires bytes.
+  // Requires is_wire_bytes(). Valid until the payload is changed or destroyed.
   absl::string_view wire_bytes() const { return static_cast<const WireBytes*>(block_->value())->bytes(); }
+  // The size that a mailbox bounded in bytes counts; 0 without a value.
   size_t bytes() const;
-  // The block, or null for nothing.
+  // The block, or null without a value.
   Envelope* block() const { return block_; }
-  // The same, whose owner the caller becomes.
+  // As block(), but passes ownership to the caller.
   Envelope* Release() { return std::exchange(block_, nullptr); }
 
-  // Makes a typed value of wire bytes. InvalidArgument when they do not parse
-  // or `type` does not cross nodes; the payload is then unchanged.
+  // Parses the bytes into a value of `type`; a payload without a value counts as no
+  // bytes. Returns OK if the payload already is of `type`. Returns InvalidArgument if it
+  // is of another type, the bytes do not parse, or `type` is not a wire message; the
+  // payload is then unchanged.
   absl::Status ParseAs(const MessageType& type);
 
   // Requires a typed payload of exactly that type.
@@ -303,29 +312,30 @@ constexpr uint32_t Fnv1a(absl::string_view text, uint32_t hash = 2166136261U) {
   return hash;
 }
 
-// Hash of a mailbox's wire name; channels carry it. The names behind hashes
-// are kept in one process-wide table, because streams carry the full name. Any
-// thread.
+// The hashes of mailboxes' wire names, by which channels address mailboxes. One
+// process-wide table keeps the name of each hash, because streams between nodes
+// carry the full name. Any thread.
 class MailboxNames {
  public:
-  // Of one that is declared, or stands in the program. Two such names with one
-  // hash CHECK.
+  // Returns the hash of a name that is declared or written in the program, and keeps
+  // the name. CHECKs that no other such name has the same hash.
   static uint32_t Intern(absl::string_view wire_name);
-  // Of one that a sender means; its name may come from data. 0, which is the
-  // hash of none, when another name has its hash. At most
-  // limits::kMailboxNamesMeantMax of them are kept.
+  // Returns the hash of a name to which a sender addresses a message and which may come
+  // from data. Returns 0, which stands for no mailbox, if another name has the same
+  // hash. Keeps at most limits::kMailboxNamesMeantMax such names; Find does not know
+  // further ones.
   static uint32_t Meant(absl::string_view wire_name);
-  // The name behind `hash`, or empty. Valid for ever.
+  // Returns the name with that hash, or an empty view. Valid for ever.
   static absl::string_view Find(uint32_t hash);
 };
 
-// A message that comes from another node, as a transport delivers it.
+// A message from another node, as a transport delivers it.
 struct Message {
-  Pid from;  // null when a plain thread sent it
+  Pid from;  // null if a plain thread sent it
   Pid to;
   uint32_t mailbox = 0;  // hash of the wire name
   uint64_t ask = 0;      // the asker's id of this call; 0 for a tell
-  // The asker's deadline; the call expires then. Infinite for a tell.
+  // The asker's deadline, at which the call expires. Infinite for a tell.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
   Payload payload;
   Admission admission = Admission::kAllowance;
@@ -333,22 +343,23 @@ struct Message {
 
 }  // namespace internal
 
-// The numbers are also the wire's.
+// The numbers are also those of the wire protocol. Each kind uses, besides `from` and
+// `to`, the fields of Signal that its comment names.
 enum class SignalKind : uint8_t {
-  kExit = 1,  // `reason`; `is_link` when it comes along a link
+  kExit = 1,  // `reason`; `is_link` if it comes along a link
   kKill = 2,
   kLink = 3,
-  kUnlink = 4,       // `id`, acknowledged
+  kUnlink = 4,       // `id`; the receiver acknowledges it with kUnlinkAck
   kUnlinkAck = 5,    // `id`
   kMonitor = 6,      // `id`
   kDemonitor = 7,    // `id`
   kDown = 8,         // `id`, `reason`
   kRequestStop = 9,  // `reason`
   kCancel = 10,      // `id` of the ask that its asker gave up
-  kReply = 11,       // `id` of the ask; `status`, or `payload` when it is OK
+  kReply = 11,       // `id` of the ask; `status`, and `payload` if it is OK
 };
 
-// What acts on an actor rather than going to a mailbox.
+// A signal acts on the actor itself, such as an exit or a reply; it does not go to a mailbox.
 struct Signal {
   SignalKind kind = SignalKind::kExit;
   Pid from;
@@ -360,7 +371,7 @@ struct Signal {
   internal::Payload payload;
 };
 
-// "exit", "kill", …
+// Returns the name of the kind in logs: "exit", "kill", and so on.
 absl::string_view SignalKindName(SignalKind kind);
 
 }  // namespace understudy

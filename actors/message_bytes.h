@@ -1,14 +1,16 @@
 // MessageBytes: how many bytes a message holds, for mailboxes that are bounded in bytes.
 //
-// std::string, std::vector and absl::Cord are measured: their own size and that of what they hold. A wire message has
-// the size of its wire form. Another type may say its size, by a function that argument-dependent lookup finds:
+// The size of a std::string, std::vector or absl::Cord is its sizeof plus the sizes of its elements. The size of a wire
+// message is that of its serialized form. For another type, a program may define MessageBytes, which argument-dependent
+// lookup finds:
 //
 //   struct Order { int id; std::string text; std::vector<Item> items; };
 //   size_t MessageBytes(const Order& order) {
 //     return sizeof(order) + understudy::MessageBytes(order.text) + understudy::MessageBytes(order.items);
 //   }
 //
-// Any other type has sizeof, whatever it points to. It runs on the sender's thread, and may throw.
+// The size of any other type is its sizeof; memory to which the value points is not counted. MessageBytes is called on
+// the sender's thread, and may throw.
 #ifndef UNDERSTUDY_ACTORS_MESSAGE_BYTES_H_
 #define UNDERSTUDY_ACTORS_MESSAGE_BYTES_H_
 
@@ -44,7 +46,7 @@ inline constexpr bool kIsVector<std::vector<E, A>> = true;
 
 }  // namespace internal
 
-// Not for what only converts to one of them.
+// Measures a std::basic_string, std::vector or absl::Cord, and no type that only converts to one of them.
 template <class M>
   requires(internal::kIsString<M> || internal::kIsVector<M> || std::same_as<M, absl::Cord>)
 size_t MessageBytes(const M& message);
@@ -54,14 +56,15 @@ concept HasMessageBytes = requires(const M& message) {
   { MessageBytes(message) } -> std::convertible_to<size_t>;
 };
 
-// Messages of one type have different sizes, and the library can tell them: their mailboxes are bounded in bytes by
-// default (MailboxOptions::capacity_bytes).
+// A type whose messages may differ in size, and whose sizes the library can compute. Mailboxes for such a type are
+// bounded in bytes by default (MailboxOptions::capacity_bytes).
 template <class M>
 concept SizedMessage = HasMessageBytes<M> || WireMessage<M>;
 
 namespace internal {
 
-// The largest size that is counted. Larger ones, which no memory holds, count so: sums of sizes do not overflow.
+// The largest size that is counted for one message. MessageBytes may return more, but no message holds so much memory;
+// counting it as this much keeps sums of sizes from overflowing.
 inline constexpr size_t kCountedBytesMax = size_t{1} << 61;
 
 template <class M>

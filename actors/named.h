@@ -3,12 +3,14 @@
 //   Named<BookRef> book("book");
 //   auto asked = book->load().Ask({}, absl::Seconds(5));   // resolved here
 //
-// The name is resolved in this node's table at the moment of `->`; a send
-// through a free name answers NoName, and Restarting (Unavailable) while the
-// owner is down and its supervisor will start it again. It has no link, no
-// monitor, and no order across lives. Inside a turn the table is that of the actor's system; on a
-// plain thread it is that of the only system of the process, or the one given.
-// Any thread. A copyable value.
+// Each `->` resolves the name in this node's table of names. A send through a name
+// without an owner answers NoName, or Restarting (Unavailable) if the owner has ended
+// and its supervisor will start it again. A Named neither links nor monitors the
+// owner, and messages to two successive owners have no order among each other.
+//
+// In an actor's turn the table is that of the actor's system. On a plain thread it is
+// that of the system given to the constructor, else of the only system of the process.
+// A copyable value; any thread.
 #ifndef UNDERSTUDY_ACTORS_NAMED_H_
 #define UNDERSTUDY_ACTORS_NAMED_H_
 
@@ -26,7 +28,8 @@ class ActorSystem;
 
 namespace internal {
 class SystemCore;
-// The owner of the name now, or Pid::Unnamed, or Pid::Vacant. `system` may be null.
+// Returns the present owner of the name, or Pid::Unnamed or Pid::Vacant. A null `system` means the system of the
+// actor whose turn runs on this thread, else the only system of the process.
 Pid Resolve(absl::string_view name, SystemCore* system);
 SystemCore* CoreOf(ActorSystem& system);
 }  // namespace internal
@@ -35,11 +38,11 @@ template <class R>
 class Named {
  public:
   explicit Named(std::string name) : name_(std::move(name)) {}
-  // For plain threads of a process with several systems. `system` outlives it.
+  // For plain threads of a process with several systems. `system` must outlive this object.
   Named(ActorSystem& system, std::string name) : name_(std::move(name)), system_(internal::CoreOf(system)) {}
 
   const std::string& name() const { return name_; }
-  // The ref of the present owner; its pid is_unnamed() when there is none.
+  // Returns a ref to the present owner. If there is none, the ref's pid is_unnamed().
   R Resolve() const {
     static_assert(std::is_constructible_v<R, Pid>,
                   "a name is resolved to a ref, not to an actor: Named<Ref<Counter>>, or the ref class of a service");

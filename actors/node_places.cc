@@ -56,7 +56,7 @@ absl::optional<NodePlace> NodePlaces::PlaceFor(Source source) {
 }
 
 void NodePlaces::Free(NodePlace place, uint64_t died, absl::optional<Key> of) {
-  if (place.generation + 1U >= bounds_.generations) return;  // retired
+  if (place.generation + 1U >= bounds_.generations) return;  // the index is retired for good
   free_[died] = {.place = place, .of = std::move(of)};
 }
 

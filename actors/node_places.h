@@ -50,54 +50,57 @@ class NodePlaces {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   enum class Source {
-    kSystem,  // an actor system of this process
-    kMet,     // a session with it begins
-    kRef,     // a ref in a message names it
+    kSystem,  // the incarnation is an actor system of this process
+    kMet,     // a session with the incarnation begins
+    kRef,     // a ref in a message names the incarnation
   };
   struct Taken {
     NodePlace place;
-    bool is_new = false;  // nobody had it before
+    bool is_new = false;  // this call gave the place to the incarnation
   };
 
   NodePlaces() : NodePlaces(Bounds()) {}
   explicit NodePlaces(const Bounds& bounds) : bounds_(bounds) {}
 
-  // The place of that incarnation, given to it if it has none. One that is met is alive from now on. ResourceExhausted
-  // when no place is left for it, or when `learned_from_refs` incarnations are known from refs only.
+  // Returns the place of that incarnation, and gives it one if it has none. With Source::kMet the incarnation is alive
+  // from now on. Returns ResourceExhausted if no place is left, or if a ref names a new incarnation while
+  // Bounds::learned_from_refs incarnations are known from refs only.
   absl::StatusOr<Taken> Take(const Key& key, Source source);
   // Marks dead all incarnations of that name that `system` has met, except `alive`. An incarnation that is known from
   // refs only stays, because a peer could make up any number of them.
   void MarkDead(const void* system, absl::string_view name, absl::optional<uint64_t> alive);
   bool IsDead(const Key& key) const;
-  // Call when the system has ended. Gives the places of all incarnations that it knew, its own included; they are free.
+  // Call when `system` has ended. Frees and returns the places of all incarnations that it knew, its own included.
   std::vector<NodePlace> Retire(const void* system);
 
  private:
   struct Known {
     NodePlace place;
     Source source = Source::kMet;
-    uint64_t died = 0;  // its number in the order of deaths; 0 while it lives
+    uint64_t died = 0;  // position in the order of deaths; 0 if it is not known to be dead
   };
 
   absl::optional<NodePlace> PlaceFor(Source source);
   void Meet(const Key& key, Known& known);
-  // Lets the place be given out again, unless it has had its last generation.
+  // Lets the index of `place` be given out again with the next generation, unless this was the last one.
   void Free(NodePlace place, uint64_t died, absl::optional<Key> of);
 
   const Bounds bounds_;
-  uint16_t systems_used_ = 0;  // indices that are not fresh any more
+  // How many indices of each kind have been given out at least once.
+  uint16_t systems_used_ = 0;
   uint16_t peers_used_ = 0;
   std::map<Key, Known> known_;
-  std::set<Key> living_;          // of the known, those that were met and are not dead: few, where many have died
-  size_t learned_from_refs_ = 0;  // of the known, those that are known from refs only
+  // The keys of known_ that were met and are not dead. MarkDead searches only these: most of known_ may be dead.
+  std::set<Key> living_;
+  size_t learned_from_refs_ = 0;  // entries of known_ that are known from refs only
   uint64_t deaths_ = 0;
-  // Places of the dead that have a generation left, oldest death first, and whose they are if that is still known.
+  // The place of a dead incarnation, if its index has a generation left.
   struct FreePlace {
     NodePlace place;
-    absl::optional<Key> of;
+    absl::optional<Key> of;  // the dead incarnation; null if its system has ended, so that known_ lacks it
   };
-  std::map<uint64_t, FreePlace> free_;
-  std::deque<uint16_t> ended_systems_;  // oldest first
+  std::map<uint64_t, FreePlace> free_;  // by Known::died: oldest death first
+  std::deque<uint16_t> ended_systems_;  // indices of ended systems, oldest first
 };
 
 }  // namespace understudy::internal
