@@ -8,9 +8,9 @@
 // and its supervisor will start it again. A Named neither links nor monitors the
 // owner, and messages to two successive owners have no order among each other.
 //
-// In an actor's turn the table is that of the actor's system. On a plain thread it is
-// that of the system given to the constructor, else of the only system of the process.
-// A copyable value; any thread.
+// The table is that of the system given to the constructor. Without one, it is that of
+// the actor whose turn runs on this thread, or on a plain thread that of the process's
+// only system. A copyable value; any thread.
 #ifndef UNDERSTUDY_ACTORS_NAMED_H_
 #define UNDERSTUDY_ACTORS_NAMED_H_
 

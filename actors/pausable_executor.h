@@ -1,16 +1,17 @@
 // PausableExecutor: the share of one process in a SeededExecutor that several
-// simulated processes use. While it is paused none of its turns and timers runs,
-// as in a process that was stopped by SIGSTOP; the others go on.
+// simulated processes use. While the share is paused none of its turns and timers
+// runs, as in a process that was stopped by SIGSTOP; the other processes go on.
 //
 //   PausableExecutor of_b(executor);
 //   TestSystem b(executor, of_b, /*seed=*/7, "b");
 //   of_b.Pause();
 //   executor.Advance(absl::Seconds(10));     // b does nothing
-//   of_b.Resume();                           // what fell due meanwhile runs now
+//   of_b.Resume();                           // turns and timers that fell due meanwhile become runnable
 //
-// It changes no choice of the seed while nothing is paused. SeededExecutor::HoldHere
-// is not for its turns. Threads: one. Lifetime: it outlives its systems, and the
-// SeededExecutor runs nothing after its end.
+// While nothing is paused, a run with this executor makes the same choices from a seed
+// as one without it. Turns of this executor must not call SeededExecutor::HoldHere.
+// Threads: one. Lifetime: outlives the systems that use it; the SeededExecutor must not
+// run anything after this object is destroyed.
 #ifndef UNDERSTUDY_ACTORS_PAUSABLE_EXECUTOR_H_
 #define UNDERSTUDY_ACTORS_PAUSABLE_EXECUTOR_H_
 
@@ -56,7 +57,7 @@ class PausableExecutor final : public Executor {
    public:
     explicit OwnWorker(Executor& its_executor) : Worker(its_executor, nullptr) {}
   };
-  // Stands for one runnable in the seeded executor.
+  // Represents one runnable in the seeded executor, so that RunTurn can hold it back.
   class Turn final : public Runnable {
    public:
     explicit Turn(PausableExecutor& executor) : executor_(executor) {}
@@ -76,10 +77,10 @@ class PausableExecutor final : public Executor {
   bool is_paused_ = false;
   std::vector<std::unique_ptr<Turn>> turns_;
   std::vector<Turn*> free_turns_;
-  std::vector<Runnable*> held_turns_;  // came to run while it was paused
+  std::vector<Runnable*> held_turns_;  // their turn came while this executor was paused
   uint64_t last_timer_ = 0;
-  std::map<uint64_t, uint64_t> timers_;                         // those that have not fired, to the seeded executor's
-  std::map<uint64_t, absl::AnyInvocable<void()>> held_timers_;  // fired while it was paused
+  std::map<uint64_t, uint64_t> timers_;  // timers that have not fired: from this executor's id to the seeded one's
+  std::map<uint64_t, absl::AnyInvocable<void()>> held_timers_;  // timers that fired while this executor was paused
 };
 
 }  // namespace understudy

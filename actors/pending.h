@@ -3,13 +3,13 @@
 //   auto asked = lot.make_offer().Ask(offer, absl::Seconds(1));
 //   absl::StatusOr<OfferResult> result = co_await asked;
 //
-// It is a trivially destructible value: an index and a serial in the asker's
-// table, and its deadline. It is awaited at most once, and only by the asker
-// (CHECKed). What it stands for is freed when awaited, at its deadline, or with
-// the asker, so dropping a Pending leaks nothing; awaited after its deadline it
-// answers Expired. Await it in a second statement: GCC 12 destroys aggregate
-// temporaries inside a co_await expression twice. Several at once:
-// pending_group.h.
+// A Pending is a trivially destructible value: the id of an entry in the asker's
+// table, and the deadline. It may be awaited at most once, and only by the asker
+// (CHECKed). The entry is freed when the Pending is awaited, at the deadline, or when
+// the asker ends, so dropping a Pending leaks nothing. A Pending that is first awaited
+// after its deadline gives Expired. Await it in a second statement, as above: GCC 12
+// destroys aggregate temporaries inside a co_await expression twice. To await several
+// answers at once see pending_group.h.
 #ifndef UNDERSTUDY_ACTORS_PENDING_H_
 #define UNDERSTUDY_ACTORS_PENDING_H_
 
@@ -28,21 +28,22 @@
 namespace understudy {
 namespace internal {
 
-// An entry of the asker's table.
+// Names an entry of the asker's table (AskTable).
 struct PendingId {
   Pid asker;
   uint64_t id = 0;
   MonotonicTime deadline;
 };
 
+// True also if there is no entry, so that awaiting it need not suspend.
 bool IsAnswered(PendingId pending);
 void AwaitAnswer(PendingId pending, std::coroutine_handle<> waiter);
 Answer TakeAnswer(PendingId pending);
 void CancelPending(PendingId pending);
-// What an ask of an actor that was fenced or ends gives: its answer is Cancelled.
+// Returns the id of an ask that is refused because its actor was fenced or is ending. Its answer is Cancelled.
 PendingId CancelledAsk();
 
-// What awaiting a Pending<R> gives.
+// The type of the answer that awaiting a Pending<R> gives.
 template <class R>
 struct AnswerOf {
   using type = absl::StatusOr<R>;
@@ -76,14 +77,14 @@ class PendingAwaiter {
 // A type that Understudy lets a Task await.
 template <class T>
 concept Awaitable = requires { typename std::remove_cvref_t<T>::UnderstudyAwaitable; };
-// And lets it be awaited as what it is here: T is an lvalue reference or not.
+// True if T may be awaited with this value category. A group, which must not move, may be awaited only as an lvalue.
 template <class T>
 concept AwaitableAs =
     requires { std::declval<T>().await_ready(); } || requires { std::declval<T>().operator co_await(); };
 
 }  // namespace internal
 
-// `R` may be void: then the answer is only a Status.
+// If R is void, the answer is only a Status.
 template <class R>
 class [[nodiscard]] Pending {
  public:
@@ -91,9 +92,9 @@ class [[nodiscard]] Pending {
 
   explicit Pending(internal::PendingId id) : id_(id) {}
 
-  // Gives the call up: it is cancelled where it has not been handled, and so is
-  // what a handler that awaits has asked for it; the answer is Cancelled. Owner
-  // only.
+  // Gives the call up: awaiting this Pending gives Cancelled. The callee does not
+  // handle the call any more; if its handler already runs and awaits, the asks that
+  // the handler made for this call are cancelled too. Owner's turn only.
   void Cancel() const { internal::CancelPending(id_); }
 
   auto operator co_await() const {

@@ -12,7 +12,7 @@
 namespace understudy::internal {
 namespace {
 
-// Failures that a message lists in full.
+// The most failures that an error text lists in full; it only counts the others.
 constexpr size_t kFailuresListedMax = 8;
 
 }  // namespace

@@ -1,11 +1,11 @@
-// All, Any, FirstOk, Quorum: awaiting several answers at once; AskAll: asking
-// a group.
+// All, Any, FirstOk, Quorum: await several answers at once. AskAll: asks several
+// actors the same.
 //
 //   auto asked = AskAll(replicas, Read(key), absl::Seconds(1));   // a Pending for each
 //   auto first = FirstOk(asked);
 //   absl::StatusOr<Row> row = co_await first;                     // a second statement, always
 //
-// | All(a, b, …)     | a tuple of the answers, all of them                            |
+// | All(a, b, …)     | a tuple of all answers                                         |
 // | All(vector)      | a vector of the answers, in the order of the pendings          |
 // | Any(vector)      | index and answer of the first that is answered; the others stay |
 // |                  | pending, and may be awaited or cancelled                       |
@@ -13,14 +13,14 @@
 // | Quorum(n, v)     | the first n OK answers, in the order of answering; the others  |
 // |                  | are cancelled                                                  |
 //
-// FirstOk and Quorum answer as soon as they can no longer succeed, with a
-// status that names the failures: of their code when they are alike, else
-// Unavailable. Of no pendings: All gives nothing at once; Any, FirstOk and
-// Quorum answer InvalidArgument.
+// FirstOk and Quorum give an error as soon as they can no longer succeed. The error
+// lists the failures; its code is theirs if all failed with the same code, else
+// Unavailable. Without pendings, All gives an empty result at once, and Any, FirstOk
+// and Quorum give InvalidArgument.
 //
-// Guarantees: what Pending does, for each: a pending is awaited once, alone or
-// in one group (CHECKed), every slot is freed, however it ends. Any takes only
-// the one that it gives; the others of this table take all of theirs.
+// Each pending may be awaited once, alone or in one group (CHECKed), and its entry in
+// the asker's table is freed in every case (pending.h). Any takes only the answer that
+// it gives; the other groups take or cancel all of their pendings.
 // Owner's turn only. Lifetime: keep the group in a variable; it does not move.
 #ifndef UNDERSTUDY_ACTORS_PENDING_GROUP_H_
 #define UNDERSTUDY_ACTORS_PENDING_GROUP_H_
@@ -48,21 +48,25 @@
 namespace understudy {
 namespace internal {
 
-// Counts what has been answered; true when there is nothing to wait for.
+// Counts the answers that are there already. Returns true if the group need not wait for
+// more. CHECKs that the group is awaited for the first time.
 bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait);
 void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
+// Ends the wait of a group for `pending`, whose answer stays in the table.
 void StopWaiting(PendingId pending);
-// Place in the order of the answers; 0 when there is none, or no entry.
+// The position in the order in which the actor's asks were answered, from 1. Returns 0
+// if there is no answer yet or no entry.
 uint64_t AnsweredAs(PendingId pending);
 Pid CalleeOf(PendingId pending);
-// The index of the one answered first. Requires one that need not be waited for.
+// The index of the pending that was answered first; one whose entry is gone precedes all
+// others. Requires a pending for which IsAnswered is true.
 size_t FirstAnswered(absl::Span<const PendingId> pendings);
-// All indices, those answered first in the order of answering.
+// All indices: those of the answered pendings, in the order of answering, then the rest.
 std::vector<size_t> ByAnswer(absl::Span<const PendingId> pendings);
-// Cancels them, and frees their slots.
+// Cancels the asks and frees their entries.
 void GiveUp(absl::Span<const PendingId> pendings);
 
-// What went wrong with the members of a group.
+// Collects the failures in a group, for the status of a group that failed.
 class GroupFailures {
  public:
   void Add(size_t index, Pid callee, const absl::Status& why);
@@ -73,7 +77,7 @@ class GroupFailures {
   std::string text_;
 };
 
-// What the groups have in common. `Ids` is a container of PendingId.
+// The base of all groups. `Ids` is a container of PendingId.
 template <class Ids>
 class PendingGroup {
  public:
@@ -85,6 +89,7 @@ class PendingGroup {
   }
 
  protected:
+  // The wait is over when there are `answers` answers, or `good` that are OK, or `bad` that are not.
   PendingGroup(Ids ids, size_t answers, size_t good, size_t bad) : ids_(std::move(ids)) {
     wait_.answers_left = std::min(answers, ids_.size());
     wait_.good_left = good;
@@ -129,6 +134,7 @@ std::vector<PendingId> IdsOf(const std::vector<Pending<R>>& pendings) {
   return ids;
 }
 
+// A count of good or bad answers that does not end a group's wait.
 inline constexpr size_t kNeverReached = SIZE_MAX;
 
 }  // namespace internal
@@ -171,7 +177,7 @@ class [[nodiscard]] AllOfMany : public internal::PendingGroup<std::vector<intern
   }
 };
 
-// What Any gives.
+// The result of Any: the first answer, and the index of its pending.
 template <class R>
 struct AnyAnswer {
   size_t index = 0;
@@ -274,7 +280,7 @@ QuorumOf<R> Quorum(size_t needed, const std::vector<Pending<R>>& pendings) {
   return QuorumOf<R>(needed, pendings);
 }
 
-// Asks each of `channels` the same, at once; the request is copied for each.
+// Sends a copy of `request` to each of `channels`, and returns a Pending for each, in the same order.
 template <class Q, class R>
 std::vector<Pending<R>> AskAll(const std::vector<Channel<Call<Q, R>>>& channels, const std::type_identity_t<Q>& request,
                                absl::Duration timeout) {

@@ -25,7 +25,7 @@ namespace {
 struct Table {
   absl::Mutex mu;
   NodePlaces places ABSL_GUARDED_BY(mu);
-  // Keeps entries that At, Find and FindEver gave out.
+  // Owns all entries, for ever, because At, Find and FindEver have returned pointers to them.
   std::vector<std::unique_ptr<const NodeEntry>> all ABSL_GUARDED_BY(mu);
 };
 
@@ -94,21 +94,21 @@ const NodeEntry* NodeTable::FindEver(NodePlace place) {
 
 namespace {
 
-// What was translated last on this thread, by the lowest bits of what it was
-// translated from: most messages are of few actors. An entry of the table is
-// valid for ever, and has one key.
+// A cache, for each thread, of translations between addresses inside and outside a node:
+// most messages concern few actors. It need not be invalidated, because an entry of
+// NodeTable is valid for ever and its key never changes.
 struct Translated {
   const NodeEntry* entry = nullptr;
   ActorAddress from;
   ActorAddress to;
 };
-using Translations = std::array<Translated, 64>;  // by the upper six bits of a hash
+using Translations = std::array<Translated, 64>;  // indexed by the upper six bits of a hash of `from`
 constinit thread_local Translations permuted{};
 constinit thread_local Translations restored{};
 
 template <class Translate>
 ActorAddress Recall(Translations& known, const NodeEntry* entry, ActorAddress from, Translate translate) {
-  // Fibonacci hashing: cells and serials inside a node count up together.
+  // Fibonacci hashing, which spreads cells and serials that count up together.
   const uint64_t hash = (from.serial ^ uint64_t{from.cell} << 40) * 0x9e3779b97f4a7c15U;
   Translated& place = known[hash >> 58];
   if (place.entry != entry || place.from != from) place = {.entry = entry, .from = from, .to = translate(from)};

@@ -5,14 +5,15 @@
 // copyable values; they compare, hash and print (<house-1.7.42>: node, cell,
 // serial) and may be kept and used by any thread.
 //
-// The cell and serial of a pid of this process count up. Other nodes know them,
-// and all nodes print them, as the node's key has permuted them (address_key.h),
-// so a pid prints alike everywhere and an address cannot be guessed.
+// In this process the cells and serials of pids count up. What is sent to other nodes
+// and what is printed is the address: cell and serial as permuted by the key of the
+// actor's node (address_key.h). So a pid prints the same on every node, and an address
+// cannot be guessed.
 //
-// A process may hold several actor systems and know many peers; a pid's node
-// is a place in one process-wide table of nodes (see NodeTable). Places of dead
-// incarnations are given out again with another generation, so a pid that was
-// kept never comes to name an actor of another node.
+// A process may hold several actor systems and know many peers, so a pid names its
+// node by a place in a process-wide table of nodes (NodeTable). The place of a dead
+// incarnation is given out again with another generation, so an old pid never comes to
+// name an actor of another node.
 #ifndef UNDERSTUDY_ACTORS_PID_H_
 #define UNDERSTUDY_ACTORS_PID_H_
 
@@ -32,16 +33,16 @@
 
 namespace understudy {
 
-// Tells one life of a node from another of the same name. 64 random bits,
-// compared for equality only; zero is no incarnation.
+// Distinguishes the lives of a node with one name: 64 random bits, compared only for
+// equality. Zero is no incarnation.
 struct NodeIncarnation {
   uint64_t bits = 0;
   friend constexpr bool operator==(NodeIncarnation, NodeIncarnation) = default;
 };
 
-// The place of an incarnation of a node in NodeTable. `generation` tells apart the
-// incarnations that had the index one after another. It never leaves the process,
-// and is 0 for an actor system of this process.
+// The place of an incarnation of a node in NodeTable. Successive incarnations at one
+// index have different generations. A place is known only within the process; the
+// generation of an actor system of this process is 0.
 struct NodePlace {
   constexpr NodePlace() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): an actor system of this process is known by its index.
@@ -56,16 +57,16 @@ struct NodePlace {
 
 class Pid {
  public:
-  // No actor's pid.
+  // The null pid, which is no actor's.
   constexpr Pid() = default;
   // `serial` is below 2^48 and not 0.
   constexpr Pid(NodePlace node, uint32_t cell, uint64_t serial)
       : word_(serial << 16 | node.index), cell_(uint32_t{node.generation} << kCellBits | cell) {}
-  // What resolving a free name in that node's table gives: no actor's pid, and a
-  // send to it answers NoName.
+  // The result of resolving a name without an owner in the names of `node`: a null pid,
+  // to which a send answers NoName.
   static constexpr Pid Unnamed(uint16_t node = 0) { return Pid(node, 1, 0); }
-  // The same for a name whose owner is being restarted: a send to it answers
-  // Restarting.
+  // The result of resolving a name whose owner is being restarted: a null pid, to which
+  // a send answers Restarting.
   static constexpr Pid Vacant(uint16_t node = 0) { return Pid(node, 2, 0); }
 
   // The pid whose life() and cell() are these.
@@ -96,7 +97,7 @@ class Pid {
   std::string ToString() const;
 
   friend constexpr bool operator==(const Pid&, const Pid&) = default;
-  // A total order, for ordered containers; it means nothing else.
+  // A total order for ordered containers, without further meaning.
   friend constexpr auto operator<=>(const Pid&, const Pid&) = default;
 
   template <typename H>
@@ -115,53 +116,54 @@ class Pid {
 
 namespace internal {
 
-// What a place in NodeTable means: an incarnation of a node as one actor system
-// of this process sees it.
+// An entry of NodeTable: an incarnation of a node as one actor system of this process
+// sees it.
 struct NodeEntry {
-  const void* system = nullptr;  // the ActorSystem that sends through it; null when it has ended
+  const void* system = nullptr;  // the ActorSystem that knows the node; null after that system has ended
   std::string name;
   NodeIncarnation incarnation;
-  bool is_local = false;                // actors of it live in `system` itself
-  AddressKey key;                       // where is_local: of the addresses that leave it
-  uint8_t generation = 0;               // Intern's to fill in, as the next
-  const NodeEntry* previous = nullptr;  // which had the index with the generation before
+  bool is_local = false;                // the node is `system` itself
+  AddressKey key;                       // if is_local: permutes the addresses of its actors
+  uint8_t generation = 0;               // set by Intern
+  const NodeEntry* previous = nullptr;  // set by Intern: the entry that had the index with the previous generation
 };
 
 // The process-wide table of nodes (node_places.h says which places it gives out).
-// An entry never changes and is kept for ever: some 100 bytes for each
-// incarnation that was met. Any thread.
+// Entries are immutable and kept for ever: some 100 bytes for each incarnation. Any
+// thread.
 class NodeTable {
  public:
-  // Gives the place of an incarnation with which a session begins, and adds it if it
-  // is new. Marks it alive. ResourceExhausted when it is new and the table is full.
+  // Returns the place of an incarnation with which a session begins, or of an actor
+  // system of this process. Adds the incarnation if it is new, and marks it alive.
+  // Returns ResourceExhausted if it is new and the table is full.
   static absl::StatusOr<NodePlace> Intern(const NodeEntry& entry) { return Intern(entry, Source::kMet); }
-  // Gives the place of an incarnation that a ref in a message names, and adds it if
-  // it is new. An incarnation that is dead stays so. ResourceExhausted also when
-  // limits::kNodesLearnedFromRefsMax entries of living systems are from refs only,
-  // and were not given to Intern since.
+  // Returns the place of an incarnation that a ref in a message names, and adds it if it
+  // is new. A dead incarnation stays dead. Returns ResourceExhausted if it is new and
+  // the table is full, or already knows limits::kNodesLearnedFromRefsMax incarnations
+  // from refs only.
   static absl::StatusOr<NodePlace> InternFromRef(const NodeEntry& entry) { return Intern(entry, Source::kRef); }
   // Marks dead all incarnations of that name that were given to Intern for `system`,
-  // except `alive`, so that their places may be given to others. Requires that
-  // `system` has no live session with any of them.
+  // except `alive`, so that their places may be reused. Requires that `system` has no
+  // live session with any of them.
   static void MarkDead(const void* system, absl::string_view name,
                        absl::optional<NodeIncarnation> alive = absl::nullopt);
   static bool IsDead(const NodeEntry& entry);
   // Retires all entries of `system`, which has ended.
   static void Retire(const void* system);
 
-  // The entry at `index`, of whatever generation, or null when there is none. Valid
-  // for ever. That of an ended system has no system.
+  // Returns the present entry at `index`, of any generation, or null if there is none.
+  // Valid for ever. After a system has ended, its entries have a null `system`.
   static const NodeEntry* At(uint16_t index) {
-    // acquire: pairs with the release of Intern and Retire.
+    // acquire: pairs with the release stores in Intern and Retire, which publish the entry.
     return entries_[index].load(std::memory_order_acquire);
   }
-  // The entry at `place`; null when there is none, or another incarnation has the
-  // index now: the one that is meant is gone.
+  // Returns the entry at `place`. Returns null if there is none, or if another
+  // incarnation has the index now, because then the incarnation of `place` is dead.
   static const NodeEntry* Find(NodePlace place) {
     const NodeEntry* entry = At(place.index);
     return entry != nullptr && entry->generation == place.generation ? entry : nullptr;
   }
-  // The same, also of an incarnation that is gone.
+  // As Find, but also finds an incarnation whose index another one has now.
   static const NodeEntry* FindEver(NodePlace place);
 
  private:
@@ -171,11 +173,12 @@ class NodeTable {
   static constinit std::array<std::atomic<const NodeEntry*>, size_t{UINT16_MAX} + 1> entries_;
 };
 
-// The pid's actor as every node knows it: what is written to other nodes, and
-// printed. Any thread.
+// Returns the address of the pid's actor, which is the same on every node: it is written
+// to other nodes and printed. Any thread.
 ActorAddress AddressOf(Pid pid);
-// The pid of that actor of the node `node`. Requires an address within its
-// bounds; one with serial 0 gives a null pid that knows its node.
+// Returns the pid of the actor with that address on `node`. Requires an address within
+// its bounds. An address with serial 0 gives a null pid that has the node's index. Any
+// thread.
 Pid PidAt(NodePlace node, ActorAddress address);
 
 }  // namespace internal

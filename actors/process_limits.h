@@ -1,7 +1,7 @@
-// ProcessLimits: what an operating-system process may use at most.
+// ProcessLimits: bounds on the resources of an operating-system process.
 //
-// A value. They hold from just after the process has been started, for what it
-// starts too, and it cannot raise them.
+// A plain value. The limits apply from just after the process has been started; its
+// own child processes inherit them, and it cannot raise them.
 #ifndef UNDERSTUDY_ACTORS_PROCESS_LIMITS_H_
 #define UNDERSTUDY_ACTORS_PROCESS_LIMITS_H_
 
@@ -10,12 +10,12 @@
 namespace understudy {
 
 struct ProcessLimits {
-  // Of memory that is its own and that it may write (RLIMIT_DATA: heap, stacks,
-  // private mappings), in bytes; beyond it, to get more fails. 0: no limit but
-  // ours. Each thread's stack counts with its whole size.
+  // Private writable memory in bytes (RLIMIT_DATA: heap, stacks, private mappings). An
+  // allocation beyond the limit fails. Each thread's stack counts with its whole size.
+  // 0 leaves the limit of this process in force.
   int64_t memory_bytes = 0;
-  // Open files, sockets and the like (RLIMIT_NOFILE). 0: no limit but ours. A
-  // node needs some 30.
+  // Open files, sockets and the like (RLIMIT_NOFILE); a node needs some 30. 0 leaves
+  // the limit of this process in force.
   int64_t open_files = 0;
   friend bool operator==(const ProcessLimits&, const ProcessLimits&) = default;
 };

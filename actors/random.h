@@ -1,8 +1,8 @@
 // Random: a small seeded generator (xoshiro256**, Blackman and Vigna 2018).
 //
-// Every random decision of a system comes from one injected Random, so that a
-// seed replays a run. Not for secrets. Owner only, which is not checked: one thread at a time; Fork
-// gives another thread or actor a generator of its own.
+// Every random decision of a system comes from one injected Random, so that a seed
+// replays a run. Not for secrets. Threads: one at a time, which is not checked; Fork
+// makes a separate generator for another thread or actor.
 #ifndef UNDERSTUDY_ACTORS_RANDOM_H_
 #define UNDERSTUDY_ACTORS_RANDOM_H_
 

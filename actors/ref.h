@@ -15,8 +15,8 @@
 //     static std::vector<MailboxSignature> Mailboxes() { return {SignatureOf(&AuctionActor::make_offer)}; }
 //   };
 //
-// Any thread. Trivially copyable; compares, hashes, prints; a restarted actor
-// has another ref (see Named).
+// Any thread. Trivially copyable; compares, hashes, prints. A restarted actor has
+// another ref (see Named).
 #ifndef UNDERSTUDY_ACTORS_REF_H_
 #define UNDERSTUDY_ACTORS_REF_H_
 
@@ -51,12 +51,13 @@ MailboxSignature SignatureOfMessage(std::string wire_name) {
 
 }  // namespace internal
 
-// What Lookup compares for one mailbox.
+// Returns the signature of a mailbox of A. Lookup compares the signatures of a ref's
+// mailboxes with those of the actor that it finds (CheckMailboxes).
 template <class A, internal::FixedString kName, class M>
 MailboxSignature SignatureOf(Mailbox<kName, M> A::* /*mailbox*/) {
   return internal::SignatureOfMessage<M>(internal::WireName<A, kName>());
 }
-// The same for one mailbox of an array.
+// As above, for one mailbox of an array.
 template <class A, internal::FixedString kName, class M>
 MailboxSignature SignatureOf(MailboxArray<kName, M> A::* /*mailboxes*/, absl::string_view label) {
   return internal::SignatureOfMessage<M>(internal::ElementName(internal::WireName<A, kName>(), label));
@@ -67,23 +68,24 @@ class Ref {
  public:
   using ActorType = A;
 
-  // No actor: sends answer NoProcess.
+  // A ref to no actor: sends answer NoProcess.
   Ref() = default;
-  // Says that `pid` is an A. Sends to a mailbox that it lacks answer NoMailbox.
+  // A ref to the actor with that pid, which should be of class A; that is not checked.
+  // Sends to a mailbox that the actor lacks answer NoMailbox.
   explicit Ref(Pid pid) : pid_(pid) {}
 
   Pid pid() const { return pid_; }
 
-  // The channel of that mailbox.
+  // The channel to that mailbox.
   template <internal::FixedString kName, class M, class Declaring>
   Channel<M> operator[](Mailbox<kName, M> Declaring::* /*mailbox*/) const {
     return Channel<M>(pid_, internal::WireHash<Declaring, kName>());
   }
 
-  // The channel of one mailbox of that array, by its label or its place (for
-  // arrays that were given a count). Sends to one that is not there answer
-  // NoMailbox: the label may come from data. So they do when a mailbox declared in
-  // this process has another name with the same hash (32 bits).
+  // The channel to one mailbox of that array, by its label, or by its place if the array
+  // was declared with a count. The label may come from data: sends to a mailbox that does
+  // not exist answer NoMailbox. They do so, too, if a mailbox declared in this process
+  // has another name with the same 32-bit hash.
   template <internal::FixedString kName, class M, class Declaring>
   Channel<M> At(MailboxArray<kName, M> Declaring::* /*mailboxes*/, absl::string_view label) const {
     return Channel<M>(pid_, internal::ElementHash(internal::WireName<Declaring, kName>(), label));
@@ -107,7 +109,7 @@ class Ref {
 
 namespace internal {
 
-// The mailboxes a ref type uses; none when it does not say.
+// Returns the mailboxes that a ref type uses, or none if it has no Mailboxes().
 template <class R>
 std::vector<MailboxSignature> MailboxesOf() {
   if constexpr (requires { R::Mailboxes(); }) {
@@ -117,7 +119,7 @@ std::vector<MailboxSignature> MailboxesOf() {
   }
 }
 
-// The ref that Spawn<A> gives: A::Ref, or Ref<A>.
+// The type of ref that Spawn<A> returns: A::Ref if that exists, else Ref<A>.
 template <class A, class = void>
 struct RefOf {
   using type = understudy::Ref<A>;
