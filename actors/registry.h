@@ -1,18 +1,18 @@
-// Registry: the names that one node knows; NamePublisher: how a name reaches
-// the others.
+// Registry: the names that one node knows. NamePublisher: tells other nodes the names
+// of this node's actors.
 //
-// A name is an address for people: at most limits::kNameBytesMax bytes, not
-// empty, no control characters. It belongs to one pid. Names of the node
-// (RegisteredAs) stay on it; names of the cluster (PublishedAs) are handed to
-// the NamePublisher that a transport installs, and those of other nodes are
-// put in by it. Lookups read this node's table only.
+// A name is a readable address with one owner, which is a pid. It has 1 to
+// limits::kNameBytesMax bytes and no control characters. Names of the node
+// (RegisteredAs) stay on this node. Names of the cluster (PublishedAs) go to the
+// NamePublisher that a transport installs; the transport also inserts the names that
+// other nodes publish. Lookups read this node's table only.
 //
-// A dead actor's names are released before its exits and Downs go out.
+// The names of an actor that ends are released before its exits and Downs are sent.
 //
-// A supervisor keeps its children's names (NameKeep). While such a child is down
-// and will be started again, its name is *vacant*: it has no owner, other actors
-// of this node are refused it, and other nodes are told so. An owner on another
-// node is not disturbed by that.
+// A supervisor keeps its children's names (NameKeep). While such a child is down and
+// will be started again, its name is *vacant*: it has no owner, no other actor of this
+// node can take it, and other nodes are told that it is vacant. If an actor of another
+// node has the name, that actor keeps it.
 #ifndef UNDERSTUDY_ACTORS_REGISTRY_H_
 #define UNDERSTUDY_ACTORS_REGISTRY_H_
 
@@ -30,7 +30,7 @@
 
 namespace understudy {
 
-// One mailbox as a stranger sees it.
+// The name, kind and message types of one mailbox.
 struct MailboxSignature {
   std::string name;  // wire name
   bool is_call = false;
@@ -47,52 +47,53 @@ struct NameRecord {
   NameScope scope = NameScope::kNode;
   // When the owner claimed it, by the owner's wall clock.
   absl::Time claimed;
-  // What the owner takes; empty when it is not known.
+  // The owner's mailboxes; empty if they are not known.
   std::vector<MailboxSignature> mailboxes;
-  // The supervisor that keeps the name while the owner is down; null for none.
+  // The supervisor that keeps the name while the owner is down, or null.
   Pid kept_by;
 };
 
-// A supervisor keeps a name for one of its children.
+// Says that the supervisor `keeper` keeps a name for one of its children.
 struct NameKeep {
-  // The ends of the child after which the name is vacant. After NameConflict and
-  // NameLost it never is: then another actor has the name.
+  // The exits of the child after which the name is vacant. It is not vacant after
+  // NameConflict and NameLost, because then another actor has the name.
   enum class After { kAnyEnd, kAbnormalEnd };
 
   std::string name;
   Pid keeper;
   NameScope scope = NameScope::kNode;
   After after = After::kAnyEnd;
-  // The child lives on another node, so its end is not seen here: the name is
-  // vacant at once, whenever no node shows an owner.
+  // True if the child runs on another node. This node does not see that child end, so
+  // the name counts as vacant whenever it has no owner.
   bool is_elsewhere = false;
 };
 
-// OK, or InvalidArgument that says what is wrong with the name.
+// Returns OK, or InvalidArgument that says what is wrong with the name.
 absl::Status ValidateName(absl::string_view name);
 
-// OK, or FailedPrecondition naming the first mailbox of `used` that `offered`
-// lacks or has with another kind or message. An empty `offered` is unknown, and
-// passes.
+// Returns OK if `offered` has every mailbox of `used` with the same message types, or
+// if `offered` is empty, which means unknown. Otherwise returns FailedPrecondition
+// naming the first mailbox of `used` that is missing or differs.
 absl::Status CheckMailboxes(const std::vector<MailboxSignature>& used, const std::vector<MailboxSignature>& offered);
 
 class Registry;
 
-// Why there is no owner: Restarting while the name is vacant, else NoName.
+// Returns the error for a name without an owner: Restarting if it is vacant, else NoName.
 absl::Status NoOwnerError(Registry& registry, absl::string_view name);
 
-// Carries the names of this node's actors to the other nodes. Any thread.
+// Tells other nodes the names of this node's actors. Any thread.
 class NamePublisher {
  public:
   virtual ~NamePublisher() = default;
-  // `done` is called exactly once, on any thread, perhaps before this returns.
-  // OK means free as far as this node knows.
+  // Publishes the name. `done` is called exactly once, on any thread, perhaps before
+  // this returns; OK means that the name was free as far as this node knows.
   virtual void Publish(const NameRecord& record, absl::AnyInvocable<void(absl::Status)> done) = 0;
-  // The owner has ended or given the name up.
+  // Withdraws a published name whose owner has ended or given it up.
   virtual void Withdraw(absl::string_view name, Pid owner) = 0;
-  // As Withdraw, and the name is vacant from then on, until it is published or
-  // freed. A null owner had none here.
+  // As Withdraw, and makes the name vacant until it is published or freed. `owner` is
+  // null if no actor of this node had the name.
   virtual void Vacate(absl::string_view name, Pid owner) = 0;
+  // The name is no longer vacant.
   virtual void Free(absl::string_view name) = 0;
 };
 
@@ -101,39 +102,42 @@ class Registry {
  public:
   virtual ~Registry() = default;
 
-  // `change` is null when the name has become free. Called in the order of the
-  // changes, under a lock that every change takes, perhaps by an actor's end: it
-  // is short, and neither changes the registry nor watches or unwatches it.
+  // Is told the record of the name's new owner, or null if the name has no owner any
+  // more. Called in the order of the changes, on the thread that makes the change and
+  // under a lock that every change takes. So it must be short, and must not call Insert,
+  // Remove, Watch or Unwatch.
   using Listener = absl::AnyInvocable<void(absl::string_view name, const NameRecord* change)>;
 
-  // Enters the record. AlreadyExists (with the owner's pid) when another actor
-  // has the name, or it is vacant here and not kept by record.kept_by; OK when
-  // this one has it already. A record of the cluster whose owner
-  // is on another node is then kept hidden: it is entered when the present owner
-  // gives the name up, and Remove forgets it.
+  // Enters the record. Returns OK also if its owner has the name already. Returns
+  // AlreadyExists if another actor has the name (the message has its pid), or if the
+  // owner is of this node and the name is vacant and kept by another supervisor than
+  // record.kept_by. A record of the cluster for an actor of another node, refused because
+  // an actor of this node has the name, is kept hidden: it is entered when that actor
+  // gives the name up, unless Remove removes it before.
   virtual absl::Status Insert(const NameRecord& record) = 0;
-  // Removes the name if `owner` has it, hidden or not; else does nothing.
+  // Removes the record of `name` if its owner is `owner`, hidden or not; else does nothing.
   virtual void Remove(absl::string_view name, Pid owner) = 0;
-  // `owner` has ended: removes all its names, and withdraws the published ones;
-  // those that are kept are vacant. What it kept itself is freed.
+  // Call when `owner` has ended. Removes all its names and withdraws the published ones;
+  // names that a supervisor keeps become vacant if their NameKeep says so for `reason`.
+  // Frees the names that `owner` itself kept.
   virtual void RemoveAll(Pid owner, const ExitReason& reason) = 0;
   virtual absl::optional<NameRecord> Find(absl::string_view name) = 0;
   // All names that begin with `prefix`, in order.
   virtual std::vector<NameRecord> List(absl::string_view prefix) = 0;
-  // Calls `listener` for the present owner of `name`, if any, and for every
-  // change after that, until Unwatch. An empty name watches all names.
+  // Calls `listener` for the present owner of `name`, if any, and for every later change,
+  // until Unwatch. An empty name watches all names. Returns the number of the watch.
   virtual uint64_t Watch(absl::string_view name, Listener listener) = 0;
-  // When it returns, the listener is not running and is not called again. Not by
-  // a listener.
+  // Ends the watch. When this returns, the listener is not running and is not called
+  // again. Listeners must not call it.
   virtual void Unwatch(uint64_t watch) = 0;
 
-  // From now on the name is kept, unless another supervisor keeps it. Once more
-  // changes what is kept.
+  // Keeps the name for keep.keeper from now on. Does nothing if another supervisor keeps
+  // the name. A further call by the same keeper replaces the earlier one.
   virtual void Keep(const NameKeep& keep) = 0;
-  // Does nothing unless `keeper` keeps the name.
+  // Ends Keep. Does nothing unless `keeper` keeps the name.
   virtual void Free(absl::string_view name, Pid keeper) = 0;
-  // Whether it has no owner, and is kept vacant here or, as the transport says by
-  // SetVacantElsewhere, on another node.
+  // True if the name has no owner and is vacant on this node, or on another one as the
+  // transport says by SetVacantElsewhere.
   virtual bool IsVacant(absl::string_view name) = 0;
   virtual void SetVacantElsewhere(absl::string_view name, bool is_vacant) = 0;
 };

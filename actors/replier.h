@@ -7,12 +7,13 @@
 //   …
 //   replier.Reply(Receipt());
 //
-// Move-only; it may travel in messages. Answered at most once; destroyed
-// unused, it answers CalleeExited with the exit reason of the actor that held
-// it and ended, else Unanswered. The fence of that actor answers at once, and
-// what the Replier answers then comes too late. It is held by the actor in whose
-// turn it was taken or moved last; in a message that was sent by nobody. Any
-// thread, one at a time.
+// Move-only; it may travel in messages. It answers at most once. A Replier that is
+// destroyed unused answers CalleeExited if it is destroyed by the end of an actor that
+// held it, with that actor's exit reason; otherwise it answers Unanswered.
+//
+// The actor in whose turn a Replier was made or last moved holds it; a Replier in a
+// message on its way is held by no actor. If the holder is fenced, the fence answers the
+// call at once, and a later Reply is ignored. Any thread, one at a time.
 #ifndef UNDERSTUDY_ACTORS_REPLIER_H_
 #define UNDERSTUDY_ACTORS_REPLIER_H_
 
@@ -32,7 +33,7 @@ namespace internal {
 class SystemCore;
 class Activation;
 
-// Which call it is.
+// Identifies a call: its asker, and the asker's id of it.
 struct CallInHand {
   Pid asker;
   uint64_t ask = 0;
@@ -66,13 +67,14 @@ class ReplierBase {
   }
   ~ReplierBase() { Abandon(); }
 
-  // It can still answer.
+  // True if this object can still answer: it has not answered and was not moved from.
   bool is_open() const { return is_open_; }
-  // Who waits for it; of another node's actors the session vouches for the node.
-  // For a plain thread, an actor that asks for it.
+  // The actor that waits for the answer. For an actor of another node, only the node is
+  // certain: the session has authenticated it. For a plain thread, the pid of the actor
+  // that asks on its behalf.
   Pid asker() const { return asker_; }
 
-  // For Context::Forward: gives the right up, unanswered. CHECKs that it is open.
+  // For Context::Forward: gives up the right to answer, without an answer. CHECKs is_open().
   CallInHand Release();
 
  protected:
@@ -80,10 +82,11 @@ class ReplierBase {
   void Post(absl::Status status, Payload payload);
 
  private:
+  // Answers if this object is open, because it is about to be destroyed or overwritten.
   void Abandon();
-  // Somebody else may hold it now.
+  // Records who holds this object, which was just moved.
   void Moved();
-  // To the search for call cycles.
+  // Tells the search for call cycles (CallWatch) which actor the asker waits for now.
   void TellOfMove() const;
 
   bool is_open_ = false;
@@ -91,8 +94,8 @@ class ReplierBase {
   Pid asker_;
   uint64_t ask_ = 0;
   bool is_watched_ = false;
-  std::shared_ptr<AnswerRight> right_;  // null: it was taken too late
-  Pid holder_;                          // who answers when it is fenced; null for nobody
+  std::shared_ptr<AnswerRight> right_;  // null if made by a fenced actor: the fence has answered
+  Pid holder_;                          // the actor whose fence answers; null if no actor holds this object
 };
 
 }  // namespace internal
@@ -103,7 +106,7 @@ class Replier : public internal::ReplierBase {
   // Takes the right to answer from the call in hand; for the library.
   explicit Replier(internal::Activation& activation) : ReplierBase(activation) {}
 
-  // CHECKs that it is still open.
+  // Answers the call with a value or an error. CHECKs is_open().
   void Reply(absl::StatusOr<R> answer) {
     if (answer.ok()) {
       Post(absl::OkStatus(), internal::Payload::Of<R>(*std::move(answer)));

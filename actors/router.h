@@ -1,14 +1,13 @@
-// Router: the one way out of a node. Everything that an actor sends to an
-// actor of another node goes through it; local sends never see it.
+// Router: the only way out of a node. Everything that an actor sends to an actor of
+// another node goes through it; local sends do not.
 //
 // A transport implements Router and is installed in an ActorSystem
-// (ActorSystem::InstallRouter). In the other direction it hands what arrives
-// to the system's Inbound. Without a router every remote send answers
-// NoConnection.
+// (ActorSystem::InstallRouter). It gives what arrives from other nodes to the system's
+// Inbound. Without a router every send to another node answers NoConnection.
 //
-// The router keeps what hangs on a session: when one ends it answers each ask
-// over it with NoConnection, and delivers for each monitor a Down, and for
-// each link an exit, with NoConnection, once.
+// The router knows the asks, monitors and links that depend on each session. When a
+// session ends, it answers each ask with NoConnection, and delivers one Down for each
+// monitor and one exit for each link, both with the reason NoConnection.
 #ifndef UNDERSTUDY_ACTORS_ROUTER_H_
 #define UNDERSTUDY_ACTORS_ROUTER_H_
 
@@ -24,8 +23,8 @@
 
 namespace understudy {
 
-// A message for another node, still its sender's: the router serialises it
-// during the call if it accepts it.
+// A message for another node. The sender still owns it: a router that accepts it
+// serialises it during the call.
 struct OutboundMessage {
   Pid from;  // null when a plain thread sends
   Pid to;
@@ -41,74 +40,74 @@ class Router {
  public:
   virtual ~Router() = default;
 
-  // Accepts or refuses (Full, NoConnection, InvalidArgument when the type does
-  // not cross nodes). One sender's messages and signals to one node keep their
-  // order.
+  // Accepts the message and returns OK, or refuses it: with Full, NoConnection,
+  // NoProcess if that incarnation of the node is gone, or InvalidArgument if the type
+  // does not cross nodes. One sender's messages and signals to one node keep their order.
   virtual absl::Status Send(const OutboundMessage& message) = 0;
 
-  // Send, where the sender waits if there is no room; `wait` is an ask of its
-  // own. Nothing when it waits: then one reply to that ask comes, OK when room is
-  // kept for the message, there and on its way, else why there never is (the
-  // receiver's end, the session's). It does not overtake senders that wait for
-  // the same mailbox. At most so many wait as the transport says; one more is
-  // refused with Full.
+  // As Send, but lets the sender wait if there is no room. Returns nullopt if it waits.
+  // Then the sender gets one reply to `wait`, which is an ask of its own: OK if room is
+  // now kept for the message, at the receiver and on the way; otherwise the reason why it
+  // never will be, such as the end of the receiver or of the session. A sender does not
+  // overtake others that wait for the same mailbox. Returns Full if as many senders wait
+  // as the transport allows.
   virtual absl::optional<absl::Status> SendOrWait(const OutboundMessage& message, uint64_t wait) = 0;
-  // Send, into the room that is kept for that ask. NoConnection when the session
-  // that kept it is gone. The room is kept no longer, whatever the answer is.
+  // As Send, but uses the room that is kept for `wait`. Returns NoConnection if the
+  // session in which it was kept has ended. In every case the room is not kept any longer.
   virtual absl::Status SendInRoom(const OutboundMessage& message, uint64_t wait) = 0;
-  // The sender gives up, whether room is kept for it by now or not. Nothing when
-  // it does not wait.
+  // Call when the sender gives up, before or after the reply to `wait`. Does nothing if it
+  // does not wait and no room is kept for it.
   virtual void StopWaiting(Pid from, uint64_t wait) = 0;
 
-  // Link, unlink, monitor, demonitor, exit, kill, request stop, cancel, reply,
-  // down. What cannot be delivered is answered by a signal, never by a return:
-  // a Link or Monitor to a node out of reach gives an exit or Down with
-  // NoConnection, and an unreachable reply is dropped.
+  // Sends a signal of any kind. A signal that cannot be delivered is answered by another
+  // signal: a link or monitor to an unreachable node by an exit or Down with
+  // NoConnection. An undeliverable reply is dropped.
   virtual void Post(Signal signal) = 0;
 
-  // Messages that another node sent have left their mailbox.
+  // Call when messages from another node have left their mailbox.
   virtual void Released(const ReleasedMessages& messages) = 0;
 
-  // A sender found no room in that mailbox while reserved room lies unused:
-  // the nodes that hold it are asked to give it back.
+  // Call when a sender found no room in that mailbox although reserved room is unused.
+  // Asks the nodes that have the reservations to give them back.
   virtual void AskBack(Pid receiver, uint32_t mailbox) = 0;
 
-  // The answer to Inbound::WaitForRoom: OK, its room is reserved and now the
-  // transport's to use or give back; else nothing is reserved.
+  // Answers Inbound::WaitForRoom. OK means that the room is reserved, and the transport
+  // must use it or give it back; with any other status nothing is reserved.
   virtual void EndWait(const RoomWait& wait, absl::Status status) = 0;
 };
 
-// Where a transport delivers. Implemented by ActorSystem. Any thread; returns
+// Takes what a transport delivers. Implemented by ActorSystem. Any thread; returns
 // without running user code.
 class Inbound {
  public:
   virtual ~Inbound() = default;
 
-  // A message from another node, its payload still bytes. Accepted, or refused
-  // with NoProcess, NoMailbox or Stopping: then the transport answers. Never
-  // refused for lack of room: `message.admission` says what covers it.
+  // Delivers a message from another node, whose payload is unparsed bytes. Returns OK, or
+  // NoProcess, NoMailbox or Stopping, which the transport reports to the sender's node. A
+  // message is never refused for lack of room, because its `admission` covers it.
   virtual absl::Status Deliver(internal::Message message) = 0;
   virtual void Deliver(Signal signal) = 0;
-  // A tell of this system that another one refused at its arrival is a dead letter here.
+  // Call when another node has refused a tell of this system; it becomes a dead letter here.
   virtual void OnRefusedTell(const DeadLetter& letter) = 0;
 
-  // False when the pid, of this system, was never an actor's: what brought it is
-  // forged. May be called under a lock.
+  // Returns false if the pid, which is of this system, was never an actor's, so that the
+  // message that names it is forged. May be called under a lock.
   virtual bool WasGivenOut(Pid pid) const = 0;
 
-  // Takes room out of the mailbox's own bounds, for messages of that node: what
-  // is free, up to `amount` and to the node's fair share. Nothing when the actor
+  // Reserves room within the mailbox's capacity for messages from a node: as much as is
+  // free, up to `request.amount` and the node's fair share. Reserves nothing if the actor
   // has not started or has ended.
   virtual ReservedRoom Reserve(const RoomRequest& request) = 0;
-  // Room that was reserved and not used goes back.
+  // Returns room that was reserved and not used.
   virtual void GiveBack(const RoomRequest& request) = 0;
 
-  // A sender of another node enters the line of those that wait for room in that
-  // mailbox, behind all that came before, of this node and of others. EndWait
-  // answers once, perhaps before this returns: when its turn has come, or with
-  // NoProcess, NoMailbox or Stopping when it never does.
+  // Puts a sender of another node into the line of senders that wait for room in the
+  // mailbox, behind all earlier ones of this node and of others. Router::EndWait is called
+  // once, perhaps before this returns: with OK when the sender's turn has come, or with
+  // NoProcess, NoMailbox or Stopping if it never comes.
   virtual void WaitForRoom(const RoomWait& wait) = 0;
-  // It leaves the line. Nothing when it was answered; the answer may be on its way.
+  // Takes the sender out of the line. Does nothing if Router::EndWait has been called for
+  // it, or is about to be called by another thread.
   virtual void StopWaiting(const RoomWait& wait) = 0;
 };
 

@@ -60,7 +60,7 @@ bool SeededExecutor::RunOne() {
     runnable = runnable_[choice];
     runnable_.erase(runnable_.begin() + static_cast<std::ptrdiff_t>(choice));
   }
-  // Within a held handler there is a worker already.
+  // Within a held handler, HoldHere has set up a worker already.
   if (internal::ThisWorker() != nullptr && &internal::ThisWorker()->executor == this) {
     internal::ThisWorker()->RunTurn(*runnable);
   } else {
@@ -88,7 +88,7 @@ void SeededExecutor::HoldHere(absl::Duration duration) {
   held_.push_back(held);
   {
     internal::WorkerScope scope(other);
-    // Timers' callbacks are nobody's turn.
+    // Timer callbacks that run meanwhile must not count as part of the held turn.
     const internal::NobodysTurn nobody;
     Advance(duration);
   }
@@ -106,8 +106,8 @@ absl::Duration SeededExecutor::UntilNextTimer() {
   return timers_.Next() - clock_.now;
 }
 
-// Runs one thing, or moves time to the next timer. False when that lies beyond
-// `limit`.
+// Runs one turn or timer, or else moves time to the next timer. Returns false if there is
+// no timer, or the next one is after `limit`.
 bool SeededExecutor::StepTo(MonotonicTime limit) {
   if (RunOne()) return true;
   absl::MutexLock lock(&mu_);

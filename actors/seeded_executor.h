@@ -1,10 +1,10 @@
 // SeededExecutor: an Executor of one thread with virtual time, whose every
 // choice comes from a seed, so that a seed replays a run.
 //
-// Of all that is runnable, the seed picks what runs next. Time stands still
-// while anything is runnable, and then jumps to the next timer. Nothing runs
-// but inside RunOne, RunUntilIdle, Advance and BlockUntil, on the thread that
-// calls them.
+// The seed picks which of the runnable turns runs next. Time stands still while
+// a turn is runnable, and then jumps to the next timer. Turns and timers run only
+// inside RunOne, RunUntilIdle, Advance and BlockUntil, on the thread that calls
+// them.
 //
 // Threads: one at a time; only Schedule, RunAt, Cancel and Notify may come from
 // others. Lifetime: outlives the systems that use it.
@@ -42,36 +42,37 @@ class SeededExecutor final : public Executor {
   // Every turn runs on the one thread.
   absl::StatusOr<uint32_t> NewOwnThread() override { return 0; }
   void EndOwnThread(uint32_t) override {}
-  // Runs and lets time pass until `done`, or until `deadline`, or until there
-  // is nothing left to run.
+  // Runs turns and lets time pass until `done` is true, `deadline` is reached, or
+  // nothing is left to run. Returns done().
   bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) override;
   void Notify() override {}
 
-  // In user code of a turn: this handler does not return for `duration`.
-  // Meanwhile other turns and timers run, as if by other workers, and the turn
-  // is in user code as WhileInUserCode sees it. From 5 ms on its worker has been
-  // taken over, and counts as that.
+  // Simulates a handler that does not return for `duration`; call it in user code of a
+  // turn. Meanwhile other turns and timers run, as if by other workers, and the calling
+  // turn counts as in user code (WhileInUserCode). Counts as a takeover if `duration` is
+  // at least limits::kTakeOverAfter (5 ms).
   void HoldHere(absl::Duration duration);
-  // Workers taken over from held handlers so far.
+  // How many calls of HoldHere counted as takeovers so far.
   int64_t takeovers() const { return takeovers_; }
-  // Who was held for a second or longer, as a watchdog would name them.
+  // The actors that were held for limits::kNameHandlerAfter (1 s) or longer, described as
+  // a watchdog would name them.
   const std::vector<std::string>& long_handlers() const { return long_handlers_; }
 
-  // Runs one thing that can run now; false when there is none.
+  // Runs one due timer or one turn. Returns false if there is none.
   bool RunOne();
-  // Runs all that can run without time passing. CHECKs after `steps_max`
-  // steps: something runs for ever.
+  // Runs everything that can run without time passing. CHECKs that this takes at most
+  // `steps_max` steps, because more of them suggest an endless loop.
   void RunUntilIdle(int64_t steps_max = 100'000'000);
-  // Lets time pass, running what falls due in its order.
+  // Lets time pass, and runs what falls due in order of its time.
   void Advance(absl::Duration duration);
-  // Sets the wall clock forward, or back; as a time service would.
+  // Sets the wall clock forward or back, as a time service would.
   void StepWallClock(absl::Duration step) { clock_.stepped += step; }
   // Time until the next timer; infinite without one.
   absl::Duration UntilNextTimer();
   int64_t steps() const { return steps_; }
 
  private:
-  // Starts at an arbitrary fixed wall time, so that runs are alike.
+  // Starts at an arbitrary fixed wall time, so that runs with one seed are the same.
   class VirtualClock final : public Clock {
    public:
     MonotonicTime Now() override { return now; }
@@ -80,7 +81,7 @@ class SeededExecutor final : public Executor {
     absl::Duration stepped;
   };
 
-  // What runs a turn here; with a held handler there are several.
+  // The worker that runs a turn. There are several while handlers are held (HoldHere).
   class SeededWorker final : public internal::Worker {
    public:
     explicit SeededWorker(Executor& its_executor) : Worker(its_executor, nullptr) {}
@@ -94,7 +95,7 @@ class SeededExecutor final : public Executor {
   VirtualClock clock_;
   int64_t steps_ = 0;
   SeededWorker worker_;
-  std::vector<internal::Worker*> held_;  // innermost last
+  std::vector<internal::Worker*> held_;  // workers whose handlers are held, innermost last
   int64_t takeovers_ = 0;
   std::vector<std::string> long_handlers_;
   absl::Mutex mu_;
