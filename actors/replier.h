@@ -9,7 +9,8 @@
 //
 // Move-only; it may travel in messages. It answers at most once. A Replier that is
 // destroyed unused answers CalleeExited if it is destroyed by the end of an actor that
-// held it, with that actor's exit reason; otherwise it answers Unanswered.
+// held it, with that actor's exit reason. Otherwise it answers Unanswered, or, if the
+// handler of its call destroys it, the error that the handler returns, if any.
 //
 // The actor in whose turn a Replier was made or last moved holds it; a Replier in a
 // message on its way is held by no actor. If the holder is fenced, the fence answers the

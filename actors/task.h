@@ -1,6 +1,6 @@
-// Task<T>: a coroutine of an actor. A handler or Start that returns one may
-// await answers; the actor is held meanwhile, unless its clause is
-// Interleaved().
+// Task<T>: a coroutine of an actor. A handler or Start that returns a Task may
+// await answers. Meanwhile the actor handles no other message, unless the
+// handler's clause is Interleaved().
 //
 //   Task<absl::StatusOr<OfferResult>> Bid(Offer offer) {
 //     auto asked = book_->record().Ask(offer, absl::Seconds(5));
@@ -9,10 +9,13 @@
 //     co_return OfferResult();
 //   }
 //
-// Starts when awaited, which it is once (CHECKed), or run by the actor. Awaits only Understudy's awaitables
-// and other Tasks. Owner's turn only: its handle never leaves the actor (what it awaits is CHECKed). The
-// frame is destroyed with the Task, suspended or not. Of Tasks that await each other the innermost is destroyed first,
-// as by an exception, and however many they are, this takes a bounded stack.
+// A Task starts when it is awaited, or when the actor runs it as the result of a handler. It
+// may be awaited once (CHECKed), and awaits only Understudy's awaitables and other Tasks.
+// Owner's turn only: each awaitable CHECKs that the actor to which it belongs awaits it.
+//
+// Destroying a Task destroys its frame, suspended or not. Of Tasks that await each other, the
+// innermost is destroyed first, as by an exception. The stack needed for that is bounded,
+// however many Tasks there are.
 #ifndef UNDERSTUDY_ACTORS_TASK_H_
 #define UNDERSTUDY_ACTORS_TASK_H_
 
@@ -37,15 +40,16 @@ struct IsTask : std::false_type {};
 template <class T>
 struct IsTask<Task<T>> : std::true_type {};
 
-// Resumes one coroutine after another, so that the stack does not grow with the Tasks that await each other. A transfer
-// from one to the next by await_suspend would be a tail call only where the compiler optimises.
+// Resumes one coroutine after another in a loop, so that the stack does not grow with the number of Tasks that await
+// each other. Returning the next handle from await_suspend would not do: compilers make that a tail call only if they
+// optimise.
 class Relay {
  public:
-  // Resumes `first`, and then the next as long as the one that has suspended or ended named one.
+  // Resumes `first`. When a coroutine has suspended or ended, resumes the one that it named by SetNext, if any.
   static void Run(std::coroutine_handle<> first) {
     for (; first != nullptr; first = std::exchange(next_, nullptr)) first.resume();
   }
-  // For await_suspend, which then returns: nothing runs on this thread before Run has resumed `next`.
+  // Names the coroutine that Run resumes next on this thread. Call from await_suspend, which must then return.
   static void SetNext(std::coroutine_handle<> next) { next_ = next; }
 
  private:
@@ -81,7 +85,7 @@ class TaskPromiseBase {
     return std::forward<A>(awaitable);
   }
 
-  // `owner` is this frame's.
+  // Notes that `continuation` awaits this frame. `owner` is the Task that owns this frame.
   template <class P>
   void BeginAwait(TaskOwner& owner, std::coroutine_handle<P> continuation) {
     UNDERSTUDY_CHECK(continuation_ == nullptr,
@@ -111,13 +115,13 @@ class TaskPromiseBase {
  private:
   friend TaskOwner;
 
-  std::coroutine_handle<> continuation_;  // null until it is awaited, which begins it
-  TaskPromiseBase* awaiter_ = nullptr;    // while it is awaited by a Task: that one's
-  TaskOwner* awaited_ = nullptr;          // while it awaits a Task: that one
+  std::coroutine_handle<> continuation_;  // the coroutine that awaits this frame; null until it is awaited
+  TaskPromiseBase* awaiter_ = nullptr;    // the promise of the Task that awaits this frame, if any
+  TaskOwner* awaited_ = nullptr;          // the Task that this frame awaits, if any
   std::exception_ptr exception_;
 };
 
-// A Task of any type: owns a frame.
+// The base of all Tasks: owns a coroutine frame.
 class TaskOwner {
  protected:
   explicit TaskOwner(TaskPromiseBase* promise) : promise_(promise) {}
@@ -132,14 +136,16 @@ class TaskOwner {
     if (promise_ != nullptr) DestroyFrames();
   }
 
-  TaskPromiseBase* promise_;  // null: it was moved from, or its frame was destroyed before it
+  TaskPromiseBase* promise_;  // null if this Task was moved from, or DestroyFrames has destroyed its frame
 
  private:
+  // Corrects the awaiter's pointer to this Task, which has moved.
   void TellAwaiter() {
     if (promise_ != nullptr && promise_->awaiter_ != nullptr) promise_->awaiter_->awaited_ = this;
   }
-  // The frame, and before it those that it awaits, which may refer to what lies in it. Each of these has its owner in
-  // the frame that awaits it; emptied, that owner's destructor does not destroy it again.
+  // Destroys this frame and all frames that it awaits, directly or not, the innermost first, because an awaited frame
+  // may refer to variables of the frame that awaits it. The Task that owns an awaited frame is a variable of the
+  // awaiting frame; its promise_ is set to null, so that its destructor does not destroy the frame again.
   void DestroyFrames() {
     TaskPromiseBase* last = promise_;
     while (last->awaited_ != nullptr) last = last->awaited_->promise_;
@@ -205,10 +211,10 @@ class [[nodiscard]] Task : private internal::TaskOwner {
     }
 
    private:
-    Task& task_;  // until it is awaited; then it may be moved
+    Task& task_;  // not used after await_suspend: the Task may have been moved by then
     promise_type& promise_;
   };
-  // The Task lives until the awaiting expression is over.
+  // The Task must live until the co_await expression has been evaluated. CHECKs that it was not moved from.
   Awaiter operator co_await() {
     UNDERSTUDY_CHECK(promise_ != nullptr, "the Task was moved from");
     return Awaiter(*this);

@@ -19,7 +19,7 @@ ActorSystemOptions Options(Executor& executor, uint64_t seed, std::string name) 
   ActorSystemOptions options;
   options.name = std::move(name);
   options.executor = &executor;
-  options.seed = seed + 1;  // 0 would ask the operating system
+  options.seed = seed + 1;  // a seed of 0 means one from the operating system
   options.log = &LogSink::Null();
   options.closed_mail_limit = absl::InfiniteDuration();
   options.call_cycles = FindCallCycles::kAlways;

@@ -8,9 +8,9 @@
 //   EXPECT_EQ(*system.Ask(counter[&Counter::total], TotalRequest(), absl::Seconds(1)), 1);
 //   system.Advance(absl::Minutes(5));
 //
-// Nothing runs but inside RunUntilIdle, Advance, Shutdown and what blocks a thread (Ask, AwaitEnd).
-// Several may share one SeededExecutor, as the nodes of a simulated cluster.
-// One thread.
+// Actors and timers run only inside RunUntilIdle, Advance, Shutdown and the functions
+// that block a thread, such as Ask and AwaitEnd. Several systems may share one
+// SeededExecutor, as the nodes of a simulated cluster do. One thread.
 #ifndef UNDERSTUDY_ACTORS_TEST_SYSTEM_H_
 #define UNDERSTUDY_ACTORS_TEST_SYSTEM_H_
 
@@ -30,7 +30,7 @@ namespace understudy {
 
 namespace internal {
 
-// A base, so that it is there before ActorSystem is.
+// A base class, so that the executor is constructed before ActorSystem, which uses it.
 struct ExecutorHolder {
   std::unique_ptr<SeededExecutor> own;
 };
@@ -40,29 +40,30 @@ struct ExecutorHolder {
 class TestSystem : private internal::ExecutorHolder, public ActorSystem {
  public:
   explicit TestSystem(uint64_t seed = 1, std::string name = "test");
-  // Shares the executor, which outlives it, with other systems.
+  // Shares `executor`, which must outlive this system, with other systems.
   TestSystem(SeededExecutor& executor, uint64_t seed, std::string name);
-  // Its turns and timers run on `share` (pausable_executor.h), which is of `executor`.
+  // As above, but turns and timers run on `share`, a PausableExecutor of `executor`.
   TestSystem(SeededExecutor& executor, Executor& share, uint64_t seed, std::string name);
 
-  // Ends the actors while what they are traced into is still there.
+  // Shuts the system down, while the trace to which its actors write still exists.
   ~TestSystem() override;
 
   SeededExecutor& seeded_executor() { return executor_; }
 
-  // Runs all that can run without time passing.
+  // Runs everything that can run without time passing.
   void RunUntilIdle() { executor_.RunUntilIdle(); }
-  // Lets virtual time pass, running what falls due.
+  // Lets virtual time pass, and runs what falls due.
   void Advance(absl::Duration duration) { executor_.Advance(duration); }
   MonotonicTime Now() { return executor_.clock().Now(); }
   absl::Time WallNow() { return executor_.clock().WallNow(); }
   // Sets the wall clock forward, or back.
   void StepWallClock(absl::Duration step) { executor_.StepWallClock(step); }
 
-  // From now on every step of every actor is written down, one line each. Two
-  // runs with the same seed and code give the same lines.
+  // From now on writes one line into the trace for every step of every actor. Two runs
+  // with the same seed and code give the same lines.
   void StartTrace();
-  // For a cluster: lines go to `lines`, which outlives the system.
+  // As above, but appends the lines to `lines`, which must outlive the system. So the
+  // nodes of a cluster can share one trace.
   void StartTrace(std::vector<std::string>* lines);
   const std::vector<std::string>& trace() const { return trace_; }
   void AddToTrace(absl::string_view line);

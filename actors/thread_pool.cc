@@ -1,4 +1,4 @@
-// The workers: where runnables go, and where they come from.
+// ThreadPool: how workers queue runnables, and how they find the next one.
 #include "understudy/actors/thread_pool.h"
 
 #include <sched.h>
@@ -24,7 +24,7 @@ namespace {
 
 using internal::PoolWorker;
 
-// As many as the process's affinity and the quota of its control group allow.
+// Returns the number of CPUs that the process may use, by its affinity and the quota of its control group.
 int AvailableCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -33,7 +33,7 @@ int AvailableCpus() {
   return std::min(cpus, internal::CpuQuota().value_or(cpus));
 }
 
-// How often a worker looks everywhere before it sleeps: a few microseconds, about what waking it costs.
+// How often a worker searches all queues before it sleeps. This takes a few microseconds, about as long as waking it.
 constexpr int kSearchRounds = 50;
 
 void Pause() {
@@ -72,7 +72,7 @@ ThreadPool::~ThreadPool() {
     is_stopping_.store(true, std::memory_order_seq_cst);
   }
   parking_.Stop();
-  // The watchdog goes on: it names a handler that does not return.
+  // The watchdog still runs, so that it names a handler that does not return.
   for (int i = 0; i < records_.load(std::memory_order_acquire); ++i) workers_[static_cast<size_t>(i)]->thread.Join();
   StopWatchdog();
   polling_.Leave(*this);
@@ -84,7 +84,7 @@ void ThreadPool::Schedule(Runnable* runnable) {
     ScheduleElsewhere(runnable);
     return;
   }
-  const internal::KernelCode kernel(here);  // a send wakes from user code
+  const internal::KernelCode kernel(here);  // the caller may be user code: a send makes its receiver runnable
   auto& worker = static_cast<PoolWorker&>(*here);
   const bool has_more_to_do = runnable == worker.current.load(std::memory_order_relaxed);  // the turn that ends
   if (ABSL_PREDICT_FALSE(has_more_to_do) && QueueBehind(worker, runnable)) return;
@@ -109,7 +109,8 @@ ABSL_ATTRIBUTE_NOINLINE void ThreadPool::Queue(PoolWorker& worker, Runnable* run
   parking_.Announce();
 }
 
-// Behind what waits where this worker looks next. False when nothing waits there.
+// Queues the actor of the turn that ends behind those that wait. Returns false, without queueing it, if none waits
+// where this worker looks next.
 ABSL_ATTRIBUTE_NOINLINE bool ThreadPool::QueueBehind(PoolWorker& worker, Runnable* runnable) {
   if (worker.queue.size() != 0) {
     Queue(worker, runnable);
@@ -122,7 +123,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ThreadPool::QueueBehind(PoolWorker& worker, Runnabl
   return true;
 }
 
-// The older half of a full queue, and then `runnable`, go where all look.
+// Moves the older half of the worker's full queue, and then `runnable`, to the shared queue.
 ABSL_ATTRIBUTE_NOINLINE void ThreadPool::Overflow(PoolWorker& worker, Runnable* runnable) {
   decltype(worker.queue)::Batch batch;
   const size_t count = worker.queue.Steal(batch);
@@ -138,7 +139,8 @@ void ThreadPool::Work(PoolWorker& worker) {
   }
 }
 
-// Null when the pool stops and nothing is left.
+// Returns what the worker runs next. Sleeps until there is something; returns null if the pool stops and nothing is
+// left. Most calls are served by the slot or the queue here, without looking at the shared queue or for events.
 Runnable* ThreadPool::Next(PoolWorker& worker) {
   if (ABSL_PREDICT_TRUE(++worker.turns < options_.shared_first_every && worker.slot_runs < options_.slot_runs_max &&
                         worker.seen_round == rounds_.load(std::memory_order_relaxed))) {
@@ -153,7 +155,7 @@ Runnable* ThreadPool::Next(PoolWorker& worker) {
   return NextInTurn(worker);
 }
 
-// The same, with regard to whose turn it is.
+// As Next, and also gives the shared queue, the event source and the worker's queue their share, when they are due.
 Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
   const uint64_t round = rounds_.load(std::memory_order_relaxed);
   if (worker.turns >= options_.shared_first_every || round != worker.seen_round) {
@@ -179,7 +181,8 @@ Runnable* ThreadPool::NextInTurn(PoolWorker& worker) {
   return Search(worker);
 }
 
-// One, and when the worker has nothing its share of the others.
+// Takes one runnable from the shared queue and returns it, or null. If the worker's queue is empty, also moves the
+// worker's share of the others there.
 Runnable* ThreadPool::TakeShared(PoolWorker& worker) {
   if (shared_.empty()) return nullptr;
   constexpr size_t kShareMax = 32;
@@ -187,7 +190,7 @@ Runnable* ThreadPool::TakeShared(PoolWorker& worker) {
   std::array<Runnable*, kShareMax> taken;
   const size_t count = shared_.Pop(taken.data(), worker.queue.size() == 0 ? std::min(share, kShareMax) : 1);
   if (count == 0) return nullptr;
-  // Who looked meanwhile has seen them nowhere: Queue announces them again.
+  // Workers that searched after the Pop have not seen these runnables in any queue, so Queue announces them again.
   for (size_t i = 1; i < count; ++i) Queue(worker, taken[i]);
   return taken[0];
 }
@@ -206,11 +209,11 @@ Runnable* ThreadPool::Steal(PoolWorker& thief) {
   return nullptr;
 }
 
-// Looks everywhere for a while, then sleeps until there may be something.
+// Searches the shared queue and the other workers' queues for a while, then sleeps until there may be something to run.
 Runnable* ThreadPool::Search(PoolWorker& worker) {
   for (;;) {
     if (!worker.is_searching) worker.is_searching = parking_.StartSearch(threads_);
-    // To look at the event source is to look for work too.
+    // If the event source wants a poll, one round is enough, because Park then polls, which may find work too.
     const int rounds = worker.is_searching && !polling_.is_wanted() ? kSearchRounds : 1;
     for (int round = 0; round < rounds; ++round) {
       Runnable* runnable = TakeShared(worker);
@@ -225,7 +228,7 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
       return runnable;
     }
     if (is_stopping_.load(std::memory_order_seq_cst)) return nullptr;
-    worker.rights.store(internal::Rights::kAll, std::memory_order_relaxed);  // of the last turn, perhaps fenced
+    worker.rights.store(internal::Rights::kAll, std::memory_order_relaxed);  // the last turn's actor may be fenced
     Runnable* own = nullptr;  // what an event made runnable while this worker polled
     worker.is_searching = parking_.Park(
         worker.spot, worker.is_searching, [this] { return HasWork(); },
@@ -235,7 +238,8 @@ Runnable* ThreadPool::Search(PoolWorker& worker) {
           return own != nullptr;
         });
     resumed_.fetch_add(1, std::memory_order_relaxed);
-    // seq_cst: pairs with AwaitNextRound. Either it sees this worker awake, or this sees it sleep.
+    // seq_cst: pairs with the store in AwaitNextRound. Either the watchdog sees, before it sleeps, that this worker is
+    // not parked any more, or this load sees that the watchdog sleeps.
     if (watchdog_sleeps_.load(std::memory_order_seq_cst)) WakeWatchdog();
     if (own == nullptr) continue;
     if (std::exchange(worker.is_searching, false)) parking_.FoundWork([this] { return HasWork(); });
@@ -253,9 +257,10 @@ bool ThreadPool::HasWork() const {
 }
 
 bool ThreadPool::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action) {
-  // `turn` is only compared: its actor may have ended, and the next be made in its place.
+  // `turn` is only compared: its actor may have ended, and another may have been made at the same address.
   if (own_threads_.WhileInUserCode(turn, is_meant, action)) return true;
-  // A turn that has just ended may have begun again elsewhere: two workers name it, and one is in it.
+  // A turn that has just ended on one worker may have begun again on another, so that two workers name it as their
+  // current turn. Only the second is in it, so all workers are asked.
   const int records = records_.load(std::memory_order_acquire);
   for (int i = 0; i < records; ++i) {
     if (workers_[static_cast<size_t>(i)]->WhileInUserCode(turn, is_meant, action)) return true;

@@ -1,23 +1,24 @@
 // ThreadPool: an Executor of worker threads that steal work from each other.
 //
-// Each worker has a slot for what its turn made runnable last, which runs next,
-// and a bounded queue from which others steal; a turn that ends with more to do
-// goes behind what waits. What plain threads make runnable
-// and what a full queue gives away is in a queue that all share. A worker with
-// nothing to do looks for a few microseconds and then sleeps.
+// Each worker has a slot for the actor that its turn made runnable last, which
+// runs next, and a bounded queue from which other workers steal. An actor whose
+// turn ends with messages left goes behind those that wait. All workers share
+// one more queue, for actors that plain threads make runnable and for those that
+// a full queue gives away. A worker with nothing to do searches for a few
+// microseconds and then sleeps.
 //
-// Nothing runnable and no timer waits behind a handler: a watchdog, which goes to
-// sleep when no worker has run for a few milliseconds, sees a worker that has been
-// in one section of user code for `take_over_after`, takes its slot and queue, and
-// adds a worker in its place, up to a bound; one too many ends when the handler has
-// returned. Timers have a thread of their own. A handler that goes on is named in
-// the log.
+// No runnable actor and no timer has to wait for a handler that does not return.
+// A watchdog finds a worker that has been in one section of user code for
+// `take_over_after`, moves the contents of its slot and queue to the shared queue,
+// and adds another worker, up to a bound. When the handler has returned, surplus
+// workers end. The log names a handler that runs for long. The watchdog sleeps
+// while no worker has run for a few milliseconds. Timers have a thread of their own.
 //
-// If the process has an EventSource, its workers poll it (event_source.h).
+// If the process has an EventSource, the workers poll it (event_source.h).
 //
-// Within one queue order is first in, first out. Threads: any. Destroy it after
-// everything scheduled has run: it waits for the turns that run, and callbacks
-// of timers that are not due then never run.
+// Each queue is first in, first out. Threads: any. Destroy the pool after everything
+// scheduled has run: its destructor waits for the turns that run, and callbacks of
+// timers that are not due by then never run.
 #ifndef UNDERSTUDY_ACTORS_THREAD_POOL_H_
 #define UNDERSTUDY_ACTORS_THREAD_POOL_H_
 
@@ -54,48 +55,47 @@ class PoolWorker;
 struct ThreadPoolOptions {
   // 0: one for each CPU that this process may use, by its affinity and the quota of its control group.
   int threads = 0;
-  // Threads in place of stuck ones at most. Negative: 64 and four for each thread.
+  // The most workers that may be added in place of stuck ones. Negative: 64, plus four for each of `threads`.
   int surplus_threads_max = -1;
-  // A handler that runs so long loses its worker's slot and queue.
+  // A worker whose handler runs for this time loses its slot and queue to the other workers.
   absl::Duration take_over_after = limits::kTakeOverAfter;
-  // One that runs so long is named in `log`, and again each time it has run
-  // twice as long. All that hold workers are named at once when no more workers
-  // may be added, and again when that has lasted so long, and each time it has
-  // lasted twice as long.
+  // A handler that runs for this time is named in `log`, and again each time its running time has doubled. If no more
+  // workers can be added, the log names the handlers that hold workers: at once, again after this time, and each time
+  // the shortage has lasted twice as long.
   absl::Duration name_after = limits::kNameHandlerAfter;
   LogSink* log = nullptr;  // null: standard error
 
-  // Placement. What a turn makes runnable runs next on its worker, so many times
-  // in a row (or for two rounds of the watchdog) while others wait there.
+  // The actor that a turn makes runnable last runs next on the same worker, before those in the worker's queue. After
+  // this many such runs in a row, or after two rounds of the watchdog, the queue comes first.
   uint32_t slot_runs_max = 64;
-  // Every so many turns a worker looks at the shared queue first, so that its
-  // own work cannot starve it.
+  // After this many turns, and in each round of the watchdog, a worker takes from the shared queue first, so that its
+  // own work cannot starve that queue.
   uint32_t shared_first_every = 61;
 
-  // A busy worker looks at the process's EventSource so often, if nobody else
-  // does: about fifty times what a look costs.
+  // How often a busy worker polls the process's EventSource, if no idle worker does. The default is about fifty times
+  // the cost of a poll.
   absl::Duration poll_every = absl::Microseconds(50);
 };
 
 struct ThreadPoolStats {
-  int threads = 0;      // as wanted
-  int workers = 0;      // threads that run turns now, the stuck ones too
-  int surplus = 0;      // of these, beyond `threads`
-  int stuck = 0;        // of these, taken over and still in their handler
-  int parked = 0;       // of these, asleep
-  int own_threads = 0;  // of actors of their own
+  int threads = 0;      // configured number of workers
+  int workers = 0;      // workers that exist now, including stuck ones
+  int surplus = 0;      // workers beyond `threads`
+  int stuck = 0;        // workers that were taken over and are still in their handler
+  int parked = 0;       // workers that sleep
+  int own_threads = 0;  // threads of actors that have a thread of their own
   int64_t takeovers = 0;
-  int64_t long_handlers = 0;  // lines that named one
-  int64_t rounds = 0;         // of the watchdog
-  // Workers that were wanted in place of stuck ones and could not be added: the bound was reached, or the operating
-  // system gave no thread. Each counts once while it is missing.
+  int64_t long_handlers = 0;  // log lines that named a handler
+  int64_t rounds = 0;         // rounds of the watchdog
+  // Workers that should have replaced stuck ones but could not be added, because the bound was reached or the operating
+  // system refused the thread. Each counts once for as long as it is missing.
   int64_t workers_refused = 0;
 };
 
 class ThreadPool final : public Executor, private internal::Polling::Pool {
  public:
-  // Events of the process's EventSource that a busy worker, or the watchdog, handles in one look: the turns that wait
-  // are held up by no more.
+  // The most events of the process's EventSource that a busy worker, or the watchdog, handles before it goes on. This
+  // bounds the delay of turns that wait.
   static constexpr int kEventsPerLook = 32;
 
   explicit ThreadPool(ThreadPoolOptions options = {});
@@ -113,7 +113,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) override;
   void Notify() override;
 
-  // As wanted; stats() tells how many there are.
+  // The configured number of workers; stats().workers is the present number.
   int thread_count() const { return threads_; }
   ThreadPoolStats stats() const;
 
@@ -139,7 +139,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   // thread_pool_watch.cc: the watchdog, and how many workers there are.
   bool AddWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_);
   bool AddMissingWorkers();
-  // Workers that are wanted and not there.
+  // The number of workers to add so that `threads_` of them are not stuck.
   int Missing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(workers_mu_) { return std::max(0, threads_ - (alive_ - stuck_)); }
   void Watch();
   bool AwaitNextRound();
@@ -158,36 +158,37 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   const int workers_max_;
   LogSink& log_;
 
-  // The workers so far are the first `records_`; one whose thread has ended is used again for the next.
+  // The first `records_` are workers; the others are null. A worker whose thread has ended is reused for the next one.
   std::vector<std::unique_ptr<internal::PoolWorker>> workers_;
   std::atomic<int> records_{0};
 
-  // Lines of their own: plain threads write the one, workers that sleep and wake the other, and all read both.
+  // shared_ and parking_ have cache lines of their own, because all threads read them, while plain threads write
+  // shared_, and workers that sleep or wake write parking_.
   alignas(64) internal::SharedQueue shared_;
   internal::Polling& polling_ = internal::Polling::Process();
   alignas(64) internal::Parking parking_{polling_};
   std::atomic<bool> is_stopping_{false};
-  // Rounds of the watchdog, so that workers know that time passes without a clock.
+  // Rounds of the watchdog. Workers read them to see that time passes, which is cheaper than reading a clock.
   alignas(64) std::atomic<uint64_t> rounds_{0};
-  // When a busy worker polled last, in nanoseconds of the clock. Only spreads the polls.
+  // When a busy worker polled last, in nanoseconds of the clock. A race only makes two polls come close together.
   std::atomic<int64_t> polled_at_{0};
-  uint64_t seen_polling_turns_ = 0;   // the watchdog's
-  internal::ShortageWatch shortage_;  // the watchdog's
+  uint64_t seen_polling_turns_ = 0;   // used only by the watchdog
+  internal::ShortageWatch shortage_;  // used only by the watchdog
 
   mutable absl::Mutex workers_mu_;
   int alive_ ABSL_GUARDED_BY(workers_mu_) = 0;
   int stuck_ ABSL_GUARDED_BY(workers_mu_) = 0;
   int64_t takeovers_ ABSL_GUARDED_BY(workers_mu_) = 0;
   int64_t long_handlers_ ABSL_GUARDED_BY(workers_mu_) = 0;
-  int refused_now_ ABSL_GUARDED_BY(workers_mu_) = 0;  // of the missing workers, those counted in workers_refused_
+  int refused_now_ ABSL_GUARDED_BY(workers_mu_) = 0;  // missing workers that workers_refused_ has counted already
   int64_t workers_refused_ ABSL_GUARDED_BY(workers_mu_) = 0;
 
   absl::Mutex watch_mu_;
   absl::CondVar watch_changed_;
   bool watch_ends_ ABSL_GUARDED_BY(watch_mu_) = false;
   std::atomic<bool> watchdog_sleeps_{false};
-  // How often workers have woken up, and as the watchdog has seen it. While they do so often it does not sleep, so that
-  // they need not wake it.
+  // How often workers have woken up, and that number at the watchdog's last round. While workers wake up often the
+  // watchdog does not sleep, so that they need not wake it.
   std::atomic<uint64_t> resumed_{0};
   uint64_t seen_resumed_ ABSL_GUARDED_BY(watch_mu_) = 0;
   internal::OsThread watchdog_;
@@ -196,7 +197,7 @@ class ThreadPool final : public Executor, private internal::Polling::Pool {
   absl::CondVar notified_;
   std::atomic<int> blocked_{0};
 
-  // Last: their threads schedule.
+  // Last members, so that they are destroyed first: their threads call Schedule.
   internal::OwnThreads own_threads_;
   internal::TimerThread timers_;
 };

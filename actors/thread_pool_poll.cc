@@ -1,4 +1,4 @@
-// The workers, and the watchdog, as those who poll the process's EventSource.
+// ThreadPool: how busy workers and the watchdog poll the process's EventSource. Idle workers poll in Parking.
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -17,7 +17,7 @@ void PollSome(EventSource& source) {
 
 void ThreadPool::OfferTurn() { (void)parking_.WakeToPoll(); }
 
-// Worker, between two turns.
+// Called by a worker between two turns.
 void ThreadPool::PollInTurn() {
   const int64_t now = clock().Now().nanos();
   if (now - polled_at_.load(std::memory_order_relaxed) < absl::ToInt64Nanoseconds(options_.poll_every)) return;
@@ -27,7 +27,8 @@ void ThreadPool::PollInTurn() {
   polling_.GiveBack();
 }
 
-// The watchdog. The number of turns tells whether anybody has polled since its last round.
+// Called by the watchdog. If no thread has taken the turn to poll since the last round, and none holds it, wakes an
+// idle worker to poll, or polls here.
 void ThreadPool::PollIfNobodyDoes() {
   const uint64_t turns = polling_.turns();
   const bool is_neglected = turns == seen_polling_turns_ && polling_.is_wanted();

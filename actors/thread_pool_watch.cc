@@ -1,4 +1,4 @@
-// The watchdog: workers that are stuck in a handler, and how many workers there are.
+// ThreadPool: the watchdog, which finds workers that are stuck in a handler, and the number of workers.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -18,9 +18,10 @@ namespace {
 using internal::PoolWorker;
 using internal::StuckWatch;
 
-// Between two looks at the workers while any of them runs.
+// The time between two rounds while a worker runs.
 constexpr absl::Duration kWatchPeriod = absl::Milliseconds(2);
-// The same while none runs, and some have since the last look: one that begins need not wake the watchdog.
+// The time between two rounds while no worker runs but some have run since the last round. The watchdog does not sleep
+// yet, so that a worker that wakes up need not wake it.
 constexpr absl::Duration kQuietWatchPeriod = absl::Milliseconds(5);
 
 }  // namespace
@@ -30,7 +31,7 @@ bool ThreadPool::AddWorker() {
   const int records = records_.load(std::memory_order_relaxed);
   PoolWorker* worker = nullptr;
   for (int i = 0; i < records && worker == nullptr; ++i) {
-    // acquire: pairs with Returned's release.
+    // acquire: pairs with the release store in Returned.
     if (workers_[static_cast<size_t>(i)]->is_free.load(std::memory_order_acquire))
       worker = workers_[static_cast<size_t>(i)].get();
   }
@@ -39,10 +40,10 @@ bool ThreadPool::AddWorker() {
     workers_[static_cast<size_t>(records)] = std::make_unique<PoolWorker>(
         *this, StuckWatch(options_.take_over_after, options_.name_after), static_cast<uint32_t>(records));
     worker = workers_[static_cast<size_t>(records)].get();
-    // release: pairs with the acquire of whoever goes through the workers.
+    // release: pairs with the acquire loads of records_ by threads that go through the workers.
     records_.store(records + 1, std::memory_order_release);
   }
-  worker->thread.Join();  // of its former thread
+  worker->thread.Join();  // joins the former thread of this worker, if there was one
   worker->is_free.store(false, std::memory_order_relaxed);
   parking_.AddWorker();
   if (!worker->thread.Start("actor-worker", [this, worker] { Work(*worker); })) {
@@ -54,8 +55,8 @@ bool ThreadPool::AddWorker() {
   return true;
 }
 
-// The worker was taken over, and its turn has returned. False when another runs
-// in its place: then its thread ends.
+// Call when the turn of a worker that was taken over has returned. Returns false if enough
+// other workers run, so that the calling thread must end.
 bool ThreadPool::Returned(PoolWorker& worker) {
   bool goes_on = false;
   {
@@ -66,7 +67,7 @@ bool ThreadPool::Returned(PoolWorker& worker) {
     if (!goes_on) --alive_;
     refused_now_ = std::min(refused_now_, Missing());
   }
-  Notify();  // for whoever waits until it is so
+  Notify();  // a thread may wait, in BlockUntil, for a change of these counts
   if (!goes_on) parking_.RemoveWorker();
   // release: pairs with the acquire in AddWorker.
   if (!goes_on) worker.is_free.store(true, std::memory_order_release);
@@ -84,7 +85,7 @@ void ThreadPool::Watch() {
   }
 }
 
-// True if workers are wanted and cannot be added.
+// Returns true if workers are missing and cannot be added.
 bool ThreadPool::AddMissingWorkers() {
   int refused = 0;
   bool is_short = false;
@@ -98,11 +99,11 @@ bool ThreadPool::AddMissingWorkers() {
     refused_now_ = Missing();
     is_short = refused_now_ > 0;
   }
-  if (refused > 0) Notify();  // for whoever waits until it is so
+  if (refused > 0) Notify();  // a thread may wait, in BlockUntil, for a change of these counts
   return is_short;
 }
 
-// False at the end.
+// Waits until the watchdog's next round is due. Returns false if the watchdog must end.
 bool ThreadPool::AwaitNextRound() {
   absl::MutexLock lock(&watch_mu_);
   absl::Duration period = kWatchPeriod;
@@ -111,7 +112,7 @@ bool ThreadPool::AwaitNextRound() {
     if (!IsAnyRunning()) period = kQuietWatchPeriod;
   } else {
     watchdog_sleeps_.store(true, std::memory_order_seq_cst);
-    // Polling's invariant 2: it goes on while nobody holds the turn.
+    // The watchdog does not sleep while no thread holds the turn to poll (invariant 2 of Polling).
     while (!watch_ends_ && !IsAnyRunning() && !polling_.is_wanted()) watch_changed_.Wait(&watch_mu_);
     watchdog_sleeps_.store(false, std::memory_order_seq_cst);
     seen_resumed_ = resumed_.load(std::memory_order_relaxed);
@@ -156,22 +157,23 @@ void ThreadPool::Inspect(PoolWorker& worker, MonotonicTime now) {
   }
 }
 
-// False when the worker is in kernel code, or in another section of user code:
-// then it is not stuck, or not now.
+// Moves the contents of a stuck worker's slot and queue to the shared queue. Returns false if
+// the worker is in kernel code or in a later section of user code, so that it is not stuck.
 bool ThreadPool::TakeOver(PoolWorker& worker) {
   Runnable* next = nullptr;
   {
-    absl::MutexLock lock(&workers_mu_);  // Returned waits for it, so that the counts are right
+    // Held until stuck_ is counted up, so that Returned, which locks it too, counts down afterwards.
+    absl::MutexLock lock(&workers_mu_);
     if (!worker.TrySeize()) return false;
     const bool is_same = worker.handlers.load(std::memory_order_relaxed) == worker.watch.handlers();
     const bool is_first = is_same && !worker.slot.is_taken_over();
     if (is_first) next = worker.slot.TakeOver();
     worker.EndSeizure();
-    if (!is_first) return is_same;  // or it is in a later handler of a turn that was taken over before
+    if (!is_first) return is_same;  // true for a later handler of a turn during which the worker was taken over before
     ++stuck_;
     ++takeovers_;
   }
-  // The queue needs no seizure: any thread may steal from it, and its owner adds nothing any more.
+  // The queue needs no seizure: any thread may steal from it, and its owner adds nothing while it is taken over.
   if (next != nullptr) shared_.Push(next);
   decltype(worker.queue)::Batch batch;
   while (const size_t count = worker.queue.Steal(batch)) shared_.Push(batch.data(), count);
@@ -198,7 +200,7 @@ void ThreadPool::Name(PoolWorker& worker) {
                           "; it holds a thread: let it await, or give its actor a thread of its own"));
 }
 
-// The handlers that have run longest come first, so that those left out are the less interesting ones.
+// Logs the handlers that hold workers, those that have run longest first, because the line names only some of them.
 void ThreadPool::LogShortage() {
   if (!log_.Wants(LogSeverity::kError)) return;
   struct Holder {

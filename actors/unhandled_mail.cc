@@ -19,7 +19,7 @@ namespace internal {
 
 void MailOfActor::Settle(const Envelope& message, Disposition disposition) const {
   SystemCore* const system = SystemCore::OfLife(from.life());
-  if (system == nullptr) return;  // it has ended
+  if (system == nullptr) return;  // the actor's system has ended
   LedgerBook::Counts& counts = system->ledgers().OfEnded(*layout, message.mailbox);
   counts.in_hand.fetch_sub(1, std::memory_order_relaxed);
   counts.of(disposition).fetch_add(1, std::memory_order_relaxed);

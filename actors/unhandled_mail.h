@@ -1,25 +1,24 @@
-// UnhandledMail: the tells that waited at an actor when it ended, in the mailboxes that
-// were declared to keep them (OnRestart::kKeep), for the actor that takes its
-// place.
+// UnhandledMail: the tells that waited when an actor ended, in the mailboxes that
+// it declared to keep them (OnRestart::kKeep), for the actor that takes its place.
 //
 //   Mailbox<"order", Order> order{this, {.on_restart = OnRestart::kKeep}};
 //
-//   void WorkerDown(Down down) {                        // of the parent
+//   void WorkerDown(Down down) {                        // a handler of the parent
 //     worker_ = context().Spawn<Worker>(
-//         SpawnOptions().OnDown(&Boss::WorkerDown).WithUnhandledMail(std::move(down.unhandled mail)));
+//         SpawnOptions().OnDown(&Boss::WorkerDown).WithUnhandledMail(std::move(down.unhandled_mail)));
 //   }
 //
-// An actor that ends leaves it to its parent, in the Down of the parent's first
-// monitor of it; where there is none, or on another node, nothing is kept. Calls
-// are not kept, they are answered; nor is the message in hand.
+// An actor that ends leaves its unhandled mail to its parent, in the Down of the parent's
+// first monitor of it. If the parent does not monitor it, or is on another node, no mail
+// is kept. Calls are never kept, because they are answered; nor is the message in hand.
 //
-// The new actor has its messages before anything else that is sent to it, in the
-// order of their arrival at the old one: each in its mailbox of the same name and
-// type, by that mailbox's bounds and from its first acceptance by its time to live. In the
-// ledger of the old one they are forwarded. What nobody takes is a dead letter,
-// at the latest when the unhandled mail is destroyed.
+// The new actor gets the messages before anything else that is sent to it, in the order in
+// which they arrived at the old one. Each goes into the mailbox of the same name and type,
+// whose capacity applies, and whose time to live counts from the message's first
+// acceptance. In the ledger of the old actor these messages are forwarded. Messages that
+// no actor takes become dead letters, at the latest when the UnhandledMail is destroyed.
 //
-// Move-only. Threads: any, one at a time. It may outlive its system, harmlessly.
+// Move-only. Threads: any, one at a time. Lifetime: may outlive its system.
 #ifndef UNDERSTUDY_ACTORS_UNHANDLED_MAIL_H_
 #define UNDERSTUDY_ACTORS_UNHANDLED_MAIL_H_
 
@@ -37,17 +36,17 @@ namespace understudy {
 
 namespace internal {
 
-// What one actor left.
+// The mail of one actor that has ended.
 struct MailOfActor {
-  Pid from;
+  Pid from;  // the actor that has ended
   const MailboxLayout* layout = nullptr;
-  absl::Status why;                 // it is not handled there: its actor has ended
-  std::vector<Envelope*> messages;  // oldest first; null when it has been taken
+  absl::Status why;                 // the reason in the dead letters of messages that no actor takes
+  std::vector<Envelope*> messages;  // oldest first; null for a message that was taken
 
   const MailboxDeclaration& MailboxOf(const Envelope& message) const { return (*layout)[message.mailbox]; }
-  // A message of it has its disposition.
+  // Records the disposition of one of the messages in the ledger of `from`.
   void Settle(const Envelope& message, Disposition disposition) const;
-  // It is a dead letter, and destroyed.
+  // Makes one of the messages a dead letter, and destroys it.
   void Lose(Envelope* message, const absl::Status& because) const;
 };
 
@@ -64,9 +63,9 @@ class UnhandledMail {
   ~UnhandledMail();
 
   bool empty() const { return size() == 0; }
-  // Messages.
+  // The number of messages.
   size_t size() const;
-  // Takes those of `newer`, behind its own.
+  // Takes the messages of `newer`, and puts them behind those of this object.
   void Append(UnhandledMail newer);
 
   // For ActorCore.
@@ -74,7 +73,7 @@ class UnhandledMail {
   std::vector<internal::MailOfActor>& mails() { return mails_; }
 
  private:
-  std::vector<internal::MailOfActor> mails_;  // oldest first
+  std::vector<internal::MailOfActor> mails_;  // of successive lives, oldest first
 };
 
 }  // namespace understudy

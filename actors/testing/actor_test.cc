@@ -18,7 +18,7 @@
 namespace understudy {
 namespace {
 
-// Notes why another ends.
+// Records the exit reason of another actor.
 class EndNote final : public Actor {
  public:
   EndNote(Pid pid, absl::optional<ExitReason>* reason) : pid_(pid), reason_(*reason) {}
@@ -43,7 +43,7 @@ void ExpectLedgersBalance(const ActorSystem& system) {
   }
   MessageLedger all = system.Ledger();
   EXPECT_TRUE(all.balances()) << all;
-  all.refused = 0;  // of no mailbox
+  all.refused = 0;  // refused messages are not counted by mailbox
   EXPECT_EQ(sum, all);
 }
 

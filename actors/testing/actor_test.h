@@ -7,10 +7,10 @@
 //     EXPECT_EQ(Ask(counter[&Counter::total], TotalRequest())->value, 1);
 //   }
 //
-// TearDown: each mailbox's ledger balances, and so does their sum; after a
-// shutdown, in which time passes, every actor has ended by itself, and no
-// message waits.
-// A test with systems of its own calls ExpectNothingLost for each.
+// TearDown expects that the ledger of each mailbox balances, and that of the system. Then
+// it shuts the system down, which lets time pass, and expects that no actor had to be
+// killed and no message waits. A test with systems of its own calls ExpectNothingLost for
+// each.
 #ifndef UNDERSTUDY_ACTORS_TESTING_ACTOR_TEST_H_
 #define UNDERSTUDY_ACTORS_TESTING_ACTOR_TEST_H_
 
@@ -32,16 +32,16 @@
 
 namespace understudy {
 
-// The ledger of each mailbox balances, and their sum is the system's. Only while
-// no turn runs.
+// Expects that the ledger of each mailbox balances, and that their sum is the system's
+// ledger. Call while no turn runs.
 void ExpectLedgersBalance(const ActorSystem& system);
-// They do, now and after `system` has been shut down, which none of its actors
-// outlives or has to be killed for; then nothing waits in any mailbox.
+// Expects that the ledgers balance, shuts `system` down, and expects that no actor had to
+// be killed, no actor is left, no message waits, and the ledgers balance again.
 void ExpectNothingLost(TestSystem& system);
 
 class ActorTest : public ::testing::Test {
  protected:
-  // Its seed is UNDERSTUDY_SEED, else 1.
+  // The system's seed is that of the environment variable UNDERSTUDY_SEED, else 1.
   ActorTest();
   void TearDown() override { ExpectNothingLost(system_); }
 
@@ -49,16 +49,16 @@ class ActorTest : public ::testing::Test {
   const std::vector<DeadLetter>& dead_letters() const { return dead_letters_; }
   MessageLedger Ledger() { return system_.Ledger(); }
 
-  // Asks and lets time pass until there is an answer, at most `timeout`.
+  // Asks, and lets time pass until there is an answer or `timeout` is over.
   template <class Q, class R>
   absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, Q request, absl::Duration timeout = absl::Seconds(1)) {
     return system_.Ask(channel, std::move(request), timeout);
   }
-  // The reason that `pid` ends with, which it does within a minute or has done.
-  // For one that had ended when this was called it is NoProcess.
+  // Lets time pass until `pid` has ended, and returns its exit reason. Returns NoProcess
+  // if it had ended before the call. Fails the test if it lives on for a minute.
   ExitReason EndOf(Pid pid);
-  // The same of what `cause` makes end, or what follows from it: it is watched
-  // before that runs, whatever the seed.
+  // As above, for an actor that ends because of `cause`, a function that this calls. The
+  // actor is monitored before `cause` runs, so its exit reason is known with every seed.
   ExitReason EndOf(Pid pid, absl::FunctionRef<void()> cause);
 
  private:

@@ -29,7 +29,7 @@ class KeptLog final : public LogSink {
     lines_.emplace_back(line);
   }
   bool Wants(LogSeverity severity) const override { return severity >= least_; }
-  // Those written so far, oldest first.
+  // The lines written so far, oldest first.
   std::vector<std::string> lines() {
     absl::MutexLock lock(&mu_);
     return lines_;

@@ -2,17 +2,17 @@
 //
 //   Probe<Bid> bids(system);
 //   system.Spawn<Auctioneer>(bids.channel());
-//   bids.Expect(Field(&Bid::cents, 500));           // the oldest, after all that can run has run
+//   bids.Expect(Field(&Bid::cents, 500));           // runs the system until idle, then takes the oldest
 //   bids.ExpectNothing();
 //
-// For calls, Probe<Call<Q, R>> gives what was asked and how to answer it:
+// For calls, Probe<Call<Q, R>> gives the request and a Replier for the answer:
 //
 //   Probe<Call<Query, Rows>> database(system);
 //   database.Receive()->replier.Reply(Rows());
 //
-// What came is kept in the order of arrival. It runs the system until idle, but
-// never lets time pass. Threads: the test's; for TestSystem. Lifetime: its
-// actor ends with the system; destroy the probe before that.
+// A probe keeps the messages in the order of arrival. Its functions run the system
+// until idle, but never let time pass. Threads: the test's thread. Lifetime: destroy the
+// probe before the system, with which its actor ends.
 #ifndef UNDERSTUDY_ACTORS_TESTING_PROBE_H_
 #define UNDERSTUDY_ACTORS_TESTING_PROBE_H_
 
@@ -36,7 +36,7 @@
 
 namespace understudy {
 
-// A call as a probe gets it.
+// A call that a probe has received.
 template <class Q, class R>
 struct Asked {
   Q request;
@@ -45,7 +45,7 @@ struct Asked {
 
 namespace internal {
 
-// What a probe of M receives.
+// The type of the items that a Probe<M> receives.
 template <class M>
 struct ProbeItem {
   using type = M;
@@ -91,16 +91,16 @@ class Probe {
       : system_(system),
         items_(std::make_shared<std::deque<Item>>()),
         ref_(system.Spawn<internal::ProbeActor<M>>(items_, options)) {}
-  // The repliers of calls that the test never took answer Unanswered.
+  // Calls that the test has not taken are answered Unanswered.
   ~Probe() { items_->clear(); }
   Probe(const Probe&) = delete;
   Probe& operator=(const Probe&) = delete;
 
-  // To give away.
+  // The channel to the probe, for the actors under test.
   Channel<M> channel() const { return ref_[&internal::ProbeActor<M>::probe]; }
   Pid pid() const { return ref_.pid(); }
 
-  // Runs until idle and takes the oldest that came; nothing when there is none.
+  // Runs the system until idle, and takes the oldest message; nullopt if there is none.
   absl::optional<Item> Receive() {
     system_.RunUntilIdle();
     if (items_->empty()) return absl::nullopt;
@@ -108,14 +108,14 @@ class Probe {
     items_->pop_front();
     return oldest;
   }
-  // Takes all that came.
+  // Runs the system until idle, and takes all messages.
   std::vector<Item> ReceiveAll() {
     std::vector<Item> all;
     while (absl::optional<Item> next = Receive()) all.push_back(*std::move(next));
     return all;
   }
-  // Takes the oldest that came, which must be there and match: a value or a
-  // GoogleMock matcher.
+  // Runs the system until idle, takes the oldest message, and expects that there is one
+  // and that it matches `matcher`, which is a value or a GoogleMock matcher.
   template <class Matcher>
   void Expect(const Matcher& matcher) {
     const absl::optional<Item> oldest = Receive();
@@ -125,7 +125,7 @@ class Probe {
     }
     EXPECT_THAT(*oldest, testing::SafeMatcherCast<const Item&>(matcher));
   }
-  // Nothing came that was not taken.
+  // Runs the system until idle, and expects that there is no message to take.
   void ExpectNothing() {
     system_.RunUntilIdle();
     EXPECT_EQ(items_->size(), 0U) << "the probe " << pid() << " has received something";

@@ -1,6 +1,6 @@
-// kIsSanitized: whether this code is instrumented by AddressSanitizer or
-// ThreadSanitizer, and so takes several times as long. For tests, which may
-// then do less, or wait longer.
+// kIsSanitized: true if this code is instrumented by AddressSanitizer or
+// ThreadSanitizer, so that it takes several times as long. Tests may then do
+// less, or wait longer.
 #ifndef UNDERSTUDY_ACTORS_TESTING_SANITIZED_H_
 #define UNDERSTUDY_ACTORS_TESTING_SANITIZED_H_
 

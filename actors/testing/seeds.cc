@@ -14,7 +14,7 @@
 namespace understudy {
 namespace {
 
-// False when the body has failed with this seed.
+// Returns false if the test has failed with this seed.
 bool PassesWith(uint64_t seed, absl::FunctionRef<void(uint64_t)> body) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, "; UNDERSTUDY_SEED=", seed, " runs it alone"));
   body(seed);

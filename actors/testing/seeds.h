@@ -1,13 +1,13 @@
-// ForEachSeed: one test body, many schedules.
+// ForEachSeed: runs one test body with many seeds, and so with many schedules.
 //
 //   ForEachSeed(1000, [](uint64_t seed) {
 //     TestSystem system(seed);
 //     …
 //   });
 //
-// Stops at the first seed whose body fails and prints it; the environment
-// variable UNDERSTUDY_SEED=17 then runs that seed alone, and
-// UNDERSTUDY_ROUNDS_FACTOR=50 runs 50 times as many. One thread.
+// Stops at the first seed whose body fails, and prints that seed. The environment
+// variable UNDERSTUDY_SEED=17 runs seed 17 alone; UNDERSTUDY_ROUNDS_FACTOR=50 runs 50
+// times as many seeds. One thread.
 #ifndef UNDERSTUDY_ACTORS_TESTING_SEEDS_H_
 #define UNDERSTUDY_ACTORS_TESTING_SEEDS_H_
 
@@ -18,16 +18,16 @@
 
 namespace understudy {
 
-// The seed that the environment asks for, if any. A value that is no number
-// ends the program: a seed that is silently ignored would be misleading.
+// Returns the seed in UNDERSTUDY_SEED, or nullopt if that is not set. CHECKs that the
+// value is a number, because silently ignoring a seed would be misleading.
 absl::optional<uint64_t> SeedFromEnvironment();
 
-// How often to do what a test does `count` times by default: `count` times the
-// environment variable UNDERSTUDY_ROUNDS_FACTOR, a positive number (default 1).
+// Returns `count` times UNDERSTUDY_ROUNDS_FACTOR (default 1), for a test that repeats
+// something `count` times by default. CHECKs that the factor is a positive number.
 int RoundsOf(int count);
 
-// Calls `body` with the seeds 1 to RoundsOf(count), or with the environment's
-// seed alone.
+// Calls `body` with the seeds 1 to RoundsOf(count), or only with the seed of
+// UNDERSTUDY_SEED if that is set.
 void ForEachSeed(int count, absl::FunctionRef<void(uint64_t)> body);
 
 }  // namespace understudy
