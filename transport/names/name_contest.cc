@@ -1,4 +1,4 @@
-// NameTable: two owners of one name (the rules are in name_table.h).
+// NameTable: conflicts between two owners of one name. The rules are in name_table.h.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 namespace understudy {
 namespace {
 
-// Planted bugs for the model of conflicts: each takes one rule away.
+// Faults that the model checker of conflicts plants: each takes one rule away.
 FaultPoint kComparesNoAges("names_compare_no_ages");
 FaultPoint kComparesNoNodes("names_compare_no_nodes");
 FaultPoint kTellsNothingAgain("names_are_not_told_again");
@@ -48,8 +48,7 @@ absl::Status NameTable::OnMark(absl::string_view peer_name, Peer& peer, const pr
   return absl::OkStatus();
 }
 
-// Both ends compare these two ages: ours as told to the peer, the peer's as told
-// to us.
+// Both ends compare the same two ages: our claim's as told to the peer, and the peer's as told to us.
 bool NameTable::Loses(const OwnName& own, const Peer& peer, const NameEntry& theirs) const {
   const int64_t our_age = peer.feed.begun().nanos() - own.claimed.nanos();
   const int64_t their_age = peer.feed.begun().nanos() - theirs.claimed.nanos();
@@ -69,7 +68,7 @@ const std::string* NameTable::WinnerOver(absl::string_view name, const OwnName& 
   return nullptr;
 }
 
-// A peer that may own the name claims it.
+// Call when a peer that may own the name has claimed it.
 void NameTable::OnRival(absl::string_view name, absl::string_view peer_name) {
   const auto own = FindOwn(name);
   if (own == own_.end()) return;
@@ -88,7 +87,7 @@ void NameTable::OnRefusal(absl::string_view peer_name, Peer& peer, const proto::
   if (own == own_.end() || own->second.number != mark.number()) return;
   if (!may_publish_(peer_name, mark.name())) {
     ++peer.counters.refusals_ignored;
-    // Once a session: a peer cannot flood the log.
+    // Reported once in a session, so that a peer cannot flood the log.
     if (!std::exchange(peer.refusal_told, true)) {
       changes_.push_back({.kind = Change::Kind::kRefused,
                           .name = mark.name(),
@@ -97,7 +96,7 @@ void NameTable::OnRefusal(absl::string_view peer_name, Peer& peer, const proto::
     }
     return;
   }
-  // The peer's claim was told before, and goes with its release.
+  // The peer told its claim before its refusal. If the claim is gone, so is the reason to give way.
   if (!peer.names.contains(mark.name())) return;
   contests_[mark.name()].refused_by.insert(std::string(peer_name));
   Reconsider(mark.name());
@@ -105,7 +104,7 @@ void NameTable::OnRefusal(absl::string_view peer_name, Peer& peer, const proto::
 
 void NameTable::OnOffer(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
   const auto own = FindOwn(mark.name());
-  if (own == own_.end()) return;  // the release is on its way
+  if (own == own_.end()) return;  // our release is on its way to the peer
   const auto contest = contests_.find(mark.name());
   if (contest == contests_.end() || contest->second.offered_to.empty()) {
     peer.feed.Confirm(mark.name(), own->second.number, mark.number());
@@ -143,7 +142,7 @@ void NameTable::OnConfirm(absl::string_view peer_name, Peer& peer, const proto::
 
 void NameTable::OnCancel(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
   const auto own = FindOwn(mark.name());
-  if (own == own_.end()) return;  // the release is on its way
+  if (own == own_.end()) return;  // our release is on its way to the peer
   const auto contest = contests_.find(mark.name());
   if (contest != contests_.end()) contest->second.asked_by.erase(std::string(peer_name));
   peer.feed.Cancelled(mark.name(), own->second.number, mark.number());

@@ -21,19 +21,19 @@
 namespace understudy {
 namespace {
 
-// Rules that tests leave out.
+// Faults that tests plant: each leaves one rule out.
 FaultPoint kKnowsNoWindow("names_know_no_window");
 FaultPoint kSkips("names_skip_what_did_not_fit");
 FaultPoint kForgets("names_forget_what_the_peer_knows");
 
-// What a change adds to its name on the wire, at most.
+// The most bytes that a change takes on the wire besides its name.
 constexpr size_t kChangeBytes = 64;
 
 bool IsEmpty(const proto::NameChanges& part) { return part.changes_size() == 0 && part.definitions_size() == 0; }
 
 }  // namespace
 
-// ---- What is to be told ----
+// ---- Adding what the peer must be told ----
 
 bool NameFeed::IsKnown(absl::string_view name) const {
   return snapshot_done_ || name <= snapshot_at_ || told_before_snapshot_.contains(name);
@@ -117,7 +117,7 @@ absl::Status NameFeed::OnTaken(uint32_t parts) {
   return absl::OkStatus();
 }
 
-// ---- Telling it ----
+// ---- Telling the peer ----
 
 bool NameFeed::IsFull() const { return bytes_ >= limits::kNamePartBytes; }
 
@@ -151,8 +151,8 @@ absl::optional<NameFeed::Part> NameFeed::Take(const OwnNames& names, const NameS
   return part;
 }
 
-// False when the part must go first: a large set travels alone, so that no other
-// part is ever larger than a slot.
+// Adds the signature set to the part if the peer does not know it. Returns false if the claim that needs it must go
+// into the next part: a large set travels alone, so that every other part fits one slot.
 bool NameFeed::Define(uint32_t number, const NameSignatures& signatures, proto::NameChanges& part) {
   if (number == 0 || defined_.contains(number)) return true;
   const std::shared_ptr<const proto::SignatureSet> set = signatures.Find(number);

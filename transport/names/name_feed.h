@@ -1,17 +1,17 @@
-// NameFeed: what one peer still has to be told of this node's own names, in which
-// order and how much at a time. One for each session; a plain value without
+// NameFeed: decides what one peer is told of this node's own names, in which order,
+// and how much at a time. There is one feed for each session. A plain value without
 // threads, clock or socket.
 //
-// Guarantees. The peer is told every own name: first a snapshot, in the order of
-// the names, and changes of what it knows as they happen; a name that the
-// snapshot has not reached is not told of before. At most
-// limits::kNamePartsUntakenMax parts are on their way, so names never fill a
-// session, however many there are. What changes again before the peer was told is
-// told once, so the feed keeps at most one entry for each own name, and for each
-// name that the peer knows and must forget.
+// Guarantees. The peer is told every own name: first a snapshot in the order of the
+// names, and meanwhile every change of a name that it has been told already. A change
+// of a name that the snapshot has not reached needs no telling, because the snapshot
+// tells the name as it is then. At most limits::kNamePartsUntakenMax parts are on their
+// way, so names never fill a session, however many there are. A name that changes
+// several times before the peer is told is told once, so the feed keeps at most one
+// entry for each own name, and for each name that the peer knows and must forget.
 //
-// Order. The changes of one name keep their order. A signal that must not pass the
-// releases before it (a Down of an owner) is held until they are told.
+// Order. The changes of one name keep their order. A signal that must not overtake
+// earlier releases of names, such as the Down of an owner, is held until they are told.
 #ifndef UNDERSTUDY_TRANSPORT_NAMES_NAME_FEED_H_
 #define UNDERSTUDY_TRANSPORT_NAMES_NAME_FEED_H_
 
@@ -35,87 +35,96 @@ namespace understudy {
 
 // A name that an actor of this node owns, or that is kept vacant here.
 struct OwnName {
-  Pid pid;              // null: vacant
-  uint64_t number = 0;  // of this claim, or vacancy; each is given once
+  Pid pid;              // null if the name is vacant
+  uint64_t number = 0;  // identifies this claim or vacancy; never reused by this node
   MonotonicTime claimed;
-  uint32_t signatures = 0;  // in this node's NameSignatures
+  uint32_t signatures = 0;  // the number of its mailboxes in this node's NameSignatures
 };
 using OwnNames = std::map<std::string, OwnName, std::less<>>;
 
 class NameFeed {
  public:
-  // The session began at `begun`; ages are told as of then.
+  // The session began at `begun`; the ages of claims are told as of that time.
   explicit NameFeed(MonotonicTime begun) : begun_(begun) {}
 
-  // ---- What is to be told ----
+  // ---- Adding what the peer must be told ----
 
-  // The name was claimed or vacated, or released. `number_before` is the claim that was
-  // released, or 0. What was to be said of an earlier claim is not said any more.
+  // Call when the name was claimed, vacated or released. `is_owned` is false after a
+  // release. `number_before` is the number of the claim or vacancy that ended, or 0.
+  // Discards what the peer has not yet been told about the earlier claim.
   void OnChanged(absl::string_view name, uint64_t number_before, bool is_owned);
-  // The following are of a name that is owned now, by the claim `own`.
-  // Tells the claim, again if it was told.
+  // The functions below require that this node owns the name now, by the claim with the
+  // number `own`. `theirs` is the number of the peer's claim.
+
+  // Tells the claim, even if it was told before.
   void TellAgain(absl::string_view name, uint64_t own);
   void Refuse(absl::string_view name, uint64_t own, uint64_t theirs);
   void Offer(absl::string_view name, uint64_t own);
-  // True when the offer has not left: then there is nothing to wait for.
+  // Withdraws an offer. Returns true if the offer had not been sent yet, so that no
+  // answer will come.
   bool Cancel(absl::string_view name, uint64_t own);
   void Confirm(absl::string_view name, uint64_t own, uint64_t theirs);
   void Cancelled(absl::string_view name, uint64_t own, uint64_t theirs);
 
-  // Changes wait, so a signal that must come after them must be held.
+  // True if changes wait, so that a signal which must come after them has to be held.
   bool has_changes() const { return !order_.empty(); }
-  // The signal takes so many bytes. ResourceExhausted when those that are held would
-  // take more than limits::kHeldSignalBytesMax: the peer does not take what it is told.
+  // Holds a signal of that size until the present changes are told. Returns
+  // ResourceExhausted if the signals that are held would exceed
+  // limits::kHeldSignalBytesMax, because the peer takes no parts.
   absl::Status Hold(std::shared_ptr<const Signal> signal, size_t bytes);
-  // Our grants changed: the peer is asked to tell all its names once more.
+  // Call when this node's grants have changed. Asks the peer to tell all its names again.
   void AskAgain() { ask_again_ = true; }
-  // The peer asks so.
+  // Call when the peer asks for all names again.
   void OnAskedAgain();
-  // A part of the peer's has been entered, and makes room for another.
+  // Call when a part of the peer has been entered. Tells the peer that it may send another.
   void OweTaken() { ++owed_taken_; }
-  // The peer has taken so many parts. InvalidArgument when it was not told so many.
+  // Call when the peer says that it has entered `parts` parts. Returns InvalidArgument if
+  // fewer were sent.
   absl::Status OnTaken(uint32_t parts);
 
-  // ---- Telling it ----
+  // ---- Telling the peer ----
 
-  // Either a signal that was held, or a part.
+  // Either a signal that was held, or changes.
   struct Part {
     std::shared_ptr<const Signal> held;
     proto::NameChanges changes;
   };
-  // What is to be told now; nothing when all is told, or the peer has to take some
-  // first.
+  // Returns what is to be sent next. Returns nullopt if the peer has been told everything,
+  // or must take earlier parts first.
   absl::optional<Part> Take(const OwnNames& names, const NameSignatures& signatures);
 
   // ---- Observers ----
 
   MonotonicTime begun() const { return begun_; }
-  // The whole snapshot has been told, and what changed since.
+  // True if the peer has been told the whole snapshot and all later changes.
   bool is_all_told() const { return snapshot_done_ && !again_ && order_.empty(); }
   size_t size() const { return order_.size(); }
   uint32_t parts_untaken() const { return untaken_; }
-  // The whole state, for models and logs.
+  // The whole state as text, for model checking and logs.
   std::string DebugString() const;
 
  private:
   enum class Step : uint8_t { kNone, kOffer, kCancel };
   enum class Answer : uint8_t { kNone, kConfirm, kCancelled };
+  // What the peer must be told about one name.
   struct Entry {
-    uint64_t place = 0;  // in order_
-    uint64_t told = 0;   // the claim that the peer knows
-    bool again = false;
-    uint64_t refused = 0;  // the peer's claim, or 0
+    uint64_t place = 0;    // key in order_
+    uint64_t told = 0;     // number of the claim that the peer knows, or 0
+    bool again = false;    // TellAgain
+    uint64_t refused = 0;  // number of the peer's claim that is refused, or 0
     Step step = Step::kNone;
     Answer answer = Answer::kNone;
-    uint64_t answered = 0;  // the peer's claim
+    uint64_t answered = 0;  // number of the peer's claim to which `answer` refers
   };
+  // An element of order_: a name that has an entry, or a signal that is held.
   struct Place {
-    std::string name;  // empty: a signal
+    std::string name;  // empty for a signal
     std::shared_ptr<const Signal> held;
     size_t held_bytes = 0;
   };
 
-  // The peer was told, or will not be told by the snapshot any more.
+  // True if the snapshot has passed the name, or the peer was told it before the snapshot
+  // reached it. Then changes of the name must be told.
   bool IsKnown(absl::string_view name) const;
   Entry& Add(absl::string_view name, uint64_t told);
   Entry& Touch(absl::string_view name, uint64_t own);
@@ -123,7 +132,8 @@ class NameFeed {
   bool TellEntry(const std::string& name, const OwnNames& names, const NameSignatures& signatures,
                  proto::NameChanges& part);
   void TellClaim(const std::string& name, const OwnName& own, proto::NameChanges& part);
-  // Tells names after `at`, which follows; true when there are no more.
+  // Adds the names after `at` to the part until it is full, and sets `at` to the last one.
+  // Returns true if there are no more.
   bool TellSnapshot(const OwnNames& names, const NameSignatures& signatures, std::string& at, proto::NameChanges& part);
   bool IsFull() const;
 
@@ -133,20 +143,21 @@ class NameFeed {
   uint64_t last_place_ = 0;
   size_t held_bytes_ = 0;
 
-  // The snapshot has told the names up to this one, and before that those that
-  // something was to be said of.
+  // The snapshot has told all names up to this one.
   std::string snapshot_at_;
   bool snapshot_done_ = false;
+  // Names after snapshot_at_ that were told already, because of a refusal, offer or answer.
   std::set<std::string, std::less<>> told_before_snapshot_;
-  // Then, if the peer asked, all names are told again, from this one on.
+  // If the peer asked for all names again, they are told after the snapshot; those up to
+  // again_at_ have been.
   bool again_ = false;
   std::string again_at_;
-  bool ask_again_ = false;
+  bool ask_again_ = false;  // the next part asks the peer for all its names
 
-  std::set<uint32_t> defined_;
-  size_t bytes_ = 0;  // of the part that is being made
-  uint32_t untaken_ = 0;
-  uint32_t owed_taken_ = 0;
+  std::set<uint32_t> defined_;  // signature sets that the peer has been told
+  size_t bytes_ = 0;            // approximate size of the part that is being made
+  uint32_t untaken_ = 0;        // parts sent that the peer has not taken
+  uint32_t owed_taken_ = 0;     // parts of the peer that were entered, and of which it has not been told
 };
 
 }  // namespace understudy

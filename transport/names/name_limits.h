@@ -10,25 +10,25 @@ namespace understudy::limits {
 
 // The full name of a protobuf message: four times the longest in common use.
 inline constexpr size_t kMessageNameBytesMax = 512;
-// Different sets of mailboxes that one node's published actors have, and the
-// bytes of all of them. A session keeps the peer's until it ends. 4 MiB are the
-// sets of some 4,000 actor classes.
+// The most different sets of mailboxes that the published actors of one node may
+// have, and the bytes of all of them. A session keeps the peer's sets until it ends.
+// 4 MiB are the sets of some 4,000 actor classes.
 inline constexpr size_t kNameSignatureSetsMax = 16384;
 inline constexpr size_t kNameSignatureBytesMax = size_t{4} << 20;
-// A part of what is told grows to so many bytes: it fits one slot, so nothing
-// passes between its pieces, and holds some 1,000 names.
+// The size up to which a part of the changes of names is filled. Such a part fits
+// one slot, so that nothing else is sent between its pieces, and has some 1,000 names.
 inline constexpr size_t kNamePartBytes = size_t{48} << 10;
 // A set of mailboxes above this size travels in a part of its own.
 inline constexpr size_t kSmallSignatureBytes = size_t{8} << 10;
 // The largest part that is read: the largest possible set of mailboxes is 64 of
 // 2 KiB each.
 inline constexpr size_t kNamePartBytesMax = size_t{160} << 10;
-// Parts on their way to a peer that it has not taken. Enough for 8 * 1,000 names
-// in each round trip; a peer that takes none makes this node keep 8 parts.
+// The most parts sent to a peer that it has not taken yet. They suffice for 8,000
+// names in each round trip; a peer that takes none makes this node keep 8 parts.
 inline constexpr uint32_t kNamePartsUntakenMax = 8;
 
-// Downs and exits that wait for the releases of names before them (NameFeed::Hold): half of what a session keeps of
-// signals, so that they find room there when their turn comes.
+// The most bytes of Downs and exits that wait for earlier releases of names (NameFeed::Hold). This is half of what a
+// session keeps of signals, so that they find room there when their turn comes.
 inline constexpr size_t kHeldSignalBytesMax = size_t{4} << 20;
 
 }  // namespace understudy::limits

@@ -24,24 +24,25 @@ class NameSignatures {
  public:
   // ---- Our own ----
 
-  // The number of the set that equals `mailboxes`, which is kept from now on; 0
-  // when `mailboxes` is empty. InvalidArgument when a string is too long for the
-  // wire, ResourceExhausted at the bounds.
+  // Returns the number of the set that equals `mailboxes`, and adds the set if it is
+  // new; 0 if `mailboxes` is empty. Returns InvalidArgument if a string is too long
+  // for the wire, and ResourceExhausted at the bounds.
   absl::StatusOr<uint32_t> NumberOf(const std::vector<proto::MailboxSignature>& mailboxes);
 
   // ---- A peer's ----
 
-  // InvalidArgument when it breaks a bound or defines a number again: a bad frame.
+  // Adds a set that the peer defined. Returns InvalidArgument if that exceeds a bound
+  // or the number is defined already, which makes the frame a bad one.
   absl::Status Define(const proto::SignatureSet& set);
 
-  // Null when `number` is not defined.
+  // Returns the set with that number, or null.
   std::shared_ptr<const proto::SignatureSet> Find(uint32_t number) const;
 
  private:
   absl::Status Add(std::shared_ptr<const proto::SignatureSet> set);
 
   std::map<uint32_t, std::shared_ptr<const proto::SignatureSet>> sets_;
-  std::map<std::string, uint32_t> number_of_;  // by the set's bytes; our own only
+  std::map<std::string, uint32_t> number_of_;  // by the serialized set; used only for our own sets
   size_t bytes_ = 0;
 };
 

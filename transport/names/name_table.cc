@@ -29,7 +29,7 @@
 namespace understudy {
 namespace {
 
-// Ages are added to times, which must not overflow: 146 years.
+// The largest age of a claim that is accepted, 146 years: so that adding it to a time does not overflow.
 constexpr int64_t kAgeNanosMax = std::numeric_limits<int64_t>::max() / 2;
 
 absl::Status CheckName(absl::string_view name) {
@@ -211,8 +211,8 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
     return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
   }
   const absl::optional<NameEntry> before = Find(name);
-  // Not the sum of a time and a duration, which ends at the clock's start: peers
-  // may have been up for longer.
+  // Computed in nanoseconds, because a MonotonicTime less a Duration saturates at the clock's start, and the peer's
+  // claim may be older than that.
   const MonotonicTime claimed = MonotonicTime::FromNanos(peer.feed.begun().nanos() - claim.age_nanos());
   theirs_[name].push_back(NameEntry{.node = std::string(peer_name),
                                     .pid = Pid(peer.node, claim.cell(), claim.serial()),
@@ -236,7 +236,7 @@ void NameTable::OnRelease(absl::string_view peer_name, Peer& peer, const proto::
       return;
     }
   }
-  // Of a claim that was refused here.
+  // The claim was not entered here. If the peer has offered it to us, that offer is void.
   const auto contest = contests_.find(mark.name());
   if (contest == contests_.end()) return;
   const auto asked = contest->second.asked_by.find(peer_name);
@@ -253,7 +253,7 @@ void NameTable::RemoveTheirs(absl::string_view peer_name, Peer& peer, const std:
   ForgetRival(name, peer_name);
 }
 
-// The peer's claim, which the vacancy follows, is removed after it: the name is not seen to be free in between.
+// Enters the vacancy before it removes the peer's claim that it follows, so that the name is not seen free in between.
 absl::Status NameTable::OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark) {
   if (mark.number() == 0) return absl::InvalidArgumentError("a vacancy without a number");
   if (absl::Status checked = CheckName(mark.name()); !checked.ok()) return checked;
@@ -284,7 +284,7 @@ void NameTable::EndVacancy(Peer& peer, const std::string& name) {
 void NameTable::OnSessionEnded(absl::string_view peer_name) {
   const auto found = peers_.find(peer_name);
   if (found == peers_.end()) return;
-  const auto peer = peers_.extract(found);  // nothing is told to it any more
+  const auto peer = peers_.extract(found);  // first, so that the changes below are not told to this peer
   for (const std::string& name : std::exchange(peer.mapped().names, {})) {
     RemoveTheirs(peer.key(), peer.mapped(), name);
   }
@@ -298,7 +298,7 @@ void NameTable::OnSessionEnded(absl::string_view peer_name) {
 void NameTable::OnGrantsChanged(absl::string_view peer) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
-  // The peer need not do as it is asked, so what it has and may not have any more goes now.
+  // Names that the peer may not own any more are removed here, because it need not tell its names again.
   for (const std::string& name : std::set(found->second.names)) {
     if (!may_publish_(peer, name)) RemoveTheirs(peer, found->second, name);
   }

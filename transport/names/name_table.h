@@ -1,23 +1,23 @@
-// NameTable: the embedded name table of one node: its own actors' cluster names,
-// and those that its peers told it of their own.
+// NameTable: the name table of one node. It has the cluster names of the node's own
+// actors, and those that its peers have told it of theirs.
 //
 // A plain state machine: no threads, clock or socket inside. A node tells each
-// peer its own names over their session (name_feed.h). A peer's names go when its
-// session ends. Nobody passes on another's names, so nothing that is gone can come
-// back.
+// peer its own names over their session (name_feed.h). A peer's names are removed when
+// its session ends. No node tells the names of another node, so a name that is gone
+// cannot come back.
 //
-// Who may publish what. A claim of a peer that is not granted the name is entered
-// nowhere. Where an own actor has the name, the peer is told (a refusal), and its
-// actor gives way if the peer's own grants let this node own the name; otherwise
-// the peer only counts the refusal.
+// Grants. A claim of a peer that is not granted the name is not entered. If an own
+// actor has the name, the peer is sent a refusal. The peer's actor then gives the name
+// up if the peer's own grants let this node own the name; otherwise the peer only
+// counts the refusal.
 //
-// Conflicts. A claim is optimistic: OK means free as far as this node knew. When
-// two owners see each other, the older claim wins, then the smaller node name. Each
-// node turns the ages of its claims into constants when a session begins, so both
-// ends of a session compare the same two numbers, and no wall clock is read.
-// Ages of three nodes are measured at three sessions, so three verdicts can form a
-// circle. Therefore a loser offers its claim to the winner, and gives it up only
-// when the winner confirms that it owns the name:
+// Conflicts. A claim is optimistic: OK means that the name was free as far as this node
+// knew. When two owners see each other, the older claim wins; of equally old claims,
+// that of the node with the smaller name. The ages of claims are told as of the begin of
+// a session, so both ends of a session compare the same two numbers, and no wall clock
+// is read. But the ages of three nodes are measured in three sessions, so three verdicts
+// can form a circle. Therefore a loser offers its claim to the winner, and gives it up
+// only when the winner confirms that it owns the name:
 //   1. A node that has made an offer makes no other, and confirms none, until the
 //      offer is answered, cancelled, or void because the winner's claim is gone.
 //   2. A node that has made an offer and gets one from a node with a larger name
@@ -26,20 +26,21 @@
 //      time when it had no owner.
 // By 1 the node that gave the last confirmation has no offer under way, so its
 // owner stays. In a circle of offers some node has a smaller name than the node
-// that offers to it, so by 2 no circle waits for ever. Offers do not depend on how
-// the verdicts are made, so refusals end in the same way.
+// that offers to it, so by 2 no circle waits for ever. These rules do not depend on
+// how the loser is chosen, so a refused claim is given up by the same steps.
 //
-// Third parties act on nothing: while they see two claims they show the older.
+// A node that owns neither of two conflicting claims does not act on them: it shows the
+// older one.
 //
 // Vacancies. While an actor that owned a name is down and will be started again,
-// its supervisor's node keeps the name vacant, and tells its peers. A vacancy is
-// only shown: it takes no part in a conflict, and a name with an owner anywhere is
-// not vacant. It goes when the name is claimed or freed here, and at a peer also
-// when the session ends.
+// its supervisor's node keeps the name vacant, and tells its peers. A vacancy is only
+// information: it takes no part in conflicts, and a name with an owner on any node is
+// not vacant. A vacancy ends when the name is claimed or freed on its node, and at a
+// peer also when the session ends.
 //
-// Removal. Names travel the same sequence as Downs, and a Down that must wait for
-// the release of its actor's name is held (NameFeed), so a name is seen to be free
-// before its owner's Down is.
+// Removal. Changes of names and Downs travel in the same sequence, and a Down that must
+// wait for the release of its actor's name is held (NameFeed). So a peer sees that a
+// name is free before it sees the owner's Down.
 #ifndef UNDERSTUDY_TRANSPORT_NAMES_NAME_TABLE_H_
 #define UNDERSTUDY_TRANSPORT_NAMES_NAME_TABLE_H_
 
@@ -70,29 +71,29 @@ namespace understudy {
 struct NameEntry {
   std::string node;
   Pid pid;
-  uint64_t number = 0;  // given once by its node
-  // By this node's clock: of a peer's claim, as its age says.
+  uint64_t number = 0;  // identifies the claim among those of its node; never reused
+  // By this node's clock; for a peer's claim, computed from the age that the peer told.
   MonotonicTime claimed;
-  // Null when they are not known.
+  // Null if they are not known.
   std::shared_ptr<const proto::SignatureSet> mailboxes;
 };
 
 class NameTable {
  public:
-  // Whether that peer may own that name here.
+  // Returns whether this node's grants let `peer` own `name`.
   using MayPublish = std::function<bool(absl::string_view peer, absl::string_view name)>;
 
-  // What a change leads to, in order.
+  // A consequence that the caller must carry out, in the order of TakeChanges.
   struct Change {
     enum class Kind {
-      kShow,        // `name` is now `entry`'s, as far as this node knows
+      kShow,        // `entry` is now the owner of `name`, as far as this node knows
       kHide,        // `name` is free; `entry` was its last owner
       kVacant,      // a peer keeps `name` vacant, whether or not it has an owner
-      kNotVacant,   // no peer does any more
-      kLost,        // our `entry` lost its name to `peer`: its actor must exit NameConflict
-      kForbidden,   // the same, because `peer` does not grant us the name: NotPermitted
-      kRefused,     // `peer` refused us the name, without the grant to do so: nothing changes
-      kNotGranted,  // `peer` claims the name without a grant, the first of its session: it is entered nowhere
+      kNotVacant,   // no peer keeps `name` vacant any more
+      kLost,        // our `entry` lost its name to `peer`: its actor must exit with NameConflict
+      kForbidden,   // as kLost, but because `peer` does not grant us the name: exit with NotPermitted
+      kRefused,     // `peer` refused us the name, but has no grant for it here, so we keep it; once a session
+      kNotGranted,  // `peer` claimed the name without a grant, so the claim is not entered; once a session
     };
     Kind kind;
     std::string name;
@@ -101,65 +102,66 @@ class NameTable {
   };
 
   struct Counters {
-    int64_t claims_refused = 0;    // of the peer's, for want of a grant
-    int64_t refusals_ignored = 0;  // of ours by the peer, for want of a grant
+    int64_t claims_refused = 0;    // claims of the peer that were not entered, because it had no grant
+    int64_t refusals_ignored = 0;  // refusals by the peer that were ignored, because it had no grant
     int64_t conflicts_lost = 0;    // own names given up to the peer
   };
 
-  // `node` is ours.
+  // `node` is the name of this node.
   NameTable(std::string node, MayPublish may_publish);
 
   // ---- Our own names ----
 
-  // AlreadyExists, with the owner, when this node knows another one;
-  // ResourceExhausted at limits::kNamesPerNodeMax and the bounds of
-  // NameSignatures. OK again for the owner.
+  // Claims the name for `pid`. Returns OK also if `pid` owns it already. Returns
+  // AlreadyExists, with the owner, if this node knows another owner, and
+  // ResourceExhausted at limits::kNamesPerNodeMax or a bound of NameSignatures.
   absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
                      const std::vector<proto::MailboxSignature>& mailboxes);
-  // Does nothing, and gives false, unless `pid` owns it.
+  // Releases the name. Does nothing and returns false unless `pid` owns it.
   bool Release(absl::string_view name, Pid pid);
-  // Releases the name if `pid`, which may be null, owns it, and keeps it vacant. Does nothing while another actor of
-  // this node owns it, and, once more as for Claim, at limits::kNamesPerNodeMax.
+  // Releases the name if `pid`, which may be null, owns it, and keeps it vacant. Does nothing if another actor of this
+  // node owns the name, or at limits::kNamesPerNodeMax.
   void Vacate(absl::string_view name, Pid pid);
   // Ends a vacancy of this node.
   void Free(absl::string_view name);
 
   // ---- Peers ----
 
-  // The peer's pids have the place `peer_node`.
+  // `peer_node` is the place of the peer's incarnation, for the pids of its actors.
   void OnSessionBegun(absl::string_view peer, NodePlace peer_node, MonotonicTime now);
-  // InvalidArgument when the peer broke a rule: a bad frame. `bytes` are a
-  // proto::NameChanges. Without a session it does nothing.
+  // Enters a part of the peer's changes; `bytes` are a proto::NameChanges. Returns
+  // InvalidArgument if the peer broke a rule, which makes the frame a bad one. Does
+  // nothing without a session.
   absl::Status OnChanges(absl::string_view peer, absl::string_view bytes);
-  // What the last OnChanges led to has been carried out.
+  // Call when the changes that the last OnChanges led to have been carried out.
   void OnChangesEntered(absl::string_view peer);
   void OnSessionEnded(absl::string_view peer);
-  // MayPublish answers otherwise than before of that peer's names, which it is
-  // asked to tell once more.
+  // Call when the result of MayPublish has changed for names of the peer. Removes names
+  // that it may not own any more, and asks it to tell all its names again.
   void OnGrantsChanged(absl::string_view peer);
 
-  // What the peer is to be told now; call until it gives nothing.
+  // Returns what must be sent to the peer now. Call until it returns nullopt.
   absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
-  // Whether a Down that is sent to the peer now would pass a release.
+  // True if a Down that is sent to the peer now would overtake the release of a name.
   bool MustHold(absl::string_view peer) const;
-  // Requires MustHold. ResourceExhausted as NameFeed::Hold: the session is to end.
+  // As NameFeed::Hold. Requires MustHold. If it fails, the session must be ended.
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
 
   std::vector<Change> TakeChanges() { return std::exchange(changes_, {}); }
 
   // ---- Observers ----
 
-  // The owner that this node shows.
+  // The owner that this node shows: its own actor, else the peer's actor with the oldest claim.
   absl::optional<NameEntry> Find(absl::string_view name) const;
-  // No owner is shown, and this node or a peer keeps it vacant.
+  // True if no owner is shown, and this node or a peer keeps the name vacant.
   bool IsVacant(absl::string_view name) const;
   // Zeros without a session.
   Counters counters(absl::string_view peer) const;
   // Null without a session.
   const NameFeed* feed(absl::string_view peer) const;
-  // Names of that peer that are entered here.
+  // The number of the peer's names that are entered here.
   size_t names_of(absl::string_view peer) const;
-  // The whole state, for models.
+  // The whole state as text, for model checking.
   std::string DebugString() const;
 
  private:
@@ -169,24 +171,25 @@ class NameTable {
     NodePlace node;
     NameFeed feed;
     NameSignatures signatures;
-    std::set<std::string, std::less<>> names;                // its claims that are entered
-    std::map<std::string, uint64_t, std::less<>> vacancies;  // by name, their numbers
+    std::set<std::string, std::less<>> names;                // names of its claims that are entered
+    std::map<std::string, uint64_t, std::less<>> vacancies;  // name to the number of its vacancy
     uint32_t parts_not_entered = 0;
     bool refusal_told = false;
     Counters counters;
   };
   using Peers = std::map<std::string, Peer, std::less<>>;
-  // An own name that another node claims too, or refused.
+  // The conflict about an own name that another node claims too, or refuses.
   struct Contest {
-    std::string offered_to;  // empty: no offer
-    bool cancelling = false;
-    std::map<std::string, uint64_t, std::less<>> asked_by;  // offers that wait for ours: node to claim
+    std::string offered_to;   // the node to which our claim is offered; empty if to none
+    bool cancelling = false;  // our offer was cancelled, and the cancellation is not acknowledged yet
+    // Offers to us that wait until ours is decided: the node, and the number of its claim.
+    std::map<std::string, uint64_t, std::less<>> asked_by;
     std::set<std::string, std::less<>> refused_by;
   };
 
   // name_table.cc
   absl::optional<NameEntry> OwnEntry(absl::string_view name) const;
-  // own_.end() also for what is vacant.
+  // Returns own_.end() if no actor of this node owns the name, even if it is vacant.
   OwnNames::iterator FindOwn(absl::string_view name);
   void RemoveOwn(OwnNames::iterator own);
   absl::Status OnClaim(absl::string_view peer_name, Peer& peer, const proto::NameClaim& claim);
@@ -194,7 +197,7 @@ class NameTable {
   void RemoveTheirs(absl::string_view peer_name, Peer& peer, const std::string& name);
   absl::Status OnVacancy(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
   void EndVacancy(Peer& peer, const std::string& name);
-  // Notes what the table shows, if `before` was shown.
+  // Adds a Change if the owner that the table shows differs from `before`.
   void NoteShown(absl::string_view name, const absl::optional<NameEntry>& before);
 
   // name_contest.cc
@@ -207,9 +210,10 @@ class NameTable {
   void OnCancel(absl::string_view peer_name, Peer& peer, const proto::NameMark& mark);
   void OnCancelled(absl::string_view peer_name, const proto::NameMark& mark);
   void CancelOffer(absl::string_view name);
-  // The peer's claim to the name is gone: offers between us are void.
+  // Call when the peer's claim to the name is gone, so that offers between it and us are void.
   void ForgetRival(absl::string_view name, absl::string_view peer_name);
-  // Answers offers that waited, and makes one if there is somebody to yield to.
+  // Unless an offer of ours is under way: confirms the offers that waited, then offers our claim to the winner if
+  // another claim wins over it.
   void Reconsider(absl::string_view name);
   const std::string* WinnerOver(absl::string_view name, const OwnName& own) const;
 
@@ -218,9 +222,9 @@ class NameTable {
   OwnNames own_;
   uint64_t last_number_ = 0;
   NameSignatures own_signatures_;
-  // By name, the claims of peers; seldom more than one.
+  // The claims of peers, by name; seldom more than one.
   std::map<std::string, std::vector<NameEntry>, std::less<>> theirs_;
-  // By name, how many peers keep it vacant.
+  // How many peers keep a name vacant.
   std::map<std::string, int, std::less<>> vacant_;
   Peers peers_;
   std::map<std::string, Contest, std::less<>> contests_;
