@@ -14,15 +14,15 @@
 // Guarantees. The host starts a child with a registered factory, for peers that have
 // this node's grant (Spawner::Grants) and for this node itself; other peers get
 // NotPermitted. A child is linked to the host and ends with it. A child has no orphaned
-// life: it ends when its supervisor says so; it is killed when its stand-in on the
-// supervisor's node is killed; and when that node is lost it gets an exit with
+// life: it ends when its supervisor says so; it is killed when its proxy (spawner.h) on
+// the supervisor's node is killed; and when that node is lost it gets an exit with
 // NoConnection from its parent, the host, and has its own shutdown time before it is
 // killed. The supervisor gets the child's full exit reason; the crash report stays in
 // this node's log. A host that is stopped stops all of its children at once, each
 // within its own shutdown time; their supervisors get NoConnection, as for a lost node.
 //
 // A node has at most one host: a second one does not start, because its name is taken.
-// Threads are those of every actor.
+// Threads: as for every actor.
 #ifndef UNDERSTUDY_TRANSPORT_CHILD_HOST_H_
 #define UNDERSTUDY_TRANSPORT_CHILD_HOST_H_
 

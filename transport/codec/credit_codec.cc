@@ -20,7 +20,8 @@ absl::Status BadCredit(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("bad frame: in a change of credit, ", what));
 }
 
-// True if a change of this kind names a mailbox of the node that encodes it, false if of the node that decodes it.
+// True if a change of this kind names a mailbox of the node that encodes it; false if it names one of the node that
+// decodes it.
 bool IsOfMailboxsNode(CreditChange::Kind kind) {
   return kind != CreditChange::Kind::kWant && kind != CreditChange::Kind::kReturn;
 }

@@ -1,4 +1,4 @@
-// The codec's second half: envelopes, statuses, exit reasons, addresses.
+// The functions of frame_codec.h for envelopes, statuses, exit reasons and addresses.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -288,7 +288,7 @@ proto::Status ToProto(const absl::Status& status) {
 }
 
 proto::Status ToShortProto(const absl::Status& status, size_t bytes_max) {
-  constexpr size_t kKindBytesMax = 64;  // of an ErrorKind, a code and the field of the text
+  constexpr size_t kKindBytesMax = 64;  // the size of an ErrorKind, a code, and the tag and length of the text
   proto::Status whole = ToProto(status);
   if (whole.ByteSizeLong() <= bytes_max) return whole;
   const std::string text = CutText(status.message(), bytes_max - kKindBytesMax);

@@ -236,7 +236,8 @@ bool FramePacker::Add(uint64_t first, const PackedSlots& slots, const MailboxDef
   return true;
 }
 
-// Definitions are rare, so the slots that are there already are moved.
+// Inserts the definition before the slots that the frame already has. Moving them is acceptable, because definitions
+// are rare.
 void FramePacker::Define(const MailboxDefinition& definition) {
   const size_t name = definition.name.empty() ? 0 : internal::BytesFieldBytes(definition.name.size());
   const size_t inner = (definition.hash == 0 ? 0 : 5) + name;
@@ -256,7 +257,7 @@ size_t FramePacker::body_bytes_left() const {
 }
 
 std::string FramePacker::Encode() {
-  // The control part's numbers are above all others.
+  // The control part comes last, because its field numbers are above all others.
   if (control_.has_value()) control_->AppendToString(&bytes_);
   UNDERSTUDY_CHECK(bytes_.size() <= limits::kFrameBytesMax, "a frame of ", bytes_.size(), " bytes");
   if (bytes_.size() >= kKeptBytesMin) return std::move(bytes_);
@@ -281,7 +282,7 @@ bool ReadDefinition(absl::string_view bytes, MailboxDefinition& definition) {
   });
 }
 
-// False if the frame has an unusual form or a control part, which are left to protobuf.
+// Reads a frame by hand. Returns false if it has an unusual form or a control part, which are left to protobuf.
 bool ReadFrame(absl::string_view bytes, FrameView& frame) {
   return internal::ReadFields(bytes, [&](internal::WireReader& reader, uint64_t tag) {
     absl::string_view inner;
@@ -308,7 +309,7 @@ absl::Status TooManyBytes(size_t bytes) {
   return BadFrame(absl::StrCat(bytes, " bytes; at most ", limits::kFrameBytesMax, " are allowed"));
 }
 
-// The checks that both ways of reading share.
+// The checks that apply to a frame whether it was read by hand or by protobuf.
 absl::Status CheckFrame(const FrameView& frame) {
   absl::Status checked = CheckDefinitions(frame);
   checked.Update(CheckSlots(frame));

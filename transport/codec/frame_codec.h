@@ -92,9 +92,9 @@ class FramePacker {
   // For the control part only. Its texts must be short: see limits.h.
   proto::Frame& frame() { return control_.has_value() ? *control_ : control_.emplace(); }
 
-  // Adds the slot numbered `number`, one above the last one's. False when the
-  // frame is full; it is then unchanged. `define` is null, or defines the
-  // slot's mailbox for this stream. Requires a body of at most kSlotBytesMax.
+  // Adds a slot with the number `number`, which must be one above the last slot's. Returns
+  // false if the frame has no room for it; the frame is then unchanged. `define` is null,
+  // or defines the slot's mailbox for this stream. Requires a body of at most kSlotBytesMax.
   bool Add(uint64_t number, const SlotView& slot, const MailboxDefinition* define);
   // As above for all of `slots`, which get the numbers from `first` on: adds all or none.
   bool Add(uint64_t first, const PackedSlots& slots, const MailboxDefinition* define);

@@ -54,7 +54,7 @@ bool Read(absl::string_view bytes, WireAddress& address) {
   });
 }
 
-// False for a second address in one envelope: protobuf merges the two, so that case is left to protobuf.
+// Reads an address. Returns false if it was `seen` already: protobuf merges two addresses, so that case is left to it.
 bool ReadOnce(WireReader& reader, bool& seen, WireAddress& address) {
   absl::string_view bytes;
   if (seen || !reader.Bytes(bytes)) return false;
@@ -114,7 +114,7 @@ bool ReadSignal(absl::string_view bytes, HotEnvelope& signal) {
   });
 }
 
-// Message::by_allowance, which lies behind the payload.
+// The encoded field Message::by_allowance, which comes after the payload.
 constexpr absl::string_view kAllowanceField = "\x30\x01";
 
 }  // namespace
@@ -162,7 +162,7 @@ bool DecodeHot(absl::string_view bytes, HotEnvelope& envelope) {
   absl::string_view body;
   if (!reader.Tag(tag)) return false;
   if (tag != TagOf(1, WireType::kBytes) && tag != TagOf(2, WireType::kBytes)) return false;
-  // A second field would replace the first, or be merged with it.
+  // A second field would replace the first one or be merged with it, so that case is left to protobuf.
   if (!reader.Bytes(body) || !reader.at_end()) return false;
   if (tag == TagOf(1, WireType::kBytes)) {
     envelope.kind = HotEnvelope::Kind::kMessage;

@@ -211,8 +211,8 @@ absl::Status NameTable::OnClaim(absl::string_view peer_name, Peer& peer, const p
     return absl::InvalidArgumentError(absl::StrCat("a node with more than ", limits::kNamesPerNodeMax, " names"));
   }
   const absl::optional<NameEntry> before = Find(name);
-  // Computed in nanoseconds, because a MonotonicTime less a Duration saturates at the clock's start, and the peer's
-  // claim may be older than that.
+  // Computed in nanoseconds, because the sum of a MonotonicTime and a Duration is never before the clock's start, but
+  // the peer's claim may be.
   const MonotonicTime claimed = MonotonicTime::FromNanos(peer.feed.begun().nanos() - claim.age_nanos());
   theirs_[name].push_back(NameEntry{.node = std::string(peer_name),
                                     .pid = Pid(peer.node, claim.cell(), claim.serial()),
