@@ -93,7 +93,7 @@ class NamePublisher {
   // As Withdraw, and makes the name vacant until it is published or freed. `owner` is
   // null if no actor of this node had the name.
   virtual void Vacate(absl::string_view name, Pid owner) = 0;
-  // The name is no longer vacant.
+  // Ends the vacancy of a name.
   virtual void Free(absl::string_view name) = 0;
 };
 
@@ -104,8 +104,8 @@ class Registry {
 
   // Is told the record of the name's new owner, or null if the name has no owner any
   // more. Called in the order of the changes, on the thread that makes the change and
-  // under a lock that every change takes. So it must be short, and must not call Insert,
-  // Remove, Watch or Unwatch.
+  // under a lock that every change takes. So it must be short, must not change the
+  // registry, and must not call Watch or Unwatch.
   using Listener = absl::AnyInvocable<void(absl::string_view name, const NameRecord* change)>;
 
   // Enters the record. Returns OK also if its owner has the name already. Returns

@@ -70,9 +70,9 @@ class ReplierBase {
 
   // True if this object can still answer: it has not answered and was not moved from.
   bool is_open() const { return is_open_; }
-  // The actor that waits for the answer. For an actor of another node, only the node is
-  // certain: the session has authenticated it. For a plain thread, the pid of the actor
-  // that asks on its behalf.
+  // The actor that waits for the answer. If it is of another node, the session proves only
+  // the node, not the actor. If a plain thread asked, this is the actor that asked on its
+  // behalf.
   Pid asker() const { return asker_; }
 
   // For Context::Forward: gives up the right to answer, without an answer. CHECKs is_open().

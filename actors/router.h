@@ -59,9 +59,9 @@ class Router {
   // does not wait and no room is kept for it.
   virtual void StopWaiting(Pid from, uint64_t wait) = 0;
 
-  // Sends a signal of any kind. A signal that cannot be delivered is answered by another
-  // signal: a link or monitor to an unreachable node by an exit or Down with
-  // NoConnection. An undeliverable reply is dropped.
+  // Sends a signal of any kind. A link or monitor that cannot be delivered is answered by
+  // an exit or Down with NoConnection, or with NoProcess if that incarnation of the node
+  // is gone. An undeliverable reply is dropped.
   virtual void Post(Signal signal) = 0;
 
   // Call when messages from another node have left their mailbox.
