@@ -1,5 +1,5 @@
-// Actor: the base of every actor. It has mailboxes, one behaviour at a time,
-// and handles one message at a time, on one thread at a time.
+// Actor: the base class of every actor. An actor has mailboxes and one behavior at
+// a time, and handles one message at a time, on one thread at a time.
 //
 //   class Counter final : public Actor {
 //    public:
@@ -16,15 +16,18 @@
 //     Behavior counting_{"counting", On(add, &Counter::Add), On(total, &Counter::Sum)};
 //   };
 //
-// Made only by Spawn: the constructor, Start and all handlers run in the
-// actor's own turns. A Status that a handler returns is about the message: a
-// call's answer; a tell is counted rejected. The actor itself fails by
-// `return Fail(status);` or by an exception. It ends in this order: suspended
-// handlers newest first, OnExit, the object, its names, exits and Downs. Neither
-// its destructor nor that of a message, answer, handler or capture may throw: as
-// anywhere in C++ that ends the process (std::terminate), not the actor alone.
+// Creation: only Spawn makes actors. The constructor, Start and all handlers run in
+// the actor's own turns.
+// Failure: a Status that a handler returns is about the message. If it is not OK, it
+// is the answer to a call, and a tell is counted as rejected. The actor itself fails
+// by `return Fail(status);` or by an exception that leaves a handler.
+// End: the steps are, in this order: suspended handlers are destroyed, newest first;
+// OnExit runs; the object is destroyed; the actor's names are released; exits and
+// Downs are sent. The destructors of an actor, message, answer, handler or capture
+// must not throw: that ends the process (std::terminate), not only the actor.
 //
-// Threads: owner's turn only, everything. Lifetime: the library's.
+// Threads: all members are for the actor's own turns only. Lifetime: the library
+// owns the object.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_H_
 #define UNDERSTUDY_ACTORS_ACTOR_H_
 
@@ -59,7 +62,8 @@ void BeginReceive(const Behavior& receive, std::coroutine_handle<> waiter);
 
 }  // namespace internal
 
-// What Receive gives: awaits one message, event or timeout of its clauses.
+// The result of Actor::Receive. Awaiting it waits until one message, event or timeout
+// that its clauses name has been handled.
 class [[nodiscard]] Received {
  public:
   using UnderstudyAwaitable = void;
@@ -82,21 +86,25 @@ class Actor {
  protected:
   Actor();
 
-  // Decides how to begin: a Behavior; a Status or Fail (the start failed);
-  // StartResult::Ignore(); a Task<StartResult>; or a Task<>, the process style.
+  // The actor's first function. Returns the first behavior; a Status or Fail(…) if the
+  // start failed; StartResult::Ignore() to decline; StartResult::Starting(behavior) to
+  // handle messages while it starts; a Task<StartResult> to await first; or a Task<> for
+  // the process style, in which the task receives messages itself.
   virtual StartResult Start() = 0;
-  // The actor is ending; may send, and not await. Not called when killed. What it
-  // throws is logged, and changes nothing.
+  // Called when the actor ends, unless it was killed. It may send messages but cannot
+  // await. An exception that it throws is logged and does not change the exit reason.
   virtual void OnExit(const ExitReason& /*reason*/) {}
 
-  // A clause: messages of `mailbox` go to `handler`, a member function or a
-  // callable, of the forms that internal/turn/handler.h lists.
+  // Clause: `handler` handles the messages of `mailbox`. It is a member function of the
+  // actor or a callable; internal/turn/handler.h lists the parameters and results that it
+  // may have.
   template <class M, class F>
   static auto On(const internal::TypedMailbox<M>& mailbox, F handler) {
     return MakeClause<M>(internal::MakeHandler<M>(std::move(handler)), internal::IndexForClause(mailbox));
   }
-  // The same for each mailbox of the array; the handler may take after its
-  // message (and Replier) which one it is: a size_t, or its label.
+  // The same for every mailbox of the array. The handler may have one more parameter,
+  // after the message (and the Replier), that says which mailbox it is: a size_t for its
+  // place in the array, or a string_view for its label.
   template <internal::FixedString kName, class M, class F>
   static auto On(const MailboxArray<kName, M>& mailboxes, F handler) {
     static_assert(std::is_copy_constructible_v<F>, "each mailbox of an array gets a copy of the handler");
@@ -105,8 +113,8 @@ class Actor {
                            mailboxes.IndexOf(place));
     });
   }
-  // A clause: calls are answered with `status`, which is not OK; tells are
-  // counted rejected.
+  // Clause: answers the calls of `mailbox` with `status`, or discards its tells and counts
+  // them as rejected. CHECKs that `status` is not OK.
   template <class M>
   static auto Refuse(const internal::TypedMailbox<M>& mailbox, absl::Status status) {
     UNDERSTUDY_CHECK(!status.ok(), "Refuse wants a status that is not OK: it is what the asker gets");
@@ -116,7 +124,7 @@ class Actor {
   static auto Refuse(const MailboxArray<kName, M>& mailboxes, const absl::Status& status) {
     return ForEach<M>(mailboxes, [&](size_t place) { return Refuse(mailboxes[place], status); });
   }
-  // A clause: tells are dropped, and counted.
+  // Clause: discards the tells of the mailboxes and counts them as dropped.
   template <internal::FixedString kName, class M>
   static auto Drop(const MailboxArray<kName, M>& mailboxes) {
     return ForEach<M>(mailboxes, [&](size_t place) { return Drop(mailboxes[place]); });
@@ -126,51 +134,56 @@ class Actor {
     static_assert(!internal::MessageTraits<M>::kIsCall, "a call wants an answer: Refuse it");
     return MakeClause<M>(internal::MessageHandler::Dropping(), internal::IndexForClause(mailbox));
   }
-  // At the given wall time (at once when it has passed). Never before it, also
-  // when the wall clock is set back meanwhile; when it is set forward, late by
-  // that much.
+  // Clause: calls `handler` at the wall time `time`, or at once if `time` has passed. The
+  // call never comes before `time` on the wall clock, even if that clock is set back
+  // meanwhile. If the clock is set forward, the call is late by that much.
   template <class F>
   static TimerClause At(absl::Time time, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAt, .at = time}, std::move(handler));
   }
-  // `delay` after the behaviour was entered, once: to give the present behaviour
-  // again, from a handler or by Become, enters nothing.
+  // Clause: calls `handler` once, `delay` after the behavior was entered. Becoming the
+  // current behavior does not enter it again, so it does not restart the delay.
   template <class F>
   static TimerClause After(absl::Duration delay, F handler) {
     return MakeTimer({.kind = internal::TimerEntry::Kind::kAfter, .after = delay}, std::move(handler));
   }
-  // `period` after the behaviour was entered, and again each `period`; more than
-  // zero. What falls due while the actor is held up comes once, and the next at
-  // its own time.
+  // Clause: calls `handler` `period` after the behavior was entered, and then once in each
+  // `period`. If several calls fall due while the actor cannot run them, it runs one of
+  // them, and the next call comes at its regular time. CHECKs that `period` is positive.
   template <class F>
   static TimerClause Every(absl::Duration period, F handler) {
     UNDERSTUDY_CHECK(period > absl::ZeroDuration(), "Every(", absl::FormatDuration(period),
                      ") would come without end; a period is more than zero");
     return MakeTimer({.kind = internal::TimerEntry::Kind::kEvery, .after = period}, std::move(handler));
   }
-  // `quiet` after the last message, again and again; more than zero.
+  // Clause: calls `handler` when the actor has had no message for `quiet`, counted from its
+  // last message or from when the behavior was entered, whichever is later; and then again
+  // after each `quiet` without a message. CHECKs that `quiet` is positive.
   template <class F>
   static TimerClause Idle(absl::Duration quiet, F handler) {
     UNDERSTUDY_CHECK(quiet > absl::ZeroDuration(), "Idle(", absl::FormatDuration(quiet),
                      ") would come for ever; what is to come at once is After(0)");
     return MakeTimer({.kind = internal::TimerEntry::Kind::kIdle, .after = quiet}, std::move(handler));
   }
-  // In the process style: a behaviour for one message, event or timeout; what it
-  // does not name waits. Write `auto received = Receive(…); co_await received;`.
-  // Its timeout is the last choice: `After(absl::ZeroDuration(), …)` takes what
-  // is there, or goes on. A handler may Receive in its turn. CHECKs in handlers
-  // of behaviours.
+  // For the process style: a behavior for one message, event or timeout. Messages and
+  // events that no clause names wait. Write it as two statements:
+  // `auto received = Receive(…); co_await received;`.
   //
-  // An event waits too until a Receive names it, but a parent's exit and a
-  // RequestStop, which then end the actor. (One that was given a handler, as by
-  // Monitor(target, handler), has that called while any Receive waits, which
-  // waits on.)
+  // A timeout is taken only if no message or event that a clause names is waiting, so
+  // `After(absl::ZeroDuration(), …)` takes what has arrived already and otherwise goes on
+  // at once. A handler of a Receive may itself Receive. CHECKs that the actor is in the
+  // process style.
+  //
+  // Two events do not wait for a Receive that names them: the parent's exit and a
+  // RequestStop end the actor at its next Receive if that does not name them. An event
+  // that has a handler of its own, such as the Down of Monitor(target, handler), is given
+  // to that handler while any Receive waits; the Receive then goes on waiting.
   template <class... Clauses>
   static Received Receive(Clauses&&... clauses) {
     return Received(Behavior(internal::ForReceive(), std::forward<Clauses>(clauses)...));
   }
-  // A clause of Receive: an event, one of Down, ExitEvent, StopRequest,
-  // TimerEvent (of a named timer) and NameChange:
+  // Clause of Receive: `handler` takes an event of type Event, which is Down, ExitEvent,
+  // StopRequest, TimerEvent (of a named timer) or NameChange. For example:
   //
   //   On<ExitEvent>([&](const ExitEvent& exit) { … }).If([&](const ExitEvent& exit) { return exit.peer == worker; })
   template <class Event, class F>
@@ -179,17 +192,18 @@ class Actor {
     return EventClause<Event>(
         {.type = &internal::TypeOf<Event>(), .handler = internal::MakeSharedHandler<Event>(std::move(handler))});
   }
-  // The Down of that monitor.
+  // Clause of Receive: `handler` takes the Down of `monitor`.
   template <class F>
   static EventClause<Down> On(const MonitorHandle& monitor, F handler) {
     return On<Down>(std::move(handler)).If([id = monitor.id()](const Down& down) { return down.monitor == id; });
   }
 
-  // Takes effect when the handler returns or awaits. Becoming the current
-  // behaviour changes nothing.
+  // Replaces the current behavior when the handler returns or awaits. Becoming the
+  // current behavior changes nothing. CHECKs in the process style, which has no behaviors.
   void Become(const Behavior& behavior);
-  // The actor ends with Failed(status) when the handler returns or awaits; a
-  // call in hand is answered with that exit reason.
+  // Ends the actor with reason Failed(status) when the handler returns or awaits. If the
+  // current message is a call, it is answered with CalleeExited and that reason.
+  // Returns a value that the handler may return in place of its result.
   Failure Fail(absl::Status status);
 
   Context& context() { return context_; }
@@ -202,7 +216,7 @@ class Actor {
     return MailboxClause<typename internal::MessageTraits<M>::Request>(
         internal::ClauseDraft(std::move(handler), mailbox));
   }
-  // One clause for each mailbox of the array.
+  // Makes one clause for each mailbox of the array.
   template <class M, class Make>
   static auto ForEach(const internal::MailboxArrayBase& mailboxes, Make make) {
     std::vector<MailboxClause<typename internal::MessageTraits<M>::Request>> clauses;
@@ -211,7 +225,7 @@ class Actor {
     return ArrayClause<typename internal::MessageTraits<M>::Request>(std::move(clauses));
   }
 
-  // `auto`: see MakeHandler.
+  // Returns `auto` for better compiler errors; see MakeHandler.
   template <class F>
   static auto MakeTimer(internal::TimerEntry entry, F handler) {
     entry.handler = internal::MakeSharedHandler<TimerEvent>(std::move(handler));

@@ -2,9 +2,9 @@
 //
 //   context().Spawn<Worker>(SpawnOptions{.registered_as = "worker"}, config);
 //   ActorSpec<AuctionRef> lot = MakeActorSpec<EnglishAuction>(book, closes);
-//   system.Spawn(lot);                    // each time a new actor
+//   system.Spawn(lot);                    // each call starts a new actor
 //
-// Plain values. Any thread.
+// Threads: plain values, for any thread.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_SPEC_H_
 #define UNDERSTUDY_ACTORS_ACTOR_SPEC_H_
 
@@ -25,30 +25,44 @@ namespace understudy {
 
 class Actor;
 
-// Whether the new actor and its parent die together. With kOneWay it ends with its
-// parent as if linked, while of its own end the parent learns by OnDown alone,
-// which it must give; neither can take that back.
-enum class SpawnLink { kLinked, kUnlinked, kOneWay };
+// Whether the new actor is linked to its parent.
+enum class SpawnLink {
+  // If either ends with a reason other than Normal, the other ends too, unless it traps
+  // exits.
+  kLinked,
+  kUnlinked,  // neither ends because the other has ended
+  // The parent's end has the same effect on the new actor as with kLinked. The parent
+  // gets no exit when the new actor ends, only the Down of SpawnOptions::OnDown, which is
+  // required (CHECKed). Unlink does not undo it.
+  kOneWay
+};
 
-// Where its turns run. With a thread of its own an actor may block in a handler
-// as long as it likes: it holds up nobody. The thread lives as long as the actor.
-enum class SpawnThread { kShared, kOwn };
+// Where the actor's turns run.
+enum class SpawnThread {
+  kShared,  // on the executor's workers
+  // On a thread that no other actor uses, so handlers may block on it for any time without
+  // delaying other actors. The thread ends with the actor.
+  kOwn
+};
 
 struct SpawnOptions {
-  // Plain threads are no actors: what they spawn is never linked.
+  // Ignored for actors that a plain thread spawns: they have no parent to be linked to.
   SpawnLink link = SpawnLink::kLinked;
   SpawnThread thread = SpawnThread::kShared;
-  // Names to take before Start; one that is taken fails the start.
-  std::string registered_as;  // of this node
-  std::string published_as;   // of the cluster
+  // Names that the actor takes before Start. Empty means none. If another actor has the
+  // name, the start fails with NameConflict.
+  std::string registered_as;  // a name of this node
+  std::string published_as;   // a name of the cluster
   // The supervisor that keeps these names while the actor is down (NameKeep in
   // registry.h); null for none.
   Pid names_kept_by;
-  // Constructor to the end of Start; then the actor exits StartTimeout.
+  // The time for the constructor and Start together. An actor that takes longer ends with
+  // StartTimeout.
   absl::Duration start_within = absl::InfiniteDuration();
-  // From its parent's exit, an actor that traps has this long to end by itself.
+  // The time that an actor which handles its parent's exit (TrapExits) has to end by
+  // itself after that exit. If it takes longer it is killed.
   absl::Duration shutdown_within = absl::Seconds(5);
-  // For people: in introspection and log lines.
+  // A text for people that stands for the actor in introspection and log lines.
   std::string label;
   // Set by OnOutcome, OnDown and WithUnhandledMail, each of which returns the changed options by value, so that the
   // result may also be assigned to the same object: options = std::move(options).OnDown(…).
@@ -56,23 +70,23 @@ struct SpawnOptions {
   std::shared_ptr<internal::MessageHandler> down_handler;
   std::shared_ptr<UnhandledMail> unhandled_mail;
 
-  // Names the handler of the parent that gets exactly one SpawnOutcome, before
-  // any Down.
+  // `handler`, a handler of the parent, gets exactly one SpawnOutcome, before any Down.
   template <class F>
   SpawnOptions OnOutcome(F handler) && {
     outcome_handler = internal::MakeSharedHandler<SpawnOutcome>(std::move(handler));
     return std::move(*this);
   }
-  // Names the handler of the parent that gets its Down: a monitor that is there
-  // from the beginning, so that the reason is known however soon it ends, and what
-  // it leaves (unhandled_mail.h) is not lost. It cannot be taken back. Nothing for what a
-  // plain thread spawns.
+  // `handler`, a handler of the parent, gets the Down of the new actor. The monitor exists
+  // before the actor runs, so the Down always has the real exit reason, never NoProcess,
+  // and has the actor's unhandled mail (unhandled_mail.h). The monitor cannot be ended.
+  // Ignored for actors that a plain thread spawns.
   template <class F>
   SpawnOptions OnDown(F handler) && {
     down_handler = internal::MakeSharedHandler<Down>(std::move(handler));
     return std::move(*this);
   }
-  // What its predecessor left. The first spawn with these options takes it.
+  // The new actor gets the messages that its predecessor left unhandled. If the options are
+  // used for several spawns, the first one takes `left`.
   SpawnOptions WithUnhandledMail(UnhandledMail left) && {
     if (!left.empty()) unhandled_mail = std::make_shared<UnhandledMail>(std::move(left));
     return std::move(*this);
@@ -81,7 +95,8 @@ struct SpawnOptions {
 
 namespace internal {
 
-// Called once, in the new actor's turn.
+// Makes an actor. Called at most once, in the new actor's first turn; not called if the
+// spawn was refused.
 using MakeActor = absl::AnyInvocable<std::unique_ptr<Actor>() &&>;
 
 }  // namespace internal
@@ -90,14 +105,14 @@ using MakeActor = absl::AnyInvocable<std::unique_ptr<Actor>() &&>;
 template <class R>
 struct ActorSpec {
   using RefType = R;
-  // Called in each new actor's turn.
+  // Makes one actor; called in the first turn of each actor that is spawned.
   std::function<std::unique_ptr<Actor>()> make;
   SpawnOptions options;
 };
 
 namespace internal {
 
-// Does not compile unless a T is an actor that those arguments make, and says why; see HandlerCheck.
+// Fails to compile, with an explanation, unless T is an actor class that can be constructed from Args. As HandlerCheck.
 template <class T, class... Args>
 struct ActorCheck {
   static constexpr bool kIsActor = std::is_base_of_v<Actor, T>;
@@ -109,7 +124,8 @@ struct ActorCheck {
                 "no public constructor of the actor takes copies of these arguments");
 };
 
-// Requires ActorCheck, which has said why else.
+// Makes a T. Where ActorCheck fails, this compiles all the same and returns null, so that its explanation is the only
+// error.
 template <class T, class... Args>
 std::unique_ptr<Actor> MakeChecked(Args&&... args) {
   if constexpr (ActorCheck<T, Args...>::kIsGood) {
@@ -121,7 +137,8 @@ std::unique_ptr<Actor> MakeChecked(Args&&... args) {
 
 }  // namespace internal
 
-// Copies `args` at each start.
+// Returns a recipe for actors of class T, each of which is constructed from a copy of
+// `args`. The label is the name of the class.
 template <class T, class... Args>
 ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
   static_assert((std::is_copy_constructible_v<Args> && ...),
@@ -133,15 +150,16 @@ ActorSpec<typename internal::RefOf<T>::type> MakeActorSpec(Args... args) {
   return spec;
 }
 
-// What converts to an ActorSpec, such as a supervisor's builder, can be
-// spawned; its type says RefType.
+// A type that can be spawned: it converts to ActorSpec<S::RefType>. Besides ActorSpec
+// itself these are a supervisor's builders.
 template <class S>
 concept Spawnable = requires(const S& spec) {
   { spec } -> std::convertible_to<ActorSpec<typename S::RefType>>;
 };
 
-// The forms of Spawn, for what has SpawnMade(SpawnOptions, MakeActor):
-// context() and ActorSystem.
+// The overloads of Spawn, for a class Derived that has SpawnMade(SpawnOptions, MakeActor):
+// Context and ActorSystem. They return a ref to the new actor at once and never fail; an
+// actor whose start fails ends with the reason.
 //
 //   AuctionRef lot = context().Spawn<EnglishAuction>(book, closes);    // moves or copies the arguments into it
 //   context().Spawn<Worker>(SpawnOptions{.registered_as = "worker"}, config);
@@ -168,7 +186,7 @@ class SpawnsActors {
     const ActorSpec<typename S::RefType>& made = spec;
     return typename S::RefType(self().SpawnMade(made.options, made.make));
   }
-  // The same recipe with other options.
+  // Spawns from the recipe `spec`, with `options` in place of its own.
   template <Spawnable S>
   typename S::RefType Spawn(SpawnOptions options, const S& spec) {
     const ActorSpec<typename S::RefType>& made = spec;

@@ -28,7 +28,8 @@ ActorSystemOptions Completed(ActorSystemOptions options) {
   return options;
 }
 
-// A seed is for replays, and too short for a secret. 0 is none.
+// With a seed, which is for replays, the key is derived from the seed; such a key has too few random bits to be a
+// secret. Without one (0) the key is random.
 AddressKey KeyFor(uint64_t seed) {
   if (seed == 0) return AddressKey::Random();
   Random random(~seed);
@@ -45,13 +46,13 @@ bool FindsCallCycles(FindCallCycles when) {
   return when == FindCallCycles::kAlways || (when == FindCallCycles::kInDebugBuilds && kIsDebugBuild);
 }
 
-// Reports the end of another actor to a plain thread.
+// An actor that waits for the end of another actor in place of a plain thread.
 class EndWatcher final : public Actor {
  public:
   using Result = internal::OutletEnd<absl::StatusOr<ExitReason>>;
   struct Task {
     Pid target;
-    absl::Status late;  // its result at the deadline
+    absl::Status late;  // the result if the target is alive at the deadline
   };
   EndWatcher(Task task, MonotonicTime deadline, Result result)
       : task_(std::move(task)), deadline_(deadline), result_(std::move(result)) {}
@@ -115,7 +116,8 @@ Pid ActorSystem::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   if (core_.is_full()) return core_.NewRefusedPid();
   const Pid pid = internal::ActorCore::Spawn(core_, Pid(), std::move(options), std::move(make));
   absl::MutexLock lock(&mu_);
-  // Under the lock: either Shutdown finds the new root, or this sees that it has been.
+  // Shutdown sets is_stopping and takes roots_ under the same lock. So either Shutdown finds the new root there, or
+  // this load sees is_stopping.
   if (core_.is_stopping.load(std::memory_order_relaxed)) {
     Exit(pid, ExitReason::Shutdown());
     return pid;
@@ -147,7 +149,7 @@ absl::StatusOr<ExitReason> ActorSystem::AwaitEnd(Pid target, absl::Duration time
       ErrorKind::kExpired, absl::StrCat(target.ToString(), " has not ended within ", absl::FormatDuration(timeout)));
   absl::StatusOr<ExitReason> reason =
       AwaitByActor<EndWatcher>(EndWatcher::Task{.target = target, .late = late}, timeout, late, StoppedError());
-  // Perhaps it has, and nobody was there to tell in time.
+  // The target may have ended although the watcher did not report it in time, for example because all workers are busy.
   const internal::ActorCell* const cell = core_.CellOf(target);
   if (IsExpired(reason.status()) && cell != nullptr && !cell->IsAlive(target.life())) return ExitReason::NoProcess();
   return reason;
@@ -163,7 +165,8 @@ absl::Status ActorSystem::AwaitStart(Pid target, absl::Duration timeout) {
     return absl::InvalidArgumentError(absl::StrCat(target.ToString(), " is not an actor of the system ", name()));
   }
   bool has_started = false;
-  // seq_cst: pairs with SetStarted. An actor that starts either sees this thread, or this sees it started.
+  // seq_cst: with the loads in BlockUntil this pairs with BecomeStarted, which stores that the actor has started and
+  // then loads awaited_starts. Either BecomeStarted sees the increment and notifies, or HasStarted sees that store.
   core_.awaited_starts.fetch_add(1, std::memory_order_seq_cst);
   const bool is_over = executor().BlockUntil(
       [&] { return (has_started = cell->HasStarted(target.life())) || !cell->IsAlive(target.life()); },
@@ -197,7 +200,9 @@ Pid ActorSystem::SpawnWaiter(internal::MakeActor make) {
     if (!is_over) waiters_.push_back(pid);
   }
   if (is_over) Exit(pid, ExitReason::Shutdown());
-  // Shutdown may have counted the actor as any other before it had its entry. waiters_mu_ orders that look before this.
+  // Shutdown's OnlyWaitersAreLeft may have run before the actor had its entry in waiters_, and have taken it for an
+  // actor that is not a waiter. waiters_mu_ orders that call before this load, which then sees is_stopping: notify,
+  // so that Shutdown looks again.
   if (core_.is_stopping.load(std::memory_order_relaxed)) executor().Notify();
   return pid;
 }
@@ -208,8 +213,9 @@ void ActorSystem::PruneWaiters() {
                  waiters_.end());
 }
 
-// An actor with an entry had begun before live_actors is read, and one that still lives after that was counted. So when
-// as many live after it as were counted, nothing else lived.
+// Every actor with an entry in waiters_ had begun before live_actors is loaded; if it is still alive after the load,
+// the load counted it. So if at least as many entries are alive after the load as it counted, it counted only
+// waiters.
 bool ActorSystem::OnlyWaitersAreLeft() {
   absl::MutexLock lock(&waiters_mu_);
   const int64_t live = live_actors();
@@ -267,14 +273,15 @@ bool ActorSystem::Shutdown(absl::Duration within) {
   for (auto root = roots.rbegin(); root != roots.rend(); ++root) Exit(*root, ExitReason::Shutdown());
   const MonotonicTime deadline = clock().Now() + within;
   (void)executor().BlockUntil([this] { return OnlyWaitersAreLeft(); }, deadline);
-  // An exit would overtake an answer that has come. Nobody notifies of an actor that goes idle.
+  // An exit would overtake an answer that has arrived at a waiter, so let waiters take their answers first. This polls,
+  // because an actor that becomes idle does not notify the executor.
   while (!AreWaitersIdle() && clock().Now() < deadline) {
     (void)executor().BlockUntil([this] { return AreWaitersIdle(); },
                                 std::min(deadline, clock().Now() + absl::Milliseconds(5)));
   }
   EndWaiters();
   if (AwaitEmpty(deadline)) return core_.overdue_ends() == overdue_before;
-  // Else what is killed could spawn without end.
+  // Without this, actors could spawn new ones faster than they are killed.
   core_.has_run_out.store(true, std::memory_order_relaxed);
   while (live_actors() > 0) {
     PostToAll(SignalKind::kKill);

@@ -1,16 +1,16 @@
-// ActorSystem: actors, their threads and their names, in one process.
+// ActorSystem: the actors of one process, with their threads and names.
 //
 //   ActorSystem system;
 //   AuctionRef lot = system.Spawn<EnglishAuction>(book, closes);
 //   absl::StatusOr<OfferResult> result = system.Ask(lot.make_offer(), offer, absl::Seconds(1));
 //
-// No node is needed; a Node adopts a system and joins it with others. A process
-// may hold several systems: an actor of one is not reached from another but
+// A system works without a Node; a Node adopts a system and joins it with the systems
+// of other nodes. A process may hold several systems; their actors reach each other only
 // through nodes.
 //
-// Threads: any plain thread; inside an actor's turn use context() instead (Ask,
-// AwaitEnd, AwaitStart and Shutdown CHECK there). Lifetime: destroying it ends all actors, as
-// Shutdown does, and waits for them.
+// Threads: any plain thread. In an actor's turn use context() instead; Ask, Lookup,
+// AwaitEnd, AwaitStart and Shutdown CHECK there. Lifetime: the destructor ends all actors,
+// as Shutdown does, and waits for them.
 #ifndef UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
 #define UNDERSTUDY_ACTORS_ACTOR_SYSTEM_H_
 
@@ -56,158 +56,179 @@
 
 namespace understudy {
 
-// When actors that wait for each other in a circle are found and reported. It
-// changes nothing else, and costs a lock and a search for each ask.
+// In which builds the system finds and reports call cycles: actors that wait for each
+// other's answers in a circle (call_cycle.h). Finding them takes a lock and a search for
+// each ask, and does not change what the actors do.
 enum class FindCallCycles { kInDebugBuilds, kAlways, kNever };
 
-// Whether an actor that ends abnormally by its own doing leaves a CrashReport,
-// on its exit reason and in the log.
+// Whether an actor that ends abnormally of its own accord, rather than because of an exit
+// or kill from elsewhere, leaves a CrashReport on its exit reason and in the log.
 enum class CrashReports { kYes, kNo };
 
-// Whether the first SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT of the process leaves one line in its standard error,
-// before it ends the process as it would without: which actor's handler ran on that thread (pid, class, label or name),
-// for which mailbox and type of message, and the program's build id. A handler that is installed already, such as a
-// sanitizer's, is called next, by the same signal. A stack overflow leaves its line only on the threads that executors
-// and systems make (workers, actors' own threads, timers, watchdogs), which have an alternate signal stack. On main,
-// gRPC's threads, and others of a node or of the program it ends the process without a line, unless something else gave
-// the thread such a stack.
+// Whether the first SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT of the process writes one line to standard error before
+// the signal takes its usual effect. The line says which actor's handler ran on that thread (pid, class, label or
+// name), for which mailbox and type of message, and the program's build id. A signal handler that was installed before,
+// such as a sanitizer's, is called next with the same signal.
+//
+// A stack overflow writes its line only on threads with an alternate signal stack. Executors and systems give one to
+// the threads that they make: workers, actors' own threads, timers and watchdogs. On main, gRPC's threads and other
+// threads of a node or the program, a stack overflow ends the process without a line, unless the program gave the
+// thread such a stack.
 enum class FatalSignalReports { kYes, kNo };
 
 struct ActorSystemOptions {
-  // Becomes the node's name when a Node adopts the system; a DNS label.
+  // The name of the system, and of the node when a Node adopts the system: a DNS label.
   std::string name = "local";
-  // Null: a ThreadPool of its own.
+  // Must outlive the system. If null, the system makes a ThreadPool with the options `threads`.
   Executor* executor = nullptr;
   ThreadPoolOptions threads;
-  // Of the system's randomness, its incarnation and the key of its addresses included. 0: from the operating system.
+  // The seed of everything random in the system, including its incarnation and the key of its addresses. If 0, the
+  // operating system's generator is used.
   uint64_t seed = 0;
-  LogSink* log = nullptr;  // null: standard error
-  // A mailbox that has been closed, with mail, for longer is logged. Infinite
-  // where time is virtual: looking again and again lets it pass for ever.
+  LogSink* log = nullptr;  // must outlive the system; null: standard error
+  // The log names each mailbox that has been closed, with messages in it, for longer than this. Use InfiniteDuration
+  // with virtual time, which would otherwise advance for ever, from one periodic look to the next.
   absl::Duration closed_mail_limit = absl::Minutes(1);
-  // How long the destructor lets actors end by themselves.
+  // The `within` of the Shutdown that the destructor calls.
   absl::Duration shutdown_within = absl::Seconds(5);
   FindCallCycles call_cycles = FindCallCycles::kInDebugBuilds;
-  // How many of its last messages each actor keeps for its CrashReport; at most
-  // limits::kLastMessagesMax. With 0 a report has the one in hand, and messages
-  // cost nothing more; with others a few hundred nanoseconds each.
+  // The number of messages, from 0 to limits::kLastMessagesMax, that each actor keeps a note of for its CrashReport.
+  // If 0, a report has only the message whose handler ran, and messages cost nothing extra. Otherwise each message
+  // costs a few hundred nanoseconds more. Values outside the range are clamped.
   int last_messages = 0;
   CrashReports crash_reports = CrashReports::kYes;
-  // From construction to destruction, for all of the process. A node says so too: NodeOptions::fatal_signal_reports.
+  // Applies to the whole process while the system exists. See also NodeOptions::fatal_signal_reports.
   FatalSignalReports fatal_signal_reports = FatalSignalReports::kNo;
-  // Actors that may live at once, so that actors which spawn without end fill no memory. A spawn beyond that gives a
-  // pid whose start has failed with ResourceExhausted: its outcome, monitors and asks say so. At most
-  // limits::kActorsPerSystemMax.
+  // The most actors that may be alive at once, so that actors which spawn without end do not exhaust memory. Beyond it
+  // Spawn returns a pid whose start has failed with ResourceExhausted, as spawn outcomes, monitors and asks report. 1
+  // to limits::kActorsPerSystemMax; values outside that range are clamped.
   int64_t actors_max = limits::kActorsDefaultMax;
 };
 
 class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
  public:
   explicit ActorSystem(ActorSystemOptions options = {});
-  // Shutdown(shutdown_within). No plain thread uses the system, nor a channel,
-  // Replier or unhandled mail of it, until this has returned.
+  // Calls Shutdown(shutdown_within). While the destructor runs, no plain thread may use the
+  // system, nor a channel, Replier or unhandled mail of it.
   ~ActorSystem() override;
   ActorSystem(const ActorSystem&) = delete;
   ActorSystem& operator=(const ActorSystem&) = delete;
 
-  // Spawn starts an actor without a parent. It returns at once and never fails:
-  // a start that does is seen by monitors and asks.
-  // What Spawn does, for a factory.
+  // Starts an actor without a parent that `make` constructs; the overloads of Spawn
+  // (actor_spec.h) call this. It returns at once and never fails. If the actor's start
+  // fails, monitors and asks report that.
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
 
-  // Asks and blocks this plain thread for the answer, at most `timeout`. It goes on
-  // while the system shuts down, see Shutdown; Cancelled after that. CHECKs in an actor's turn, and in a callback.
+  // Asks, and blocks this plain thread until the answer comes, for at most `timeout`. Errors: those of Channel::Ask;
+  // Cancelled if Shutdown waits for answers no longer (see there). CHECKs in an actor's turn and in a callback of an
+  // ask.
   template <class Q, class R>
   absl::StatusOr<R> Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout);
 
-  // The same without blocking: `callback` is called exactly once, with the answer or with the error that the blocking
-  // Ask would return. It may be called before this function returns.
-  // - The callback runs on a worker, outside any actor's turn; what it sends comes from no actor. It may start another
-  //   ask of this kind. It must not block: until it returns it holds the worker, and the watchdog names it in the log
-  //   as it names a handler.
+  // Asks without blocking: `callback` is called exactly once, with the answer or with the error that the blocking Ask
+  // would return. It may be called before this function returns.
+  // - The callback runs on a worker, outside any actor's turn; messages that it sends have no sender. It may start
+  //   another ask of this kind. It must not block, because it occupies the worker until it returns; if it does, the
+  //   watchdog names it in the log like a handler that does not return.
   // - An exception that leaves the callback ends the process.
-  // - The ask is under way until its callback has returned. Shutdown waits for that, so the callback runs before the
-  //   system is destroyed. When Shutdown waits for answers no longer (its steps 2 and 3) the outcome is Cancelled, also
-  //   of asks that are started later; a callback that then always asks again keeps Shutdown from returning.
-  // - The outcome is Full when the system has as many actors as it may (actors_max): each ask of this kind that waits
-  //   for its answer counts as one.
-  // Threads: any plain thread, and a callback's. CHECKs in an actor's turn.
+  // - The ask ends when its callback has returned. Shutdown waits for that, so the callback runs before the system is
+  //   destroyed. Once Shutdown waits for answers no longer (its steps 2 and 3), the outcome is Cancelled, also of asks
+  //   that are started later; a callback that then always asks again keeps Shutdown from returning.
+  // - Each ask of this kind that waits for its answer counts as an actor. If the system has actors_max actors already,
+  //   the outcome is Full.
+  // Threads: any plain thread, including one that runs a callback. CHECKs in an actor's turn.
   template <class Q, class R>
   AskHandle Ask(const Channel<Call<Q, R>>& channel, std::type_identity_t<Q> request, absl::Duration timeout,
                 std::type_identity_t<absl::AnyInvocable<void(absl::StatusOr<R>) &&>> callback);
 
-  // Blocks this plain thread until the name is there, at most `timeout`, and gives a ref bound to its owner. Errors as
-  // Context::Lookup; Cancelled when the system ends first. Not in an actor's turn (as Ask).
+  // Blocks this plain thread until an actor has the name, for at most `timeout`, and returns a ref to that actor.
+  // Errors: those of Context::Lookup; Cancelled if Shutdown ends the wait. CHECKs in an actor's turn.
   template <class R>
   absl::StatusOr<R> Lookup(absl::string_view name, absl::Duration timeout);
 
-  // As in Context, from a plain thread. An exit from here is a parent's to an
-  // actor without a parent.
+  // As the functions of Context, for a plain thread. To an actor without a parent, Exit
+  // from here is its parent's exit.
   void Exit(Pid target, ExitReason reason);
   void Kill(Pid target);
   void RequestStop(Pid target, ExitReason reason = ExitReason::Shutdown());
-  // The present owner of a name here or, published, elsewhere.
+  // Returns the current owner of a name: of a name of this node, or of the cluster as far
+  // as this node knows. Returns nothing if the name is free.
   absl::optional<Pid> WhereIs(absl::string_view name) { return FindPid(name); }
-  // Blocks until `target` has ended, at most `timeout`, and gives its reason; for
-  // one that had ended before, NoProcess. Expired when it lives on.
+  // Blocks until `target` has ended, for at most `timeout`, and returns its exit reason, or
+  // the reason NoProcess if it had ended before the call. Errors: Expired if `target` is
+  // still alive; Cancelled if Shutdown ends the wait. CHECKs in an actor's turn.
   absl::StatusOr<ExitReason> AwaitEnd(Pid target, absl::Duration timeout);
 
-  // Blocks until `target`, an actor of this system, has started, at most `timeout`: a supervisor has when its whole
-  // tree has. OK; CalleeExited with the reason (ExitReasonOf) when its start failed, also if that was before this call
-  // and it has no parent (the last limits::kFailedStartsKeptMax of them are known); NoProcess when it has ended
-  // otherwise, also by declining to start; Expired when it is still starting; InvalidArgument for another node's pid.
+  // Blocks until `target`, an actor of this system, has started, for at most `timeout`. A supervisor has started when
+  // all children of its tree have. CHECKs in an actor's turn. Errors:
+  // - CalleeExited with the exit reason (ExitReasonOf): `target` has no parent and its start failed, perhaps before
+  //   this call. The system remembers the last limits::kFailedStartsKeptMax such starts.
+  // - NoProcess: `target` declined to start, or ended in another way. Also if `target` has a parent and its start
+  //   failed; the parent learns the reason (SpawnOptions::OnOutcome).
+  // - Expired: `target` is still starting. InvalidArgument: `target` is not an actor of this system.
   absl::Status AwaitStart(Pid target, absl::Duration timeout);
 
   // Ends all actors, in this order:
-  //  1. Actors without parents get Shutdown, and end their children in order. An actor
-  //     that is not ending may still spawn linked children; what plain threads spawn,
-  //     unlinked children and what an ending actor spawns are ended at once. Ask and AwaitEnd of plain threads,
-  //     and asks with callbacks, go on, and new ones are taken: each ends when its callee answers or ends.
-  //  2. When only such calls are left, of actors on other nodes, they and all later
-  //     ones are answered with Cancelled.
-  //  3. After `within` what is left is killed, and every spawn is ended at once.
-  // Returns false if an actor was killed because it exceeded `within`, its own
-  // shutdown_within or its supervisor's limit, or if a callback of an Ask ran on after `within`.
+  //  1. Actors without parents get an exit with reason Shutdown; supervisors among them end
+  //     their children in order. An actor that is not ending may still spawn linked children.
+  //     New actors that a plain thread or an ending actor spawns, and unlinked children, are
+  //     ended at once. Asks, lookups and AwaitEnd of plain threads, and asks with callbacks,
+  //     continue and may still be started; each returns when its callee answers or ends.
+  //  2. When all actors have ended, the calls that are left wait for actors on other nodes.
+  //     They and all later calls are answered with Cancelled.
+  //  3. After `within` the actors that are left are killed, and every newly spawned actor is
+  //     ended at once.
+  // Returns when no actor is left. Returns false if an actor was killed because it exceeded
+  // `within`, its own shutdown_within or its supervisor's limit, or if the callback of an Ask
+  // was still running after `within`. CHECKs in an actor's turn.
   bool Shutdown(absl::Duration within);
 
-  // All messages of this system. Balances whenever no turn runs.
+  // Returns the counts of all messages of this system. The ledger balances whenever no turn
+  // runs.
   MessageLedger Ledger() const { return core_.Ledger(); }
-  // The same, for each mailbox that has accepted something: those of living
-  // actors, one after another, then those of ended actors, together by name and
-  // type. Each balances, and their sum is Ledger(), but for what was refused.
+  // Returns one ledger for each mailbox that has accepted a message: first those of living
+  // actors, actor by actor, then those of ended actors, with the mailboxes of one name and
+  // type in one ledger. Each balances whenever no turn runs. Their sum is Ledger(), except
+  // for refused messages, which are counted only there.
   std::vector<MailboxLedger> MailboxLedgers() const { return core_.MailboxLedgers(); }
-  // Those of one actor; none when it has ended.
+  // Returns the ledgers of one actor's mailboxes; empty if the actor has ended.
   std::vector<MailboxLedger> MailboxLedgers(Pid actor) const { return core_.MailboxLedgers(actor); }
 
-  // Gauges: actors that have begun and not ended (a fenced one ends when its
-  // handler returns), and those of them that are fenced.
+  // Gauges: the actors that were spawned and have not ended, and those of them that are
+  // fenced. For these gauges a fenced actor ends when its handler returns.
   int64_t live_actors() const { return core_.live_actors.load(std::memory_order_seq_cst); }
   int64_t fenced_actors() const { return core_.fenced_actors(); }
-  // Counts: dead letters, refused tells among them; replies that came when their
-  // asker no longer waited, and were dropped; exits to actors that trap, and
-  // requests to stop, that were merged (ExitEvent::merged, StopRequest::merged).
+  // Counts since the system was made: dead letters, which include refused tells; replies
+  // that were dropped because their asker no longer waited; exits to trapping actors and
+  // requests to stop that were merged (ExitEvent::merged, StopRequest::merged).
   int64_t dead_letters() const { return core_.dead_letters().count(); }
   int64_t late_replies() const { return core_.late_replies(); }
   int64_t merged_exits() const { return core_.merged_exits(); }
-  // Call cycles found, and a listener for each: called on the thread that closed
-  // it, after the log line; must not wait or send. Nothing where they are not to
-  // be found (ActorSystemOptions).
+  // The number of call cycles found so far. 0 if the system does not look for them
+  // (ActorSystemOptions::call_cycles).
   int64_t call_cycles() { return core_.call_watch() == nullptr ? 0 : core_.call_watch()->cycles(); }
+  // `listener` is called for each call cycle that is found from now on, after the log line,
+  // on the thread that closed the cycle. It must not wait or send. Does nothing if the system
+  // does not look for call cycles.
   void SubscribeCallCycles(absl::AnyInvocable<void(const CallCycle&)> listener) {
     if (core_.call_watch() != nullptr) core_.call_watch()->Subscribe(std::move(listener));
   }
-  // Called for each dead letter, on the thread that made it (see DeadLetterStream).
-  // Gives what Unsubscribe takes.
+  // `listener` is called for each dead letter from now on; DeadLetterStream says on which
+  // thread, and what it may do. Returns an id for UnsubscribeDeadLetters.
   uint64_t SubscribeDeadLetters(DeadLetterStream::Listener listener) {
     return core_.dead_letters().Subscribe(std::move(listener));
   }
-  // An actor's mailbox hears of each, until the actor's end. One that is full misses some.
+  // Sends each dead letter from now on to `channel`, until its actor has ended. A letter that
+  // comes while the mailbox is full is not sent. Returns an id for UnsubscribeDeadLetters.
   uint64_t SubscribeDeadLetters(Channel<DeadLetter> channel) {
     return core_.dead_letters().SubscribeWhile(
         [channel](const DeadLetter& letter) { return !IsNoProcess(channel.Send(letter)); });
   }
+  // Ends the subscription; a listener is not running when this returns. Returns false if
+  // there is none with that id.
   bool UnsubscribeDeadLetters(uint64_t id) { return core_.dead_letters().Unsubscribe(id); }
-  // The mailboxes that are closed and have mail, and for how long.
+  // Looks now for mailboxes that are closed and have messages waiting. Returns them with the
+  // time for which they have been closed.
   std::vector<ClosedMailbox> ClosedMailboxes() { return mailbox_watch_->Look(); }
   const std::string& name() const { return core_.name(); }
   NodeIncarnation incarnation() const { return core_.incarnation(); }
@@ -215,29 +236,31 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
   Executor& executor() { return core_.executor(); }
   Clock& clock() { return core_.clock(); }
   LogSink& log() { return core_.log(); }
-  // A seed for a generator of the caller's, from this system's.
+  // Returns a seed, derived from the system's, for a random generator of the caller.
   uint64_t NewSeed() { return core_.NewSeed(); }
 
-  // For a transport: FatalSignalReports::kYes until this system is destroyed.
+  // For a transport: turns on fatal signal reports, as FatalSignalReports::kYes does, until this system is destroyed.
   void ReportFatalSignals() {
     if (fatal_signals_ == nullptr) fatal_signals_ = std::make_unique<internal::FatalSignals>();
   }
-  // For a transport. Null uninstalls. What is installed outlives its use here.
+  // For a transport: installs the object through which this system reaches other nodes. Null
+  // uninstalls it. The object must stay alive while any thread of this system may use it.
   void InstallRouter(Router* router) { core_.InstallRouter(router); }
   void InstallSpawner(Spawner* spawner) { core_.InstallSpawner(spawner); }
   void InstallPublisher(NamePublisher* publisher) { core_.InstallPublisher(publisher); }
-  // The place in NodeTable under which this system knows that peer.
-  // ResourceExhausted when the table is full.
+  // For a transport: returns the place in NodeTable under which this system knows that
+  // incarnation of a peer. ResourceExhausted if the table is full.
   absl::StatusOr<NodePlace> InternPeer(absl::string_view name, NodeIncarnation incarnation);
-  // Peers of that name that were given to InternPeer are dead, but not `alive`: their
-  // places may be given to others.
+  // For a transport: marks dead all incarnations of the peer `name` that were given to
+  // InternPeer, except `alive`, so that their places may be given to others. See
+  // NodeTable::MarkDead.
   void MarkPeersDead(absl::string_view name, absl::optional<NodeIncarnation> alive) {
     internal::NodeTable::MarkDead(&core_, name, alive);
   }
-  // The index of this system itself.
+  // The index of this system in NodeTable, which the pids of its actors have.
   uint16_t node() const { return core_.node(); }
 
-  // Inbound.
+  // Overrides of Inbound (router.h).
   absl::Status Deliver(internal::Message message) override;
   void Deliver(Signal signal) override;
   void OnRefusedTell(const DeadLetter& letter) override { core_.OnDeadLetter(letter); }
@@ -251,38 +274,44 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
  private:
   absl::optional<Pid> FindPid(absl::string_view name);
+  // Removes the actors that have ended from roots_.
   void PruneRoots() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Blocks this plain thread for what a Waiter gives, which is made of `first`, the deadline and its end of the outlet.
-  // `late` when nothing came in time, `closed` when nothing will come.
+  // Blocks this plain thread until a Waiter, an actor that is made of `first`, the deadline and an OutletEnd, gives a
+  // value. Returns `late` if it gave none in time, and `closed` if it never will.
   template <class Waiter, class First>
   typename Waiter::Result::Value AwaitByActor(First first, absl::Duration timeout, absl::Status late,
                                               absl::Status closed);
-  // Spawns a Waiter, which waits for something in place of a plain thread or a callback. When no more can be, the end
-  // is dropped, which tells its outlet, and the pid is null.
+  // Spawns a Waiter, an actor that waits in place of a plain thread or a callback. Once the system has ended its
+  // waiters (EndWaiters), drops `end` instead, so that its outlet gets the error that `end` carries, and returns a
+  // null pid.
   template <class Waiter, class First>
   Pid StartWaiter(First first, MonotonicTime deadline, typename Waiter::Result end);
   Pid SpawnWaiter(internal::MakeActor make);
   static absl::Status StoppedError();
   void PruneWaiters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(waiters_mu_);
+  // True if every live actor is a waiter.
   bool OnlyWaitersAreLeft();
-  // None has anything to do, such as an answer that it has not seen.
+  // True if no waiter has anything to do, such as to take an answer that has arrived.
   bool AreWaitersIdle();
-  // Ends those that are left, and later ones at once.
+  // Ends the waiters that are left. From then on no others are started.
   void EndWaiters();
+  // Blocks until no actor is left; returns false if some are left at `deadline`.
   bool AwaitEmpty(MonotonicTime deadline);
+  // Sends a signal, an exit with reason Shutdown if it is an exit, to every live actor.
   void PostToAll(SignalKind kind);
 
   const AddressKey address_key_;
   const ActorSystemOptions options_;
-  std::unique_ptr<internal::FatalSignals> fatal_signals_;  // null: they are not reported for this system
-  const std::unique_ptr<ThreadPool> own_pool_;             // null when injected
+  std::unique_ptr<internal::FatalSignals> fatal_signals_;  // null unless this system reports fatal signals
+  const std::unique_ptr<ThreadPool> own_pool_;             // null if options_.executor is given
   internal::SystemCore core_;
   const std::unique_ptr<Registry> registry_;
   std::unique_ptr<MailboxWatch> mailbox_watch_;
   absl::Mutex mu_;
-  std::vector<Pid> roots_ ABSL_GUARDED_BY(mu_);
+  std::vector<Pid> roots_ ABSL_GUARDED_BY(mu_);  // the actors without parents, of which some may have ended
   size_t prune_at_ ABSL_GUARDED_BY(mu_) = 64;
-  // The executor may hold a lock of its own when it asks OnlyWaitersAreLeft: nothing is called with this one held.
+  // While this lock is held nothing is called that may take a lock of the executor, because the executor may hold
+  // such a lock when it calls OnlyWaitersAreLeft.
   absl::Mutex waiters_mu_;
   std::vector<Pid> waiters_ ABSL_GUARDED_BY(waiters_mu_);  // some may have ended
   size_t prune_waiters_at_ ABSL_GUARDED_BY(waiters_mu_) = 64;
