@@ -16,8 +16,9 @@
 namespace understudy {
 namespace {
 
-// A call of the actor's own code into the kernel, in its turn. After it was
-// fenced nothing has an effect, nor while its suspended handlers are destroyed.
+// A call from the actor's own code into the kernel, in the actor's turn. After the actor was
+// fenced, and while its suspended handlers are being destroyed, such calls are refused and
+// have no effect.
 class OwnersCall : public internal::KernelCode {
  public:
   explicit OwnersCall(const internal::ActorCore& core) { core.CheckTurn(); }
@@ -29,8 +30,8 @@ class OwnersCall : public internal::KernelCode {
   return cell != nullptr && cell->IsAlive(actor.life());
 }
 
-// Of what is ended: its owner, or null when that has ended. In debug builds CHECKs
-// that it is one of both.
+// Returns the actor `owner` if this is its turn, else null. In debug builds CHECKs that it is
+// `owner`'s turn or `owner` has ended. `what` names the object that is being ended.
 internal::ActorCore* OwnerOf([[maybe_unused]] absl::string_view what, Pid owner) {
   internal::ActorCore* const core = internal::ActorCore::OfThisTurn(owner);
   UNDERSTUDY_DCHECK(core != nullptr || !IsAlive(owner), what, " of ", owner.ToString(), " ends outside its turn");
@@ -114,7 +115,8 @@ bool Context::IsGone(Pid actor) const {
   core_.CheckTurn();
   return core_.system().IsGone(actor);
 }
-// Also of one that was fenced: its handler may begin something still.
+// Not refused after a fence, because the handler of a fenced actor may still begin something
+// that must keep the actor from being gone.
 LifeHold Context::HoldLife() {
   core_.CheckTurn();
   return core_.system().HoldLife(core_.self());
@@ -201,7 +203,7 @@ void Context::ForwardPayload(int mailbox, internal::Payload payload, internal::R
   core_.CheckTurn();
   const uint64_t bytes = core_.IsBoundedInBytes(mailbox) ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
-  if (call.is_refused()) return;  // its caller's end answers
+  if (call.is_refused()) return;  // the fence or the end of the actor answers the call
   core_.Forward(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
 }
 absl::Status Context::StartNamedTimer(absl::string_view name, absl::Duration delay,

@@ -1,6 +1,7 @@
 // Context: what an actor can do besides receiving. Actor::context() gives it.
 //
-// Owner's turn only: CHECKed in debug builds. Its actor's life is its own.
+// Threads: only in its actor's turns (CHECKed in debug builds). Lifetime: that of its
+// actor.
 #ifndef UNDERSTUDY_ACTORS_CONTEXT_H_
 #define UNDERSTUDY_ACTORS_CONTEXT_H_
 
@@ -37,8 +38,8 @@ namespace understudy {
 
 class Spawner;
 
-// A monitor of this actor: destroying it ends the monitor and removes its Down
-// if that waits. Move-only, and used only by its actor on its turn.
+// A monitor that an actor has on another one. Destroying the handle ends the monitor and
+// removes its Down if that is waiting. Move-only. Only its actor may use it, in its turns.
 class MonitorHandle {
  public:
   MonitorHandle() = default;
@@ -54,11 +55,11 @@ class MonitorHandle {
   }
   ~MonitorHandle() { End(); }
 
-  // As Down::monitor has it; 0 for none.
+  // The id that the Down has in Down::monitor; 0 if this handle has no monitor.
   uint64_t id() const { return id_; }
-  // Ends the monitor now.
+  // Ends the monitor now, as the destructor does.
   void End();
-  // Lets go: the monitor stays until it fires.
+  // Detaches the handle, so that the monitor stays until it fires. Returns its id.
   uint64_t Keep() && { return std::exchange(id_, 0); }
 
  private:
@@ -69,12 +70,12 @@ class MonitorHandle {
 // See Context::HoldLife.
 using LifeHold = std::shared_ptr<const void>;
 
-// Keeps a mailbox closed while it lives; one that is bound to an ask ends with
-// that at the latest. Move-only, owner only.
+// Keeps a mailbox closed while the object lives. If it is bound to an ask, the mailbox
+// opens again when the ask is over, at the latest. Move-only. Only its actor may use it.
 class ScopedClose {
  public:
   ScopedClose() = default;
-  // `ask` is 0 when it is bound to none.
+  // For Context::Close. `ask` is 0 if the object is not bound to an ask.
   ScopedClose(Pid owner, int mailbox, uint64_t ask = 0) : owner_(owner), mailbox_(mailbox), ask_(ask) {}
   ScopedClose(ScopedClose&& other) noexcept
       : owner_(other.owner_), mailbox_(std::exchange(other.mailbox_, -1)), ask_(other.ask_) {}
@@ -88,9 +89,10 @@ class ScopedClose {
     return *this;
   }
   ~ScopedClose() { End(); }
+  // Ends the close now, as the destructor does.
   void End();
-  // Lets go: the mailbox stays closed until the ask is over, or, when it is
-  // bound to none, as long as the actor lives.
+  // Detaches the object: the mailbox stays closed until the ask is over, or for the life of
+  // the actor if the object is not bound to an ask.
   void Keep() && { mailbox_ = -1; }
 
  private:
@@ -123,7 +125,7 @@ class [[nodiscard]] PendingLookup {
     return Awaiter(id_);
   }
 
-  // For groups of them (pending_group.h), as Pending<NameRecord>(lookup.id()).
+  // For waiting for several lookups (pending_group.h): Pending<NameRecord>(lookup.id()).
   internal::PendingId id() const { return id_; }
 
  private:
@@ -140,7 +142,7 @@ class [[nodiscard]] Sleeping {
     struct Awaiter : internal::PendingAwaiter {
       Awaiter(internal::PendingId id, MonotonicTime until) : internal::PendingAwaiter(id), until_(until) {}
       absl::Status await_resume() const {
-        // No actor answers a sleep: at its end its entry expires.
+        // No actor answers a sleep, so its ask expires when the sleep is over.
         absl::Status status = internal::TakeAnswer(pending_).status;
         return IsExpired(status) && pending_.deadline >= until_ ? absl::OkStatus() : status;
       }
@@ -168,23 +170,24 @@ class Context : public SpawnsActors<Context> {
 
   // This actor's pid.
   Pid Self() const;
-  // Who spawned it; null for a plain thread.
+  // The actor that spawned this one; null if a plain thread did.
   Pid Parent() const;
   MonotonicTime Now() const;
   absl::Time WallNow() const;
-  // This actor's own generator, seeded by the system's.
+  // This actor's own random generator, seeded from the system's seed.
   understudy::Random& Random();
   LogSink& Log();
 
-  // Spawn starts a new actor and links it, with this one as its parent. It
-  // returns at once and never fails: a start that does is told by SpawnOutcome,
-  // by the link and by monitors.
-  // What Spawn does, for a factory.
+  // Starts an actor that `make` constructs, with this actor as its parent, and links the
+  // two unless `options` says otherwise; the overloads of Spawn (actor_spec.h) call this. It
+  // returns at once and never fails. If the new actor's start fails, its SpawnOutcome, the
+  // link and monitors report that.
   Pid SpawnMade(SpawnOptions options, internal::MakeActor make);
-  // Starts things elsewhere; null without a node.
+  // Starts processes, and actors on other nodes. Null if the system has no node.
   understudy::Spawner* Spawner();
 
-  // The sending end of a mailbox of this actor, to hand out where an answer is to come.
+  // Returns a channel to a mailbox of this actor, for example to send it to another actor
+  // as the place for answers.
   template <class M>
   Channel<M> ChannelTo(const internal::TypedMailbox<M>& mailbox) const {
     return Channel<M>(Self(), WireHashOf(mailbox));
@@ -199,82 +202,91 @@ class Context : public SpawnsActors<Context> {
     ChannelTo(mailbox).Tell(std::move(message));
   }
 
-  // At once; the dead, unreachable or forbidden answer by an exit (NoProcess,
-  // NoConnection, NotPermitted). At limits::kLinksPerActorMax the exit says
-  // Failed(ResourceExhausted).
+  // Links this actor and the target, and returns at once. If the target has ended, cannot be
+  // reached or does not permit the link, this actor gets an exit along the link, with reason
+  // NoProcess, NoConnection or NotPermitted. If this actor has limits::kLinksPerActorMax links
+  // already, the reason is Failed(ResourceExhausted).
   template <class T>
   void Link(const T& target) {
     LinkPid(PidOf(target));
   }
-  // After it nothing of that link arrives, what was queued included; an exit that
-  // the target sent by Exit does.
+  // Ends the link. From now on no exit arrives along it, and one that is waiting is removed.
+  // Exits that the target sent with Exit still arrive.
   template <class T>
   void Unlink(const T& target) {
     UnlinkPid(PidOf(target));
   }
-  // Calls `handler` with a Down when the target ends, once; at once when it has
-  // ended or cannot be reached. At limits::kMonitorsPerActorMax the Down says
+  // Calls `handler` once, with a Down, when the target ends. If the target has ended or
+  // cannot be reached, the Down comes at once, with reason NoProcess or NoConnection. If this
+  // actor has limits::kMonitorsPerActorMax monitors already, the reason is
   // Failed(ResourceExhausted).
   template <class T, class F>
   [[nodiscard]] MonitorHandle Monitor(const T& target, F handler) {
     return MonitorPid(PidOf(target), internal::MakeSharedHandler<Down>(std::move(handler)));
   }
-  // For the process style, as are the other forms without a handler: a Receive
-  // takes the Down, by On(handle, …) or On<Down>(…). In another actor it CHECKs
-  // when the event comes.
+  // For the process style: a Receive takes the Down, with a clause On(handle, …) or
+  // On<Down>(…). An actor that is not in the process style CHECKs when the event comes. Both
+  // also hold for the other functions of this class that have a form without a handler.
   template <class T>
   [[nodiscard]] MonitorHandle Monitor(const T& target) {
     return MonitorPid(PidOf(target), nullptr);
   }
-  // The same, but the Down comes when nothing of the actor is left, so that its object is never there beside whatever
-  // is started then. Where that differs from its end: an actor that was killed while its handler ran is gone when the
-  // handler has returned, and the object and its coroutine frames are destroyed; one of whose life LifeHolds are kept
-  // (HoldLife), when the last is let go. An actor of another node is taken to be gone when it ends, or with its node.
+  // As Monitor, but the Down comes when the target is gone: it has ended and nothing of it is left. So a successor that
+  // is started then never exists at the same time as the target's object. An actor is gone later than it ends in two
+  // cases. If it was fenced, it is gone when its handler has returned and its object and coroutine frames are
+  // destroyed. If others have LifeHolds of it (HoldLife), it is gone when the last one is released. An actor of
+  // another node counts as gone when it ends or its node does.
   template <class T, class F>
   [[nodiscard]] MonitorHandle MonitorUntilGone(const T& target, F handler) {
     return MonitorPidUntilGone(PidOf(target), internal::MakeSharedHandler<Down>(std::move(handler)));
   }
-  // Whether that is so now; what its destructors wrote is then seen. False for an actor of another node.
+  // Returns true if `actor` is gone, as for MonitorUntilGone. The caller then sees what the actor's destructors wrote.
+  // False for an actor of another node.
   bool IsGone(Pid actor) const;
-  // While the result or a copy is kept, on any thread, this actor is not gone, though it has ended: something it began
-  // goes on, such as a process that it stands for. It may outlive the system.
+  // Keeps this actor from being gone, though it may have ended, until the result and all copies of it are destroyed.
+  // For an actor that stands for something that outlives it, such as a process. The result may be used on any thread
+  // and may outlive the system.
   [[nodiscard]] LifeHold HoldLife();
 
-  // An exit signal: ends an actor that does not trap, at once; Normal ends
-  // only oneself.
+  // Sends an exit signal. If the target does not trap exits, the signal ends it, without
+  // regard to the messages that wait; the reason Normal does so only if the target is this
+  // actor. If it traps exits, it gets an event.
   template <class T>
   void Exit(const T& target, ExitReason reason) {
     ExitPid(PidOf(target), std::move(reason));
   }
-  // Cannot be trapped; the others see Killed.
+  // Ends the target without running its OnExit. Cannot be trapped. Links and monitors of the
+  // target get the reason Killed.
   template <class T>
   void Kill(const T& target) {
     KillPid(PidOf(target));
   }
-  // Ends the target after what arrived before.
+  // Ends the target, after the events and open-mailbox messages that arrived before this
+  // request. If the target has called TrapStops, its handler is called instead.
   template <class T>
   void RequestStop(const T& target, ExitReason reason = ExitReason::Shutdown()) {
     RequestStopPid(PidOf(target), std::move(reason));
   }
 
-  // From now on exits are events for `handler` (const ExitEvent&), but a
-  // parent's, which ends the actor in its place. Those that wait are for it too.
+  // From now on, exits from actors other than the parent do not end this actor, but are
+  // events for `handler` (const ExitEvent&). The parent's exit still ends the actor, when its
+  // turn in the order of arrival comes. Exits that are waiting already go to `handler` too.
   template <class F>
   void TrapExits(F handler) {
     SetTraps(internal::MakeSharedHandler<ExitEvent>(std::move(handler)), nullptr);
   }
-  // The parent's too: `parent_handler` begins to end the actor, which has
-  // SpawnOptions::shutdown_within for it and is then killed.
+  // Also makes the parent's exit an event, for `parent_handler`, which should begin to end
+  // the actor: after SpawnOptions::shutdown_within the actor is killed.
   template <class F, class G>
   void TrapExits(F handler, G parent_handler) {
     SetTraps(internal::MakeSharedHandler<ExitEvent>(std::move(handler)),
              internal::MakeSharedHandler<ExitEvent>(std::move(parent_handler)));
   }
-  // A Receive takes them (On<ExitEvent>); a parent's that none takes ends the
-  // actor.
+  // For the process style: a Receive takes the exits (On<ExitEvent>). The parent's exit ends
+  // the actor at its next Receive that does not take it.
   void TrapExits() { SetTraps(nullptr, nullptr); }
-  // RequestStop calls `handler` (const StopRequest&) and does not end the actor;
-  // one that waits too.
+  // From now on a RequestStop does not end this actor, but is an event for `handler`
+  // (const StopRequest&). Requests that are waiting already go to `handler` too.
   template <class F>
   void TrapStops(F handler) {
     SetStopHandler(internal::MakeSharedHandler<StopRequest>(std::move(handler)));
@@ -282,47 +294,50 @@ class Context : public SpawnsActors<Context> {
 
   // Completes a start that began with StartResult::Starting.
   void FinishStart();
-  // Declines one, as StartResult::Ignore() does.
+  // Declines a start that began with StartResult::Starting, as StartResult::Ignore() does.
   void DeclineStart();
-  // Ends this actor when the handler returns or awaits. The first exit wins.
-  // During Start it is a start that failed with `reason`.
+  // Ends this actor with `reason` when the handler returns or awaits. If the actor is ended
+  // more than once, the first reason counts. Before the actor has started, this is a start
+  // that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
-  // The same, for an actor that stands for something else, such as a process:
-  // `reason` is why that ended, so this actor did not crash and leaves no CrashReport.
+  // As Stop, for an actor that stands for something else, such as a process. `reason` says
+  // why that thing ended; this actor did not crash, so there is no CrashReport.
   void StopAs(ExitReason reason);
 
-  // Become, that keeps the present behaviour below the new one, until Unbecome.
-  // Like Become it takes effect when the handler returns or awaits; Become
-  // itself replaces the top of the stack and leaves what lies below. Full at
-  // limits::kBehaviorsStackedMax, FailedPrecondition before Start has given a
-  // behaviour; then nothing changes.
+  // Pushes `behavior` onto the stack of behaviors: it becomes current, and the one that is
+  // current now returns with Unbecome. Takes effect when the handler returns or awaits.
+  // (Actor::Become replaces only the top of the stack.) On an error nothing changes. Full:
+  // limits::kBehaviorsStackedMax behaviors lie below already. FailedPrecondition: Start has
+  // not given a behavior yet.
   [[nodiscard]] absl::Status BecomeStacked(const Behavior& behavior);
-  // Goes back to what lies below. FailedPrecondition when nothing does.
+  // Pops the stack: the behavior below becomes current when the handler returns or awaits.
+  // FailedPrecondition if no behavior lies below.
   [[nodiscard]] absl::Status Unbecome();
 
-  // Closes the mailbox while the scoped close lives.
+  // Closes the mailbox while the result lives.
   [[nodiscard]] ScopedClose Close(const internal::MailboxBase& mailbox);
-  // All mailboxes of the array, each by a scoped close of its own.
+  // Closes all mailboxes of the array, each with a ScopedClose of its own.
   [[nodiscard]] std::vector<ScopedClose> Close(const internal::MailboxArrayBase& mailboxes);
-  // Closes it until the ask is over, by its reply, the callee's death, its
-  // deadline, the session's end or Cancel, awaited or not; or until the scoped close is
-  // destroyed, unless that is kept: `std::move(scoped close).Keep()`.
+  // Closes the mailbox until the ask `until` of this actor is over, whether it is awaited or
+  // not: by its reply, the callee's end, its deadline, the end of the session or Cancel. The
+  // mailbox opens earlier if the result is destroyed; call `std::move(close).Keep()` to
+  // prevent that. Closes nothing if the ask is over already.
   template <class R>
   [[nodiscard]] ScopedClose Close(const internal::MailboxBase& mailbox, const Pending<R>& until) {
     return CloseUntil(mailbox, until.id());
   }
-  // The message in hand goes back to its mailbox and is eligible again when the
-  // behaviour changes, or at once when it has changed before the handler ends.
-  // CHECKs when no message is in hand, when its handler took it by value, so that
-  // it was moved from (take const M&; what a generic lambda does is not seen), and
-  // when a call was answered, or its Replier is kept.
+  // Puts the current message, whose handler runs, back into its mailbox when the handler
+  // ends. It is eligible again when the behavior changes, or at once if the behavior has
+  // changed since this call. CHECKs that there is a current message; that its handler did not
+  // take it by value, which moves from it (take const M&; a generic lambda that moves from it
+  // is not detected); and that a call has not been answered and its Replier is not kept.
   void Postpone();
-  // For a mailbox that is a classifier: the message in hand goes on, as
-  // `message`, to another mailbox of this actor, where it is accepted anew, in
-  // the order of passing. Its own disposition is "forwarded"; when the target is full
-  // it is a dead letter, and its asker gets Full. A call goes with its Replier,
-  // and keeps its asker and deadline. CHECKs when no message is in hand or it
-  // has been forwarded.
+  // Forwards the current message, as `message`, to another mailbox of this actor, which makes
+  // the handler a classifier. The target accepts it anew, behind the messages that have
+  // arrived. The disposition of the current message is "forwarded", or "dead letter" if the
+  // target is full; the asker of a call then gets Full. A call is forwarded with its Replier,
+  // and keeps its asker and deadline. CHECKs that there is a current message, and that it has
+  // not been forwarded or postponed.
   template <class M>
   void Forward(const internal::TypedMailbox<M>& target, std::type_identity_t<M> message) {
     ForwardPayload(target.index(), internal::Payload::ForMailbox<M>(std::move(message)), /*replier=*/nullptr);
@@ -332,68 +347,68 @@ class Context : public SpawnsActors<Context> {
     ForwardPayload(target.index(), internal::Payload::ForMailbox<Q>(std::move(request)), &replier);
   }
 
-  // Calls `handler` after `delay`, once. A timer of that name that runs is
-  // replaced. Timers survive become. ResourceExhausted at
-  // limits::kTimersPerActorMax.
+  // Calls `handler` once, after `delay`. Replaces a running timer of the same name. Named
+  // timers survive a change of behavior. Full if limits::kTimersPerActorMax named timers run.
   template <class F>
   absl::Status StartTimer(absl::string_view name, absl::Duration delay, F handler) {
     return StartNamedTimer(name, delay, internal::MakeSharedHandler<TimerEvent>(std::move(handler)));
   }
-  // A Receive takes it (On<TimerEvent>).
+  // For the process style: a Receive takes the event (On<TimerEvent>).
   absl::Status StartTimer(absl::string_view name, absl::Duration delay) {
     return StartNamedTimer(name, delay, nullptr);
   }
-  // Awaits OK after `delay`; meanwhile the actor does what it does while a handler
-  // awaits.
+  // Awaiting the result waits for `delay` and gives OK. Meanwhile the actor handles other
+  // messages only if the awaiting handler's clause is Interleaved.
   //
   //   auto pause = context().Sleep(absl::Seconds(1));
   //   absl::Status slept = co_await pause;
   //
-  // Expired when the deadline of the call in hand comes first, Full at
-  // limits::kAsksPerActorMax.
+  // Expired if the deadline of the call that is being handled comes first. Full if the actor
+  // has limits::kAsksPerActorMax asks under way.
   Sleeping Sleep(absl::Duration delay);
-  // After it the timer's event does not come. False when none of that name ran.
+  // Stops the timer, and removes its event if that is waiting. Returns false if no timer of
+  // that name ran.
   bool CancelTimer(absl::string_view name);
 
-  // Takes a name of this node for this actor; it goes when the actor ends.
-  // AlreadyExists, InvalidArgument; FailedPrecondition in a constructor, as
-  // mailboxes are known when that has run.
+  // Registers a name of this node for this actor, until the actor ends. AlreadyExists: another
+  // actor has the name, or it is vacant. InvalidArgument: the name is not valid.
+  // FailedPrecondition: the actor's constructor is running, so its mailboxes are not known.
   [[nodiscard]] absl::Status Register(absl::string_view name);
-  // Takes a name of the cluster. OK means that the name is free as far as this
-  // node knows. A peer knows the name only if it grants it to this node: without
-  // an entry in its NodeOptions::grants that is names below NODE/, or any name
-  // where the peers trust each other (grants.h). A peer that does not logs it.
-  // When the answer is an error, this node gives the name up too, also one that
-  // Register had taken. In a constructor as Register.
+  // Publishes a name of the cluster for this actor. OK means that the name is free as far as
+  // this node knows. A peer accepts the name only if it grants it to this node: without an
+  // entry in the peer's NodeOptions::grants these are the names below NODE/, where NODE is
+  // this node's name, or any name if the peers trust each other (grants.h). A peer that does
+  // not accept it logs that. On an error this actor loses the name on this node too, even if
+  // it had registered it before. Errors: as for Register.
   Pending<void> Publish(absl::string_view name);
-  // Gives a name of either kind up.
+  // Gives up a registered or published name.
   void Unregister(absl::string_view name);
-  // For supervisors: keeps the name for a child of this actor, whatever
-  // `keep.keeper` says, until FreeName or the end of this actor (registry.h).
+  // For supervisors: keeps the name for a child of this actor (registry.h) until FreeName or
+  // the end of this actor. `keep.keeper` is ignored; this actor is the keeper.
   void KeepName(NameKeep keep);
   void FreeName(absl::string_view name);
-  // Waits for the name to be there, at most `timeout` (then NoName, or Restarting
-  // while its owner is being restarted), and gives a ref bound to its owner. FailedPrecondition when the owner lacks a
-  // mailbox that R uses, InvalidArgument for what can be no name.
+  // Waits until an actor has the name, for at most `timeout`, and gives a ref to that actor.
+  // At the timeout: NoName, or Restarting if the owner is being restarted.
+  // FailedPrecondition: the owner lacks a mailbox that R uses. InvalidArgument: the name is
+  // not valid.
   template <class R>
   PendingLookup<R> Lookup(absl::string_view name, absl::Duration timeout) {
     return PendingLookup<R>(StartLookup(name, timeout));
   }
-  // Calls `handler` (const NameChange&) for the present owner, if any, and each
-  // change after that, as long as this actor lives.
+  // Calls `handler` (const NameChange&) for the current owner of the name, if any, and for each
+  // later change, as long as this actor lives.
   template <class F>
   void WatchName(absl::string_view name, F handler) {
     StartNameWatch(name, internal::MakeSharedHandler<NameChange>(std::move(handler)));
   }
 
-  // A Receive takes them (On<NameChange>).
+  // For the process style: a Receive takes the changes (On<NameChange>).
   void WatchName(absl::string_view name) { StartNameWatch(name, nullptr); }
 
   // For Actor.
   internal::ActorCore& core() { return core_; }
 
-  // The mailboxes of this actor as others see them: none while its constructor
-  // runs.
+  // The names and types of this actor's mailboxes. Empty while its constructor runs.
   std::vector<MailboxSignature> Mailboxes() const;
 
  private:
@@ -413,7 +428,7 @@ class Context : public SpawnsActors<Context> {
   void SetTraps(std::shared_ptr<internal::MessageHandler> handler,
                 std::shared_ptr<internal::MessageHandler> parent_handler);
   void SetStopHandler(std::shared_ptr<internal::MessageHandler> handler);
-  // `replier` is null for a tell.
+  // `replier` is null if the current message is a tell.
   void ForwardPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier);
   absl::Status StartNamedTimer(absl::string_view name, absl::Duration delay,
                                std::shared_ptr<internal::MessageHandler> handler);
