@@ -1,15 +1,18 @@
-// Behavior: which mailboxes are open, at what rank, under what guard, and what
-// handles them. A mailbox that the current behaviour does not name waits.
+// Behavior: which mailboxes of an actor are open, at which rank, under which guards, and
+// which handlers take their messages. Messages in a mailbox that the current behavior does
+// not name wait.
 //
 //   Behavior bidding_{"bidding", On(make_offer, &EnglishAuction::Bid), On(inquire, &EnglishAuction::Report),
 //                     On(watch, &EnglishAuction::AddWatcher).When(&EnglishAuction::HasRoom),
 //                     At(closes_, &EnglishAuction::CloseBidding)};
 //   Behavior closed_{"closed", Refuse(make_offer, absl::FailedPreconditionError("closed")), Drop(watch)};
 //
-// A small value that shares one immutable table; build it once, as a member
-// after the members it uses, and becoming it allocates nothing. The clauses
-// (On, Refuse, Drop, At, After, Idle) are made by Actor. Owner's turn only: CHECKed
-// in debug builds where one is become, not where it is built.
+// A Behavior is a small value; its copies share one immutable table. Build it once, as a
+// member of the actor that is declared after the members that it uses: then becoming it
+// allocates nothing. The functions of Actor make the clauses (On, Refuse, Drop, At, After,
+// Every, Idle).
+// Threads: only in its actor's turns. Debug builds CHECK that where the actor becomes the
+// behavior, not where the behavior is built.
 #ifndef UNDERSTUDY_ACTORS_BEHAVIOR_H_
 #define UNDERSTUDY_ACTORS_BEHAVIOR_H_
 
@@ -34,9 +37,9 @@ namespace understudy {
 
 class Actor;
 
-// What Fail gives, so that any handler can say `return Fail(status);`. The
-// actor's failure is recorded already. An OK status becomes what it does in
-// ExitReason::Failed.
+// The result of Actor::Fail. It converts to what handlers return, so that they can say
+// `return Fail(status);`. The failure was recorded by Fail. An OK status is replaced by an
+// error, as in ExitReason::Failed.
 class Failure {
  public:
   explicit Failure(absl::Status status)
@@ -58,10 +61,10 @@ class MailboxClause {
  public:
   explicit MailboxClause(internal::ClauseDraft draft) : draft_(std::move(draft)) {}
 
-  // The clause holds only while `guard` does: a const member function of the
-  // actor, or a captureless callable that takes `const Self&`. It reads nothing
-  // but the actor, and runs on its turn only. Of several, as of several If, all
-  // must hold.
+  // The clause holds only while `guard` returns true. A guard is a const member function of
+  // the actor, or a captureless callable that takes `const Self&`. It must read only the
+  // actor, and runs only in the actor's turns. If a clause has several guards and predicates
+  // (If), all must hold.
   template <class A>
   MailboxClause When(bool (A::*guard)() const) && {
     draft_.MakeExtra().AddGuard(internal::Guard(guard));
@@ -82,32 +85,32 @@ class MailboxClause {
       return std::move(*this);
     }
   }
-  // The same for one mailbox of a MailboxArray, with its place.
+  // As When, for one mailbox of a MailboxArray: `guard` gets its place in the array.
   template <class A>
   MailboxClause WhenElement(bool (A::*guard)(size_t place) const, size_t place) && {
     draft_.MakeExtra().AddGuard(internal::Guard(guard, place));
     return std::move(*this);
   }
-  // Only for messages of which `predicate(const Request&)` is true; the others
-  // wait, in order.
+  // The clause takes only messages for which `predicate(const Request&)` returns true. Other
+  // messages wait, in order, unless another clause takes them.
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Request&>
   MailboxClause If(F predicate) && {
     draft_.MakeExtra().template AddPredicate<Request>(std::move(predicate));
     return std::move(*this);
   }
-  // Ranks take turns from the highest number; 0 unless given.
+  // Sets the rank, which is 0 by default. Higher ranks go first; see Quota.
   MailboxClause Rank(int rank) && {
     draft_.MakeExtra().rank = rank;
     return std::move(*this);
   }
-  // Messages of this rank before the next rank has its turn: 1 to 65,535, and
-  // what lies outside is the nearer of these.
+  // Sets how many messages of this clause's rank are handled before the next lower rank has
+  // its turn; after the lowest, the highest rank is next. Clamped to 1 to 65,535.
   MailboxClause Quota(int messages) && {
     draft_.MakeExtra().quota = static_cast<uint16_t>(std::clamp(messages, 1, int{UINT16_MAX}));
     return std::move(*this);
   }
-  // While its handler awaits, other handlers of the actor run.
+  // While the clause's handler awaits, other handlers of the actor may run.
   MailboxClause Interleaved() && {
     draft_.is_interleaved = true;
     return std::move(*this);
@@ -131,7 +134,7 @@ class MailboxClause {
   internal::ClauseDraft draft_;
 };
 
-// A clause for a time, made by At, After or Idle.
+// A clause that calls a handler at a time, made by At, After, Every or Idle.
 class TimerClause {
  public:
   explicit TimerClause(internal::TimerEntry entry) : entry_(std::move(entry)) {}
@@ -141,13 +144,14 @@ class TimerClause {
   internal::TimerEntry entry_;
 };
 
-// A clause for an event, made by On<Event>: of Receive.
+// A clause of Receive for an event, made by On<Event>.
 template <class Event>
 class EventClause {
  public:
   explicit EventClause(internal::EventEntry entry) : entry_(std::move(entry)) {}
 
-  // Only for events of which `predicate(const Event&)` is true; the others wait.
+  // The clause takes only events for which `predicate(const Event&)` returns true. Other
+  // events wait.
   template <class F>
     requires std::is_invocable_r_v<bool, F, const Event&>
   EventClause If(F predicate) && {
@@ -175,7 +179,8 @@ struct ForReceive {};
 
 class Behavior {
  public:
-  // At least one clause; `name` is for people: 255 bytes of it are kept.
+  // Builds a behavior of at least one clause. `name` is shown to people, in logs and
+  // introspection; its first 255 bytes are kept.
   template <class... Clauses>
     requires(sizeof...(Clauses) > 0)
   explicit Behavior(absl::string_view name, Clauses&&... clauses)
@@ -188,27 +193,29 @@ class Behavior {
     requires(sizeof...(Clauses) > 0)
   explicit Behavior(internal::ForReceive /*tag*/, Clauses&&... clauses)
       : table_(MakeTable("receive", std::forward<Clauses>(clauses)...)) {}
-  // Says what is wrong with a behaviour that names nothing.
+  // Does not compile, and says why: a behavior needs a clause.
   template <class Name>
     requires std::is_convertible_v<Name, absl::string_view>
   explicit Behavior(Name&& /*name*/) {
     static_assert(!std::is_convertible_v<Name, absl::string_view>,
                   "a behavior has at least one clause: without any its actor would wait for ever");
   }
-  // No change of behaviour: the actor has failed.
+  // For `return Fail(status);` in a handler that returns a Behavior. It is no behavior and
+  // changes nothing.
   Behavior(const Failure& /*failed*/) {}  // NOLINT: `return Fail(status);`
 
-  // Hooks, for a behaviour that is being built:
+  // Adds a hook to a behavior that is being built:
   //   Behavior open_ = Behavior("open", On(…)).WhenEntered(&Door::Light).WhenLeft(&Door::Dark);
-  // A hook is a member function or callable that takes nothing and returns void;
-  // it is no coroutine. At each change of behaviour, before postponed messages
-  // return, the old one's leave hook runs and then the new one's enter hook;
-  // Start's behaviour is entered too. Becoming the current behaviour runs none,
-  // and so does the actor's end (see Actor::OnExit). A hook may send, start
-  // timers, and Become: in a leave hook it says what is entered instead (the one
-  // that is left too, which is then entered anew), in an enter hook it is the
-  // next change, and limits::kBehaviorChangesInARowMax
-  // of them end the actor. One that fails or throws ends the actor at once.
+  // A hook is a member function or callable that takes nothing and returns void; it cannot be
+  // a coroutine. At each change of behavior the leave hook of the old behavior runs, then the
+  // enter hook of the new one, then postponed messages become eligible again. Start's behavior
+  // is entered too. Becoming the current behavior, and the end of the actor (see
+  // Actor::OnExit), run no hooks.
+  //
+  // A hook may send, start timers and Become. Become in a leave hook replaces the behavior that
+  // is about to be entered; if it names the behavior that is being left, that is entered again.
+  // Become in an enter hook is the next change; more than limits::kBehaviorChangesInARowMax
+  // changes in a row end the actor. A hook that fails or throws ends the actor at once.
   template <class F>
   Behavior WhenEntered(F hook) && {
     table_->MakeExtra().hooks.entered = internal::MakeHook(std::move(hook));
@@ -223,7 +230,7 @@ class Behavior {
   absl::string_view name() const { return table_ == nullptr ? absl::string_view() : table_->name(); }
   const internal::BehaviorPtr& table() const { return table_; }
 
-  // The same table, not an equal one.
+  // True for copies of one behavior; false for two that were built alike.
   friend bool operator==(const Behavior&, const Behavior&) = default;
 
  private:
@@ -237,21 +244,21 @@ class Behavior {
   internal::BehaviorPtr table_;
 };
 
-// What Start decides.
+// What Actor::Start decides.
 class StartResult {
  public:
   StartResult(Behavior behavior) : choice_(std::move(behavior)) {}     // NOLINT: implicit by design
   StartResult(absl::Status failed) : choice_(std::move(failed)) {}     // NOLINT: implicit by design
   StartResult(const Failure& failed) : choice_(failed.status()) {}     // NOLINT: implicit by design
   StartResult(Task<StartResult> later) : choice_(std::move(later)) {}  // NOLINT: implicit by design
-  // The process style: the body receives, and the actor stops when it ends.
+  // The process style: `body` receives messages itself, and the actor ends, with reason
+  // Normal, when it returns.
   StartResult(Task<void> body) : choice_(std::move(body)) {}  // NOLINT: implicit by design
-  // The actor declines to run; it ends Normal, and its parent gets Ignored.
+  // The actor declines to run: it ends with reason Normal, and its SpawnOutcome is kIgnored.
   static StartResult Ignore() { return StartResult(Ignored()); }
-  // Start goes on under `behavior`: its mailboxes are open and events are
-  // handled, but the actor is started only when it calls
-  // context().FinishStart(). Exits before that are failures of the start, unless
-  // it calls context().DeclineStart().
+  // The start continues under `behavior`: messages and events are handled, but the actor
+  // counts as started only when it calls context().FinishStart(). If it ends before that, its
+  // start has failed, unless it ended by context().DeclineStart().
   static StartResult Starting(Behavior behavior) { return StartResult(StartsLater{std::move(behavior)}); }
 
  private:

@@ -1,9 +1,9 @@
 // CallCycle: actors that wait for each other's answers in a circle.
 //
-// Each is held by a handler that awaits an answer of the next, so none of them
-// can give one: only the deadlines of their asks end it. Found at once, in
-// debug builds and in every TestSystem; see ActorSystem::SubscribeCallCycles.
-// Plain values.
+// Each of these actors has a handler that awaits an answer from the next one, and handles
+// nothing else meanwhile, so no answer can come: the cycle lasts until the deadline of an
+// ask. Debug builds and every TestSystem find a cycle as soon as it closes; see
+// ActorSystem::SubscribeCallCycles. Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_CALL_CYCLE_H_
 #define UNDERSTUDY_ACTORS_CALL_CYCLE_H_
 
@@ -15,25 +15,27 @@
 
 namespace understudy {
 
-// A held actor, and what it waits for.
+// One actor of a cycle, and the answer that it waits for.
 struct CallWait {
   Pid waiter;
-  // The mailbox whose message it has in hand; "Start", "its process", or "an event".
+  // What the waiter is handling: a mailbox, for its current message; or "Start", "its
+  // process", or "an event".
   std::string handler;
-  // Who is to answer: the callee, or who has its Replier now.
+  // The actor that has to answer: the callee, or the actor that has the Replier now.
   Pid holder;
   // The mailbox that was asked; "room in …" for Channel::SendWhenRoom.
   std::string asked;
-  // When it was asked.
+  // When the waiter asked.
   MonotonicTime since;
 };
 
 struct CallCycle {
-  // First the wait that closed it, then the chain that was there: each one's
-  // holder is the next one's waiter, and the last one's the first.
+  // First the wait that closed the cycle, then the chain of waits that existed already. The
+  // holder of each wait is the waiter of the next one; the holder of the last is the waiter of
+  // the first.
   std::vector<CallWait> waits;
 
-  // One line: both chains, with handlers, mailboxes and ages at `now`.
+  // Returns one line with all waits: handlers, mailboxes and ages at `now`.
   std::string ToString(MonotonicTime now) const;
 };
 

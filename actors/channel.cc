@@ -29,8 +29,9 @@
 namespace understudy::internal {
 namespace {
 
-// The system that a send from this thread goes through; null when `to` is no
-// actor of any. It finds out itself whether the incarnation of `to` is gone.
+// Returns the system that handles a send from this thread to `to`: that of the turn or,
+// outside turns, that of `to`. Null if there is none. The system itself finds out whether
+// the incarnation of `to` is gone.
 SystemCore* SystemForSend(Pid to) {
   if (SystemCore* system = ThisTurn().system; system != nullptr) return system;
   const NodeEntry* entry = NodeTable::At(to.node());
@@ -42,9 +43,10 @@ absl::Status NobodyError(Pid to) {
   return MakeError(ErrorKind::kNoProcess, absl::StrCat("the actor system of ", to.ToString(), " has ended"));
 }
 
-// The turn's actor was killed, and its handler runs on, or its suspended handlers
-// are destroyed. Read from its code: one send may still get through. What a
-// listener for dead letters sends is not that actor's.
+// Returns true if sends of this turn are refused: its actor was fenced while its handler
+// runs, or its suspended handlers are being destroyed. This is called in user code, so a fence
+// may come right after it, and one send may still get through. Sends by a dead-letter listener
+// are not refused, because they are not the actor's.
 bool IsRefused() {
   const Worker* const worker = ThisWorker();
   return worker != nullptr && worker->rights.load(std::memory_order_relaxed) != Rights::kAll &&
@@ -57,7 +59,8 @@ ActorCore& OwnerOf(PendingId pending) {
   return *core;
 }
 
-// The two ways to an actor of the turn's system: each has its own registers to save.
+// The two ways to send to an actor of the turn's system. They are separate functions so that each saves only the
+// registers that it uses.
 ABSL_ATTRIBUTE_NOINLINE bool TryTellBusy(const ChannelBase& channel, const MessageType& type, const void* value,
                                          TransferMode mode, ActorCell& cell) {
   return cell.AcceptPlain(ThisTurn(), channel.pid(), channel.mailbox(), type, value, mode);
@@ -74,7 +77,7 @@ inline bool TryTellLocal(const ChannelBase& channel, const MessageType& type, co
                                                 : TryTellBusy(channel, type, value, mode, cell);
 }
 
-// Where calls are watched: a Replier in the message goes to the channel's actor.
+// For systems that look for call cycles: records that a Replier in the message moves to the channel's actor.
 UNDERSTUDY_SLOW_PATH bool TryTellWatched(const ChannelBase& channel, const MessageType& type, const void* value,
                                          TransferMode mode, ActorCell& cell) {
   const CallWatch::SendScope goes_to(channel.pid());
@@ -110,7 +113,8 @@ absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const
 
 void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode) {
   if (ABSL_PREDICT_TRUE(TryTell(channel, type, value, mode))) return;
-  // The channel may be the message's own, and a refusal destroys a message whose move may throw.
+  // Copied now, because the channel may be part of the message, and a refusal may destroy a message whose move may
+  // throw.
   const Pid to = channel.pid();
   const uint32_t mailbox = channel.mailbox();
   absl::Status sent = SendTell(channel, type, value, mode);
@@ -153,7 +157,7 @@ PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* valu
 
 namespace {
 
-// To an actor of another node.
+// SendOrWait to an actor of another node.
 SendStep SendOrWaitForNode(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
                            PendingId& waits, absl::Status& outcome) {
   const Pid to = channel.pid();
@@ -209,7 +213,7 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
     outcome = SendTell(channel, type, value, TransferMode::kMove);
     return SendStep::kDone;
   }
-  // Not before those that wait.
+  // If other senders wait for room, this one joins the line behind them.
   CallWatch* const watch = system.call_watch();
   absl::optional<CallWatch::SendScope> mode;
   if (watch != nullptr) mode.emplace(to);
@@ -222,7 +226,7 @@ SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* v
       return SendStep::kDone;
     }
   }
-  // In user code, all that may throw.
+  // These calls may throw, so they run before KernelCode begins.
   const uint64_t bytes = type.bytes(value);
   Envelope* const block = Envelope::Make(EnvelopeKind::kMessage, type, /*has_call_part=*/true);
   MoveBrittleValue(block, type, value);
@@ -281,7 +285,7 @@ void CancelPending(PendingId pending) {
 
 bool BeginGroup(absl::Span<const PendingId> pendings, GroupWait& wait) {
   const KernelCode kernel;
-  if (kernel.is_fenced()) return false;  // it waits for ever: its actor has ended
+  if (kernel.is_fenced()) return false;  // the group is never resumed, because its actor has ended
   UNDERSTUDY_CHECK(!std::exchange(wait.has_begun, true), "a group is awaited a second time; await it once, and keep ",
                    "the answers");
   if (wait.is_over()) return true;
@@ -298,7 +302,7 @@ void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coro
 }
 void StopWaiting(PendingId pending) {
   const KernelCode kernel;
-  // Not its actor's turn: then that has ended, and its table with it.
+  // Null if this is not the turn of the pending's actor. Then that actor has ended, and its table of asks too.
   ActorCore* core = ActorCore::OfThisTurn(pending.asker);
   if (core != nullptr && !kernel.is_fenced()) core->asks().StopWaiting(pending.id);
 }
@@ -325,7 +329,7 @@ ReplierBase::ReplierBase(Activation& activation)
       ask_(activation.ask()),
       is_watched_(activation.core().system().call_watch() != nullptr) {
   const KernelCode kernel;
-  // Once fenced, the fence has answered: what this one answers comes too late.
+  // A fence has answered the calls of its actor already, so this Replier stays without a right to answer.
   if (kernel.is_fenced()) return;
   activation.GiveAwayAnswer();
   right_ = std::allocate_shared<AnswerRight>(BlockAllocator<AnswerRight>());
@@ -357,10 +361,10 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
   UNDERSTUDY_CHECK(std::exchange(is_open_, false), "a Replier answers once; this one has answered or was moved from");
   const KernelCode kernel;
   SystemCore* const system = SystemCore::OfLife(callee_.life());
-  if (system == nullptr) return;                    // it has ended, and who asked with it
-  if (right_ == nullptr || !right_->Use()) return;  // the fence of who has it has answered
+  if (system == nullptr) return;                    // the callee's system has ended
+  if (right_ == nullptr || !right_->Use()) return;  // the fence of the holder has answered
   if (kernel.is_fenced()) {
-    // It came to have it afterwards, or only now: what it sends is refused.
+    // This turn's actor got the Replier after it was fenced, and a fenced actor may send nothing.
     status = CalleeExitedError(ThisTurn().self.ToString(), *ThisTurn().actor()->ending());
     payload = Payload();
   }
@@ -374,7 +378,7 @@ void ReplierBase::Post(absl::Status status, Payload payload) {
 
 CallInHand ReplierBase::Release() {
   UNDERSTUDY_CHECK(std::exchange(is_open_, false), "a Replier answers once; this one has answered or was moved from");
-  if (right_ != nullptr) (void)right_->Use();  // the call answers for itself again
+  if (right_ != nullptr) (void)right_->Use();  // the right to answer goes back to the call
   return {.asker = asker_, .ask = ask_};
 }
 
@@ -385,7 +389,7 @@ void ReplierBase::Abandon() {
   if (holder != nullptr && holder->ending() != nullptr) {
     Post(CalleeExitedError(holder->self().ToString(), *holder->ending()), {});
   } else if (holder != nullptr && holder->self() == callee_ && holder->TakeBackAnswer(asker_, ask_)) {
-    is_open_ = false;  // the handler's end answers: it may have failed
+    is_open_ = false;  // the call is answered at the end of the handler, which may have failed
     (void)right_->Use();
   } else if (const DeferredDestruction* destruction = DeferredDestruction::Running();
              holder == nullptr && destruction != nullptr) {

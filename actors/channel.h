@@ -7,13 +7,13 @@
 //   auto asked = ref.total().Ask({}, absl::Seconds(1));   // in an actor's turn
 //   absl::StatusOr<Total> total = co_await asked;         // a second statement
 //
-// Guarantees: a local send is accepted or refused at once (Full, NoMailbox,
-// NoProcess, NoName, Stopping); one sender's messages and signals arrive at an
-// actor in the order of sending. The sender is the actor whose turn runs on
-// this thread, else the thread.
-// Threads: any; Ask and await only in an actor's turn. Lifetime: a small
-// trivially copyable value; it names one life and outlives it harmlessly, and its
-// system too, but no plain thread uses it while that is being destroyed.
+// Guarantees: a local send is accepted or refused at once (Full, NoMailbox, NoProcess,
+// NoName, Stopping). The messages and signals of one sender arrive at an actor in the
+// order of sending. The sender is the actor whose turn runs on this thread, or, outside
+// turns, the thread.
+// Threads: any, except that Ask and SendWhenRoom are for actors' turns. Lifetime: a small
+// trivially copyable value. It names one life of an actor, and may outlive that life and
+// its system. While the system is being destroyed, no plain thread may use it.
 #ifndef UNDERSTUDY_ACTORS_CHANNEL_H_
 #define UNDERSTUDY_ACTORS_CHANNEL_H_
 
@@ -37,29 +37,31 @@ namespace internal {
 
 class ChannelBase;
 
-// The common case of a send, by the actor of this turn. False: it was not accepted, and SendTell does it, or says why.
+// The common case of a send, by the actor of this turn. If it returns false, the message was not accepted; call
+// SendTell, which sends it or returns the reason.
 bool TryTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
-// Sends as the actor of this turn, or as the thread.
+// Sends a tell as the actor of this turn or, outside turns, as the thread.
 absl::Status SendTell(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
-// The same, but a refusal becomes a dead letter.
+// As SendTell, but a refused message becomes a dead letter.
 void TellOrBury(const ChannelBase& channel, const MessageType& type, const void* value, TransferMode mode);
-// Sends a call as the actor of this turn; CHECKs outside turns. A refusal is
-// the answer. The value is moved from.
+// Sends a call as the actor of this turn; CHECKs outside turns. If the call is refused, the
+// refusal is its answer. Moves from the value.
 PendingId SendCall(Pid to, uint32_t mailbox, const MessageType& type, void* value, absl::Duration timeout);
 
-// What became of a message whose sender awaits room.
+// What SendOrWait did with a message.
 enum class SendStep : uint8_t {
-  kDone,         // `outcome` says whether it was sent
-  kWaits,        // it waits at the mailbox and was moved from; await `waits`, whose answer is the outcome
-  kWaitsForNode  // its sender keeps it; await `waits`, and if the answer is OK then SendInRoom
+  kDone,         // `outcome` says whether the message was sent
+  kWaits,        // the message was moved to the mailbox's line; await `waits`, whose answer is the outcome
+  kWaitsForNode  // the sender keeps the message; await `waits`, and if the answer is OK call SendInRoom
 };
-// Sends it, if it need not wait. CHECKs outside turns.
+// Sends a message if the mailbox has room and no sender waits for room; otherwise lets the sender wait, for at most
+// `timeout`. CHECKs outside turns.
 SendStep SendOrWait(const ChannelBase& channel, const MessageType& type, void* value, absl::Duration timeout,
                     PendingId& waits, absl::Status& outcome);
-// Sends it into the room that another node keeps for it.
+// Sends the message into the room that another node has reserved for it, after kWaitsForNode.
 absl::Status SendInRoom(const ChannelBase& channel, const MessageType& type, void* value, PendingId waited);
 
-// Does not compile: T is no message for a channel of M.
+// Does not compile, and says why: a T cannot be sent through a channel of M.
 template <class M, class T>
 constexpr void CheckMessage() {
   static_assert(!std::is_same_v<std::remove_cvref_t<T>, M>,
@@ -99,8 +101,8 @@ class ChannelBase {
 template <class M>
 class Channel;
 
-// What Channel::SendWhenRoom gives: awaits the outcome, and has the message until it is
-// accepted. Keep it in a variable; it does not move.
+// The result of Channel::SendWhenRoom. Awaiting it sends the message and gives the outcome.
+// It keeps the message until that is accepted. It cannot be moved, so keep it in a variable.
 template <class M>
 class [[nodiscard]] Sending {
  public:
@@ -110,8 +112,8 @@ class [[nodiscard]] Sending {
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
-  // The message that was not accepted. CHECKs that there is one: the outcome is
-  // not OK.
+  // Returns the message after an outcome that is not OK. CHECKs that the message was not
+  // accepted and does not wait.
   M TakeMessage() && {
     UNDERSTUDY_CHECK(message_.has_value(), "TakeMessage of a Sending whose message was accepted, or still waits");
     return std::move(*message_);
@@ -132,7 +134,7 @@ class [[nodiscard]] Sending {
   }
 
  private:
-  // False: it does not wait.
+  // Sends the message if possible. Returns whether the sender has to wait.
   bool Begin() {
     UNDERSTUDY_CHECK(message_.has_value(), "a Sending is awaited once");
     step_ = internal::SendOrWait(to_, internal::TypeOf<M>(), &*message_, timeout_, waits_, outcome_);
@@ -166,46 +168,47 @@ class Channel : public internal::ChannelBase {
  public:
   using Message = M;
 
-  // Sends to it answer NoProcess.
+  // A channel to no actor: sends return NoProcess.
   Channel() = default;
   // Prefer a Ref. `mailbox` is the hash of a wire name.
   Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
 
-  // OK means accepted. A refused message is unchanged.
+  // Sends `message`. OK means that the mailbox has accepted it. On an error the message is
+  // unchanged.
   [[nodiscard]] absl::Status Send(M&& message) const { return Send(&message, internal::TransferMode::kMove); }
   [[nodiscard]] absl::Status Send(const M& message) const
     requires std::is_copy_constructible_v<M>
   {
     return Send(&message, internal::TransferMode::kCopy);
   }
-  // Send that waits while the mailbox is full, at most `timeout` (less when the
-  // call in hand has less left), then Expired. Sent when awaited, behind those
-  // that wait already; a Send of another may still take the room first.
+  // Sends `message` when the mailbox has room. The result must be awaited, which sends the
+  // message or joins the line of senders that wait for room in this mailbox. Expired if no
+  // room comes within `timeout`, or before the deadline of the call that is being handled. A
+  // Send by an actor that is not in the line may take room first.
   //
   //   auto sending = channel.SendWhenRoom(std::move(chunk), absl::Seconds(5));
   //   absl::Status sent = co_await sending;
   //   if (!sent.ok()) chunk = std::move(sending).TakeMessage();
   //
-  // Only in an actor's turn (CHECKed). The receiver's end is told at once, as
-  // NoProcess. A message with more bytes than the mailbox has room for waits until
-  // that is empty.
+  // Only in an actor's turn (CHECKed). If the receiver ends, the outcome is NoProcess at once.
+  // A message with more bytes than the mailbox's capacity waits until the mailbox is empty.
   //
-  // To another node it waits too, in the same line as the senders there: the
-  // message stays here until that node has kept room for it, and the session has
-  // room for its bytes. NoConnection when the session ends first. Full, without
-  // waiting, when limits::kWantsPerSessionMax senders of this node wait for that
-  // node's room.
+  // If the receiver is on another node, the sender waits in the same line as the senders
+  // there. The message stays here until that node has reserved room for it and the session has
+  // room for its bytes. NoConnection if the session ends first. Full, without waiting, if
+  // limits::kWantsPerSessionMax senders of this node wait for room on that node already.
   Sending<M> SendWhenRoom(M message, absl::Duration timeout) const {
     return Sending<M>(*this, std::move(message), timeout);
   }
-  // Says what is wrong with what is not an M.
+  // Does not compile, and says why: the argument is not an M.
   template <class T>
     requires(!std::is_convertible_v<T &&, M>)
   absl::Status Send(T&& /*message*/) const {
     internal::CheckMessage<M, T>();
     return absl::OkStatus();
   }
-  // Send, where a refusal is counted and told to the dead-letter listeners.
+  // Sends `message`. If it is refused, it is destroyed and becomes a dead letter (counted,
+  // logged, and given to the dead-letter listeners).
   void Tell(M&& message) const {
     internal::TellOrBury(*this, internal::TypeOf<M>(), &message, internal::TransferMode::kMove);
   }
@@ -238,11 +241,11 @@ class Channel<Call<RequestT, ReplyT>> : public internal::ChannelBase {
   Channel() = default;
   Channel(Pid pid, uint32_t mailbox) : ChannelBase(pid, mailbox) {}
 
-  // Sends at once and gives what to await, for at most `timeout` (less when the
-  // call in hand has less left). Everything that can go wrong is the answer:
-  // a refusal, CalleeExited, Unanswered, NoConnection, Expired, Cancelled, or
-  // the callee's own status. CHECKs outside an actor's turn: there use
-  // ActorSystem::Ask.
+  // Sends the call at once, and returns a Pending to be awaited for the answer. The deadline
+  // is `timeout` from now, or that of the call that is being handled if it is earlier. Errors
+  // come as the answer: a refusal (as Send), CalleeExited, Unanswered, NoConnection, Expired,
+  // Cancelled, or the callee's own status. CHECKs outside an actor's turn: use
+  // ActorSystem::Ask there.
   [[nodiscard]] Pending<ReplyT> Ask(RequestT request, absl::Duration timeout) const {
     return Pending<ReplyT>(internal::SendCall(pid_, mailbox_, internal::TypeOf<RequestT>(), &request, timeout));
   }
