@@ -1,13 +1,14 @@
-// CrashReport: what an actor was at when it ended abnormally by its own doing.
+// CrashReport: what an actor was doing when it ended abnormally of its own accord, rather
+// than because of an exit or kill from elsewhere.
 //
 //   void Ended(const Down& down) {
 //     if (const CrashReport* crash = down.reason.crash(); crash != nullptr) …
 //   }
 //
-// It hangs on the exit reason (ExitReason::crash), within this system: it is
-// neither compared nor sent to other nodes. The same is written to the log as
-// one line. Fields as in OTP's crash reports (proc_lib), and the last messages.
-// Plain values.
+// The exit reason carries the report (ExitReason::crash) within this system; it is not sent
+// to other nodes, and comparing reasons ignores it. The log has the same in one line. The
+// fields are those of OTP's crash reports (proc_lib), and the last messages.
+// Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 #define UNDERSTUDY_ACTORS_CRASH_REPORT_H_
 
@@ -19,16 +20,17 @@
 
 namespace understudy {
 
-// A message that an actor took in hand.
+// A message that an actor has begun to handle.
 struct MessageNote {
   std::string mailbox;  // its wire name
   std::string type;
-  // As MessageBytes, else its wire size or sizeof. Of the only message of a
-  // system that keeps none: what its handler has left of it, or sizeof.
+  // The message's size: by MessageBytes, or else its wire size or sizeof. If the system keeps
+  // no last messages, the size is taken after the handler ran: for wire messages it is the
+  // size of what the handler left of the message, for others sizeof.
   size_t bytes = 0;
   Pid from;  // null: a plain thread
-  // Serialized, at most limits::kReportedContentsBytesMax; only of wire
-  // messages that were kept, of mailboxes whose options say
+  // The serialized message, cut to limits::kReportedContentsBytesMax bytes. Empty unless the
+  // system keeps last messages, this is a wire message, and the mailbox's options say
   // ReportContents::kYes.
   std::string contents;
 
@@ -38,14 +40,14 @@ struct MessageNote {
 
 struct CrashReport {
   Pid pid;
-  std::string label;  // SpawnOptions::label, else its class
-  // "mailbox make_offer handling a … from …", "its constructor", "Start", "its
-  // process", "the handler of an event", "a guard, a predicate or a hook"; "no
-  // handler" for a full mailbox that fails its actor, and an exit sent to itself.
+  std::string label;  // SpawnOptions::label or, if that is empty, the name of the class
+  // What the actor was doing: "mailbox make_offer handling a … from …", "its constructor",
+  // "Start", "its process", "the handler of an event" or "a guard, a predicate or a hook"; or
+  // "no handler" if a full mailbox failed the actor, or it had sent an exit to itself.
   std::string doing;
-  Pid parent;  // null when it had none
-  // The last messages that it took in hand, the newest first: the one in hand,
-  // if any, or as many as ActorSystemOptions::last_messages says.
+  Pid parent;  // null if it had none
+  // The last messages that the actor began to handle, the newest first, up to
+  // ActorSystemOptions::last_messages. If that is 0, only the current message, if any.
   std::vector<MessageNote> messages;
 };
 

@@ -1,4 +1,4 @@
-// DeadLetter: a message that reached no handler. dead_letters.h says who hears of it.
+// DeadLetter: a message that reached no handler. dead_letters.h tells listeners and the log of them.
 #ifndef UNDERSTUDY_ACTORS_DEAD_LETTER_H_
 #define UNDERSTUDY_ACTORS_DEAD_LETTER_H_
 

@@ -15,8 +15,8 @@
 namespace understudy {
 namespace {
 
-// A listener runs on this thread: it is not told of what it makes itself, nor is
-// another, whose lock it would take.
+// True while a listener runs on this thread. Publish then calls no listener: a running listener
+// would take its own lock twice, or the lock of another listener while it holds its own.
 thread_local bool is_telling = false;
 
 class TellingScope {
@@ -88,7 +88,8 @@ bool DeadLetterStream::Unsubscribe(uint64_t id) {
     fewer->erase(found);
     subscribers_ = std::move(fewer);
   }
-  // Where it runs, or is about to, it has ended then.
+  // Waits until the listener has returned if it runs. A Publish that copied the list before and calls it later finds
+  // null.
   absl::MutexLock lock(&subscriber->mu);
   subscriber->listener = nullptr;
   return true;

@@ -1,16 +1,17 @@
-// Dead letters: the messages that reached no handler, as a stream, and as lines
-// of the log.
+// DeadLetterStream: tells listeners and the log of dead letters, the messages that reached
+// no handler.
 //
 //   const uint64_t id = system.SubscribeDeadLetters([](const DeadLetter& letter) { … });
 //   system.UnsubscribeDeadLetters(id);
 //
-// The log gets at most limits::kDeadLetterLinesPerSecond lines in any second, by
-// the system's clock; the next line after that says how many were suppressed.
-// Listeners hear of all, but not of what a listener makes while it runs: that is
-// counted and logged. A listener runs on the thread that made the letter, and for
-// what waited for a fenced actor on one of the executor's; one at a time. It must
-// not wait, throw, nor (un)subscribe; it may send: only its own lock is held meanwhile.
-// Threads: any. After Unsubscribe has returned its listener does not run.
+// Log: at most limits::kDeadLetterLinesPerSecond lines in any second, by the system's
+// clock. If lines were suppressed, an extra line before the next one says how many.
+// Listeners: each gets all dead letters, except those that a listener itself makes while it
+// runs; these are only counted and logged. A listener runs on the thread that made the
+// letter, or on a thread of the executor if the message waited for an actor that was fenced.
+// Calls of one listener do not overlap. A listener must not wait, throw, subscribe or
+// unsubscribe. It may send, because only the listener's own lock is held while it runs.
+// Threads: any. When Unsubscribe has returned, the listener does not run.
 #ifndef UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
 #define UNDERSTUDY_ACTORS_DEAD_LETTERS_H_
 
@@ -37,29 +38,31 @@ class DeadLetterStream {
  public:
   using Listener = absl::AnyInvocable<void(const DeadLetter&)>;
 
-  // Both outlive it.
+  // `clock` and `log` must outlive the stream.
   DeadLetterStream(Clock& clock, LogSink& log) : clock_(clock), log_(log) {}
-  // Says how many lines were suppressed last.
+  // Logs how many lines were suppressed since the last line.
   ~DeadLetterStream();
   DeadLetterStream(const DeadLetterStream&) = delete;
   DeadLetterStream& operator=(const DeadLetterStream&) = delete;
 
+  // Counts and logs the letter, and calls the listeners.
   void Publish(const DeadLetter& letter);
-  // A listener runs on this thread.
+  // True while a listener, of any stream, runs on this thread.
   static bool IsTelling();
-  // Letters so far.
+  // The number of letters so far.
   int64_t count() const;
+  // `listener` is called for each later letter. Returns an id for Unsubscribe.
   uint64_t Subscribe(Listener listener);
-  // Until it gives false.
+  // As Subscribe; the subscription ends when `listener` returns false.
   uint64_t SubscribeWhile(absl::AnyInvocable<bool(const DeadLetter&)> listener);
-  // False when there is no such subscription (any more).
+  // Ends a subscription. Returns false if there is none with that id.
   bool Unsubscribe(uint64_t id);
 
  private:
   struct Subscriber {
     explicit Subscriber(absl::AnyInvocable<bool(const DeadLetter&)> called) : listener(std::move(called)) {}
-    absl::Mutex mu;  // one call at a time, and the end of it
-    // Null once unsubscribed.
+    absl::Mutex mu;  // held during each call of the listener, and while the listener is removed
+    // Null after Unsubscribe.
     absl::AnyInvocable<bool(const DeadLetter&)> listener ABSL_GUARDED_BY(mu);
   };
   using Subscribers = std::vector<std::pair<uint64_t, std::shared_ptr<Subscriber>>>;
@@ -71,10 +74,10 @@ class DeadLetterStream {
   LogSink& log_;
   mutable absl::Mutex mu_;  // not held while listeners run
   int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
-  // Never null; replaced when it changes.
+  // Never null. A change replaces the list, so that Publish can read its copy of the pointer without the lock.
   std::shared_ptr<const Subscribers> subscribers_ ABSL_GUARDED_BY(mu_) = std::make_shared<const Subscribers>();
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
-  // When lines were written within the last second, the oldest first.
+  // The times of the lines that were written within the last second, the oldest first.
   std::deque<MonotonicTime> lines_ ABSL_GUARDED_BY(mu_);
   int64_t suppressed_ ABSL_GUARDED_BY(mu_) = 0;
 };

@@ -47,8 +47,8 @@ absl::StatusCode CodeOf(ErrorKind kind) {
   return absl::StatusCode::kUnknown;
 }
 
-// The payload of a reason: for each link of the chain its kind, flags, texts and the payloads of its status, each text
-// with its length before it. It may come from a peer, so the reader checks all.
+// The encoding of an exit reason in a status's payload: for each reason of the chain its kind, flags, texts and the
+// payloads of its status, each text after its length. It may come from a peer, so decoding checks everything.
 void Put32(std::string& out, uint32_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
 
 void PutText(std::string& out, absl::string_view text) {

@@ -1,4 +1,4 @@
-// The errors that sending, asking and naming answer with.
+// The errors with which sends, asks and operations on names fail.
 //
 // Each is an absl::Status with a code, a payload that tells its kind (statuses
 // of user code have none), and a predicate:
@@ -19,11 +19,11 @@
 // | Expired      | DeadlineExceeded   | deadline or time to live
 // | Cancelled    | Cancelled          | by the asker, or by a fenced actor
 //
-// A status prints its payloads as well, which are bytes: tell people
-// status.message(), and the text of ExitReasonOf(status) for the causes.
+// Status::ToString() also prints payloads, which are binary. To show an error to people,
+// use status.message(), and ExitReasonOf(status) for the causes.
 //
-// absl has an IsCancelled too, which argument-dependent lookup finds: qualify
-// ours. Any thread.
+// Argument-dependent lookup also finds absl::IsCancelled, so write
+// understudy::IsCancelled. Threads: any.
 #ifndef UNDERSTUDY_ACTORS_ERROR_H_
 #define UNDERSTUDY_ACTORS_ERROR_H_
 
@@ -36,7 +36,7 @@
 
 namespace understudy {
 
-// The numbers are also the wire's.
+// The numbers are also used on the wire.
 enum class ErrorKind : uint8_t {
   kFull = 1,
   kNoMailbox = 2,
@@ -55,17 +55,16 @@ enum class ErrorKind : uint8_t {
 // "Full", "NoMailbox", …
 absl::string_view ErrorKindName(ErrorKind kind);
 
-// An error of that kind. `what` says what was wrong, and what would be right.
+// Returns an error of that kind. `what` says what was wrong, and what would be right.
 absl::Status MakeError(ErrorKind kind, absl::string_view what);
 
-// CalleeExited with the callee's exit reason; ExitReasonOf gives it back.
+// Returns a CalleeExited error that carries the callee's exit reason; see ExitReasonOf.
 absl::Status CalleeExitedError(absl::string_view callee, const ExitReason& reason);
 
-// The kind, or nothing for a status that is not one of these errors.
+// Returns the kind, or nothing if the status is not one of these errors.
 absl::optional<ErrorKind> ErrorKindOf(const absl::Status& status);
 
-// The exit reason (its kind, text and causes' text) that CalleeExited carries,
-// or nothing.
+// Returns the exit reason, with its causes, that a CalleeExited error carries; or nothing.
 absl::optional<ExitReason> ExitReasonOf(const absl::Status& status);
 
 bool IsFull(const absl::Status& status);

@@ -1,5 +1,6 @@
-// What happens to an actor besides messages: plain structs, given to handlers
-// like messages. Values; whoever has one has it alone, on any thread.
+// Events: what happens to an actor besides messages. They are plain structs, which
+// handlers take like messages.
+// Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_EVENTS_H_
 #define UNDERSTUDY_ACTORS_EVENTS_H_
 
@@ -17,29 +18,30 @@ struct Down {
   Pid pid;
   uint64_t monitor = 0;  // MonitorHandle::id()
   ExitReason reason;
-  // For the parent, in its first monitor: take `Down` by value to have it.
+  // The messages that the actor left (unhandled_mail.h). Only in the Down of the first monitor
+  // that its parent has on it. To move it out, the handler takes `Down` by value.
   UnhandledMail unhandled_mail;
 };
 
-// A linked actor has ended, or somebody called Exit; for actors that trap.
+// A linked actor has ended, or an actor or thread has called Exit. For actors that trap exits.
 struct ExitEvent {
   Pid peer;
   ExitReason reason;
   bool from_parent = false;
-  // Further exits that this one stands for, by whomever and why ever: somebody
-  // called Exit while limits::kExitsWaitingPerActorMax waited already.
+  // The number of other exits, from any sender and with any reason, that were merged into this
+  // event: calls of Exit that came while limits::kExitsWaitingPerActorMax were waiting.
   int64_t merged = 0;
 };
 
-// Somebody called RequestStop.
+// An actor or thread has called RequestStop.
 struct StopRequest {
-  Pid from;
+  Pid from;  // null: a plain thread
   ExitReason reason;
-  // Further requests that this one stands for, by whomever and why ever, as of ExitEvent.
+  // The number of other requests that were merged into this event; see ExitEvent::merged.
   int64_t merged = 0;
 };
 
-// What became of a spawn: exactly one for each, before any Down.
+// The outcome of a spawn. Each spawn with OnOutcome has exactly one, before any Down.
 struct SpawnOutcome {
   enum class Kind {
     kStarted,
@@ -51,13 +53,13 @@ struct SpawnOutcome {
   ExitReason reason;
 };
 
-// A timer of the actor has come.
+// A timer of the actor is due.
 struct TimerEvent {
   std::string name;  // empty for At, After and Idle
 };
 
-// A watched name has another owner, or none (a null pid), as also while its
-// owner is being restarted.
+// A watched name has another owner, or has none. The pid is null while the name has no owner,
+// also while the owner is being restarted.
 struct NameChange {
   std::string name;
   Pid pid;
@@ -65,7 +67,7 @@ struct NameChange {
 
 namespace internal {
 
-// What a clause of Receive may name.
+// True for the events that a clause of Receive may name.
 template <class T>
 inline constexpr bool kIsEvent = false;
 template <>

@@ -29,11 +29,13 @@ struct ExitReason::Rest {
 
 namespace {
 
-// A reason's fields on the wire without its texts.
+// The bytes of one reason on the wire without its texts.
 constexpr size_t kFixedBytes = 16;
-// The texts and payloads of one reason share this room, so that a reason alone is within the bound of a chain.
+// The most bytes that the texts and payloads of one reason have together, so that one reason is within the bound of a
+// chain.
 constexpr size_t kTextBytesMax = limits::kExitReasonBytesMax - kFixedBytes;
-// A cause that does not fit into its chain is cut to what room is left; less than this would tell nothing.
+// A cause that does not fit into its chain is cut to the bytes that are left, but not to fewer than this, which would
+// leave no useful text; it is then left out.
 constexpr size_t kCauseBytesMin = 1024;
 
 // `status` within `bytes_max`. Its text has at least half of that; payloads are kept whole, the smallest first, or not
@@ -72,7 +74,7 @@ absl::Status Cut(const absl::Status& status, size_t bytes_max) {
   return cut;
 }
 
-// ": first line | second line"; nothing of nothing.
+// Returns ": first line | second line", or "" if the note is empty.
 std::string InOneLine(absl::string_view note) {
   return note.empty() ? std::string() : absl::StrCat(": ", absl::StrReplaceAll(note, {{"\n", " | "}}));
 }
@@ -141,7 +143,7 @@ ExitReason ExitReason::FromPartsWithin(const Parts& parts, size_t text_bytes_max
     return reason;
   }
   auto rest = std::make_shared<Rest>();
-  // Of the kinds only a peer's may have both a status and another text.
+  // Only parts from a peer may have both a status and another text; each then gets half of the bytes.
   size_t room = text_bytes_max;
   if (!parts.status.ok()) {
     rest->status = Cut(parts.status, parts.exception_type.empty() && parts.detail.empty() ? room : room / 2);
@@ -219,7 +221,7 @@ ExitReason ExitReason::WithCause(const ExitReason& cause, int depth_left, size_t
   }
   result.rest_ = rest;
   const size_t room = bytes_left - std::min(bytes_left, result.bytes());
-  // `cause` alone, cut to the room that there is.
+  // `cause` without its own causes, cut to `room`.
   ExitReason last = cause;
   if (cause.rest_ != nullptr && (cause.rest_->cause != nullptr || cause.bytes() > room)) {
     last =

@@ -1,15 +1,15 @@
 // ExitReason: why an actor ended. An immutable value with a cause chain.
 //
-// The kinds are a closed set. All but Normal and Shutdown are abnormal. A
-// reason travels unchanged along links and monitors, across nodes too; who
-// ends because of another's end gives the other's reason as its cause:
+// The kinds are a closed set. All but Normal and Shutdown are abnormal. A reason travels
+// unchanged along links and monitors, across nodes too. An actor that ends because of
+// another one's end may give that reason as the cause of its own:
 //
 //   ExitReason::RestartsExhausted("child 'ledger'").CausedBy(down.reason)
 //
-// A chain is at most limits::kExitCausesMax reasons and
-// limits::kExitReasonBytesMax bytes; beyond that the oldest causes are cut and
-// causes_cut() says so. A text that is too long for that is cut too, and ends with
-// "… (cut: it had 1048576 bytes)". Copies share their chain. Any thread.
+// A chain has at most limits::kExitCausesMax reasons and limits::kExitReasonBytesMax bytes.
+// Beyond that the oldest causes, at the end of the chain, are removed, and causes_cut() is
+// true. A text that alone is too long is cut, and ends with
+// "… (cut: it had 1048576 bytes)". Copies share their chain. Threads: any.
 #ifndef UNDERSTUDY_ACTORS_EXIT_REASON_H_
 #define UNDERSTUDY_ACTORS_EXIT_REASON_H_
 
@@ -27,23 +27,23 @@ struct CrashReport;
 
 class ExitReason {
  public:
-  // The numbers are also the wire's.
+  // The numbers are also used on the wire.
   enum class Kind : uint8_t {
-    kNormal = 1,             // it was done
-    kShutdown = 2,           // it was told to stop, and did
+    kNormal = 1,             // the actor had finished its work
+    kShutdown = 2,           // the actor was told to stop, and did
     kFailed = 3,             // Fail(status), or a start that failed
     kException = 4,          // an exception left a handler
     kKilled = 5,             // Kill
     kNoProcess = 6,          // there is no such actor
-    kNoConnection = 7,       // the session with its node ended
-    kNotPermitted = 8,       // its node does not allow this one to
+    kNoConnection = 7,       // the session with the actor's node ended
+    kNotPermitted = 8,       // the actor's node does not permit the operation to this node
     kRestartsExhausted = 9,  // a supervisor gave up
     kNameConflict = 10,      // another owner of its name was first
     // The lease on its name in an external table of names, such as etcd, ran out (semantics 8.6). Reserved: there is no
     // such table yet, so the library never ends an actor with this reason.
     kNameLost = 11,
     kOverflow = 12,      // a mailbox with overflow kFailActor was full
-    kStartTimeout = 13,  // Start took longer than it was given
+    kStartTimeout = 13,  // the constructor and Start took longer than SpawnOptions::start_within
     kStuck = 14,         // a predecessor's handler did not return
     kOsExit = 15,        // a process child exited with a code
     kOsSignal = 16,      // a process child was ended by a signal
@@ -60,7 +60,7 @@ class ExitReason {
   // `type` is the exception's type, `what` its text: that of a std::exception, an absl::Status or a string.
   static ExitReason Exception(absl::string_view type, absl::string_view what);
   static ExitReason Killed();
-  // Killed while its handler ran on; the handler is fenced off.
+  // Killed, and fenced because its handler had not returned.
   static ExitReason KilledHandlerRunning();
   static ExitReason NoProcess();
   static ExitReason NoConnection(absl::string_view why = "");
@@ -70,14 +70,14 @@ class ExitReason {
   static ExitReason NameLost(absl::string_view name);
   static ExitReason Overflow(absl::string_view mailbox);
   static ExitReason StartTimeout();
-  // The same, while its constructor or Start ran on; it is fenced off.
+  // StartTimeout, and fenced because its constructor or Start had not returned.
   static ExitReason StartTimeoutHandlerRunning();
   static ExitReason Stuck();
-  // `note`: what is known besides, such as the last lines that it wrote.
+  // `note` says what else is known, such as the last lines that the process wrote.
   static ExitReason OsExit(int code, absl::string_view note = "");
   static ExitReason OsSignal(int number, absl::string_view note = "");
 
-  // This reason with `cause` (and its causes) behind it.
+  // Returns this reason with `cause`, and its causes, appended to the end of the chain.
   [[nodiscard]] ExitReason CausedBy(const ExitReason& cause) const;
 
   Kind kind() const { return kind_; }
@@ -88,27 +88,28 @@ class ExitReason {
   absl::Status status() const;
   // Exception's type. Empty for every other kind.
   absl::string_view exception_type() const;
-  // What Exception says, or the name, mailbox or note of other kinds.
+  // The text of Exception, or the name, mailbox or note of other kinds.
   absl::string_view detail() const;
   // The exit code of OsExit or the signal number of OsSignal, else 0.
   int os_value() const { return os_value_; }
-  // Killed, or not started in time, with its handler still running.
+  // True if the actor was killed, or had not started in time, and was fenced because its
+  // handler had not returned.
   bool handler_running() const { return handler_running_; }
 
-  // What the actor was at that ended with this reason by its own doing; null
-  // for every other end, and for those on other nodes. Not a part of the
-  // reason: it is neither compared nor counted. Lives as long as this.
+  // What the actor was doing that ended abnormally of its own accord with this reason. Null for
+  // other ends, and for actors of other nodes. Comparisons and bytes() ignore the report. Valid
+  // as long as this object.
   const CrashReport* crash() const;
-  // This reason with that report.
+  // Returns this reason with that report.
   [[nodiscard]] ExitReason WithCrash(std::shared_ptr<const CrashReport> crash) const;
 
-  // The next reason of the chain, or null at its end. Lives as long as this.
+  // The next reason of the chain, or null at its end. Valid as long as this object.
   const ExitReason* cause() const;
-  // Older causes were cut off.
+  // True if older causes were removed from the chain.
   bool causes_cut() const;
   // Number of reasons in the chain, this one included.
   int depth() const;
-  // About how much of the wire the chain takes.
+  // The approximate size of the chain on the wire, in bytes.
   size_t bytes() const;
 
   // "Failed(NOT_FOUND: no table); because of Killed".
@@ -119,8 +120,8 @@ class ExitReason {
   friend bool operator==(const ExitReason& a, const ExitReason& b);
   friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
 
-  // Puts a reason together from parts read off a wire; text longer than the
-  // bounds is cut, and says so. Prefer the named constructors.
+  // Makes a reason from parts that were read from the wire. Text longer than the bounds is cut,
+  // with a mark. Prefer the named functions.
   struct Parts {
     Kind kind = Kind::kNormal;
     absl::Status status;
@@ -133,7 +134,7 @@ class ExitReason {
   static ExitReason FromParts(const Parts& parts);
 
  private:
-  struct Rest;  // what most reasons do not have
+  struct Rest;  // the fields that most reasons do not have
   ExitReason(Kind kind, absl::string_view detail);
   static ExitReason FromPartsWithin(const Parts& parts, size_t text_bytes_max);
   ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;

@@ -1,10 +1,12 @@
-// Ledgers: what became of the messages of a system, for each mailbox and in all.
+// Ledgers: counts of the messages of a system by what became of them, for each mailbox
+// and for the whole system.
 //
 //   LOG << system.Ledger().ToString();
 //   for (const MailboxLedger& mailbox : system.MailboxLedgers()) LOG << mailbox.ToString();
 //
-// Whenever no turn runs, each ledger balances: what was accepted is the sum of
-// the dispositions and of what waits. Read while turns run, it is about right.
+// A ledger balances if `accepted` is the sum of the dispositions and of `waiting`. Every
+// ledger balances whenever no turn runs; one that is read while turns run may be slightly
+// off.
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_LEDGER_H_
 #define UNDERSTUDY_ACTORS_LEDGER_H_
@@ -20,14 +22,14 @@
 
 namespace understudy {
 
-// What became of an accepted message; semantics of each in actors/README.md.
+// What became of an accepted message; actors/README.md says when each applies.
 enum class Disposition { kHandled, kRejected, kFailed, kExpired, kCancelled, kDropped, kDeadLetter, kForwarded };
 inline constexpr int kDispositionCount = 8;
 // "handled", "dead letter", …
 absl::string_view DispositionName(Disposition disposition);
 
-// Of what one actor has handled in one mailbox while it lives, the number
-// modulo 2^32; all else is exact.
+// The counts are exact, except that the number of messages that a living actor has handled in
+// one mailbox is counted modulo 2^32.
 struct MessageLedger {
   int64_t accepted = 0;
   std::array<int64_t, kDispositionCount> dispositions{};
@@ -41,12 +43,13 @@ struct MessageLedger {
   friend bool operator==(const MessageLedger&, const MessageLedger&) = default;
 };
 
-// One mailbox's part of it.
+// The ledger of one mailbox.
 struct MailboxLedger {
-  // Null: all actors that had such a mailbox and have ended, together.
+  // The actor. Null: the ledger is for all ended actors that had such a mailbox.
   Pid actor;
-  // Its wire name and the type of its messages. Both are empty for what is in no
-  // mailbox: it came before there were any, or when its actor had just ended.
+  // The mailbox's wire name and the type of its messages. Both are empty for messages that
+  // were in no mailbox, because they came before the actor had declared its mailboxes or when
+  // it had just ended.
   std::string mailbox;
   std::string type;
   MessageLedger messages;
