@@ -68,7 +68,7 @@ struct Halves {
   }
 };
 
-// What a round adds to one half, by the other.
+// The value that is XORed to one half in a round, computed from the other half.
 uint64_t RoundOf(uint64_t low, uint64_t high, int round, uint64_t half) {
   return SipHash(low, high, static_cast<uint64_t>(round) << kHalfBits | half) & kHalfMask;
 }

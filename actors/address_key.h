@@ -1,12 +1,11 @@
-// AddressKey: what keeps the addresses of a node's actors from being guessed.
+// AddressKey: a key that permutes the addresses of a node's actors, so that other nodes
+// cannot guess them.
 //
-// Inside its node an actor is a cell (24 bits) and a serial (48 bits) that count
-// up. What leaves the node is that pair permuted under a 128-bit key of the
-// incarnation, so an address that a peer was never given is found with a
-// probability of about the number of living actors in 2^72, and no address tells
-// anything about another. Every permuted pair stands for exactly one pair, so an
-// address needs no table: it is translated back, and the serial says whether
-// that life is there.
+// Inside its node an actor is identified by a cell (24 bits) and a serial (48 bits), which
+// count up. Other nodes get that pair permuted under a 128-bit key of the incarnation. So a
+// guess finds one of n living actors with probability n / 2^72, and an address tells nothing
+// about other addresses. The permutation is a bijection, so no table is needed: the node
+// translates an address back, and the serial says whether that actor is still alive.
 //
 // The permutation is a Feistel network (Luby and Rackoff 1988) of 72 bits in two
 // halves of 36. The round function is SipHash-1-3 (Aumasson and Bernstein 2012)
@@ -16,7 +15,7 @@
 // 0 are not actors: where the network gives one it is applied again (cycle
 // walking; Black and Rogaway 2002), so actors are permuted among themselves.
 //
-// Values; any thread.
+// Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_ADDRESS_KEY_H_
 #define UNDERSTUDY_ACTORS_ADDRESS_KEY_H_
 
@@ -24,7 +23,7 @@
 
 namespace understudy {
 
-// One actor of a node: inside it, or as others know it.
+// The address of one actor of a node: as the node itself uses it or, permuted, as other nodes know it.
 struct ActorAddress {
   uint32_t cell = 0;    // below kCellEnd
   uint64_t serial = 0;  // below kSerialEnd; 0 is a plain thread
@@ -37,14 +36,14 @@ struct ActorAddress {
 
 class AddressKey {
  public:
-  // For tests: a key that everybody knows.
+  // The key 0, for tests.
   constexpr AddressKey() = default;
   constexpr AddressKey(uint64_t low, uint64_t high) : low_(low), high_(high) {}
-  // From the operating system's generator. CHECK when that fails.
+  // Returns a key from the operating system's random generator. CHECKs that it succeeds.
   static AddressKey Random();
 
-  // The address that others know, of one inside the node, and back. A plain
-  // thread's is unchanged.
+  // Permuted returns the address by which other nodes know an actor; Restored is its inverse.
+  // Both leave the address of a plain thread (serial 0) unchanged.
   ActorAddress Permuted(ActorAddress inside) const;
   ActorAddress Restored(ActorAddress outside) const;
 

@@ -1,4 +1,4 @@
-// AskHandle: an ask with a callback (ActorSystem::Ask) that may still be given up.
+// AskHandle: cancels an ask with a callback (ActorSystem::Ask).
 //
 //   AskHandle asked = system.Ask(lot.make_offer(), offer, absl::Seconds(1),
 //                                [reactor](absl::StatusOr<OfferResult> result) { reactor->Answer(std::move(result));
@@ -6,8 +6,8 @@
 //   …
 //   asked.Cancel();
 //
-// Threads: any, the callback's too. Lifetime: a copyable value. Destroying it gives nothing up. It outlives its system
-// harmlessly, but no plain thread uses it while that is being destroyed.
+// Threads: any, including the one that runs the callback. Lifetime: a copyable value. Destroying it does not cancel the
+// ask. It may outlive its system; while the system is being destroyed, no plain thread may use it.
 #ifndef UNDERSTUDY_ACTORS_ASK_HANDLE_H_
 #define UNDERSTUDY_ACTORS_ASK_HANDLE_H_
 
@@ -24,15 +24,15 @@ class CallbackTurn;
 
 class AskHandle {
  public:
-  // Of no ask.
+  // A handle of no ask: Cancel returns false.
   AskHandle() = default;
-  // For the library. `waiter` is null when there is no actor to end.
+  // For the library. `waiter` is the actor that waits for the answer, or null if there is none.
   AskHandle(std::shared_ptr<internal::CallbackTurn> turn, Pid waiter) : turn_(std::move(turn)), waiter_(waiter) {}
 
-  // Gives the ask up, as Pending::Cancel does. Returns true if that came before any other outcome: then the callback
-  // runs with Cancelled, and not with an answer that comes later. It may have run when this returns, and else runs
-  // before the system is destroyed. Returns false if the callback has run or will run with another outcome, if the ask
-  // was cancelled before, and for a handle of no ask.
+  // Cancels the ask, as Pending::Cancel does. Returns true if the ask had no outcome yet: the callback then runs with
+  // Cancelled, perhaps before this returns, and at the latest before the system is destroyed. Returns false if the
+  // callback has run or will run with another outcome, if the ask was cancelled before, or if this is a handle of no
+  // ask.
   bool Cancel() const;
 
  private:

@@ -1,11 +1,10 @@
-// UNDERSTUDY_CHECK: ends the process when a programmer's error is found.
+// UNDERSTUDY_CHECK: ends the process if `condition` is false, which is a programming error.
 //
 //   UNDERSTUDY_CHECK(index < size, "index ", index, " is not below ", size);
 //
-// It prints file, line, the condition and the message to standard error and
-// aborts. What a caller can act on is an absl::Status, never a check.
-// UNDERSTUDY_DCHECK is the same in debug builds and nothing with NDEBUG.
-// Any thread.
+// It prints file, line, the condition and the message to standard error and aborts. Errors
+// that a caller can act on are returned as an absl::Status instead. UNDERSTUDY_DCHECK is
+// the same in debug builds and does nothing with NDEBUG. Threads: any.
 #ifndef UNDERSTUDY_ACTORS_CHECK_H_
 #define UNDERSTUDY_ACTORS_CHECK_H_
 
@@ -25,12 +24,12 @@ namespace understudy::internal {
 
 [[noreturn]] void CheckFailed(const char* file, int line, absl::string_view condition, absl::string_view message);
 
-// How a part of the message is passed to where the message is put together.
+// The type by which a part of the message is passed to CheckFailedWith: scalars by value, others by reference.
 template <class T, class Decayed = std::decay_t<const T&>>
 using CheckPart = std::conditional_t<std::is_scalar_v<Decayed>, Decayed, const T&>;
 
-// Not inline, and numbers and pointers by value: a check costs its function no buffers, and keeps none of them in
-// memory.
+// Not inline, so that a function with checks needs no stack space for messages; scalars by value, so that a check does
+// not force the function's variables into memory.
 template <class... Parts>
 [[noreturn]] ABSL_ATTRIBUTE_NOINLINE ABSL_ATTRIBUTE_COLD void CheckFailedWith(const char* file, int line,
                                                                               absl::string_view condition,

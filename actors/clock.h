@@ -45,7 +45,7 @@ class Clock {
   virtual MonotonicTime Now() = 0;
   virtual absl::Time WallNow() = 0;
 
-  // The machine's clocks. Lives for ever.
+  // The clocks of the machine. The object is never destroyed.
   static Clock& Real();
 };
 

@@ -25,8 +25,8 @@ struct MessageNote {
   std::string mailbox;  // its wire name
   std::string type;
   // The message's size: by MessageBytes, or else its wire size or sizeof. If the system keeps
-  // no last messages, the size is taken after the handler ran: for wire messages it is the
-  // size of what the handler left of the message, for others sizeof.
+  // no last messages, the size is taken when the actor fails: for a wire message it is the
+  // size of what the handler has left of it by then, for others sizeof.
   size_t bytes = 0;
   Pid from;  // null: a plain thread
   // The serialized message, cut to limits::kReportedContentsBytesMax bytes. Empty unless the

@@ -1,8 +1,8 @@
-// Executor: runs actors' turns and timers. The thread pool and the seeded
-// single-threaded executor implement it; nothing above knows which.
+// Executor: runs actors' turns and timers. ThreadPool and the seeded single-threaded
+// executor implement it; the code that uses an Executor does not depend on which it is.
 //
 // Guarantees: a scheduled Runnable runs exactly once per Schedule, on a thread
-// of the executor, and what happened before Schedule happens before Run.
+// of the executor, and everything that happens before Schedule happens before Run.
 // Threads: any, unless a method says otherwise. Lifetime: an executor outlives
 // the systems that use it; a Runnable lives until it has run.
 #ifndef UNDERSTUDY_ACTORS_EXECUTOR_H_
@@ -20,17 +20,17 @@ namespace understudy {
 
 class Runnable {
  public:
-  // One turn. It runs in kernel code, and user code in it runs under a UserCode
-  // (internal/scheduling/worker.h): only there can it be held off, and its worker's queue
-  // be taken over.
+  // Runs one turn. Run begins in kernel code, and runs user code under a UserCode
+  // (internal/scheduling/worker.h). Only in user code can another thread hold this thread
+  // there, to fence the turn or to take over the worker's queue.
   virtual void Run() = 0;
 
-  // For people: who this is and what it is doing. Called by another thread,
-  // which holds the one that runs it in its user code.
+  // Returns a text for people: which turn this is and what it is doing. Called by another
+  // thread while it holds the thread of this turn in user code.
   virtual std::string Describe() { return "a turn"; }
 
-  // The thread of its own that it runs on, as NewOwnThread gave it; 0: any.
-  // Set while it is not scheduled.
+  // The id of the own thread (NewOwnThread) on which this runs; 0 for any thread. May be set
+  // only while this is not scheduled.
   uint32_t own_thread() const { return own_thread_; }
   void set_own_thread(uint32_t id) { own_thread_ = id; }
 
@@ -47,39 +47,39 @@ class Executor {
 
   virtual Clock& clock() = 0;
 
-  // `runnable` is not scheduled already. From a turn it may run next, on the
-  // same thread; it never waits there behind a handler that does not return.
+  // Schedules one run of `runnable`, which must not be scheduled already. If a turn calls this,
+  // `runnable` may run next on the same thread, but it never waits there behind a handler that
+  // does not return.
   virtual void Schedule(Runnable* runnable) = 0;
 
-  // Calls `is_meant` and, if that says so, `action`, while the thread that runs
-  // `turn` is in its user's code and cannot come back from there, and marks that
-  // turn as fenced (internal::KernelCode::is_fenced): the same Runnable may be
-  // another's by now, who is not harmed. Both are short and do not wait. False, and
-  // nothing is done, when no thread is in user code of that turn now, or the turn
-  // was fenced before: try again later; or it is not meant. `turn` need not be
-  // there any more: it is only compared.
+  // If a thread is in user code of `turn`, holds it there and calls `is_meant`. If that returns
+  // true, marks the turn as fenced (internal::KernelCode::is_fenced), calls `action` and returns
+  // true. `is_meant` decides because the memory of `turn` may belong to another actor by now.
+  // Returns false and does nothing else if `is_meant` returns false, if no thread is in user
+  // code of `turn` at the moment (the caller may try again later), or if the turn was fenced
+  // before. Both functions must be short and must not wait. `turn` is only compared, so it need
+  // not exist any more.
   virtual bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant,
                                absl::FunctionRef<void()> action) = 0;
 
-  // A thread for one Runnable, which may block there as it likes. Full beyond
-  // limits::kOwnThreadsMax, or when the operating system refuses. It ends after
-  // EndOwnThread, when the turn it runs has returned. 0 where an executor has no
-  // threads of its own.
+  // Makes a thread for one Runnable, which may block there for any time. Returns its id, or 0
+  // if this executor has no such threads. Full if there are limits::kOwnThreadsMax or the
+  // operating system gives no thread.
   virtual absl::StatusOr<uint32_t> NewOwnThread() = 0;
-  // Nothing is scheduled there any more. Nothing for 0.
+  // The thread ends when the turn that it runs has returned. Nothing may be scheduled there
+  // after this call. Does nothing for id 0.
   virtual void EndOwnThread(uint32_t id) = 0;
 
-  // Calls `callback` once at or soon after `time`, whatever the turns do: no
-  // timer waits behind a handler. It must be short and not wait. Returns an id,
-  // never 0.
+  // Calls `callback` once, at `time` or soon after it. No handler can delay it. `callback` must
+  // be short and must not wait. Returns an id for Cancel, never 0.
   virtual uint64_t RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback) = 0;
-  // True when the callback will not run; false when it has run or is about to.
+  // Returns true if the callback will not run, false if it has run or is about to.
   virtual bool Cancel(uint64_t timer) = 0;
 
-  // Waits on a plain thread until `done` returns true; Notify makes waiting
-  // threads ask again. CHECKs on a thread of the executor. The seeded executor
-  // runs turns meanwhile, and returns early when nothing is left to run.
-  // Returns the last answer of `done`.
+  // Blocks a plain thread until `done` returns true, at most until `deadline`. Returns the last
+  // result of `done`, which is called again after each Notify. CHECKs on a thread of the
+  // executor. The seeded executor runs turns meanwhile, and returns early if nothing is left to
+  // run.
   virtual bool BlockUntil(absl::FunctionRef<bool()> done, MonotonicTime deadline) = 0;
   virtual void Notify() = 0;
 };

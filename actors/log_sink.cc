@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<std::string (*)()> log_origin = nullptr;
 
-// Empty where nothing is known.
+// Empty if the origin is not known.
 std::string Origin() {
   auto* const origin = log_origin.load(std::memory_order_relaxed);
   return origin == nullptr ? std::string() : origin();
