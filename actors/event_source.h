@@ -27,19 +27,19 @@ class EventSource {
 
   virtual ~EventSource() = default;
 
-  // Handles at most one event; false when there was none. A wake-up is an event: Poll returns after it.
+  // Handles at most one event. Returns false if there was none. A wake-up counts as an event, so Poll returns after it.
   virtual bool Poll(Wait wait) = 0;
 
-  // A Poll that waits returns soon; when none does, the next one may. Called with locks of the kernel held: it must not
-  // call the kernel.
+  // Makes a Poll that waits return soon; if none waits, the next one may return at once. Called while locks of the
+  // kernel (the framework's code) are held, so it must not call the kernel.
   virtual void Wake() = 0;
 
-  // Starts a thread that runs `body`, which never returns. Called once, when the process has no ThreadPool, or none any
-  // more.
+  // Starts a thread that runs `body`, which never returns. Called at most once, when the process has no ThreadPool (any
+  // more).
   virtual void StartThread(absl::AnyInvocable<void()> body) = 0;
 };
 
-// Once in a process. `source` lives as long as the process.
+// Installs the event source of the process. Call at most once. `source` must live as long as the process.
 void InstallEventSource(EventSource& source);
 
 }  // namespace understudy

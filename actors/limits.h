@@ -1,8 +1,9 @@
-// Every bound of the library, in one place, each with its reason.
+// The bounds of this folder and of transport's protocol, each with its reason.
 //
-// At a bound the library refuses and says so; it never blocks a worker and
-// never drops in silence. Two are beyond what memory holds and are CHECKed: waits of plain threads at once, timers of
-// an executor. Sizes, counts and indices from a peer are checked against these before use.
+// At a bound the library refuses with an error; it never blocks a worker and never drops
+// anything silently. Two bounds are larger than memory allows and are CHECKed: the plain
+// threads that wait at once, and the timers of an executor. Sizes, counts and indices from a
+// peer are checked against these bounds before they are used.
 #ifndef UNDERSTUDY_ACTORS_LIMITS_H_
 #define UNDERSTUDY_ACTORS_LIMITS_H_
 
@@ -13,27 +14,30 @@
 
 namespace understudy::limits {
 
-// One 64-bit word holds the set of open mailboxes of an actor.
+// Mailboxes of one actor: one 64-bit word holds the set of its open mailboxes.
 inline constexpr int kMailboxesPerActorMax = 64;
-// The label of one mailbox of an array is read in logs.
+// Bytes of the label of one mailbox of an array, which people read in logs.
 inline constexpr size_t kMailboxLabelBytesMax = 64;
-// Names of mailboxes of arrays that senders have asked for and nobody here has declared: they may come from data, and
-// are kept for ever because a message to another node says the name.
+// Names of array mailboxes that senders in this process have used and no actor here has declared. They may come from
+// data, and are kept for ever, because a message to another node contains the name.
 inline constexpr size_t kMailboxNamesMeantMax = 65536;
-// A mailbox's bound when its declaration gives none: enough for a burst, and
-// small enough that a stuck receiver is noticed before memory is.
+// The capacity of a mailbox whose declaration gives none: enough for a burst, and small enough that a stuck receiver is
+// noticed before memory runs out.
 inline constexpr int64_t kMailboxCapacityMessages = 1000;
-// The same for the bytes of messages that have different sizes: 1000 of 64 MiB each would be 64 GB.
+// The capacity in bytes of a mailbox whose declaration gives none and whose messages differ in size, because 1000
+// messages of 64 MiB each would be 64 GB.
 inline constexpr size_t kMailboxCapacityBytes = size_t{16} << 20;
-// Counts of messages are 32 bits wide, and compared by their difference; a mailbox may hold twice its capacity.
+// The largest capacity: counts of messages have 32 bits and are compared by their difference, and a mailbox may hold
+// twice its capacity.
 inline constexpr int64_t kMailboxCapacityMessagesMax = int64_t{1} << 29;
-// Different sets of mailboxes, which are kept for ever, each in 3 KiB and more:
-// far more than a program has actor classes.
+// Different sets of mailboxes in one process. Each is kept for ever and takes at least 3 KiB; the bound is far more
+// than a program has actor classes.
 inline constexpr size_t kMailboxLayoutsMax = 65536;
-// Between two looks for mailboxes that are closed with mail: each looks at all
+// The shortest time between two searches for closed mailboxes with waiting messages, because each search visits all
 // actors.
 inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
-// Reasons kept of starts that failed, for ActorSystem::AwaitStart: more than the trees that a program starts at once.
+// Failed starts whose reasons a system keeps for ActorSystem::AwaitStart: more than the trees that a program starts at
+// once.
 inline constexpr size_t kFailedStartsKeptMax = 64;
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
@@ -41,123 +45,116 @@ inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
 // the cell: 65,536 are left for the actors that wait in place of plain threads (ActorSystem::Ask), and for what threads
 // that spawn at the same time begin beyond the bound.
 inline constexpr size_t kActorsPerSystemMax = (size_t{1} << 24) - 65536;
-// From a Kill to the fence around a handler that has not returned, and from
-// there between attempts while it is in the kernel.
+// The time from a Kill until an actor whose handler has not returned is fenced, and the time between further attempts
+// while the handler is in the kernel, where it cannot be fenced.
 inline constexpr absl::Duration kFenceAfterKill = absl::Milliseconds(100);
 inline constexpr absl::Duration kFenceRetry = absl::Milliseconds(5);
-// Messages accepted before the constructor has run and said which mailboxes
-// there are; more are refused.
+// Messages that an actor accepts before its constructor has declared its mailboxes; more are refused.
 inline constexpr int64_t kStartingMessagesMax = 10000;
-// Behaviours below the present one: a stack that grows with each message is a
-// mistake, and is told so.
+// Behaviors below the current one. A stack that grows with each message is a mistake, which this bound reports.
 inline constexpr size_t kBehaviorsStackedMax = 100;
-// Changes that enter hooks make one after another; more are a circle.
+// Changes of behavior that hooks make one after another; more than these are taken for an endless loop.
 inline constexpr int kBehaviorChangesInARowMax = 100;
 // Messages handled in one turn before other actors get the worker.
 inline constexpr int kMessagesPerTurnMax = 64;
-// A handler that runs so long holds up nobody any more: its worker's queue and
-// slot are taken over. Short for people, long for a handler.
+// When a handler has run for this long, its worker's queue and slot are taken over, so that other actors do not wait
+// for it. The time is short for people and long for a handler.
 inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
-// From here on the log names it, and again each time it has run twice as long.
+// When a handler has run for this long, the log names it, and again each time it has run twice as long.
 inline constexpr absl::Duration kNameHandlerAfter = absl::Seconds(1);
-// Threads in place of stuck ones, beside four for each CPU: a thread is cheap
-// while it waits, and no pool grows without end because actors block.
+// Threads that a pool adds in place of stuck ones: at most the first number plus the second for each thread of the
+// pool. A waiting thread is cheap, but blocking actors must not make a pool grow without end.
 inline constexpr int kSurplusThreadsMax = 64;
 inline constexpr int kSurplusThreadsPerCpuMax = 4;
-// Threads of actors' own, in one pool.
+// Own threads of actors (SpawnThread::kOwn) in one executor.
 inline constexpr int kOwnThreadsMax = 1024;
 // Timers of one executor: 2^26, far more than fit in memory with their actors.
 inline constexpr uint32_t kTimersPerExecutorMax = uint32_t{1} << 26;
-// Room for the signals these may cause is kept from the moment they are made: all links that an actor has, whoever made
-// them, and the monitors that it holds itself.
+// The links that an actor has, whichever side made them, and the monitors that it has on others. Room for the signals
+// that they may cause is reserved when they are made.
 inline constexpr size_t kLinksPerActorMax = 100000;
 inline constexpr size_t kMonitorsPerActorMax = 100000;
-// Exits by Exit, not along a link, that wait at an actor that traps, and requests
-// to stop that wait at any; more are merged. No room is kept for them, and nobody means to send so many.
+// The exits sent with Exit, rather than along a link, that wait at a trapping actor, and the requests to stop that wait
+// at any actor. Further ones are merged, because no room is reserved for them and no program needs so many.
 inline constexpr size_t kExitsWaitingPerActorMax = 1000;
 inline constexpr size_t kTimersPerActorMax = 10000;
 inline constexpr size_t kAsksPerActorMax = 100000;
-// A cause chain is read by people: deeper or longer ones lose their oldest
-// causes, and say so.
+// Reasons and bytes of a chain of causes, which people read. A longer chain loses its oldest causes, and says so.
 inline constexpr int kExitCausesMax = 16;
 inline constexpr size_t kExitReasonBytesMax = size_t{64} << 10;
-// A crash report is read by people, and hangs on an exit reason.
+// Messages, and bytes of one message's contents, in a crash report, which people read.
 inline constexpr int kLastMessagesMax = 100;
 inline constexpr size_t kReportedContentsBytesMax = 1024;
-// A name of an actor is an address written by people.
+// Bytes of an actor's name, which is an address that people write.
 inline constexpr size_t kNameBytesMax = 255;
-// A node's name is a DNS label (RFC 1035).
+// Bytes of a node's name, which is a DNS label (RFC 1035).
 inline constexpr size_t kNodeNameBytesMax = 63;
-// Indices of the process-wide table of nodes are 16 bits wide in a Pid. A quarter
-// is for the actor systems of this process: few live at a time, but tests start
-// thousands one after another, and their pids have no generation.
+// Actor systems of this process in the process-wide table of nodes, whose indices have 16 bits in a Pid. A quarter of
+// the indices: few systems exist at a time, but tests start thousands one after another, and their pids have no
+// generation.
 inline constexpr uint16_t kSystemPlacesMax = 16384;
-// The other indices are for incarnations of other nodes that may live.
+// The other indices, which are for incarnations of other nodes.
 inline constexpr uint16_t kPeerPlacesMax = 65535 - kSystemPlacesMax;
-// Incarnations of other nodes that have one index one after another: 8 bits of a
-// Pid tell them apart, and pids of a dead one may have been kept. A supervisor
-// whose process child is restarted once a minute uses all up in 23 years.
+// Incarnations of other nodes that may have the same index one after another. 8 bits of a Pid tell them apart, because
+// pids of dead incarnations may still be in use. A supervisor that restarts a process child once a minute uses up all
+// indices and generations in 23 years.
 inline constexpr uint32_t kGenerationsPerPlace = 256;
-// A frame on the wire. Small, so that heartbeats are never far behind.
+// Bytes of a frame on the wire: small, so that a heartbeat does not wait long behind one.
 inline constexpr size_t kFrameBytesMax = size_t{64} << 10;
-// Streams that a listener has accepted: far more than a cluster has nodes, and
-// what a stranger can make us hold.
+// Streams that a listener has accepted at a time: far more than a cluster has nodes. This bounds what an unknown peer
+// can make the node keep.
 inline constexpr int kStreamsPerListenerMax = 4096;
-// One slot of a frame; what is left holds the frame's own fields and the
-// definition of one mailbox.
+// Bytes of one slot of a frame. The rest of the frame holds its own fields and the definition of one mailbox.
 inline constexpr size_t kSlotBytesMax = kFrameBytesMax - (size_t{4} << 10);
-// A slot costs its reader memory however small it is.
+// Slots of one frame, because even an empty slot costs its reader memory.
 inline constexpr int kSlotsPerFrameMax = 4096;
-// A mailbox's wire name: the full name of a service and of a method.
+// Bytes of a mailbox's wire name, which has the full name of a service and of a method.
 inline constexpr size_t kMailboxNameBytesMax = 1024;
-// Mailboxes that one stream may define: every mailbox of every actor class of
-// a program, and no peer's memory hog.
+// Mailboxes that one stream may define: enough for every mailbox of every actor class of a program, and too few to let
+// a peer exhaust memory.
 inline constexpr size_t kMailboxesPerStreamMax = 16384;
-// What an envelope adds to the message in it.
+// Bytes that an envelope adds to its message.
 inline constexpr size_t kEnvelopeOverheadBytesMax = size_t{4} << 10;
-// Links, and monitors, that one peer's actors may hold here.
+// Links, and likewise monitors, that the actors of one peer may have to actors of this node.
 inline constexpr size_t kTiesPerSessionMax = 1000000;
-// Nodes that one node keeps sessions or addresses of.
+// Nodes of which one node keeps sessions or addresses.
 inline constexpr size_t kPeersMax = 1024;
-// Incarnations that refs in messages may add to the process-wide table of
-// nodes without that a session is begun with them: a hostile peer must not fill
-// it.
+// Incarnations that refs in messages may add to the process-wide table of nodes although no session with them has
+// begun, so that a hostile peer cannot fill the table.
 inline constexpr size_t kNodesLearnedFromRefsMax = 4096;
-// A message on the wire, reassembled from fragments.
+// Bytes of a message on the wire, after it was put together from fragments.
 inline constexpr size_t kMessageBytesMax = size_t{64} << 20;
-// Actors that a node runs for supervisors of other nodes: as many as a
-// supervisor may well have, and no peer's way to fill the node.
+// Actors that a node runs for supervisors of other nodes: as many children as a supervisor may reasonably have, and too
+// few to let a peer fill the node.
 inline constexpr size_t kHostedChildrenMax = 10000;
 // Names that one node owns in the embedded name table.
 inline constexpr size_t kNamesPerNodeMax = 1000000;
-// A process child whose parent is gone has so long to stop in order: two seconds
-// after the parent's end nothing of it is left, children's children included.
+// The time that a process child has to stop in order when its parent is gone: two seconds after the parent's end the
+// child and its own process children have ended too.
 inline constexpr absl::Duration kParentGoneDrain = absl::Milliseconds(700);
-// From the end of a process child's stream to that of the process, which comes
-// by another way; one that lives on is killed.
+// The time from the end of a process child's stream until the end of the process is reported, which comes by another
+// way. A process that lives longer is killed.
 inline constexpr absl::Duration kProcessEndsWithin = absl::Seconds(1);
-// From a process child's start to the parent's answer to its node; a loaded
-// machine may take long to start a process.
+// The time from a process child's start to the parent's answer to its node, because a loaded machine may take long to
+// start a process.
 inline constexpr absl::Duration kParentAnswersWithin = absl::Seconds(60);
-// What a process child wrote to its standard error in so long before its end is
-// quoted in its exit reason, up to these bounds: the time that a report of a crash
-// takes on a loaded machine.
+// The exit reason of a process child quotes what the child wrote to its standard error within this time before its end,
+// up to these numbers of lines and bytes. The time is what a crash report takes on a loaded machine.
 inline constexpr absl::Duration kStderrTailWithin = absl::Seconds(2);
 inline constexpr size_t kStderrTailLinesMax = 10;
 inline constexpr size_t kStderrTailBytesMax = 1000;
-// Silence between a parent and its process child, unless ProcessChild::silent_within
-// says otherwise: a child that is stopped or stuck is noticed, and one on a loaded
-// machine is not killed.
+// The longest silence between a parent and its process child, unless ProcessChild::silent_within says otherwise: short
+// enough to notice a child that is stopped or stuck, and long enough not to kill one on a loaded machine.
 inline constexpr absl::Duration kProcessChildSilence = absl::Seconds(20);
-// The range of ProcessChild::silent_within: from four heartbeats that are as close as a session takes them to the
-// longest silence_timeout of a session (SessionTimes).
+// The range of ProcessChild::silent_within: from four times the shortest heartbeat interval of a session to the longest
+// silence_timeout of a session (SessionTimes).
 inline constexpr absl::Duration kProcessChildSilenceMin = absl::Milliseconds(40);
 inline constexpr absl::Duration kProcessChildSilenceMax = absl::Minutes(10);
-// Why a node ended, in a file; Kubernetes reads so much of a termination log.
+// Bytes of the file that says why a node ended. Kubernetes reads as many of a termination log.
 inline constexpr size_t kEndReportBytesMax = 4096;
-// A flood of dead letters must not be a flood of lines.
+// Log lines about dead letters in a second, so that a flood of dead letters does not flood the log.
 inline constexpr int kDeadLetterLinesPerSecond = 10;
-// How long a call may run when its caller gave nothing shorter.
+// The longest timeout of a call; longer ones are shortened to this.
 inline constexpr absl::Duration kAskTimeoutMax = absl::Hours(24);
 
 }  // namespace understudy::limits
