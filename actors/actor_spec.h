@@ -77,8 +77,8 @@ struct SpawnOptions {
     return std::move(*this);
   }
   // `handler`, a handler of the parent, gets the Down of the new actor. The monitor exists
-  // before the actor runs, so the Down always has the real exit reason, never NoProcess,
-  // and has the actor's unhandled mail (unhandled_mail.h). The monitor cannot be ended.
+  // before the actor runs, so however soon the actor ends, the Down has its exit reason
+  // and its unhandled mail (unhandled_mail.h). The monitor cannot be ended.
   // Ignored for actors that a plain thread spawns.
   template <class F>
   SpawnOptions OnDown(F handler) && {

@@ -5,8 +5,9 @@
 //     if (const CrashReport* crash = down.reason.crash(); crash != nullptr) …
 //   }
 //
-// The exit reason carries the report (ExitReason::crash) within this system; it is not sent
-// to other nodes, and comparing reasons ignores it. The log has the same in one line. The
+// The exit reason carries the report (ExitReason::crash) within this system. Exits and Downs
+// to other nodes do not have it; supervision reports (transport/supervision_report.h) do.
+// Comparing reasons ignores it. The log has the same in one line. The
 // fields are those of OTP's crash reports (proc_lib), and the last messages.
 // Threads: plain values.
 #ifndef UNDERSTUDY_ACTORS_CRASH_REPORT_H_

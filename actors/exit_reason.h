@@ -97,8 +97,8 @@ class ExitReason {
   bool handler_running() const { return handler_running_; }
 
   // What the actor was doing that ended abnormally of its own accord with this reason. Null for
-  // other ends, and for actors of other nodes. Comparisons and bytes() ignore the report. Valid
-  // as long as this object.
+  // other ends, and in exits and Downs from other nodes. Comparisons and bytes() ignore the
+  // report. Valid as long as this object.
   const CrashReport* crash() const;
   // Returns this reason with that report.
   [[nodiscard]] ExitReason WithCrash(std::shared_ptr<const CrashReport> crash) const;
