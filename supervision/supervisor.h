@@ -37,7 +37,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/ref.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 

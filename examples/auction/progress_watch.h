@@ -16,7 +16,7 @@
 #include "understudy/actors/ref.h"
 #include "understudy/actors/task.h"
 #include "understudy/examples/auction/bidding_floor.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace auction {

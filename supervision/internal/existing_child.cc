@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/pid.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 
 namespace understudy {
 namespace {

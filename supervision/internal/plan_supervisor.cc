@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -115,7 +116,7 @@ RestartPlan::RequestId PlanSupervisor::Remember(AnswerRequest answer) {
 
 Children PlanSupervisor::List(const WhichChildren& query) {
   const size_t at_most = std::clamp<size_t>(query.at_most, 1, limits::kChildrenPerAnswerMax);
-  Children answer{.children = plan_->WhichChildren(query.after, at_most + 1)};
+  Children answer{.children = plan_->children().WhichChildren(query.after, at_most + 1)};
   if (answer.children.size() > at_most) {
     answer.children.pop_back();
     answer.next = answer.children.back().place;
@@ -156,7 +157,7 @@ void PlanSupervisor::AddHanded(HandedStart request) {
 }
 
 void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone> replier) {
-  if (request.id.empty() && !request.pid.is_null() && !plan_->HasChild(request.pid)) {
+  if (request.id.empty() && !request.pid.is_null() && !plan_->children().HasChild(request.pid)) {
     TerminateUnknown(request.pid, std::move(replier));
     return;
   }
@@ -252,9 +253,10 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
 void PlanSupervisor::ChildDown(Down down) {
   const LifeId life = LifeOf(down.pid);
   if (life == 0) return;
-  if (!down.unhandled_mail.empty()) unhandled_[plan_->SpecOf(life)->id].Append(std::move(down.unhandled_mail));
+  if (!down.unhandled_mail.empty())
+    unhandled_[plan_->children().SpecOf(life)->id].Append(std::move(down.unhandled_mail));
   if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && found->second.life->left != nullptr) {
-    left_elsewhere_[plan_->SpecOf(life)->id] = std::move(found->second.life->left);
+    left_elsewhere_[plan_->children().SpecOf(life)->id] = std::move(found->second.life->left);
   }
   ForgetProxy(life);
   NoticeWhatLingers(life);
@@ -299,70 +301,58 @@ void PlanSupervisor::Apply() {
   for (;;) {
     std::vector<Action> actions = plan_->TakeActions();
     if (actions.empty()) return;
-    for (Action& action : actions) Apply(action);
-  }
-}
-
-void PlanSupervisor::Apply(Action& action) {
-  switch (action.kind) {
-    case Action::Kind::kStart:
-      StartLife(action);
-      break;
-    case Action::Kind::kStop:
-      subscribers_.erase(ActorOf(action.life));
-      KeepNames(action.life, NameKeep::After::kAnyEnd);  // if it is to be started again with its siblings
-      context().Exit(ActorOf(action.life), ExitReason::Shutdown());
-      break;
-    case Action::Kind::kKill:
-      subscribers_.erase(ActorOf(action.life));
-      KeepNames(action.life, NameKeep::After::kAnyEnd);
-      context().Kill(ActorOf(action.life));
-      break;
-    case Action::Kind::kArmTimer: {
-      const MonotonicTime deadline = context().Now() + action.wait;
-      timers_[action.timer] = deadline;
-      deadlines_[{deadline, action.timer}] = action.timer;
-      ArmEarliest();
-      break;
+    for (Action& action : actions) {
+      std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(action));
     }
-    case Action::Kind::kCancelTimer:
-      if (const auto found = timers_.find(action.timer); found != timers_.end()) {
-        deadlines_.erase({found->second, action.timer});
-        timers_.erase(found);
-      }
-      break;
-    case Action::Kind::kReply:
-      Answer(action);
-      break;
-    case Action::Kind::kWatchName:
-      context().WatchName(action.name, &PlanSupervisor::NameChanged);
-      break;
-    case Action::Kind::kAwaitGone:
-      AwaitGone(action);
-      break;
-    case Action::Kind::kFreeNames:
-      FreeNames(*action.child);
-      break;
-    case Action::Kind::kForget:
-      unhandled_.erase(action.child->id);
-      left_elsewhere_.erase(action.child->id);
-      if (!plan_->HasPredecessor(action.child->id)) lives_->Forget(KeyOf(action.child->id), IsGone());
-      break;
-    case Action::Kind::kReport:
-      Tell(std::move(*action.event));
-      break;
-    case Action::Kind::kStartDone:
-      is_started_ = true;
-      LearnShards();
-      if (!in_start_) context().FinishStart();
-      break;
-    case Action::Kind::kFinish:
-      context().Stop(action.reason);
-      break;
   }
 }
 
-void PlanSupervisor::StartLife(const Action& action) {
+void PlanSupervisor::Carry(const RestartPlan::StopLife& stop) {
+  subscribers_.erase(ActorOf(stop.life));
+  KeepNames(stop.life, NameKeep::After::kAnyEnd);  // if it is to be started again with its siblings
+  context().Exit(ActorOf(stop.life), ExitReason::Shutdown());
+}
+
+void PlanSupervisor::Carry(const RestartPlan::KillLife& kill) {
+  subscribers_.erase(ActorOf(kill.life));
+  KeepNames(kill.life, NameKeep::After::kAnyEnd);
+  context().Kill(ActorOf(kill.life));
+}
+
+void PlanSupervisor::Carry(const RestartPlan::ArmTimer& timer) {
+  const MonotonicTime deadline = context().Now() + timer.wait;
+  timers_[timer.timer] = deadline;
+  deadlines_[{deadline, timer.timer}] = timer.timer;
+  ArmEarliest();
+}
+
+void PlanSupervisor::Carry(const RestartPlan::CancelTimer& timer) {
+  const auto found = timers_.find(timer.timer);
+  if (found == timers_.end()) return;
+  deadlines_.erase({found->second, timer.timer});
+  timers_.erase(found);
+}
+
+void PlanSupervisor::Carry(const RestartPlan::WatchName& watch) {
+  context().WatchName(watch.name, &PlanSupervisor::NameChanged);
+}
+
+void PlanSupervisor::Carry(const RestartPlan::ForgetChild& forget) {
+  const std::string& id = forget.child->id;
+  unhandled_.erase(id);
+  left_elsewhere_.erase(id);
+  if (!plan_->HasPredecessor(id)) lives_->Forget(KeyOf(id), IsGone());
+}
+
+void PlanSupervisor::Carry(const RestartPlan::StartDone&) {
+  is_started_ = true;
+  LearnShards();
+  if (!in_start_) context().FinishStart();
+}
+
+void PlanSupervisor::Carry(const RestartPlan::Finish& finish) { context().Stop(finish.reason); }
+
+void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
   const auto elsewhere = action.child->placement.has_value() ? std::make_shared<RemoteLife>() : nullptr;
   absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
   if (auto left = left_elsewhere_.extract(action.child->id); !left.empty() && elsewhere != nullptr) {
@@ -386,12 +376,12 @@ void PlanSupervisor::StartLife(const Action& action) {
 
 Pid PlanSupervisor::ActorOf(LifeId life) const {
   const auto found = elsewhere_.find(life);
-  return found == elsewhere_.end() ? plan_->PidOf(life) : found->second.proxy;
+  return found == elsewhere_.end() ? plan_->children().PidOf(life) : found->second.proxy;
 }
 
 PlanSupervisor::LifeId PlanSupervisor::LifeOf(Pid actor) const {
   const auto found = proxies_.find(actor);
-  return found == proxies_.end() ? plan_->LifeOf(actor) : found->second;
+  return found == proxies_.end() ? plan_->children().LifeOf(actor) : found->second;
 }
 
 void PlanSupervisor::ForgetProxy(LifeId life) {
@@ -423,13 +413,13 @@ void PlanSupervisor::ArmEarliest() {
   if (!armed.ok()) Fail(armed);  // one timer is always within the limit
 }
 
-void PlanSupervisor::Answer(Action& action) {
-  auto found = answers_.extract(action.request);
+void PlanSupervisor::Carry(RestartPlan::Reply&& reply) {
+  auto found = answers_.extract(reply.request);
   if (found.empty()) return;
-  if (action.status.ok()) {
-    std::move(found.mapped())(action.pid);
+  if (reply.status.ok()) {
+    std::move(found.mapped())(reply.pid);
   } else {
-    std::move(found.mapped())(std::move(action.status));
+    std::move(found.mapped())(std::move(reply.status));
   }
 }
 
@@ -440,7 +430,8 @@ bool PlanSupervisor::HasListeners() {
   return std::any_of(std::begin(kAll), std::end(kAll), [&](LogSeverity severity) { return log.Wants(severity); });
 }
 
-void PlanSupervisor::Tell(SupervisionEvent event) {
+void PlanSupervisor::Carry(RestartPlan::Report&& report) {
+  SupervisionEvent& event = report.event;
   event.supervisor = context().Self();
   LogSink& log = context().Log();
   if (const LogSeverity severity = SeverityOf(event, spec_->pool != nullptr && !is_front()); log.Wants(severity)) {

@@ -95,8 +95,8 @@ class PlanSupervisor : public Supervisor {
 
   // Requests.
   Children List(const WhichChildren& query);
-  ChildCounts Tally(const CountChildren&) { return plan_->CountChildren(); }
-  absl::StatusOr<ChildSpec> GetSpec(const GetChildSpec& query) { return plan_->GetChildSpec(query.id); }
+  ChildCounts Tally(const CountChildren&) { return plan_->children().CountChildren(); }
+  absl::StatusOr<ChildSpec> GetSpec(const GetChildSpec& query) { return plan_->children().GetChildSpec(query.id); }
   void Add(StartChild request, Replier<ChildStarted> replier);
   void AddMember(StartMember request, Replier<ChildStarted> replier);
   void AddHanded(HandedStart request);
@@ -139,18 +139,27 @@ class PlanSupervisor : public Supervisor {
   void RecordLife(const ChildSpec& child, Pid life);
   void InheritPredecessors();
   void NoticeWhatLingers(LifeId life);
-  void AwaitGone(const Action& action);
   void LookAtPredecessors();
   void PredecessorDown(const Down& down);
 
   // Actions.
   void Apply();
-  void Apply(Action& action);
-  void StartLife(const Action& action);
+  void Carry(const RestartPlan::StartLife& action);
+  void Carry(const RestartPlan::StopLife& stop);
+  void Carry(const RestartPlan::KillLife& kill);
+  void Carry(const RestartPlan::ArmTimer& timer);
+  void Carry(const RestartPlan::CancelTimer& timer);
+  void Carry(RestartPlan::Reply&& reply);
+  void Carry(const RestartPlan::WatchName& watch);
+  void Carry(const RestartPlan::AwaitGone& await);
+  void Carry(const RestartPlan::FreeNames& free);
+  void Carry(const RestartPlan::ForgetChild& forget);
+  void Carry(RestartPlan::Report&& report);
+  void Carry(const RestartPlan::StartDone& done);
+  void Carry(const RestartPlan::Finish& finish);
   // supervisor_names.cc
   void KeepNames(LifeId life, NameKeep::After after);
   void KeepNameElsewhere(LifeId life);
-  void FreeNames(const ChildSpec& child);
   // supervisor_makers.cc
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                     const std::shared_ptr<RemoteLife>& elsewhere);
@@ -164,9 +173,7 @@ class PlanSupervisor : public Supervisor {
   void ForgetProxy(LifeId life);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   void ArmEarliest();
-  void Answer(Action& action);
   bool HasListeners();
-  void Tell(SupervisionEvent event);
 
   // Constant after construction.
   const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; a front's own is made of it

@@ -1,9 +1,7 @@
-// Lives and judgements. How a plan goes on is in restart_plan_steps.cc, requests
-// are in restart_plan_requests.cc, what children wait for in restart_plan_waits.cc.
+// Lives, what follows from their ends, and actions. How a plan goes on is in restart_plan_steps.cc, requests are in
+// restart_plan_requests.cc, what children wait for is in restart_plan_waits.cc.
 #include "understudy/supervision/internal/restart_plan.h"
 
-#include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,7 +18,11 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/child_names.h"
+#include "understudy/supervision/internal/child_table.h"
+#include "understudy/supervision/internal/ordered_plan.h"
 #include "understudy/supervision/internal/restart_decision.h"
+#include "understudy/supervision/internal/waiting_inputs.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 
@@ -36,8 +38,8 @@ bool NeedsRestart(RestartType type, const ExitReason& reason) {
   return type == RestartType::kPermanent || (type == RestartType::kTransient && reason.is_abnormal());
 }
 
-// The code of the first reason in the chain that has one, so that who asked for a start can tell a bad argument from a
-// node that is away. Exceptions and the ends of processes have none.
+// Returns the code of the first reason in the chain that has one, so that the caller of a start can tell a bad
+// argument from a node that is away. Exceptions and the ends of processes have no code.
 absl::StatusCode CodeOfFailedStart(const ExitReason& reason) {
   for (const ExitReason* why = &reason; why != nullptr; why = why->cause()) {
     switch (why->kind()) {
@@ -62,17 +64,24 @@ absl::StatusCode CodeOfFailedStart(const ExitReason& reason) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
+// Whether the child is to wait for its name: another actor has it.
+bool MayPark(const ChildSpec& child, const ExitReason& reason) {
+  const bool is_about_a_name =
+      reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
+  return is_about_a_name && HasName(child) && child.restart != RestartType::kTemporary;
+}
+
 }  // namespace
 
 RestartPlan::RestartPlan(const SupervisorSpec& spec, Random random)
     : flags_(WithoutChildren(spec)), decider_(spec.intensity, spec.period, random) {
-  for (const ChildSpec& child : spec.children) Add(std::make_shared<const ChildSpec>(child));
+  for (const ChildSpec& child : spec.children) children_.Add(std::make_shared<const ChildSpec>(child), now_);
 }
 
 void RestartPlan::StartAll(MonotonicTime now) {
-  UNDERSTUDY_CHECK(!plan_.has_value() && !start_done_, "StartAll is called once, first");
+  UNDERSTUDY_CHECK(!plan_.has_value() && stage_ == Stage::kFirstStart, "StartAll is called once, first");
   now_ = now;
-  plan_.emplace();
+  plan_.emplace(OrderedPlan::Kind::kFirstStart);
   Advance();
 }
 
@@ -84,25 +93,24 @@ void RestartPlan::Shutdown(const ExitReason& reason, MonotonicTime now) {
 
 // ---- Inputs about lives.
 
-void RestartPlan::Spawned(LifeId life, Pid pid) {
-  Child* child = FindLife(life);
-  if (child == nullptr) return;
-  pids_.erase(child->address);
-  child->pid = child->address = pid;
-  pids_[pid] = child;
-}
-
 void RestartPlan::Started(LifeId life, MonotonicTime now) {
   now_ = now;
-  Child* child = FindLife(life);
+  Child* const child = children_.FindLife(life);
   if (child == nullptr || child->state != State::kStarting) return;
-  HandleStarted(*child);
+  SetState(*child, State::kRunning);
+  child->started = now_;
+  child->has_started = true;
+  child->was_parked = false;
+  child->is_new = false;
+  Tell(SupervisionEvent::Kind::kStarted, *child, child->pid, ExitReason());
+  Answer(std::exchange(child->start_request, 0), absl::OkStatus(), child->pid);
+  StartIsOver(*child);
   Advance();
 }
 
 void RestartPlan::Ignored(LifeId life, MonotonicTime now) {
   now_ = now;
-  Child* child = FindLife(life);
+  Child* const child = children_.FindLife(life);
   if (child == nullptr) return;
   if (child->state == State::kStarting) {
     HandleIgnored(*child);
@@ -112,11 +120,9 @@ void RestartPlan::Ignored(LifeId life, MonotonicTime now) {
   Advance();
 }
 
-void RestartPlan::Failed(LifeId life, const ExitReason& reason, MonotonicTime now) { Down(life, reason, now); }
-
 void RestartPlan::Down(LifeId life, const ExitReason& reason, MonotonicTime now) {
   now_ = now;
-  Child* child = FindLife(life);
+  Child* const child = children_.FindLife(life);
   if (child == nullptr) return;
   switch (child->state) {
     case State::kStarting:
@@ -136,15 +142,13 @@ void RestartPlan::Down(LifeId life, const ExitReason& reason, MonotonicTime now)
 
 void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
   now_ = now;
-  const auto found = timers_.find(timer);
-  if (found == timers_.end()) return;
-  Child& child = children_.at(found->second);
-  timers_.erase(found);
-  child.timer = 0;
+  Child* const found = children_.FindKey(timers_.Elapsed(timer));
+  if (found == nullptr) return;
+  Child& child = *found;
   if (child.state == State::kStopping) {
-    actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
-  } else if (!is_stopping() && child.state == State::kParked && IsNameTaken(child)) {
-    ArmTimer(child, limits::kParkedRetryAfter);
+    actions_.push_back(KillLife{child.life});
+  } else if (!is_stopping() && child.state == State::kParked && watched_names_.IsTaken(*child.spec)) {
+    Arm(child, limits::kParkedRetryAfter);
   } else if (is_stopping() || child.state == State::kBackoff || child.state == State::kParked) {
     WaitIsOver(child);
   } else if (child.state == State::kHeld) {
@@ -159,71 +163,19 @@ void RestartPlan::TimerElapsed(TimerId timer, MonotonicTime now) {
 
 // ---- Children and their lives.
 
-RestartPlan::Child* RestartPlan::FindLife(LifeId life) const {
-  const auto found = lives_.find(life);
-  return found == lives_.end() ? nullptr : found->second;
-}
-
-RestartPlan::LifeId RestartPlan::LifeOf(Pid pid) const {
-  const auto found = pids_.find(pid);
-  return found == pids_.end() || found->second->pid != pid ? 0 : found->second->life;
-}
-
-Pid RestartPlan::PidOf(LifeId life) const {
-  const Child* child = FindLife(life);
-  return child == nullptr ? Pid() : child->pid;
-}
-
-RestartPlan::Child& RestartPlan::Add(std::shared_ptr<const ChildSpec> spec) {
-  const Key key = ++last_key_;
-  ids_.emplace(spec->id, key);
-  Child& child = children_[key];
-  child.key = key;
-  child.since = now_;
-  child.spec = std::move(spec);
-  ++counts_.specs;
-  ++(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
-  return child;
-}
-
 void RestartPlan::Forget(Child& child) {
   SetState(child, State::kStopped);
-  CancelTimer(child);
-  --counts_.specs;
-  --(child.spec->kind == ChildKind::kSupervisor ? counts_.supervisors : counts_.workers);
-  ids_.erase(child.spec->id);
-  pids_.erase(child.address);
-  FreeNames(child);
-  actions_.push_back({.kind = Action::Kind::kForget, .child = child.spec});
-  children_.erase(child.key);
+  Disarm(child);
+  StopKeepingNames(child);
+  actions_.push_back(ForgetChild{child.spec});
+  children_.Remove(child);
 }
 
 void RestartPlan::SetState(Child& child, State state) {
-  Count(child, -1);
-  const bool was_busy = IsBusy(child.state);
-  if (IsExcused(child.state)) child.history.first_attempt = child.history.first_attempt + (now_ - child.since);
-  child.state = state;
-  child.since = now_;
-  Count(child, 1);
-  MayFreeNames(child);
-  if (!was_busy || IsBusy(state)) return;
-  const auto deferred = deferred_.find(child.key);
-  if (deferred == deferred_.end()) return;
-  deferred_count_ -= deferred->second.size();
-  waiting_.insert(waiting_.begin(), std::make_move_iterator(deferred->second.begin()),
-                  std::make_move_iterator(deferred->second.end()));
-  deferred_.erase(deferred);
-}
-
-// Adds the child, or takes it from, what is counted of its state.
-void RestartPlan::Count(const Child& child, int n) {
-  if (IsBusy(child.state)) busy_ += n;
-  if (child.state == State::kBackoff || child.state == State::kHeld) waits_ += n;
-  if (child.state == State::kDue) due_ += n;
-  if (child.state == State::kRunning) counts_.active += n;
-  if (child.state != State::kStopped && child.spec->significant) significant_ += n;
-  if (child.state == State::kParked && n > 0) parked_.insert(child.key);
-  if (child.state == State::kParked && n < 0) parked_.erase(child.key);
+  const bool was_busy = ChildTable::IsBusy(child);
+  children_.SetState(child, state, now_);
+  kept_names_.Doubt(child.key);
+  if (was_busy && !ChildTable::IsBusy(child)) waiting_.Settled(child.key);
 }
 
 bool RestartPlan::IsForgottenWhenDown(const Child& child) const {
@@ -231,14 +183,12 @@ bool RestartPlan::IsForgottenWhenDown(const Child& child) const {
 }
 
 void RestartPlan::EndLife(Child& child) {
-  const bool lingers = std::exchange(lingering_, 0) == child.life;
+  const bool lingers = predecessors_.EndedLingering(child.life);
   if (child.spec->exclusive && lingers) {
-    predecessors_[child.spec->id] = child.life;
-    not_gone_[child.life] = child.spec->id;
-    actions_.push_back({.kind = Action::Kind::kAwaitGone, .life = child.life, .child = child.spec});
+    predecessors_.Add(child.spec->id, child.life);
+    actions_.push_back(AwaitGone{child.life, child.spec});
   }
-  lives_.erase(child.life);
-  child.pid = Pid();
+  children_.EndLife(child);
   const bool was_healthy = child.started.has_value() && child.spec->backoff.has_value() &&
                            now_ - *child.started >= child.spec->backoff->reset_after;
   if (was_healthy) child.history.attempts = 0;
@@ -246,16 +196,14 @@ void RestartPlan::EndLife(Child& child) {
 
 void RestartPlan::BeginStart(Child& child) {
   SetState(child, State::kStarting);
-  child.life = ++last_life_;
-  lives_[child.life] = &child;
+  children_.BeginLife(child);
   child.started.reset();
-  child.keeps_names = HasName(*child.spec) && child.spec->restart != RestartType::kTemporary;
-  actions_.push_back({.kind = Action::Kind::kStart, .life = child.life, .child = child.spec});
+  if (HasName(*child.spec) && child.spec->restart != RestartType::kTemporary) kept_names_.Keep(child.key);
+  actions_.push_back(StartLife{child.life, child.spec});
   ForgetArguments(child);
 }
 
-// A temporary child is started once, so what its arguments hold is let go. The start of a pool's template is kept by
-// the pool itself.
+// Destroys the arguments of a temporary child, which is started only once. A pool's template keeps its own.
 void RestartPlan::ForgetArguments(Child& child) {
   if (child.spec->restart != RestartType::kTemporary || child.spec->start == nullptr) return;
   if (is_pool() && child.spec->start == flags_.pool->child.start) return;
@@ -268,49 +216,38 @@ void RestartPlan::BeginStop(Child& child) {
   SetState(child, State::kStopping);
   const ChildShutdown shutdown = ShutdownOf(*child.spec);
   if (shutdown.kind == ChildShutdown::Kind::kBrutalKill) {
-    actions_.push_back({.kind = Action::Kind::kKill, .life = child.life});
+    actions_.push_back(KillLife{child.life});
     return;
   }
-  actions_.push_back({.kind = Action::Kind::kStop, .life = child.life});
-  if (shutdown.kind == ChildShutdown::Kind::kWithin) ArmTimer(child, shutdown.timeout);
-}
-
-void RestartPlan::HandleStarted(Child& child) {
-  SetState(child, State::kRunning);
-  child.started = now_;
-  child.has_started = true;
-  child.was_parked = false;
-  child.is_new = false;
-  Report(SupervisionEvent::Kind::kStarted, child, child.pid, ExitReason());
-  Reply(std::exchange(child.start_request, 0), absl::OkStatus(), child.pid);
-  StartSettled(child);
+  actions_.push_back(StopLife{child.life});
+  if (shutdown.kind == ChildShutdown::Kind::kWithin) Arm(child, shutdown.timeout);
 }
 
 void RestartPlan::HandleIgnored(Child& child) {
-  Report(SupervisionEvent::Kind::kIgnored, child, child.pid, ExitReason());
+  Tell(SupervisionEvent::Kind::kIgnored, child, child.pid, ExitReason());
   EndLife(child);
-  Reply(std::exchange(child.start_request, 0), absl::OkStatus());
+  Answer(std::exchange(child.start_request, 0), absl::OkStatus());
   child.is_new = false;
   SetState(child, State::kStopped);
-  StartSettled(child);
+  StartIsOver(child);
   if (IsForgottenWhenDown(child)) Forget(child);
 }
 
 void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
-  if (!child.was_parked || !MayPark(child, reason)) {
-    Report(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
+  if (!child.was_parked || !MayPark(*child.spec, reason)) {
+    Tell(SupervisionEvent::Kind::kStartFailed, child, child.pid, reason);
   }
   EndLife(child);
   SetState(child, State::kStopped);
-  StartSettled(child);
+  StartIsOver(child);
   const std::string what = absl::StrCat("child '", child.spec->id, "' could not start");
   if (child.start_request != 0) {
-    Reply(std::exchange(child.start_request, 0),
-          absl::Status(CodeOfFailedStart(reason), absl::StrCat(what, ": ", reason.ToString())));
+    Answer(std::exchange(child.start_request, 0),
+           absl::Status(CodeOfFailedStart(reason), absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
   } else if (is_stopping()) {
     return;  // nobody is started again
-  } else if (!start_done_ && !child.has_started && !MayPark(child, reason)) {
+  } else if (stage_ == Stage::kFirstStart && !child.has_started && !MayPark(*child.spec, reason)) {
     BeginStopAll(ExitReason::Failed(absl::Status(CodeOfFailedStart(reason), what)).CausedBy(reason));
   } else {
     RestartOrGiveUp(child, reason);
@@ -318,47 +255,44 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
 }
 
 void RestartPlan::HandleExited(Child& child, const ExitReason& reason) {
-  Report(SupervisionEvent::Kind::kExited, child, child.pid, reason);
+  Tell(SupervisionEvent::Kind::kExited, child, child.pid, reason);
   EndLife(child);
-  const bool is_inside = plan_.has_value() && child.key >= plan_->first;
-  if (is_inside && plan_->phase == Phase::kStop) {  // it was to be stopped anyway
+  if (plan_.has_value() && plan_->WillStop(child.key)) {
     SetState(child, State::kStopped);
     if (IsForgottenWhenDown(child)) Forget(child);
   } else if (MayJudge(child)) {
     JudgeExit(child, reason);
   } else {
     SetState(child, State::kDown);
-    waiting_.push_back({.kind = Waiting::Kind::kExit, .key = child.key, .life = child.life, .reason = reason});
+    waiting_.Push({.kind = WaitingInput::Kind::kExit, .key = child.key, .life = child.life, .reason = reason});
   }
 }
 
 void RestartPlan::HandleStopped(Child& child, const ExitReason& reason) {
-  CancelTimer(child);
-  Report(SupervisionEvent::Kind::kStopped, child, child.pid, reason);
+  Disarm(child);
+  Tell(SupervisionEvent::Kind::kStopped, child, child.pid, reason);
   EndLife(child);
   SetState(child, State::kStopped);
-  StartSettled(child);
+  StartIsOver(child);
   child.is_new = false;
-  for (const RequestId request : std::exchange(child.stop_requests, {})) Reply(request, absl::OkStatus());
+  for (const RequestId request : std::exchange(child.stop_requests, {})) Answer(request, absl::OkStatus());
   const std::string what = absl::StrCat("child '", child.spec->id, "' was stopped while it was being started");
-  Reply(std::exchange(child.start_request, 0),
-        is_stopping() ? MakeError(ErrorKind::kStopping, what) : MakeError(ErrorKind::kCancelled, what));
+  Answer(std::exchange(child.start_request, 0),
+         is_stopping() ? MakeError(ErrorKind::kStopping, what) : MakeError(ErrorKind::kCancelled, what));
   if (child.delete_on_stop || IsForgottenWhenDown(child)) Forget(child);
 }
 
-// The child's start is over, one way or another: the plan may go on.
-void RestartPlan::StartSettled(const Child& child) {
-  if (!plan_.has_value() || !plan_->in_hand || plan_->cursor != child.key) return;
-  plan_->in_hand = false;
-  plan_->cursor = child.key + 1;
+// The start of the child has succeeded, failed or been cancelled: the plan may go on.
+void RestartPlan::StartIsOver(const Child& child) {
+  if (plan_.has_value()) plan_->StartIsOver(child.key);
 }
 
 // ---- What follows from an exit.
 
 bool RestartPlan::MayJudge(const Child& child) const {
-  if (!plan_.has_value()) return !is_serial() || busy_ == 0;
-  if (!is_serial()) return plan_->kind == PlanKind::kFirstStart;
-  return child.key >= plan_->first;
+  if (!plan_.has_value()) return !is_serial() || children_.busy() == 0;
+  if (!is_serial()) return plan_->kind() == OrderedPlan::Kind::kFirstStart;
+  return plan_->Includes(child.key);
 }
 
 void RestartPlan::JudgeExit(Child& child, const ExitReason& reason) {
@@ -373,7 +307,7 @@ void RestartPlan::JudgeExit(Child& child, const ExitReason& reason) {
 }
 
 void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
-  if (MayPark(child, reason)) {
+  if (MayPark(*child.spec, reason)) {
     Park(child, reason);
     return;
   }
@@ -385,11 +319,11 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
   ++child.restarts;
   if (decision.kind == RestartDecision::Kind::kLater) {
     SetState(child, State::kBackoff);
-    Report(SupervisionEvent::Kind::kBackoff, child, Pid(), reason, decision.wait);
-    ArmTimer(child, decision.wait);
+    Tell(SupervisionEvent::Kind::kBackoff, child, Pid(), reason, decision.wait);
+    Arm(child, decision.wait);
   } else {
     SetState(child, State::kDue);
-    Report(SupervisionEvent::Kind::kRestarting, child, Pid(), reason);
+    Tell(SupervisionEvent::Kind::kRestarting, child, Pid(), reason);
   }
   if (is_serial()) {
     RestartGroup(child);
@@ -398,13 +332,13 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
   }
 }
 
-// The child is not restarted. A pool loses no more than that by a child's own
-// limit: its other children are none of its siblings' business.
+// The child is not restarted. If the limit is the child's own, a pool forgets the child and goes on; otherwise the
+// supervisor gives up.
 void RestartPlan::GiveUp(Child& child, const RestartDecision& decision, const ExitReason& reason) {
   const ExitReason given_up =
       ExitReason::RestartsExhausted(absl::StrCat("child '", child.spec->id, "' ", decision.why)).CausedBy(reason);
   SetState(child, State::kStopped);
-  Report(SupervisionEvent::Kind::kGaveUp, child, Pid(), given_up);
+  Tell(SupervisionEvent::Kind::kGaveUp, child, Pid(), given_up);
   if (!is_pool() || !decision.is_own_limit) {
     BeginStopAll(given_up);
     return;
@@ -419,52 +353,77 @@ void RestartPlan::GiveUp(Child& child, const RestartDecision& decision, const Ex
 // that fails again and again would keep them waiting until the supervisor gives up.
 void RestartPlan::RestartGroup(const Child& child) {
   if (!plan_.has_value()) {
-    plan_.emplace();
-    plan_->kind = start_done_ ? PlanKind::kGroup : PlanKind::kFirstStart;
+    plan_.emplace(stage_ == Stage::kFirstStart ? OrderedPlan::Kind::kFirstStart : OrderedPlan::Kind::kGroup);
   } else if (child.state == State::kDue) {
-    plan_->ends_when_stopped = true;
+    plan_->EndWhenStopped();
     AwaitTurn(child);
   }
-  plan_->phase = Phase::kStop;
-  plan_->first = flags_.strategy == RestartStrategy::kOneForAll ? 0 : child.key;
-  plan_->cursor = last_key_ + 1;
-  plan_->in_hand = false;
-  plan_->cancelled = false;
+  plan_->TurnBack(flags_.strategy == RestartStrategy::kOneForAll ? 0 : child.key, children_.end_key());
 }
 
 void RestartPlan::CheckAutoShutdown() {
   if (flags_.auto_shutdown == AutoShutdown::kNever) return;
-  if (!start_done_) {  // who starts us is told that we did, first
+  if (stage_ == Stage::kFirstStart) {  // the starter is told of the start first, then of the end
     auto_shutdown_due_ = true;
     return;
   }
-  if (flags_.auto_shutdown == AutoShutdown::kAllSignificant && significant_ > 0) return;
+  if (flags_.auto_shutdown == AutoShutdown::kAllSignificant && children_.significant() > 0) return;
   BeginStopAll(ExitReason::Shutdown());
 }
 
 void RestartPlan::BeginStopAll(const ExitReason& reason) {
   if (is_stopping()) return;
-  const auto refuse = [this](const Waiting& waiting) {
-    Reply(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
-  };
-  for (const Waiting& waiting : std::exchange(waiting_, {})) refuse(waiting);
-  for (const auto& [key, requests] : std::exchange(deferred_, {})) {
-    for (const Waiting& waiting : requests) refuse(waiting);
+  for (const WaitingInput& waiting : waiting_.TakeAll()) {
+    Answer(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
   }
-  deferred_count_ = 0;
-  plan_.emplace();
-  plan_->kind = PlanKind::kStopAll;
-  for (const auto& [key, child] : children_) MayFreeNames(child);
-  plan_->phase = Phase::kStop;
-  plan_->cursor = last_key_ + 1;
-  plan_->reason = reason;
+  plan_ = OrderedPlan::StopAll(reason, children_.end_key());
+  kept_names_.DoubtAll();
   if (!has_reports_) return;
-  Action action{.kind = Action::Kind::kReport};
-  action.event = std::make_unique<SupervisionEvent>();
-  action.event->kind = SupervisionEvent::Kind::kShutdown;
-  action.event->reason = reason;
-  action.event->time = now_;
-  actions_.push_back(std::move(action));
+  SupervisionEvent event;
+  event.kind = SupervisionEvent::Kind::kShutdown;
+  event.reason = reason;
+  event.time = now_;
+  actions_.push_back(Report{std::move(event)});
+}
+
+// ---- Actions.
+
+// Names are judged here, after the input: on the way a child that will be started again may be stopped for a moment.
+std::vector<RestartPlan::Action> RestartPlan::TakeActions() {
+  for (const Key key : kept_names_.TakeDoubtful()) {
+    const Child& child = *children_.FindKey(key);
+    if (!WillBeStarted(child)) {
+      StopKeepingNames(child);
+    } else if (child.state == State::kStopped || child.state == State::kStopping) {
+      kept_names_.Doubt(key);  // its group will start it: judge again after the next input
+    }
+  }
+  return std::exchange(actions_, {});
+}
+
+void RestartPlan::Answer(RequestId request, absl::Status status, Pid pid) {
+  if (request != 0) actions_.push_back(Reply{request, std::move(status), pid});
+}
+
+void RestartPlan::Tell(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason,
+                       absl::Duration wait) {
+  if (!has_reports_) return;
+  actions_.push_back(Report{{.kind = kind,
+                             .child = child.spec->id,
+                             .pid = pid,
+                             .reason = reason,
+                             .restarts = child.restarts,
+                             .wait = wait,
+                             .time = now_,
+                             .spec = child.spec}});
+}
+
+void RestartPlan::Arm(const Child& child, absl::Duration wait) {
+  actions_.push_back(ArmTimer{timers_.Arm(child.key), wait});
+}
+
+void RestartPlan::Disarm(const Child& child) {
+  if (const TimerId timer = timers_.Cancel(child.key); timer != 0) actions_.push_back(CancelTimer{timer});
 }
 
 }  // namespace understudy

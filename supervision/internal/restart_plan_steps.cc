@@ -3,15 +3,18 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "understudy/actors/exit_reason.h"
+#include "absl/types/optional.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/child_table.h"
+#include "understudy/supervision/internal/ordered_plan.h"
 #include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/waiting_inputs.h"
 
 namespace understudy {
 
 void RestartPlan::Advance() {
-  while (!finished_) {
-    if (start_done_ && std::exchange(auto_shutdown_due_, false)) CheckAutoShutdown();
+  while (!is_finished()) {
+    if (stage_ == Stage::kStarted && std::exchange(auto_shutdown_due_, false)) CheckAutoShutdown();
     if (plan_.has_value()) {
       if (!StepPlan()) return;
       plan_.reset();
@@ -23,143 +26,126 @@ void RestartPlan::Advance() {
 }
 
 bool RestartPlan::StepPlan() {
-  if (plan_->phase == Phase::kStop && !StepStop()) return false;
-  if (plan_->ends_when_stopped) return true;
-  if (plan_->kind != PlanKind::kStopAll) return StepStart();
-  actions_.push_back({.kind = Action::Kind::kFinish, .reason = plan_->reason});
-  finished_ = true;
+  if (plan_->is_stopping() && !StepStop()) return false;
+  if (plan_->ends_when_stopped()) return true;
+  if (plan_->kind() != OrderedPlan::Kind::kStopAll) return StepStart();
+  actions_.push_back(Finish{plan_->reason()});
+  stage_ = Stage::kFinished;
   return false;
 }
 
-// Stops the last child that is up. True when none is.
+// Stops the last child that is up. True when all are down.
 bool RestartPlan::StepStop() {
   if (is_pool() || flags_.stop_together) return StepStopTogether();
-  auto next = children_.lower_bound(plan_->cursor);
-  while (next != children_.begin()) {
-    Child& child = (--next)->second;
-    if (child.key < plan_->first) break;
-    plan_->cursor = child.key + 1;
-    if (child.state == State::kStopping) return false;
-    if (child.state == State::kStarting || child.state == State::kRunning) {
-      BeginStop(child);
+  for (Key end = plan_->cursor();;) {
+    Child* const child = children_.LastBefore(end);
+    if (child == nullptr || !plan_->Includes(child->key)) break;
+    end = child->key;
+    plan_->MoveTo(end + 1);
+    if (child->state == State::kStopping) return false;
+    if (child->state == State::kStarting || child->state == State::kRunning) {
+      BeginStop(*child);
       return false;
     }
     // Down already. Its wait goes on, unless everything ends.
-    if (plan_->kind != PlanKind::kStopAll && child.state != State::kDown) continue;
-    CancelTimer(child);
-    SetState(child, State::kStopped);
-    if (IsForgottenWhenDown(child)) {
-      Forget(child);
-      next = children_.lower_bound(plan_->cursor);
-    }
+    if (plan_->kind() != OrderedPlan::Kind::kStopAll && child->state != State::kDown) continue;
+    Disarm(*child);
+    SetState(*child, State::kStopped);
+    if (IsForgottenWhenDown(*child)) Forget(*child);
   }
-  plan_->phase = Phase::kStart;
-  plan_->cursor = plan_->first;
+  plan_->HasStopped();
   return true;
 }
 
 // Stops all children, newest first, without waiting for any. True when all are
 // down.
 bool RestartPlan::StepStopTogether() {
-  auto next = children_.lower_bound(plan_->cursor);
-  while (next != children_.begin()) {
-    Child& child = (--next)->second;
-    plan_->cursor = child.key;
-    if (child.state == State::kStarting || child.state == State::kRunning) {
-      BeginStop(child);
-    } else if (child.state != State::kStopping) {
-      CancelTimer(child);
-      SetState(child, State::kStopped);
-      if (!IsForgottenWhenDown(child)) continue;
-      Forget(child);
-      next = children_.lower_bound(plan_->cursor);
+  while (Child* const child = children_.LastBefore(plan_->cursor())) {
+    plan_->MoveTo(child->key);
+    if (child->state == State::kStarting || child->state == State::kRunning) {
+      BeginStop(*child);
+    } else if (child->state != State::kStopping) {
+      Disarm(*child);
+      SetState(*child, State::kStopped);
+      if (IsForgottenWhenDown(*child)) Forget(*child);
     }
   }
-  return busy_ == 0;
+  return children_.busy() == 0;
 }
 
 bool RestartPlan::StepStart() {
-  if (plan_->cancelled && !plan_->in_hand) {
+  if (plan_->is_abandoned()) {
     EndFirstStart();
     return true;
   }
   // A child that waits holds up those that start after it: with one_for_all,
   // all. The end of its wait makes the plan that goes on. To wait for a name is
   // no failure, so the first start is complete.
-  if (flags_.strategy == RestartStrategy::kOneForAll && !plan_->in_hand) {
+  if (flags_.strategy == RestartStrategy::kOneForAll && !plan_->is_starting_one()) {
     HoldAllWithPredecessors();
-    if (waits_ == 0 && !parked_.empty()) EndFirstStart();
-    if (waits_ > 0 || !parked_.empty()) return true;
+    const bool is_any_parked = !children_.parked().empty();
+    if (children_.waiting() == 0 && is_any_parked) EndFirstStart();
+    if (children_.waiting() > 0 || is_any_parked) return true;
   }
-  for (auto next = children_.lower_bound(plan_->cursor); next != children_.end(); ++next) {
-    Child& child = next->second;
-    plan_->cursor = child.key;
-    if (child.state == State::kStarting || child.state == State::kStopping) return false;
-    const bool is_to_start = child.state == State::kStopped || child.state == State::kDue;
-    if (is_to_start && MustWait(child)) Hold(child);
-    if ((child.state == State::kBackoff || child.state == State::kHeld) && is_serial()) return true;
-    if (child.state == State::kParked && is_serial()) break;
-    if (child.state == State::kStopped || child.state == State::kDue) {
-      plan_->in_hand = true;
-      BeginStart(child);
+  while (Child* const child = children_.FirstFrom(plan_->cursor())) {
+    plan_->MoveTo(child->key);
+    if (ChildTable::IsBusy(*child)) return false;
+    const bool is_to_start = child->state == State::kStopped || child->state == State::kDue;
+    if (is_to_start && MustWait(*child)) Hold(*child);
+    if ((child->state == State::kBackoff || child->state == State::kHeld) && is_serial()) return true;
+    if (child->state == State::kParked && is_serial()) break;
+    if (child->state == State::kStopped || child->state == State::kDue) {
+      plan_->BeginsToStart(child->key);
+      BeginStart(*child);
       return false;
     }
-    plan_->cursor = child.key + 1;
+    plan_->MoveTo(child->key + 1);
   }
   EndFirstStart();
   return true;
 }
 
 void RestartPlan::EndFirstStart() {
-  if (start_done_) return;
-  start_done_ = true;
-  actions_.push_back({.kind = Action::Kind::kStartDone});
+  if (stage_ != Stage::kFirstStart) return;
+  stage_ = Stage::kStarted;
+  actions_.push_back(StartDone());
 }
 
 // Runs the oldest input that need not wait longer. False when there is none.
 bool RestartPlan::RunOneWaiting() {
-  while (!waiting_.empty()) {
-    if (is_serial() && busy_ > 0) return false;
-    Waiting waiting = std::move(waiting_.front());
-    waiting_.pop_front();
-    if (Defer(waiting)) continue;
-    Run(waiting);
+  while (waiting_.has_next() && !(is_serial() && children_.busy() > 0)) {
+    WaitingInput input = *waiting_.Pop();
+    if (const Child* const child = children_.FindId(input.id); child != nullptr && ChildTable::IsBusy(*child)) {
+      waiting_.Defer(child->key, std::move(input));
+      continue;
+    }
+    Run(input);
     return true;
   }
   return false;
 }
 
-// Puts a request about a child that is starting or stopping with that child.
-bool RestartPlan::Defer(Waiting& waiting) {
-  const Child* child = FindId(waiting.id);
-  if (child == nullptr || !IsBusy(child->state)) return false;
-  deferred_[child->key].push_back(std::move(waiting));
-  ++deferred_count_;
-  return true;
-}
-
-void RestartPlan::Run(const Waiting& waiting) {
-  if (waiting.kind == Waiting::Kind::kStart) {
-    DoStart(waiting);
+void RestartPlan::Run(const WaitingInput& input) {
+  if (input.kind == WaitingInput::Kind::kStart) {
+    DoStart(input);
     return;
   }
-  if (waiting.kind == Waiting::Kind::kExit || waiting.kind == Waiting::Kind::kDue) {
-    const auto found = children_.find(waiting.key);
-    if (found == children_.end() || found->second.life != waiting.life) return;
-    Child& child = found->second;
-    if (waiting.kind == Waiting::Kind::kExit && child.state == State::kDown) JudgeExit(child, waiting.reason);
-    if (waiting.kind == Waiting::Kind::kDue && child.state == State::kDue) RestartGroup(child);
+  if (input.kind == WaitingInput::Kind::kExit || input.kind == WaitingInput::Kind::kDue) {
+    Child* const child = children_.FindKey(input.key);
+    if (child == nullptr || child->life != input.life) return;
+    if (input.kind == WaitingInput::Kind::kExit && child->state == State::kDown) JudgeExit(*child, input.reason);
+    if (input.kind == WaitingInput::Kind::kDue && child->state == State::kDue) RestartGroup(*child);
     return;
   }
-  Child* child = FindId(waiting.id);
+  Child* const child = children_.FindId(input.id);
   if (child == nullptr) {
-    Reply(waiting.request, absl::NotFoundError(absl::StrCat("there is no child '", waiting.id, "'")));
-  } else if (waiting.kind == Waiting::Kind::kTerminate) {
-    DoTerminate(waiting, *child);
-  } else if (waiting.kind == Waiting::Kind::kRestart) {
-    DoRestart(waiting, *child);
+    Answer(input.request, absl::NotFoundError(absl::StrCat("there is no child '", input.id, "'")));
+  } else if (input.kind == WaitingInput::Kind::kTerminate) {
+    DoTerminate(input, *child);
+  } else if (input.kind == WaitingInput::Kind::kRestart) {
+    DoRestart(input, *child);
   } else {
-    DoDelete(waiting, *child);
+    DoDelete(input, *child);
   }
 }
 

@@ -1,51 +1,48 @@
-// What a RestartPlan's children wait for: their name, or their predecessor.
+// What a RestartPlan's children wait for, a name or a predecessor, and how long their names are kept meanwhile.
 #include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/child_names.h"
+#include "understudy/supervision/internal/child_table.h"
+#include "understudy/supervision/internal/child_waits.h"
+#include "understudy/supervision/internal/ordered_plan.h"
 #include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/waiting_inputs.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 
 namespace understudy {
 
-bool RestartPlan::MayPark(const Child& child, const ExitReason& reason) const {
-  const bool is_about_a_name =
-      reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
-  return is_about_a_name && HasName(*child.spec) && child.spec->restart != RestartType::kTemporary;
-}
-
 // The child is started again when its name is free; nothing is counted.
 void RestartPlan::Park(Child& child, const ExitReason& reason) {
   SetState(child, State::kParked);
-  if (!std::exchange(child.was_parked, true)) Report(SupervisionEvent::Kind::kParked, child, Pid(), reason);
+  if (!std::exchange(child.was_parked, true)) Tell(SupervisionEvent::Kind::kParked, child, Pid(), reason);
   for (const std::string& name : {child.spec->registered_as, child.spec->published_as}) {
-    if (is_pool()) break;  // a watch stays, and a pool's children have any number of names: they are tried now and then
-    if (name.empty() || !watched_names_.insert(name).second) continue;
-    actions_.push_back({.kind = Action::Kind::kWatchName, .name = name});
+    // A watch is never given up, and a pool's children may have any number of names over time: a pool relies on the
+    // timer below.
+    if (is_pool()) break;
+    if (!name.empty() && watched_names_.Watch(name)) actions_.push_back(WatchName{name});
   }
-  ArmTimer(child, limits::kParkedRetryAfter);
+  Arm(child, limits::kParkedRetryAfter);
   if (is_serial()) RestartGroup(child);
-}
-
-bool RestartPlan::IsNameTaken(const Child& child) const {
-  return taken_names_.contains(child.spec->registered_as) || taken_names_.contains(child.spec->published_as);
 }
 
 void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
   now_ = now;
-  if (const auto taken = taken_names_.find(name); taken != taken_names_.end()) taken_names_.erase(taken);
-  for (const Key key : std::set<Key>(parked_)) {
-    Child& child = children_.at(key);
+  watched_names_.Freed(name);
+  for (const Key key : std::set<Key>(children_.parked())) {
+    Child& child = *children_.FindKey(key);
     if (child.spec->registered_as != name && child.spec->published_as != name) continue;
-    if (IsNameTaken(child)) continue;  // its other one
-    CancelTimer(child);
+    if (watched_names_.IsTaken(*child.spec)) continue;  // its other name
+    Disarm(child);
     WaitIsOver(child);
   }
   Advance();
@@ -53,7 +50,7 @@ void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
 
 // A child's backoff has elapsed, its name may be free, or its predecessor is gone.
 void RestartPlan::WaitIsOver(Child& child) {
-  // While everything stops, nobody is started: the child is down, as it was.
+  // While everything stops, no child is started: this one stays down.
   SetState(child, is_stopping() ? State::kStopped : State::kDue);
   if (is_stopping()) return;
   if (is_serial()) {
@@ -65,24 +62,49 @@ void RestartPlan::WaitIsOver(Child& child) {
 
 // The group of `child`, which is due, is restarted after the requests and exits that wait already.
 void RestartPlan::AwaitTurn(const Child& child) {
-  waiting_.push_back({.kind = Waiting::Kind::kDue, .key = child.key, .life = child.life});
+  waiting_.Push({.kind = WaitingInput::Kind::kDue, .key = child.key, .life = child.life});
 }
 
-// A child that was to be started by a plan that was cancelled, or that a sibling's
-// wait held up which was, stays down like what else the plan would have started.
+// A child is still due after the last plan if that plan was cancelled before it came to this child, or if a sibling's
+// wait held the child up and the sibling's start was then cancelled. It stays down, like the other children that such
+// a plan would have started.
 void RestartPlan::StopForsaken() {
-  if (!is_serial() || due_ == 0 || busy_ + waits_ > 0 || !parked_.empty() || !waiting_.empty()) return;
-  for (auto& [key, child] : children_) {
-    if (child.state == State::kDue) SetState(child, State::kStopped);
+  if (!is_serial() || children_.CountIn(State::kDue) == 0 || waiting_.has_next()) return;
+  if (children_.busy() + children_.waiting() > 0 || !children_.parked().empty()) return;
+  for (Child* child = children_.FirstFrom(0); child != nullptr; child = children_.FirstFrom(child->key + 1)) {
+    if (child->state == State::kDue) SetState(*child, State::kStopped);
   }
+}
+
+// ---- Names that are kept.
+
+bool RestartPlan::KeepsNames(LifeId life) const {
+  const Child* const child = children_.FindLife(life);
+  return child != nullptr && kept_names_.Keeps(child->key);
+}
+
+// FreeNames goes before all other actions, so that an actor that sees a child stopped sees its name free.
+void RestartPlan::StopKeepingNames(const Child& child) {
+  if (kept_names_.Free(child.key)) actions_.insert(actions_.begin(), FreeNames{child.spec});
+}
+
+// Whether the child will be started again or, if it is up, would be if it failed now.
+bool RestartPlan::WillBeStarted(const Child& child) const {
+  if (is_stopping() || child.state == State::kParked) return false;  // parked: another actor has the name
+  if (child.state != State::kStopped && child.state != State::kStopping) return true;
+  if (!is_serial()) return false;
+  if (plan_.has_value() && plan_->WillStart(child.key)) return true;
+  // A sibling that waits will start its group.
+  if (children_.waiting() + children_.CountIn(State::kDue) == 0 && children_.parked().empty()) return false;
+  return flags_.strategy == RestartStrategy::kOneForAll || children_.IsAnyBeforeWaiting(child.key);
 }
 
 // ---- Predecessors of exclusive children.
 
 RestartPlan::LifeId RestartPlan::AddPredecessor(absl::string_view id) {
-  predecessors_[std::string(id)] = ++last_life_;
-  not_gone_[last_life_] = std::string(id);
-  return last_life_;
+  const LifeId life = children_.NewLife();
+  predecessors_.Add(id, life);
+  return life;
 }
 
 void RestartPlan::StartOrHold(Child& child) {
@@ -99,14 +121,14 @@ void RestartPlan::Hold(Child& child) {
   SetState(child, State::kHeld);
   ChildShutdown limit = ShutdownOf(*child.spec);
   if (limit.kind == ChildShutdown::Kind::kBrutalKill) limit = ChildShutdown();
-  Report(SupervisionEvent::Kind::kHeld, child, Pid(), ExitReason::KilledHandlerRunning(), limit.LongestStop());
-  if (limit.kind == ChildShutdown::Kind::kWithin) ArmTimer(child, limit.timeout);
+  Tell(SupervisionEvent::Kind::kHeld, child, Pid(), ExitReason::KilledHandlerRunning(), limit.LongestStop());
+  if (limit.kind == ChildShutdown::Kind::kWithin) Arm(child, limit.timeout);
 }
 
-// Those that the running plan would start.
+// Holds every child that has a predecessor and that the running plan would start.
 void RestartPlan::HoldAllWithPredecessors() {
-  for (const auto& [id, life] : predecessors_) {
-    Child* child = FindId(id);
+  for (const auto& [id, life] : predecessors_.lives()) {
+    Child* const child = children_.FindId(id);
     if (child == nullptr || !MustWait(*child)) continue;
     if (child->state == State::kStopped || child->state == State::kDue) Hold(*child);
   }
@@ -114,12 +136,11 @@ void RestartPlan::HoldAllWithPredecessors() {
 
 void RestartPlan::Gone(LifeId life, MonotonicTime now) {
   now_ = now;
-  const auto found = not_gone_.extract(life);
-  if (found.empty()) return;
-  predecessors_.erase(found.mapped());
-  Child* child = FindId(found.mapped());
+  const absl::optional<std::string> id = predecessors_.Gone(life);
+  if (!id.has_value()) return;
+  Child* const child = children_.FindId(*id);
   if (child == nullptr || child->state != State::kHeld) return;
-  CancelTimer(*child);
+  Disarm(*child);
   WaitIsOver(*child);
   Advance();
 }

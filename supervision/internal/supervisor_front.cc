@@ -51,7 +51,7 @@ std::string ShardId(int index) { return absl::StrCat("shard-", index); }
 
 void PlanSupervisor::LearnShards() {
   if (!is_front()) return;
-  for (const ChildInfo& shard : plan_->WhichChildren()) shards_.emplace_back(shard.pid);
+  for (const ChildInfo& shard : plan_->children().WhichChildren()) shards_.emplace_back(shard.pid);
 }
 
 // The same on every run, and for as long as the pool lives.

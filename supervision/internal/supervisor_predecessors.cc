@@ -45,12 +45,12 @@ void PlanSupervisor::InheritPredecessors() {
 
 // That life is down.
 void PlanSupervisor::NoticeWhatLingers(LifeId life) {
-  const std::shared_ptr<const ChildSpec> child = plan_->SpecOf(life);
+  const std::shared_ptr<const ChildSpec> child = plan_->children().SpecOf(life);
   if (child->exclusive && !lives_->FirstNotGone(KeyOf(child->id), IsGone()).is_null()) plan_->Lingers(life);
 }
 
-void PlanSupervisor::AwaitGone(const Action& action) {
-  predecessors_due_.push_back({.life = action.life, .child = action.child->id, .key = KeyOf(action.child->id)});
+void PlanSupervisor::Carry(const RestartPlan::AwaitGone& await) {
+  predecessors_due_.push_back({.life = await.life, .child = await.child->id, .key = KeyOf(await.child->id)});
 }
 
 // Monitors what is not gone of each, one life at a time: while it is not gone it may start others.
@@ -64,7 +64,7 @@ void PlanSupervisor::LookAtPredecessors() {
       continue;
     }
     plan_->Gone(predecessor.life, context().Now());
-    if (!plan_->HasChild(predecessor.child)) lives_->Forget(predecessor.key, IsGone());
+    if (!plan_->children().HasChild(predecessor.child)) lives_->Forget(predecessor.key, IsGone());
     Apply();
   }
 }

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/tests/supervision/plan_driver.h"
 
 namespace understudy {
@@ -21,7 +21,7 @@ TEST(ExistingChild, AStartChildOfATakenIdIsToldWhatThatChildIsDoingAndItsPid) {
   spec.children[1].backoff = RestartBackoff{};
   PlanDriver plan(spec);
   plan.StartAll();
-  const Pid pid = plan.plan().WhichChildren()[0].pid;
+  const Pid pid = plan.plan().children().WhichChildren()[0].pid;
   const absl::Status running = plan.StatusOf(plan.StartChild({.id = "a"}));
   EXPECT_EQ(running.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(running.message(), "there is a child 'a' already, which is running as " + pid.ToString());

@@ -14,7 +14,7 @@
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/supervision/supervisor.h"
 #include "understudy/tests/supervision/workers.h"
 

@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +28,7 @@
 #include "understudy/actors/pid.h"
 #include "understudy/actors/random.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/supervision/internal/restart_plan.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/tests/supervision/startable.h"
@@ -81,7 +83,7 @@ class PlanDriver {
     Carry();
   }
   void Failed(const std::string& id, const ExitReason& reason = ExitReason::StartTimeout()) {
-    plan_.Failed(life_.at(id), reason, now_);
+    plan_.Down(life_.at(id), reason, now_);
     life_.erase(id);
     Carry();
   }
@@ -173,7 +175,7 @@ class PlanDriver {
   // "a running, b stopped"
   std::string States() const {
     std::vector<std::string> states;
-    for (const ChildInfo& child : plan_.WhichChildren()) {
+    for (const ChildInfo& child : plan_.children().WhichChildren()) {
       states.push_back(absl::StrCat(child.id, " ", ChildStateName(child.state)));
     }
     return absl::StrJoin(states, ", ");
@@ -186,84 +188,69 @@ class PlanDriver {
     while (!actions_.empty()) {
       const Action action = std::move(actions_.front());
       actions_.pop_front();
-      Apply(action);
+      std::visit([this](const auto& what) { this->Carry(what); }, action);
       for (Action& more : plan_.TakeActions()) actions_.push_back(std::move(more));
     }
     return request;
   }
 
-  void Apply(const Action& action) {
-    switch (action.kind) {
-      case Action::Kind::kStart:
-        if (plan_.KeepsNames(action.life)) kept_.insert(action.child->id);
-        Start(action);
-        break;
-      case Action::Kind::kStop:
-      case Action::Kind::kKill:
-        Stop(action);
-        break;
-      case Action::Kind::kArmTimer:
-        log_.push_back(absl::StrCat("timer ", absl::FormatDuration(action.wait)));
-        timers_[action.timer] = now_ + action.wait;
-        break;
-      case Action::Kind::kCancelTimer:
-        log_.push_back("cancel timer");
-        timers_.erase(action.timer);
-        break;
-      case Action::Kind::kReply:
-        log_.push_back(absl::StrCat("reply ", action.request, " ", absl::StatusCodeToString(action.status.code())));
-        replies_[action.request] = action.status;
-        ++answers_[action.request];
-        break;
-      case Action::Kind::kWatchName:
-        log_.push_back(absl::StrCat("watch ", action.name));
-        break;
-      case Action::Kind::kAwaitGone:
-        log_.push_back(absl::StrCat("await gone ", id_of_.at(action.life)));
-        stuck_[id_of_.at(action.life)] = {action.life, place_of_.at(action.life)};
-        break;
-      case Action::Kind::kFreeNames:
-        kept_.erase(action.child->id);
-        break;
-      case Action::Kind::kForget:
-        break;
-      case Action::Kind::kReport:
-        events_.push_back(*action.event);
-        break;
-      case Action::Kind::kStartDone:
-        log_.push_back("done");
-        break;
-      case Action::Kind::kFinish:
-        log_.push_back(absl::StrCat("finish ", ExitKindName(action.reason.kind())));
-        finish_reason_ = action.reason;
-        break;
-    }
+  void Carry(const RestartPlan::StartLife& start) {
+    if (plan_.KeepsNames(start.life)) kept_.insert(start.child->id);
+    Start(start.life, start.child->id);
+  }
+  void Carry(const RestartPlan::StopLife& stop) { Stop(stop.life, Asks::kToStop); }
+  void Carry(const RestartPlan::KillLife& kill) { Stop(kill.life, Asks::kNobody); }
+  void Carry(const RestartPlan::ArmTimer& timer) {
+    log_.push_back(absl::StrCat("timer ", absl::FormatDuration(timer.wait)));
+    timers_[timer.timer] = now_ + timer.wait;
+  }
+  void Carry(const RestartPlan::CancelTimer& timer) {
+    log_.push_back("cancel timer");
+    timers_.erase(timer.timer);
+  }
+  void Carry(const RestartPlan::Reply& reply) {
+    log_.push_back(absl::StrCat("reply ", reply.request, " ", absl::StatusCodeToString(reply.status.code())));
+    replies_[reply.request] = reply.status;
+    ++answers_[reply.request];
+  }
+  void Carry(const RestartPlan::WatchName& watch) { log_.push_back(absl::StrCat("watch ", watch.name)); }
+  void Carry(const RestartPlan::AwaitGone& await) {
+    const std::string& id = id_of_.at(await.life);
+    log_.push_back(absl::StrCat("await gone ", id));
+    stuck_[id] = {await.life, place_of_.at(await.life)};
+  }
+  void Carry(const RestartPlan::FreeNames& free) { kept_.erase(free.child->id); }
+  void Carry(const RestartPlan::ForgetChild&) {}
+  void Carry(const RestartPlan::Report& report) { events_.push_back(report.event); }
+  void Carry(const RestartPlan::StartDone&) { log_.push_back("done"); }
+  void Carry(const RestartPlan::Finish& finish) {
+    log_.push_back(absl::StrCat("finish ", ExitKindName(finish.reason.kind())));
+    finish_reason_ = finish.reason;
   }
 
-  void Start(const Action& action) {
-    const std::string& id = action.child->id;
+  void Start(RestartPlan::LifeId life, const std::string& id) {
     log_.push_back(absl::StrCat("start ", id));
-    id_of_[action.life] = id;
-    place_of_[action.life] = PlaceOf(id);
+    id_of_[life] = id;
+    place_of_[life] = PlaceOf(id);
     if (life_.contains(id)) log_.push_back(absl::StrCat("BUG: ", id, " runs already"));
     if (const auto stuck = stuck_.find(id); stuck != stuck_.end() && stuck->second.place == PlaceOf(id)) {
       log_.push_back(absl::StrCat("BUG: the handler of the last ", id, " runs still"));
     }
-    plan_.Spawned(action.life, Pid(1, 1, action.life));
+    plan_.Spawned(life, Pid(1, 1, life));
     const StartResult result = ResultFor(id);
     if (result == StartResult::kFails) {
-      plan_.Failed(action.life, ExitReason::Failed(absl::NotFoundError(absl::StrCat("no file for ", id))), now_);
+      plan_.Down(life, ExitReason::Failed(absl::NotFoundError(absl::StrCat("no file for ", id))), now_);
     } else if (result == StartResult::kIgnores) {
-      plan_.Ignored(action.life, now_);
+      plan_.Ignored(life, now_);
     } else {
-      life_[id] = action.life;
-      if (result == StartResult::kStarts) plan_.Started(action.life, now_);
+      life_[id] = life;
+      if (result == StartResult::kStarts) plan_.Started(life, now_);
     }
   }
 
   // 0 when there is no such child.
   uint64_t PlaceOf(const std::string& id) const {
-    for (const ChildInfo& child : plan_.WhichChildren()) {
+    for (const ChildInfo& child : plan_.children().WhichChildren()) {
       if (child.id == id) return child.place;
     }
     return 0;
@@ -276,15 +263,16 @@ class PlanDriver {
     return slow_start.contains(id) ? StartResult::kSlow : StartResult::kStarts;
   }
 
-  void Stop(const Action& action) {
-    const std::string id = id_of_.at(action.life);
-    const bool is_kill = action.kind == Action::Kind::kKill;
+  enum class Asks { kToStop, kNobody };
+  void Stop(RestartPlan::LifeId life, Asks asks) {
+    const std::string id = id_of_.at(life);
+    const bool is_kill = asks == Asks::kNobody;
     log_.push_back(absl::StrCat(is_kill ? "kill " : "stop ", id));
-    if (!life_.contains(id) || life_.at(id) != action.life) log_.push_back(absl::StrCat("BUG: ", id, " does not run"));
-    if (!is_kill && !asked_.insert(action.life).second) log_.push_back(absl::StrCat("BUG: ", id, " was asked already"));
+    if (!life_.contains(id) || life_.at(id) != life) log_.push_back(absl::StrCat("BUG: ", id, " does not run"));
+    if (!is_kill && !asked_.insert(life).second) log_.push_back(absl::StrCat("BUG: ", id, " was asked already"));
     if (!is_kill && slow_stop.contains(id)) return;
     life_.erase(id);
-    plan_.Down(action.life, is_kill ? ExitReason::Killed() : ExitReason::Shutdown(), now_);
+    plan_.Down(life, is_kill ? ExitReason::Killed() : ExitReason::Shutdown(), now_);
   }
 
   RestartPlan plan_;

@@ -19,7 +19,7 @@
 #include "understudy/actors/pending_group.h"
 #include "understudy/actors/pid.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/supervision/pool.h"
 #include "understudy/supervision/supervisor.h"
 

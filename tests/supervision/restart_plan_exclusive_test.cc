@@ -122,7 +122,7 @@ TEST(ExclusiveChild, ASiblingThatIsStuckHoldsUpTheGroup) {
       EXPECT_EQ(plan.Log(), "cancel timer, start b, start c");
     }
     EXPECT_EQ(plan.States(), "a running, b running, c running");
-    EXPECT_EQ(plan.plan().WhichChildren()[1].restarts, 0) << "it is not counted";
+    EXPECT_EQ(plan.plan().children().WhichChildren()[1].restarts, 0) << "it is not counted";
   }
 }
 
@@ -257,7 +257,7 @@ TEST(ChildBudget, DoesNotCountARestartThatWaited) {
   plan.Exit("a");
   plan.Pass(absl::Minutes(2));
   EXPECT_FALSE(plan.plan().is_finished()) << "the first was counted, those that waited were not";
-  EXPECT_GT(plan.plan().WhichChildren()[0].restarts, 5);
+  EXPECT_GT(plan.plan().children().WhichChildren()[0].restarts, 5);
   plan.fail_start = {};
   plan.Pass(absl::Minutes(6));
   plan.Exit("a");

@@ -75,8 +75,8 @@ TEST(PoolPlan, AChildWhoseNameIsTakenIsTriedNowAndThen) {
   PlanDriver plan(spec);
   plan.StartAll();
   plan.StartMember("a");
-  EXPECT_EQ(plan.plan().GetChildSpec("a")->registered_as, "w/a");
-  EXPECT_EQ(plan.plan().GetChildSpec("a")->published_as, "a/a");
+  EXPECT_EQ(plan.plan().children().GetChildSpec("a")->registered_as, "w/a");
+  EXPECT_EQ(plan.plan().children().GetChildSpec("a")->published_as, "a/a");
   plan.slow_start = {"a", "b"};
   plan.Exit("a", ExitReason::NameLost("a/a"));
   EXPECT_EQ(plan.States(), "a parked");
@@ -117,7 +117,7 @@ TEST(PoolPlan, AStartThatDeclinesOrFailsLeavesNothing) {
     const auto failed = plan.StartMember("b");
     EXPECT_TRUE(absl::IsNotFound(plan.StatusOf(failed)));
     EXPECT_THAT(plan.StatusOf(failed).message(), HasSubstr("no file for b"));
-    EXPECT_EQ(plan.plan().CountChildren().specs, 0);
+    EXPECT_EQ(plan.plan().children().CountChildren().specs, 0);
     plan.Log();
     plan.Shutdown();
     EXPECT_EQ(plan.Log(), "finish Shutdown");
@@ -214,7 +214,7 @@ TEST(PoolPlan, AChildIsTerminatedByIdOrPidAndForgotten) {
   EXPECT_TRUE(plan.StatusOf(first).ok());
   EXPECT_TRUE(plan.StatusOf(second).ok());
   EXPECT_EQ(plan.States(), "");
-  EXPECT_FALSE(plan.plan().HasChild(a));
+  EXPECT_FALSE(plan.plan().children().HasChild(a));
   EXPECT_TRUE(absl::IsNotFound(plan.StatusOf(plan.Terminate("a"))));
 }
 
@@ -225,7 +225,7 @@ TEST(PoolPlan, ThePidOfAnEarlierLifeIsNoChildsAnyMore) {
   const Pid earlier(1, 1, plan.LifeOf("a"));
   plan.Exit("a");
   EXPECT_EQ(plan.States(), "a running");
-  EXPECT_FALSE(plan.plan().HasChild(earlier));
+  EXPECT_FALSE(plan.plan().children().HasChild(earlier));
   EXPECT_TRUE(absl::IsNotFound(plan.StatusOf(plan.TerminatePid(earlier))));
   EXPECT_EQ(plan.States(), "a running");
 }
@@ -240,8 +240,8 @@ TEST(PoolPlan, AChildThatIsBeingRestartedIsTerminatedByItsLastPid) {
   const Pid last(1, 1, plan.LifeOf("a"));
   plan.Exit("a");
   EXPECT_EQ(plan.States(), "a restarting");
-  EXPECT_EQ(plan.plan().CountChildren().active, 0);
-  EXPECT_EQ(plan.plan().CountChildren().specs, 1);
+  EXPECT_EQ(plan.plan().children().CountChildren().active, 0);
+  EXPECT_EQ(plan.plan().children().CountChildren().specs, 1);
   EXPECT_TRUE(plan.StatusOf(plan.TerminatePid(last)).ok());
   EXPECT_EQ(plan.States(), "");
   EXPECT_EQ(plan.timers(), 0U);
@@ -272,7 +272,7 @@ TEST(PoolPlan, TheStoreStaysWellFormedWhenTemporaryChildrenEnd) {
   EXPECT_EQ(plan.States(), "1 running, 2 running, 4 running");
   EXPECT_TRUE(plan.StatusOf(plan.StartMember("0")).ok());
   EXPECT_EQ(plan.States(), "1 running, 2 running, 4 running, 0 running");
-  EXPECT_EQ(plan.plan().CountChildren().active, 4);
+  EXPECT_EQ(plan.plan().children().CountChildren().active, 4);
 }
 
 TEST(PoolPlan, ItsLimitOfChildrenIsKept) {
@@ -356,7 +356,7 @@ TEST(PoolPlan, WhichChildrenGivesSoManyAfterAPlace) {
   std::vector<std::string> seen;
   uint64_t after = 0;
   while (true) {
-    const std::vector<ChildInfo> page = plan.plan().WhichChildren(after, 10);
+    const std::vector<ChildInfo> page = plan.plan().children().WhichChildren(after, 10);
     EXPECT_LE(page.size(), 10U);
     if (page.empty()) break;
     for (const ChildInfo& child : page) seen.push_back(child.id);

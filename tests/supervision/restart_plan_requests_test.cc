@@ -48,7 +48,7 @@ TEST(RestartPlanRequests, AnUnknownIdIsNotFound) {
   for (const RestartPlan::RequestId request : {1, 2, 3}) {
     EXPECT_EQ(plan.StatusOf(request).ToString(), "NOT_FOUND: there is no child 'x'");
   }
-  EXPECT_EQ(plan.plan().GetChildSpec("x").status().ToString(), "NOT_FOUND: there is no child 'x'");
+  EXPECT_EQ(plan.plan().children().GetChildSpec("x").status().ToString(), "NOT_FOUND: there is no child 'x'");
 }
 
 TEST(RestartPlanRequests, StartChildAddsAtTheEndAndRefusesDuplicatesAndBadSpecs) {
@@ -159,9 +159,9 @@ TEST(RestartPlanRequests, QueriesAreAnsweredWhileAChildStartsAndStops) {
   plan.slow_stop = {"c"};
   plan.Exit("b");
   EXPECT_EQ(plan.States(), "a running, b restarting, c stopping");
-  EXPECT_EQ(plan.plan().CountChildren().specs, 3);
-  EXPECT_EQ(plan.plan().CountChildren().active, 1);
-  EXPECT_TRUE(plan.plan().GetChildSpec("c").ok());
+  EXPECT_EQ(plan.plan().children().CountChildren().specs, 3);
+  EXPECT_EQ(plan.plan().children().CountChildren().active, 1);
+  EXPECT_TRUE(plan.plan().children().GetChildSpec("c").ok());
 }
 
 TEST(RestartPlanRequests, TerminateCancelsTheStartOfAChildAndTheRestOfAnOrderedPlan) {

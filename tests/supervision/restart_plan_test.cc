@@ -68,8 +68,8 @@ TEST(RestartPlan, AnIgnoredChildKeepsItsSpecUnlessTemporary) {
   plan.StartAll();
   EXPECT_EQ(plan.Log(), "start a, start b, start c, done");
   EXPECT_EQ(plan.States(), "a running, b stopped");
-  EXPECT_EQ(plan.plan().CountChildren().specs, 2);
-  EXPECT_EQ(plan.plan().CountChildren().active, 1);
+  EXPECT_EQ(plan.plan().children().CountChildren().specs, 2);
+  EXPECT_EQ(plan.plan().children().CountChildren().active, 1);
 }
 
 // OTP SUP-26
@@ -136,7 +136,7 @@ TEST(RestartPlan, TheRestartTypeDecidesWhichExitsAreFollowedByARestart) {
       plan.Exit("b", c.reason);
       EXPECT_EQ(plan.IsUp("b"), c.is_restarted);
       EXPECT_TRUE(plan.IsUp("a"));
-      EXPECT_EQ(plan.plan().GetChildSpec("b").ok(), c.keeps_spec);
+      EXPECT_EQ(plan.plan().children().GetChildSpec("b").ok(), c.keeps_spec);
     }
   }
 }
@@ -361,7 +361,7 @@ TEST(RestartPlan, WhatIsToldOfAnEndedLifeIsIgnored) {
   plan.Log();
   plan.plan().Down(first, ExitReason::Killed(), plan.now());
   plan.plan().Started(first, plan.now());
-  plan.plan().Failed(first, ExitReason::Killed(), plan.now());
+  plan.plan().Down(first, ExitReason::Killed(), plan.now());
   plan.plan().TimerElapsed(77, plan.now());
   EXPECT_TRUE(plan.plan().TakeActions().empty());
   EXPECT_EQ(plan.States(), "a running");

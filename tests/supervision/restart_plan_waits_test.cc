@@ -138,9 +138,9 @@ TEST(RestartPlanNames, AParkedChildIsNotRestartedByRequestUntilItIsTerminated) {
     EXPECT_TRUE(plan.StatusOf(plan.Terminate("a")).ok());
     plan.FreeName("auction/a");
     plan.Pass(absl::Minutes(1));
-    EXPECT_EQ(plan.plan().WhichChildren()[0].state, ChildState::kStopped) << "who was terminated stays down";
+    EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kStopped) << "who was terminated stays down";
     EXPECT_TRUE(plan.StatusOf(plan.Restart("a")).ok());
-    EXPECT_EQ(plan.plan().WhichChildren()[0].state, ChildState::kRunning);
+    EXPECT_EQ(plan.plan().children().WhichChildren()[0].state, ChildState::kRunning);
   }
 }
 

@@ -35,7 +35,7 @@
 #include "understudy/actors/testing/seeds.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/child_spec.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"

@@ -17,7 +17,7 @@
 #include "understudy/examples/auction/progress_watch.h"
 #include "understudy/examples/auction/run_page.h"
 #include "understudy/examples/auction/run_picture.h"
-#include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/child_info.h"
 
 namespace auction {
 namespace {

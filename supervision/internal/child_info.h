@@ -1,0 +1,63 @@
+// ChildInfo and ChildCounts: what a supervisor answers about its children.
+//
+// Threads: values.
+#ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_INFO_H_
+#define UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_INFO_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "understudy/actors/pid.h"
+#include "understudy/supervision/child_spec.h"
+
+namespace understudy {
+
+// What a child is doing.
+enum class ChildState {
+  kStopped,  // not running, and no start of it is planned
+  kStarting,
+  kRunning,
+  kStopping,    // told to stop
+  kRestarting,  // down, and to be started again: after a wait, or after other children and requests
+  kParked,      // down until its name, which another actor has, is free
+};
+
+inline absl::string_view ChildStateName(ChildState state) {
+  switch (state) {
+    case ChildState::kStopped:
+      return "stopped";
+    case ChildState::kStarting:
+      return "starting";
+    case ChildState::kRunning:
+      return "running";
+    case ChildState::kStopping:
+      return "stopping";
+    case ChildState::kRestarting:
+      return "restarting";
+    case ChildState::kParked:
+      return "parked";
+  }
+  return "?";
+}
+
+struct ChildInfo {
+  std::string id;
+  ChildState state = ChildState::kStopped;
+  Pid pid;  // null unless starting, running or stopping
+  ChildKind kind = ChildKind::kWorker;
+  RestartType restart = RestartType::kPermanent;
+  int restarts = 0;
+  uint64_t place = 0;  // grows in start order: a child's place is above those of all children before it
+};
+
+struct ChildCounts {
+  int specs = 0;        // children, running or not
+  int active = 0;       // running children
+  int supervisors = 0;  // children that are supervisors, running or not
+  int workers = 0;      // children that are not
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_INFO_H_

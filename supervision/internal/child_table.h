@@ -1,0 +1,155 @@
+// ChildTable: the children of one supervisor, in start order, and which of them is in which state.
+//
+// A *life* is one run of a child. A child has at most one life at a time; each life has a number that is never used
+// again, so what is told of an ended life finds no child.
+//
+// Invariants:
+// - a child is found by its key and by its id; by its life from BeginLife to EndLife; by its pid from SetPid until the
+//   next SetPid or Remove, so also while it is down
+// - the counts are those of the children's present states
+//
+// No clock and no decisions. Owner only. A Child stays where it is until Remove. Finding costs at most the logarithm.
+#ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
+#define UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/pid.h"
+#include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/child_info.h"
+#include "understudy/supervision/internal/restart_decision.h"
+
+namespace understudy {
+
+class ChildTable {
+ public:
+  using Key = uint64_t;  // grows in start order; the first is 1
+  using LifeId = uint64_t;
+  using RequestId = uint64_t;
+
+  enum class State {
+    kStopped,
+    kStarting,
+    kRunning,
+    kStopping,
+    kDue,      // down, and to be started when its turn comes
+    kBackoff,  // down until its backoff has elapsed
+    kHeld,     // down until an earlier life of it is gone
+    kParked,   // down until its name is free
+    kDown,     // down; its exit is judged when the running plan has ended
+  };
+
+  struct Child {
+    // Written by ChildTable.
+    Key key = 0;
+    State state = State::kStopped;
+    MonotonicTime since;  // of `state`
+    LifeId life = 0;      // the present one, or the last
+    Pid pid;              // of the present life, once it is known
+    Pid address;          // the last pid that was not null
+
+    // Written by the table's owner; the spec keeps its id, kind and significance.
+    std::shared_ptr<const ChildSpec> spec;
+    absl::optional<MonotonicTime> started;  // when the present life, or the last, had started
+    bool has_started = false;               // in any life
+    bool was_parked = false;                // since it last started
+    bool is_new = false;                    // the StartChild that added it has no answer yet
+    bool delete_on_stop = false;            // a DeleteChild is answered when it is down
+    RequestId start_request = 0;
+    std::vector<RequestId> stop_requests;
+    RestartHistory history;
+    int restarts = 0;
+  };
+
+  ChildTable() = default;
+  ChildTable(const ChildTable&) = delete;
+  ChildTable& operator=(const ChildTable&) = delete;
+
+  // Adds a stopped child after all others. Requires that no child has its id.
+  Child& Add(std::shared_ptr<const ChildSpec> spec, MonotonicTime now);
+  // Requires that the child has no present life.
+  void Remove(Child& child);
+  // Time in a state in which the child was down without having failed is added to history.first_attempt.
+  void SetState(Child& child, State state, MonotonicTime now);
+
+  // Returns a life that is no child's.
+  LifeId NewLife() { return ++last_life_; }
+  void BeginLife(Child& child);
+  // Another actor than before is that life. Ignored for an ended life.
+  void SetPid(LifeId life, Pid pid);
+  void EndLife(Child& child);
+
+  // Null when there is none.
+  Child* FindKey(Key key);
+  Child* FindId(absl::string_view id);
+  const Child* FindId(absl::string_view id) const;
+  Child* FindLife(LifeId life);
+  const Child* FindLife(LifeId life) const;
+  // The child whose present or last pid this is.
+  const Child* FindPid(Pid pid) const;
+  // The first child whose key is at least `key`, and the last whose key is below it.
+  Child* FirstFrom(Key key);
+  Child* LastBefore(Key key);
+  // Whether a child before `key` is down and will start the group of it when its wait is over.
+  bool IsAnyBeforeWaiting(Key key) const;
+
+  // Above the keys of all children.
+  Key end_key() const { return last_key_ + 1; }
+  size_t size() const { return children_.size(); }
+  int CountIn(State state) const { return in_state_[static_cast<size_t>(state)]; }
+  int busy() const { return CountIn(State::kStarting) + CountIn(State::kStopping); }
+  int waiting() const { return CountIn(State::kBackoff) + CountIn(State::kHeld); }
+  // Significant children that are not stopped.
+  int significant() const { return significant_; }
+  const std::set<Key>& parked() const { return parked_; }
+  static bool IsBusy(const Child& child) { return child.state == State::kStarting || child.state == State::kStopping; }
+
+  // Answers for users.
+  static ChildInfo InfoOf(const Child& child);
+  // At most `at_most` children whose place is above `after`, in start order.
+  std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;
+  ChildCounts CountChildren() const;
+  // NotFound for an unknown id.
+  absl::StatusOr<ChildSpec> GetChildSpec(absl::string_view id) const;
+  bool HasChild(Pid pid) const { return pids_.contains(pid); }
+  bool HasChild(absl::string_view id) const { return FindId(id) != nullptr; }
+  // The present life of the child with that pid, or 0.
+  LifeId LifeOf(Pid pid) const;
+  // The pid of that life, or null when it is not known yet or the life has ended.
+  Pid PidOf(LifeId life) const;
+  // Requires a present life.
+  std::shared_ptr<const ChildSpec> SpecOf(LifeId life) const { return FindLife(life)->spec; }
+
+ private:
+  static constexpr size_t kStates = static_cast<size_t>(State::kDown) + 1;
+
+  void Count(const Child& child, int n);
+
+  std::map<Key, Child> children_;
+  std::map<std::string, Child*, std::less<>> ids_;
+  absl::flat_hash_map<LifeId, Child*> lives_;
+  absl::flat_hash_map<Pid, Child*> pids_;  // by Child::address
+  Key last_key_ = 0;
+  LifeId last_life_ = 0;
+  std::array<int, kStates> in_state_ = {};
+  int significant_ = 0;
+  int supervisors_ = 0;
+  std::set<Key> parked_;
+};
+
+}  // namespace understudy
+
+#endif  // UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
