@@ -37,8 +37,15 @@ inline constexpr size_t kAnswerReasonBytesMax = 256;
 inline constexpr size_t kSessionAnswerBytesMax = size_t{128} << 20;
 static_assert((kSessionMessagesMax + kAsksPerSessionMax) * (kSlotOverheadBytes + kAnswerBytesMax) <=
               kSessionAnswerBytesMax);
-// Exits, Downs, links, monitors and the like, which must be accepted even when messages are already refused.
-inline constexpr size_t kSessionSignalBytesMax = size_t{8} << 20;
+// Exits, Downs, links, monitors and the like, which must be accepted even when messages are already refused: a signal
+// beyond this bound ends the session. The assertion below shows that the peer may be owed as many Downs as its actors
+// may hold monitors here, whatever their reasons: above kReasonTextsBytesMax reasons travel without texts, and a
+// signal is then a short one. Memory is taken only for signals that wait.
+inline constexpr size_t kSessionSignalBytesMax = size_t{256} << 20;
+inline constexpr size_t kReasonTextsBytesMax = kSessionSignalBytesMax / 8;
+inline constexpr size_t kShortSignalBytesMax = 96;
+static_assert(kTiesPerSessionMax * (kSlotOverheadBytes + kShortSignalBytesMax) + kReasonTextsBytesMax <=
+              kSessionSignalBytesMax);
 // Changes of credit. The assertion below shows that all changes that must be sent have room. Changes that can wait
 // (grants of windows, requests for a grant or for its return) are sent only while at most kCreditUnhurriedBytesMax
 // wait.

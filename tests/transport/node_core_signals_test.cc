@@ -1,20 +1,27 @@
 // Exits and Downs between nodes when very many of them come at once.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/context.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/limits.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/registry.h"
+#include "understudy/actors/test_system.h"
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/puppet.h"
+#include "understudy/transport/core/node_core.h"
+#include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
 namespace {
@@ -52,6 +59,56 @@ TEST_F(SignalsTest, VeryManyDownsWithALongReasonEndNoSessionAndTheLaterOnesTellI
     ASSERT_EQ(reason.status().code(), absl::StatusCode::kNotFound);
     ASSERT_TRUE(absl::StartsWith(reason.status().message(), "no table xxx"));
   }
+}
+
+TEST_F(SignalsTest, AllMonitorsThatAnActorMayHaveMadeInOneTurnAndTheirDownsEndNoSession) {
+  Join();
+  const Puppeteer watcher = Make("a");
+  const Puppeteer target = Make("b");
+  const auto downs = std::make_shared<size_t>(0);
+  const Pid target_pid = Seen("a", target, "b");
+  Do(watcher, [=](Puppet& puppet) {
+    for (size_t i = 0; i < limits::kMonitorsPerActorMax; ++i) {
+      puppet.monitors_.push_back(puppet.context().Monitor(target_pid, [=](const Down& /*down*/) { ++*downs; }));
+    }
+  });
+  Run(absl::Seconds(5));
+  Do(target, [](Puppet& puppet) { (void)puppet.Fail(absl::NotFoundError("no table")); });
+  Run(absl::Seconds(5));
+  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
+  EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
+  EXPECT_EQ(*downs, limits::kMonitorsPerActorMax);
+}
+
+TEST_F(SignalsTest, DownsWithALongReasonThatWaitForNamesEndNoSession) {
+  constexpr size_t kMonitors = 1000;
+  Join();
+  const Puppeteer watcher = Make("a");
+  const Puppeteer target = Make("b");
+  const auto reasons = std::make_shared<std::vector<ExitReason>>();
+  const Pid target_pid = Seen("a", target, "b");
+  Do(watcher, [=](Puppet& puppet) {
+    for (size_t i = 0; i < kMonitors; ++i) {
+      puppet.monitors_.push_back(
+          puppet.context().Monitor(target_pid, [=](const Down& down) { reasons->push_back(down.reason); }));
+    }
+  });
+  Run(absl::Seconds(1));
+  // More than the parts that may be on their way, so the Downs wait behind the rest.
+  for (uint64_t serial = 1; serial <= 20'000; ++serial) {
+    cluster().core("b").Publish({.name = absl::StrCat(std::string(200, 'b'), serial),
+                                 .pid = Pid(cluster().system("b").node(), 1, serial),
+                                 .scope = NameScope::kCluster},
+                                [](const absl::Status& /*done*/) {});
+  }
+  const std::string text(60'000, 'x');
+  Do(target, [text](Puppet& puppet) { (void)puppet.Fail(absl::NotFoundError(text)); });
+  Run(absl::Seconds(20));
+  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
+  EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
+  ASSERT_THAT(*reasons, SizeIs(kMonitors));
+  EXPECT_EQ(reasons->front().status().message(), text);
+  EXPECT_LE(reasons->back().bytes(), 1000U);
 }
 
 }  // namespace

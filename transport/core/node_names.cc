@@ -121,6 +121,11 @@ absl::Status NodeNames::Hold(absl::string_view peer, std::shared_ptr<const Signa
   return table_.Hold(peer, std::move(signal), bytes);
 }
 
+size_t NodeNames::HeldBytes(absl::string_view peer) {
+  absl::MutexLock lock(&mu_);
+  return table_.HeldBytes(peer);
+}
+
 bool NodeNames::has_changes() {
   absl::MutexLock lock(&mu_);
   return !changes_.empty();

@@ -67,6 +67,7 @@ class NodeNames {
   int64_t ClaimsRefused(absl::string_view peer);
   bool MustHold(absl::string_view peer);
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
+  size_t HeldBytes(absl::string_view peer);
   // Changes wait for Carry.
   bool has_changes();
 

@@ -346,6 +346,8 @@ class PeerCore {
   void HoldSignal(Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AppendTo(OutboundEnvelope&& envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendOrEnd(OutboundEnvelope envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Cuts the signal's reason when many bytes of signals are held or unacknowledged.
+  void ShortenReason(Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendSignal(const Signal& signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendReply(const Signal& reply) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -161,10 +161,12 @@ void PeerCore::OnSignal(Signal signal) {
     ++counters_.forbidden;
     ++peer_->forbidden;
   }
-  const absl::optional<Signal> answer = OutstandingRequests::AnswerTo(
+  absl::optional<Signal> answer = OutstandingRequests::AnswerTo(
       signal, ExitReason::NotPermitted(absl::StrCat("node ", options_.node, " does not grant ",
                                                     SignalKindName(signal.kind), " to ", peer_->name)));
-  if (answer.has_value() && peer_->session.is_live()) AppendSignal(*answer);
+  if (!answer.has_value() || !peer_->session.is_live()) return;
+  ShortenReason(*answer);
+  AppendSignal(*answer);
 }
 
 void PeerCore::OnNames(const NamesPart& part) {

@@ -33,24 +33,23 @@ namespace {
 // Of the memory of an envelope so much is kept for the next.
 constexpr size_t kKeptBytesMax = size_t{64} << 10;
 
-// While more bytes of signals are unacknowledged, a reason travels without its causes and with so much of each text and
-// of its status's payloads: otherwise 130 monitors of an actor that fails with a reason of 64 KiB would end the
-// session.
-constexpr size_t kWholeReasonsBytesMax = limits::kSessionSignalBytesMax / 4;
+// While more bytes of signals are held or unacknowledged, a reason travels without its causes and with so much of each
+// text and of its status's payloads, so that few actors that fail with reasons of 64 KiB do not fill the session.
+constexpr size_t kWholeReasonsBytesMax = size_t{2} << 20;
 constexpr size_t kBriefTextBytesMax = 256;
 
-ExitReason Brief(const ExitReason& whole) {
+ExitReason Brief(const ExitReason& whole, size_t text_bytes_max) {
   const absl::Status status = whole.status();
-  absl::Status brief(status.code(), CutText(status.message(), kBriefTextBytesMax));
+  absl::Status brief(status.code(), CutText(status.message(), text_bytes_max));
   size_t payload_bytes = 0;
   status.ForEachPayload([&](absl::string_view url, const auto& payload) {
     payload_bytes += url.size() + payload.size();
-    if (payload_bytes <= kBriefTextBytesMax) brief.SetPayload(url, payload);
+    if (payload_bytes <= text_bytes_max) brief.SetPayload(url, payload);
   });
   return ExitReason::FromParts({.kind = whole.kind(),
                                 .status = std::move(brief),
-                                .exception_type = CutText(whole.exception_type(), kBriefTextBytesMax),
-                                .detail = CutText(whole.detail(), kBriefTextBytesMax),
+                                .exception_type = CutText(whole.exception_type(), text_bytes_max),
+                                .detail = CutText(whole.detail(), text_bytes_max),
                                 .os_value = whole.os_value(),
                                 .handler_running = whole.handler_running(),
                                 .causes_cut = whole.causes_cut() || whole.cause() != nullptr});
@@ -210,10 +209,13 @@ bool PeerCore::Post(Signal& signal) {
     } else {
       ++counters_.late;
     }
-  } else if (is_of_the_dead && parts_.names.MustHold(peer_->name)) {
-    HoldSignal(std::move(signal));
   } else {
-    AppendSignal(signal);
+    ShortenReason(signal);
+    if (is_of_the_dead && parts_.names.MustHold(peer_->name)) {
+      HoldSignal(std::move(signal));
+    } else {
+      AppendSignal(signal);
+    }
   }
   Apply();
   return true;
@@ -237,22 +239,17 @@ void PeerCore::AppendOrEnd(OutboundEnvelope envelope) {
   (void)AppendTo(std::move(envelope));
 }
 
+void PeerCore::ShortenReason(Signal& signal) {
+  const size_t waiting = peer_->session.bytes_waiting(Room::kSignals) + parts_.names.HeldBytes(peer_->name);
+  if (waiting <= kWholeReasonsBytesMax) return;
+  const size_t text_bytes_max = waiting <= limits::kReasonTextsBytesMax ? kBriefTextBytesMax : 0;
+  if (signal.reason.bytes() > text_bytes_max) signal.reason = Brief(signal.reason, text_bytes_max);
+}
+
 void PeerCore::AppendSignal(const Signal& signal) {
-  OutboundEnvelope envelope{.room = Room::kSignals,
-                            .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()};
-  if (signal.reason.bytes() > kBriefTextBytesMax &&
-      peer_->session.bytes_waiting(Room::kSignals) > kWholeReasonsBytesMax) {
-    const Signal brief{.kind = signal.kind,
-                       .from = signal.from,
-                       .to = signal.to,
-                       .id = signal.id,
-                       .is_link = signal.is_link,
-                       .reason = Brief(signal.reason)};
-    envelope.bytes = EncodeSignal(peer_->session.nodes(), brief);
-  } else {
-    envelope.bytes = EncodeSignal(peer_->session.nodes(), signal);
-  }
-  AppendOrEnd(std::move(envelope));
+  AppendOrEnd({.bytes = EncodeSignal(peer_->session.nodes(), signal),
+               .room = Room::kSignals,
+               .sender = signal.from.is_null() ? ThreadSender() : signal.from.life()});
 }
 
 void PeerCore::AppendReply(const Signal& reply) {

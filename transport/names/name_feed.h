@@ -99,6 +99,7 @@ class NameFeed {
   // True if the peer has been told the whole snapshot and all later changes.
   bool is_all_told() const { return snapshot_done_ && !again_ && order_.empty(); }
   size_t size() const { return order_.size(); }
+  size_t held_bytes() const { return held_bytes_; }
   uint32_t parts_untaken() const { return untaken_; }
   // The whole state as text, for model checking and logs.
   std::string DebugString() const;

@@ -29,7 +29,7 @@ inline constexpr uint32_t kNamePartsUntakenMax = 8;
 
 // The most bytes of Downs and exits that wait for earlier releases of names (NameFeed::Hold). This is half of what a
 // session keeps of signals, so that they find room there when their turn comes.
-inline constexpr size_t kHeldSignalBytesMax = size_t{4} << 20;
+inline constexpr size_t kHeldSignalBytesMax = size_t{128} << 20;
 
 }  // namespace understudy::limits
 

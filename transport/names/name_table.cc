@@ -322,6 +322,11 @@ absl::Status NameTable::Hold(absl::string_view peer, std::shared_ptr<const Signa
   return peers_.find(peer)->second.feed.Hold(std::move(signal), bytes);
 }
 
+size_t NameTable::HeldBytes(absl::string_view peer) const {
+  const auto found = peers_.find(peer);
+  return found != peers_.end() ? found->second.feed.held_bytes() : 0;
+}
+
 // ---- The table ----
 
 absl::optional<NameEntry> NameTable::OwnEntry(absl::string_view name) const {

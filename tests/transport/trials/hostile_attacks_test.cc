@@ -332,7 +332,7 @@ constexpr Attack kAttacks[] = {
     {"FillAClosedMailboxByAllowance", FillAClosedMailboxByAllowance, "that the peer has no credit for"},
     {"FillAClosedMailboxByCreditThatWasNotGranted", FillAClosedMailboxByCreditThatWasNotGranted,
      "that the peer has no credit for"},
-    {"MonitorInventedActors", MonitorInventedActors, "no room for signals or answers"},
+    {"MonitorInventedActors", MonitorInventedActors, nullptr, "guest waiting", 50'000, 50'200},
     {"MonitorOneActorAgainAndAgain", MonitorOneActorAgainAndAgain, nullptr, "late", 1},
     {"GrantCreditForInventedMailboxes", GrantCreditForInventedMailboxes, "credit for 65537 mailboxes at once"},
     {"AskWithoutAcknowledgingTheAnswers", AskWithoutAcknowledgingTheAnswers, nullptr, "guest waiting", 2000, 2200},
