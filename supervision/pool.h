@@ -60,6 +60,7 @@
 #include "understudy/actors/replier.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_start.h"
+#include "understudy/supervision/internal/pending_answers.h"
 #include "understudy/supervision/internal/plan_supervisor.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/supervision_event.h"
@@ -111,17 +112,6 @@ struct ArgumentsOf<Arg> {
   using type = Arg;
 };
 
-template <class R>
-AnswerRequest AnswerWithRef(Replier<R> replier) {
-  return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
-    if (pid.ok()) {
-      replier.Reply(R(*pid));
-    } else {
-      replier.Reply(std::move(pid).status());
-    }
-  };
-}
-
 }  // namespace internal
 
 template <class Signature>
@@ -158,15 +148,17 @@ class Pool<A(Args...)> : public internal::PlanSupervisor {
 
   bool MayStart() const { return IsStarted(); }
   void StartOne(Arguments arguments, Replier<ChildRef> replier) {
-    StartMemberOfPool("", StartOf(std::move(arguments)), internal::AnswerWithRef(std::move(replier)));
+    StartMemberOfPool("", StartOf(std::move(arguments)), Answering(std::move(replier)));
   }
   void StartOneAs(Keyed<Arguments> keyed, Replier<ChildRef> replier) {
     if (keyed.id.empty()) {
       replier.Reply(absl::InvalidArgumentError("the id is empty; `start` makes one up"));
       return;
     }
-    StartMemberOfPool(std::move(keyed.id), StartOf(std::move(keyed.arguments)),
-                      internal::AnswerWithRef(std::move(replier)));
+    StartMemberOfPool(std::move(keyed.id), StartOf(std::move(keyed.arguments)), Answering(std::move(replier)));
+  }
+  static internal::AnswerRequest Answering(Replier<ChildRef> replier) {
+    return internal::AnswerWith(std::move(replier), [](Pid pid) { return ChildRef(pid); });
   }
   static std::shared_ptr<const ChildStart> StartOf(Arguments arguments) {
     ChildStart::MakeActor make = [arguments = std::move(arguments)]() -> std::unique_ptr<Actor> {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,26 +13,25 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
-#include "understudy/actors/channel.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/context.h"
-#include "understudy/actors/error.h"
 #include "understudy/actors/events.h"
 #include "understudy/actors/exit_reason.h"
-#include "understudy/actors/log_sink.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/registry.h"
 #include "understudy/actors/replier.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/child_makers.h"
 #include "understudy/supervision/internal/child_start.h"
 #include "understudy/supervision/internal/exclusive_lives.h"
 #include "understudy/supervision/internal/member_ids.h"
-#include "understudy/supervision/internal/remote_child.h"
+#include "understudy/supervision/internal/pending_answers.h"
+#include "understudy/supervision/internal/remote_children.h"
 #include "understudy/supervision/internal/restart_plan.h"
-#include "understudy/supervision/internal/supervisor_front.h"
+#include "understudy/supervision/internal/shards.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/supervision/supervision_event.h"
@@ -48,45 +45,17 @@ constexpr absl::string_view kTimerName = "supervisor";
 std::string UnknownTimer(uint64_t monitor) { return absl::StrCat("supervisor: unknown pid ", monitor); }
 
 AnswerRequest With(Replier<ChildStarted> replier) {
-  return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
-    if (pid.ok()) {
-      replier.Reply(ChildStarted{*pid});
-    } else {
-      replier.Reply(std::move(pid).status());
-    }
-  };
+  return AnswerWith(std::move(replier), [](Pid pid) { return ChildStarted{pid}; });
 }
 
 AnswerRequest With(Replier<ChildDone> replier) {
-  return [replier = std::move(replier)](absl::StatusOr<Pid> pid) mutable {
-    if (pid.ok()) {
-      replier.Reply(ChildDone());
-    } else {
-      replier.Reply(std::move(pid).status());
-    }
-  };
-}
-
-// A pool's children come and go with its work, so what is usual of them is for debugging.
-LogSeverity SeverityOf(const SupervisionEvent& event, bool is_of_pool) {
-  const LogSeverity usual = is_of_pool && !event.child.empty() ? LogSeverity::kDebug : LogSeverity::kInfo;
-  switch (event.kind) {
-    case SupervisionEvent::Kind::kGaveUp:
-      return LogSeverity::kError;
-    case SupervisionEvent::Kind::kStartFailed:
-      return LogSeverity::kWarning;
-    case SupervisionEvent::Kind::kExited:
-    case SupervisionEvent::Kind::kStopped:
-      return event.reason.is_abnormal() ? LogSeverity::kWarning : usual;
-    default:
-      return usual;
-  }
+  return AnswerWith(std::move(replier), [](Pid) { return ChildDone(); });
 }
 
 }  // namespace
 
 PlanSupervisor::PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec)
-    : spec_(std::move(spec)), shard_count_(spec_->pool == nullptr ? 1 : spec_->pool->shards) {}
+    : spec_(std::move(spec)), listeners_(spec_) {}
 
 StartResult PlanSupervisor::Start() {
   if (absl::Status status = ValidateSpec(*spec_); !status.ok()) return status;
@@ -96,23 +65,18 @@ StartResult PlanSupervisor::Start() {
   options_ =
       SpawnOptions{.link = SpawnLink::kOneWay}.OnOutcome(&PlanSupervisor::Outcome).OnDown(&PlanSupervisor::ChildDown);
   plan_.emplace(is_front() ? FrontOf(*spec_) : *spec_, context().Random().Fork());
-  plan_->set_reports(HasListeners());
-  in_start_ = true;
+  plan_->set_reports(listeners_.HearsWithoutSubscribers(context().Log()));
   if (lives_ == nullptr) lives_ = std::make_shared<ExclusiveLives>();
   InheritPredecessors();
   plan_->StartAll(context().Now());
   Apply();
   LookAtPredecessors();
-  in_start_ = false;
-  return is_started_ ? StartResult(supervising) : StartResult::Starting(supervising);
+  if (IsStarted()) return supervising;
+  stage_ = Stage::kStarting;
+  return StartResult::Starting(supervising);
 }
 
 // ---- Requests.
-
-RestartPlan::RequestId PlanSupervisor::Remember(AnswerRequest answer) {
-  answers_.emplace(++last_request_, std::move(answer));
-  return last_request_;
-}
 
 Children PlanSupervisor::List(const WhichChildren& query) {
   const size_t at_most = std::clamp<size_t>(query.at_most, 1, limits::kChildrenPerAnswerMax);
@@ -125,7 +89,7 @@ Children PlanSupervisor::List(const WhichChildren& query) {
 }
 
 void PlanSupervisor::Add(StartChild request, Replier<ChildStarted> replier) {
-  plan_->StartChild(std::move(request.spec), Remember(With(std::move(replier))), context().Now());
+  plan_->StartChild(std::move(request.spec), answers_.Add(With(std::move(replier))), context().Now());
   Apply();
 }
 
@@ -151,7 +115,7 @@ void PlanSupervisor::StartMemberOfPool(std::string id, std::shared_ptr<const Chi
 }
 
 void PlanSupervisor::AddHanded(HandedStart request) {
-  plan_->StartMember(std::move(request.id), std::move(request.start), Remember(std::move(request.answer)),
+  plan_->StartMember(std::move(request.id), std::move(request.start), answers_.Add(std::move(request.answer)),
                      context().Now());
   Apply();
 }
@@ -165,12 +129,12 @@ void PlanSupervisor::Terminate(const TerminateChild& request, Replier<ChildDone>
     TerminateHanded({request.pid}, std::move(replier));
     return;
   }
-  plan_->TerminateChild(request.id, Remember(With(std::move(replier))), context().Now());
+  plan_->TerminateChild(request.id, answers_.Add(With(std::move(replier))), context().Now());
   Apply();
 }
 
 void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<ChildDone> replier) {
-  plan_->TerminateChild(request.pid, Remember(With(std::move(replier))), context().Now());
+  plan_->TerminateChild(request.pid, answers_.Add(With(std::move(replier))), context().Now());
   Apply();
 }
 
@@ -208,22 +172,19 @@ void PlanSupervisor::UnknownSettled(const Settle& settled) {
 }
 
 void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> replier) {
-  plan_->RestartChild(request.id, Remember(With(std::move(replier))), context().Now());
+  plan_->RestartChild(request.id, answers_.Add(With(std::move(replier))), context().Now());
   Apply();
 }
 
 void PlanSupervisor::Delete(const DeleteChild& request, Replier<ChildDone> replier) {
-  plan_->DeleteChild(request.id, Remember(With(std::move(replier))), context().Now());
+  plan_->DeleteChild(request.id, answers_.Add(With(std::move(replier))), context().Now());
   Apply();
 }
 
 absl::StatusOr<Subscribed> PlanSupervisor::AddSubscriber(const Subscribe& request) {
   const Pid pid = request.subscriber.pid();
-  if (subscribers_.size() >= limits::kSupervisionSubscribersMax && !subscribers_.contains(pid)) {
-    return MakeError(ErrorKind::kFull,
-                     absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers already"));
-  }
-  subscribers_[pid] = {request.subscriber, context().Monitor(pid, &PlanSupervisor::SubscriberDown)};
+  if (absl::Status room = listeners_.CheckRoomFor(pid); !room.ok()) return room;
+  listeners_.Subscribe(request.subscriber, context().Monitor(pid, &PlanSupervisor::SubscriberDown));
   plan_->set_reports(true);
   return Subscribed();
 }
@@ -235,8 +196,8 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
   if (life == 0) return;
   switch (outcome.kind) {
     case SpawnOutcome::Kind::kStarted:
-      if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && !found->second.life->child.is_null()) {
-        plan_->Spawned(life, found->second.life->child);  // others know the child, not its proxy
+      if (const Pid child = remote_.ChildOf(life); !child.is_null()) {
+        plan_->Spawned(life, child);  // others know the child, not its proxy
         KeepNameElsewhere(life);
       }
       plan_->Started(life, context().Now());
@@ -253,12 +214,9 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
 void PlanSupervisor::ChildDown(Down down) {
   const LifeId life = LifeOf(down.pid);
   if (life == 0) return;
-  if (!down.unhandled_mail.empty())
-    unhandled_[plan_->children().SpecOf(life)->id].Append(std::move(down.unhandled_mail));
-  if (const auto found = elsewhere_.find(life); found != elsewhere_.end() && found->second.life->left != nullptr) {
-    left_elsewhere_[plan_->children().SpecOf(life)->id] = std::move(found->second.life->left);
-  }
-  ForgetProxy(life);
+  const std::string id = plan_->children().SpecOf(life)->id;
+  if (!down.unhandled_mail.empty()) unhandled_[id].Append(std::move(down.unhandled_mail));
+  remote_.Ended(life, id);
   NoticeWhatLingers(life);
   if (declined_.erase(life) > 0) {
     plan_->Ignored(life, context().Now());
@@ -275,12 +233,9 @@ void PlanSupervisor::BeginShutdown(const ExitReason& reason) {
 }
 
 void PlanSupervisor::TimerCame() {
-  armed_ = MonotonicTime::InfiniteFuture();
-  while (!deadlines_.empty() && deadlines_.begin()->first.first <= context().Now()) {
-    const RestartPlan::TimerId timer = deadlines_.begin()->second;
-    deadlines_.erase(deadlines_.begin());
-    timers_.erase(timer);
-    plan_->TimerElapsed(timer, context().Now());
+  timers_.Came();
+  while (const absl::optional<RestartPlan::TimerId> timer = timers_.PopDue(context().Now())) {
+    plan_->TimerElapsed(*timer, context().Now());
     Apply();
   }
   ArmEarliest();
@@ -308,29 +263,20 @@ void PlanSupervisor::Apply() {
 }
 
 void PlanSupervisor::Carry(const RestartPlan::StopLife& stop) {
-  subscribers_.erase(ActorOf(stop.life));
+  listeners_.Unsubscribe(ActorOf(stop.life));
   KeepNames(stop.life, NameKeep::After::kAnyEnd);  // if it is to be started again with its siblings
   context().Exit(ActorOf(stop.life), ExitReason::Shutdown());
 }
 
 void PlanSupervisor::Carry(const RestartPlan::KillLife& kill) {
-  subscribers_.erase(ActorOf(kill.life));
+  listeners_.Unsubscribe(ActorOf(kill.life));
   KeepNames(kill.life, NameKeep::After::kAnyEnd);
   context().Kill(ActorOf(kill.life));
 }
 
 void PlanSupervisor::Carry(const RestartPlan::ArmTimer& timer) {
-  const MonotonicTime deadline = context().Now() + timer.wait;
-  timers_[timer.timer] = deadline;
-  deadlines_[{deadline, timer.timer}] = timer.timer;
+  timers_.Arm(timer.timer, context().Now() + timer.wait);
   ArmEarliest();
-}
-
-void PlanSupervisor::Carry(const RestartPlan::CancelTimer& timer) {
-  const auto found = timers_.find(timer.timer);
-  if (found == timers_.end()) return;
-  deadlines_.erase({found->second, timer.timer});
-  timers_.erase(found);
 }
 
 void PlanSupervisor::Carry(const RestartPlan::WatchName& watch) {
@@ -340,24 +286,20 @@ void PlanSupervisor::Carry(const RestartPlan::WatchName& watch) {
 void PlanSupervisor::Carry(const RestartPlan::ForgetChild& forget) {
   const std::string& id = forget.child->id;
   unhandled_.erase(id);
-  left_elsewhere_.erase(id);
+  remote_.Forget(id);
   if (!plan_->HasPredecessor(id)) lives_->Forget(KeyOf(id), IsGone());
 }
 
 void PlanSupervisor::Carry(const RestartPlan::StartDone&) {
-  is_started_ = true;
-  LearnShards();
-  if (!in_start_) context().FinishStart();
+  if (is_front()) shards_.Learn(plan_->children().WhichChildren());
+  if (std::exchange(stage_, Stage::kStarted) == Stage::kStarting) context().FinishStart();
 }
 
 void PlanSupervisor::Carry(const RestartPlan::Finish& finish) { context().Stop(finish.reason); }
 
 void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
-  const auto elsewhere = action.child->placement.has_value() ? std::make_shared<RemoteLife>() : nullptr;
+  const auto elsewhere = action.child->placement.has_value() ? remote_.NewLife(action.child->id) : nullptr;
   absl::StatusOr<MakeActor> make = MakerOf(action.child, elsewhere);
-  if (auto left = left_elsewhere_.extract(action.child->id); !left.empty() && elsewhere != nullptr) {
-    elsewhere->left = std::move(left.mapped());
-  }
   KeepNames(action.life, action.child->restart == RestartType::kTransient ? NameKeep::After::kAbnormalEnd
                                                                           : NameKeep::After::kAnyEnd);
   SpawnOptions options = OptionsOf(*action.child);
@@ -369,23 +311,76 @@ void PlanSupervisor::Carry(const RestartPlan::StartLife& action) {
       context().SpawnMade(std::move(options), make.ok() ? *std::move(make) : FailedStart(make.status()));
   plan_->Spawned(action.life, spawned);
   RecordLife(*action.child, spawned);
-  if (elsewhere == nullptr) return;
-  elsewhere_[action.life] = {.proxy = spawned, .life = elsewhere};
-  proxies_[spawned] = action.life;
+  if (elsewhere != nullptr) remote_.Spawned(action.life, spawned, elsewhere);
+}
+
+absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const ChildSpec>& spec,
+                                                  const std::shared_ptr<RemoteLife>& elsewhere) {
+  const ChildSpec& child = *spec;
+  const bool is_below_exclusive = is_below_exclusive_ || child.exclusive;
+  if (child.placement.has_value()) {
+    if (!is_below_exclusive) return MakerElsewhere(child, context().Spawner(), elsewhere);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when the node is ",
+        "lost nobody knows whether its handler runs on"));
+  }
+  if (child.kind == ChildKind::kProcess) return MakerOfProcess(child, context().Spawner());
+  if (child.subtree == nullptr && child.start == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
+  }
+  // A factory may make a supervisor too.
+  auto hand_down = [lives = lives_, key = KeyOf(child.id), is_below_exclusive](std::unique_ptr<Actor> made) {
+    if (auto* const supervisor = dynamic_cast<PlanSupervisor*>(made.get()); supervisor != nullptr) {
+      supervisor->SetAbove(lives->Below(key), is_below_exclusive);
+    }
+    return made;
+  };
+  if (child.subtree == nullptr) {
+    return MakeActor([spec, hand_down = std::move(hand_down)] { return hand_down(spec->start->make()()); });
+  }
+  SupervisorSpec subtree = *child.subtree;
+  if (!subtree.on_event) subtree.on_event = spec_->on_event;
+  ChildStart::MakeActor make =
+      child.start != nullptr ? child.start->MakerOf(std::move(subtree)) : MakeSupervisor(std::move(subtree)).make;
+  return MakeActor([make = std::move(make), hand_down = std::move(hand_down)] { return hand_down(make()); });
 }
 
 Pid PlanSupervisor::ActorOf(LifeId life) const {
-  const auto found = elsewhere_.find(life);
-  return found == elsewhere_.end() ? plan_->children().PidOf(life) : found->second.proxy;
+  const Pid proxy = remote_.ProxyOf(life);
+  return proxy.is_null() ? plan_->children().PidOf(life) : proxy;
 }
 
 PlanSupervisor::LifeId PlanSupervisor::LifeOf(Pid actor) const {
-  const auto found = proxies_.find(actor);
-  return found == proxies_.end() ? plan_->children().LifeOf(actor) : found->second;
+  const LifeId life = remote_.LifeOf(actor);
+  return life == 0 ? plan_->children().LifeOf(actor) : life;
 }
 
-void PlanSupervisor::ForgetProxy(LifeId life) {
-  if (const auto found = elsewhere_.extract(life); !found.empty()) proxies_.erase(found.mapped().proxy);
+// Keeps the names of the child if the plan wants it (NameKeep in registry.h). The name of a child on another node is
+// kept by KeepNameElsewhere.
+void PlanSupervisor::KeepNames(LifeId life, NameKeep::After after) {
+  if (!plan_->KeepsNames(life)) return;
+  const std::shared_ptr<const ChildSpec> child = plan_->children().SpecOf(life);
+  if (child->placement.has_value()) return;
+  if (!child->registered_as.empty()) {
+    context().KeepName({.name = child->registered_as, .scope = NameScope::kNode, .after = after});
+  }
+  if (!child->published_as.empty()) {
+    context().KeepName({.name = child->published_as, .scope = NameScope::kCluster, .after = after});
+  }
+}
+
+// Call when the child has started on another node, and has its name there.
+void PlanSupervisor::KeepNameElsewhere(LifeId life) {
+  if (!plan_->KeepsNames(life)) return;
+  context().KeepName(
+      {.name = plan_->children().SpecOf(life)->published_as, .scope = NameScope::kCluster, .is_elsewhere = true});
+}
+
+void PlanSupervisor::Carry(const RestartPlan::FreeNames& free) {
+  const ChildSpec& child = *free.child;
+  if (!child.registered_as.empty()) context().FreeName(child.registered_as);
+  if (!child.published_as.empty()) context().FreeName(child.published_as);
 }
 
 SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
@@ -405,51 +400,15 @@ SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
 }
 
 void PlanSupervisor::ArmEarliest() {
-  if (deadlines_.empty()) return;
-  const MonotonicTime earliest = deadlines_.begin()->first.first;
-  if (earliest >= armed_) return;
-  armed_ = earliest;
-  const absl::Status armed = context().StartTimer(kTimerName, earliest - context().Now(), &PlanSupervisor::TimerCame);
+  const absl::optional<MonotonicTime> earliest = timers_.TakeToArm();
+  if (!earliest.has_value()) return;
+  const absl::Status armed = context().StartTimer(kTimerName, *earliest - context().Now(), &PlanSupervisor::TimerCame);
   if (!armed.ok()) Fail(armed);  // one timer is always within the limit
 }
 
-void PlanSupervisor::Carry(RestartPlan::Reply&& reply) {
-  auto found = answers_.extract(reply.request);
-  if (found.empty()) return;
-  if (reply.status.ok()) {
-    std::move(found.mapped())(reply.pid);
-  } else {
-    std::move(found.mapped())(std::move(reply.status));
-  }
-}
-
-bool PlanSupervisor::HasListeners() {
-  const LogSink& log = context().Log();
-  if (spec_->on_event != nullptr) return true;
-  constexpr LogSeverity kAll[] = {LogSeverity::kDebug, LogSeverity::kInfo, LogSeverity::kWarning, LogSeverity::kError};
-  return std::any_of(std::begin(kAll), std::end(kAll), [&](LogSeverity severity) { return log.Wants(severity); });
-}
-
 void PlanSupervisor::Carry(RestartPlan::Report&& report) {
-  SupervisionEvent& event = report.event;
-  event.supervisor = context().Self();
-  LogSink& log = context().Log();
-  if (const LogSeverity severity = SeverityOf(event, spec_->pool != nullptr && !is_front()); log.Wants(severity)) {
-    const std::string text = event.ToString();
-    const bool names_it = event.kind == SupervisionEvent::Kind::kShutdown;
-    log.Write(severity, names_it ? text : absl::StrCat("supervisor ", event.supervisor.ToString(), ": ", text));
-  }
-  if (spec_->on_event) spec_->on_event(event);
-  for (auto next = subscribers_.begin(); next != subscribers_.end();) {
-    const auto subscriber = next++;
-    const Channel<SupervisionEvent>& channel = subscriber->second.channel;
-    const absl::Status sent = channel.Send(event);
-    if (IsNoProcess(sent) || IsStopping(sent) || IsNoConnection(sent)) {
-      subscribers_.erase(subscriber);  // its Down is on its way
-    } else if (!sent.ok()) {
-      channel.Tell(event);  // if it is refused again, a dead letter says that an event is lost
-    }
-  }
+  report.event.supervisor = context().Self();
+  listeners_.Tell(report.event, context().Log());
 }
 
 }  // namespace understudy::internal

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,16 +36,18 @@
 #include "understudy/actors/unhandled_mail.h"
 #include "understudy/supervision/child_spec.h"
 #include "understudy/supervision/internal/child_start.h"
+#include "understudy/supervision/internal/event_listeners.h"
 #include "understudy/supervision/internal/exclusive_lives.h"
-#include "understudy/supervision/internal/remote_child.h"
+#include "understudy/supervision/internal/pending_answers.h"
+#include "understudy/supervision/internal/plan_timers.h"
+#include "understudy/supervision/internal/predecessor_watch.h"
+#include "understudy/supervision/internal/remote_children.h"
 #include "understudy/supervision/internal/restart_plan.h"
+#include "understudy/supervision/internal/shards.h"
 #include "understudy/supervision/supervision_event.h"
 #include "understudy/supervision/supervisor.h"
 
 namespace understudy::internal {
-
-// Called once with what became of a request: OK with the pid where there is one.
-using AnswerRequest = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
 
 // A request to start a child of a pool, from the front to a shard.
 struct HandedStart {
@@ -86,7 +87,7 @@ class PlanSupervisor : public Supervisor {
   // Of a pool: starts a child that `start` makes (null: as the template is).
   void StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer);
   // A front takes requests when its shards have started.
-  bool IsStarted() const { return is_started_; }
+  bool IsStarted() const { return stage_ == Stage::kStarted; }
 
  private:
   using Action = RestartPlan::Action;
@@ -105,26 +106,23 @@ class PlanSupervisor : public Supervisor {
   void Restart(const RestartChild& request, Replier<ChildStarted> replier);
   void Delete(const DeleteChild& request, Replier<ChildDone> replier);
   absl::StatusOr<Subscribed> AddSubscriber(const Subscribe& request);
-  RequestId Remember(AnswerRequest answer);
   void TerminateUnknown(Pid pid, Replier<ChildDone> replier);
   void UnknownSettled(const Settle& settle);
   void UnknownDown(const Down& down);
 
-  // Requests to a front (supervisor_front.cc).
+  // Requests to a front (supervisor_shards.cc).
   Task<absl::StatusOr<Children>> ListShards(WhichChildren query);
   Task<absl::StatusOr<ChildCounts>> TallyShards(CountChildren query);
   Task<absl::StatusOr<ChildSpec>> GetSpecOfShard(GetChildSpec query);
   Task<absl::StatusOr<ChildDone>> TerminateInShards(TerminateChild request);
   Task<absl::StatusOr<Subscribed>> SubscribeToShards(Subscribe request);
   void HandStart(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer);
-  SupervisorRef ShardOf(absl::string_view id) const;
-  void LearnShards();
-  bool is_front() const { return shard_count_ > 1; }
+  bool is_front() const { return spec_->pool != nullptr && spec_->pool->shards > 1; }
 
   // Events.
   void Outcome(const SpawnOutcome& outcome);
   void ChildDown(Down down);  // this, not an exit, says that a child has ended
-  void SubscriberDown(const Down& down) { subscribers_.erase(down.pid); }
+  void SubscriberDown(const Down& down) { listeners_.Unsubscribe(down.pid); }
   void LinkedExit(const ExitEvent&) {}
   void ParentExit(const ExitEvent& exit) { BeginShutdown(exit.reason); }
   void StopRequested(const StopRequest& request) { BeginShutdown(request.reason); }
@@ -148,8 +146,8 @@ class PlanSupervisor : public Supervisor {
   void Carry(const RestartPlan::StopLife& stop);
   void Carry(const RestartPlan::KillLife& kill);
   void Carry(const RestartPlan::ArmTimer& timer);
-  void Carry(const RestartPlan::CancelTimer& timer);
-  void Carry(RestartPlan::Reply&& reply);
+  void Carry(const RestartPlan::CancelTimer& timer) { timers_.Cancel(timer.timer); }
+  void Carry(RestartPlan::Reply&& reply) { answers_.Answer(std::move(reply)); }
   void Carry(const RestartPlan::WatchName& watch);
   void Carry(const RestartPlan::AwaitGone& await);
   void Carry(const RestartPlan::FreeNames& free);
@@ -157,75 +155,48 @@ class PlanSupervisor : public Supervisor {
   void Carry(RestartPlan::Report&& report);
   void Carry(const RestartPlan::StartDone& done);
   void Carry(const RestartPlan::Finish& finish);
-  // supervisor_names.cc
   void KeepNames(LifeId life, NameKeep::After after);
   void KeepNameElsewhere(LifeId life);
-  // supervisor_makers.cc
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                     const std::shared_ptr<RemoteLife>& elsewhere);
-  absl::StatusOr<MakeActor> MakerOfProcess(const ChildSpec& child);
-  // An actor whose start fails with `status`, in place of a child that cannot be made: so each attempt takes a turn,
-  // and requests are handled between two attempts.
-  static MakeActor FailedStart(absl::Status status);
   // The actor here that is the child, or stands in for it, and back.
   Pid ActorOf(LifeId life) const;
   LifeId LifeOf(Pid actor) const;
-  void ForgetProxy(LifeId life);
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   void ArmEarliest();
-  bool HasListeners();
 
-  // Constant after construction.
-  const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; a front's own is made of it
-  const int shard_count_;
-
-  // Constant from Start on.
-  std::shared_ptr<ExclusiveLives> lives_;
-  bool is_below_exclusive_ = false;
-
-  absl::optional<RestartPlan> plan_;
-  SpawnOptions options_;  // that all children have
-  // Of children on other nodes: who stands in for them here, and who they are
-  // there, once that is known.
-  struct Elsewhere {
-    Pid proxy;
-    std::shared_ptr<RemoteLife> life;
+  enum class Stage {
+    kInStart,   // not started, or Start is running
+    kStarting,  // Start has returned; some child has not started yet
+    kStarted,
   };
-  std::map<LifeId, Elsewhere> elsewhere_;
-  std::map<Pid, LifeId> proxies_;
-  std::set<LifeId> declined_;  // to start; their Downs are yet to come
-  // What the last lives of children left for the next, by the child's id.
-  std::map<std::string, UnhandledMail> unhandled_;
-  std::map<std::string, std::shared_ptr<const void>> left_elsewhere_;  // on other nodes; see NodeChild::left
-  // A life of an exclusive child that may not be gone, or what is below it.
-  struct Predecessor {
-    LifeId life = 0;
-    std::string child;
-    std::string key;
-    MonitorHandle monitor;  // of something that is not gone
-  };
-  std::vector<Predecessor> predecessors_due_;  // to be looked at before the turn's end
-  std::map<uint64_t, Predecessor> awaited_;    // by monitor
-  // The plan's timers share one of the actor's: the earliest.
-  std::map<std::pair<MonotonicTime, RestartPlan::TimerId>, RestartPlan::TimerId> deadlines_;
-  std::map<RestartPlan::TimerId, MonotonicTime> timers_;
-  MonotonicTime armed_ = MonotonicTime::InfiniteFuture();
-  RequestId last_request_ = 0;
-  std::map<RequestId, AnswerRequest> answers_;
+  // A pid that TerminateChild was asked to end, and that is no child's.
   struct UnknownPid {
     Replier<ChildDone> replier;
     MonitorHandle monitor;
   };
-  std::map<uint64_t, UnknownPid> unknown_pids_;  // by monitor
-  struct Subscriber {
-    Channel<SupervisionEvent> channel;
-    MonitorHandle monitor;
-  };
-  std::map<Pid, Subscriber> subscribers_;
-  std::vector<SupervisorRef> shards_;
-  uint64_t last_member_ = 0;  // of a front
-  bool in_start_ = false;
-  bool is_started_ = false;
+
+  // Constant after construction.
+  const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; the tree of a front is made from it
+
+  // Constant from Start on.
+  std::shared_ptr<ExclusiveLives> lives_;
+  bool is_below_exclusive_ = false;
+  SpawnOptions options_;  // that all children have
+
+  // The parts.
+  absl::optional<RestartPlan> plan_;  // set from Start on
+  PlanTimers timers_;
+  PendingAnswers answers_;
+  EventListeners listeners_;
+  RemoteChildren remote_;
+  PredecessorWatch predecessors_;
+  Shards shards_;  // of a front
+
+  Stage stage_ = Stage::kInStart;
+  std::set<LifeId> declined_;                       // lives that declined to start; their Downs are yet to come
+  std::map<std::string, UnhandledMail> unhandled_;  // what a child's last life left for the next, by the child's id
+  std::map<uint64_t, UnknownPid> unknown_pids_;     // by monitor
 };
 
 template <class... More>

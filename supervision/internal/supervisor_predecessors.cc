@@ -1,10 +1,9 @@
-// What a supervisor knows of lives of exclusive children that are not gone: of its
-// own children, and of its earlier lives'.
+// How a PlanSupervisor records and awaits the lives of exclusive children that are not gone: of its own children, and
+// of children that an earlier life of this supervisor has left.
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/context.h"
@@ -14,6 +13,7 @@
 #include "understudy/supervision/internal/exclusive_lives.h"
 #include "understudy/supervision/internal/member_ids.h"
 #include "understudy/supervision/internal/plan_supervisor.h"
+#include "understudy/supervision/internal/predecessor_watch.h"
 #include "understudy/supervision/internal/restart_plan.h"
 
 namespace understudy::internal {
@@ -23,7 +23,7 @@ void PlanSupervisor::SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_bel
   is_below_exclusive_ = is_below_exclusive;
 }
 
-// A made-up id means another child in the pool's next life.
+// The id, which means the same child in the next life of this supervisor. Only an id that a pool has made up does not.
 std::string PlanSupervisor::KeyOf(const std::string& child) {
   const bool is_of_this_life = spec_->pool != nullptr && !is_front() && IsMadeUpId(child);
   return is_of_this_life ? absl::StrCat(child, " of ", context().Self().ToString()) : child;
@@ -35,32 +35,29 @@ void PlanSupervisor::RecordLife(const ChildSpec& child, Pid life) {
   lives_->Add(KeyOf(child.id), life, why, IsGone());
 }
 
-// Those that an earlier life of this supervisor has left.
+// Awaits the lives that an earlier life of this supervisor has left.
 void PlanSupervisor::InheritPredecessors() {
   for (std::string& key : lives_->NotGone(IsGone())) {
     const LifeId life = plan_->AddPredecessor(key);
-    predecessors_due_.push_back({.life = life, .child = key, .key = std::move(key)});
+    predecessors_.Add({.life = life, .child = key, .key = std::move(key)});
   }
 }
 
-// That life is down.
+// Call when that life is down: tells the plan if something of it is not gone.
 void PlanSupervisor::NoticeWhatLingers(LifeId life) {
   const std::shared_ptr<const ChildSpec> child = plan_->children().SpecOf(life);
   if (child->exclusive && !lives_->FirstNotGone(KeyOf(child->id), IsGone()).is_null()) plan_->Lingers(life);
 }
 
 void PlanSupervisor::Carry(const RestartPlan::AwaitGone& await) {
-  predecessors_due_.push_back({.life = await.life, .child = await.child->id, .key = KeyOf(await.child->id)});
+  predecessors_.Add({.life = await.life, .child = await.child->id, .key = KeyOf(await.child->id)});
 }
 
-// Monitors what is not gone of each, one life at a time: while it is not gone it may start others.
 void PlanSupervisor::LookAtPredecessors() {
-  for (Predecessor& predecessor : std::exchange(predecessors_due_, {})) {
-    const Pid life = lives_->FirstNotGone(predecessor.key, IsGone());
-    if (!life.is_null()) {
-      predecessor.monitor = context().MonitorUntilGone(life, &PlanSupervisor::PredecessorDown);
-      const uint64_t monitor = predecessor.monitor.id();
-      awaited_.emplace(monitor, std::move(predecessor));
+  for (Predecessor& predecessor : predecessors_.TakeDue()) {
+    if (const Pid left = lives_->FirstNotGone(predecessor.key, IsGone()); !left.is_null()) {
+      const uint64_t monitor = context().MonitorUntilGone(left, &PlanSupervisor::PredecessorDown).Keep();
+      predecessors_.Await(std::move(predecessor), monitor);
       continue;
     }
     plan_->Gone(predecessor.life, context().Now());
@@ -70,10 +67,7 @@ void PlanSupervisor::LookAtPredecessors() {
 }
 
 void PlanSupervisor::PredecessorDown(const Down& down) {
-  auto awaited = awaited_.extract(down.monitor);
-  if (awaited.empty()) return;
-  predecessors_due_.push_back(std::move(awaited.mapped()));
-  LookAtPredecessors();
+  if (predecessors_.Fired(down.monitor)) LookAtPredecessors();
 }
 
 }  // namespace understudy::internal
