@@ -80,11 +80,12 @@ class ChildBuilder {
     spec_.budget = RestartBudget{restarts, period};
     return *this;
   }
-  // If the child was killed while its handler ran, it is started again only after that handler has
-  // returned. The child is given up if this takes longer than its shutdown time.
+  // The child is started again only when nothing of its last life is left: a handler that ran when the child was killed
+  // has returned, and the object and its LifeHolds are gone. The child is given up (Stuck) if this takes longer than
+  // its shutdown time, or than 5 s with BrutalKill. See ChildSpec::exclusive.
   ChildBuilder& Exclusive() { return Set(spec_.exclusive, true); }
-  // Limits the time from the constructor to the end of Start. A start that takes longer fails with
-  // StartTimeout.
+  // Limits the time from the constructor to the end of Start, awaits included. A start that takes longer fails with
+  // StartTimeout. Default: no limit.
   ChildBuilder& StartWithin(absl::Duration time) { return Set(spec_.start_within, time); }
   // The child's own end may end its supervisor; see SupervisorBuilder::AutoShutdown.
   ChildBuilder& Significant() { return Set(spec_.significant, true); }
@@ -93,8 +94,8 @@ class ChildBuilder {
   // Processes only: resource limits; see ProcessLimits.
   ChildBuilder& MemoryLimit(int64_t bytes);
   ChildBuilder& OpenFilesLimit(int64_t files);
-  // Processes only: the process is killed when its node has been silent for this long, because it is
-  // then stuck or stopped. The default of 20 s is long enough for a process on a loaded machine.
+  // Processes only: the process is killed when its node has said nothing to this one for `time`, because it is then
+  // stuck or stopped. 40 ms to 10 min. The default of 20 s is long enough for a process on a loaded machine.
   ChildBuilder& SilentWithin(absl::Duration time);
   // Processes only: adds a variable to the environment that the child inherits from this process.
   ChildBuilder& Environment(std::string variable, std::string value);

@@ -165,9 +165,10 @@ struct ChildSpec {
   bool significant = false;
   absl::optional<RestartBackoff> backoff;
   absl::optional<RestartBudget> budget;
-  // If the child was killed while its handler ran, it is started again only after that handler has
-  // returned, and given up (Stuck) if this takes longer than a stop may take. A supervisor is started
-  // again only when every actor and process below it is gone; a process only when it has ended.
+  // The child is started again only when nothing of its last life is left (Context::MonitorUntilGone): of an actor its
+  // handler, object and LifeHolds; of a process the process; of a supervisor also every actor and process below it.
+  // The child is given up (Stuck) if this takes longer than its `shutdown`, or than 5 s for kBrutalKill; for kInfinity
+  // the wait has no limit. Not for a child on another node, nor for a supervisor with such a child below it.
   bool exclusive = false;
   // Bounds the constructor and Start.
   absl::Duration start_within = absl::InfiniteDuration();
@@ -178,10 +179,11 @@ struct ChildSpec {
   std::shared_ptr<const SupervisorSpec> subtree;
   // Set if the child is a process.
   absl::optional<ProcessSpec> process;
-  // Set for a worker that a registered factory makes; `start` then comes from the factory.
+  // Set for a worker or a pool that a registered factory makes (actor_factories.h). Unless the child has a placement,
+  // `start` must be set too, to what ActorFactories makes of this call; in a tree read from a file it is.
   absl::optional<FactoryCall> factory;
-  // Set for a worker on another node: the nodes where it may run. `factory` then names a factory that
-  // is registered there, and `start` is not used.
+  // Set for a worker on another node: the nodes where it may run. `factory` must then name a factory that is registered
+  // there, and `start` is not used.
   absl::optional<NodePlacement> placement;
   std::shared_ptr<const ChildStart> start;
 };

@@ -1,5 +1,5 @@
-// Pool: a dynamic supervisor, whose children are started by request, all of one
-// class. OTP's simple_one_for_one; Elixir's DynamicSupervisor.
+// Pool: a dynamic supervisor, whose children are all of one class and are started by request. OTP's
+// simple_one_for_one; Elixir's DynamicSupervisor.
 //
 //   using Workers = Pool<Worker(JobConfig)>;             // the arguments travel in the start message
 //   auto house = OneForOne().Child("workers", Of<Workers>(PoolOptions{.shards = 4}).RegisteredAs("workers"));
@@ -9,31 +9,27 @@
 //   auto keyed = workers.start_as().Ask({"job-17", config}, absl::Seconds(1));
 //   workers.terminate_child() …  TerminateChild{"job-17"}, or {.pid = worker->pid()}
 //
-// It is a supervisor like any other: it answers which_children, count_children,
-// get_child_spec and subscribe, gives up when its intensity is spent, and ends
-// after its children. What differs:
-// - A start runs in the child's own turns; any number of children start, stop
-//   and are restarted side by side, and no request waits for another child's.
-// - A child has an id, which it was given (start_as) or which is made up
-//   ("worker#17"), and is addressed by it or by its pid; its last one while it
-//   is being restarted.
-// - A child that is down for good is forgotten: it was terminated, declined to
-//   start, ended and is not to be restarted, or is given up by a limit of its
-//   own (backoff, budget, exclusive), which is reported (kGaveUp) and costs its
-//   siblings nothing.
+// A pool is a supervisor: it answers which_children, count_children, get_child_spec and subscribe, gives up when its
+// intensity is spent, and ends after its children. It differs from other supervisors in this:
+// - Any number of children start, stop and are restarted at the same time, each in its own turns. A request about one
+//   child does not wait for another child.
+// - A child has an id, which is given with start_as or made up otherwise ("worker#17"). Requests name a child by its id
+//   or by its pid; while the child is being restarted, by its last pid.
+// - A child that is down for good is forgotten: a child that was terminated, declined to start, has ended and is not to
+//   be restarted, or is given up because of a limit of its own (backoff, budget, exclusive). To give up one child is
+//   reported (kGaveUp) and does not affect the others.
 // - start_child, restart_child and delete_child are refused.
 // - All children are stopped at once.
 //
-// A pool begins without children, also when it is started again itself. Start
-// those that must always be there by a child that comes after it under
-// rest_for_one, whose Start asks the pool for each.
+// A pool begins without children, also after a restart of the pool. For children that must always be there, put a child
+// after the pool under rest_for_one whose Start asks the pool to start each of them.
 //
-// The arguments are copied at each start; they are the message itself when there
-// is one, else a tuple. A start that declined gives a null ref.
+// The arguments of a child's constructor are the request: the argument itself if there is one, else a tuple. They are
+// copied at each start. The answer to a start that declined is a null ref.
 //
-// Above one shard, that many supervisors share the children by a hash of the
-// ids, behind one that hands on requests and answers as one. Then intensity and
-// children_max are counted in each shard; when one gives up, the pool does.
+// With several shards, that many supervisors share the children by a hash of the ids. A front hands requests to them
+// and answers as one pool. Intensity and children_max are then counted in each shard, and when one shard gives up, the
+// pool does.
 //
 // Threads: a ref is a value for any thread.
 #ifndef UNDERSTUDY_SUPERVISION_POOL_H_
@@ -70,7 +66,7 @@ namespace understudy {
 
 // What a pool and its children are like; see ChildSpec, SupervisorSpec, PoolSpec.
 struct PoolOptions {
-  std::string id = "child";  // begins the ids that are made up
+  std::string id = "child";  // ids that are made up are this, '#' and a number
   RestartType restart = RestartType::kTemporary;
   absl::optional<ChildShutdown> shutdown;
   absl::optional<RestartBackoff> backoff;
@@ -78,23 +74,25 @@ struct PoolOptions {
   bool exclusive = false;
   bool significant = false;
   absl::Duration start_within = absl::InfiniteDuration();
-  // Names of each child, of this node and of the cluster; empty for none. "{id}" stands for the child's id, and must be
-  // there: "job/{id}". When another actor has the name the start has failed, with AlreadyExists.
+  // The names of each child, on this node and in the cluster; empty for none. A name must contain "{id}", which is
+  // replaced by the child's id: "job/{id}". If another actor has the name, the start fails with AlreadyExists.
   std::string registered_as;
   std::string published_as;
 
   int intensity = 1;
   absl::Duration period = absl::Seconds(5);
   AutoShutdown auto_shutdown = AutoShutdown::kNever;
+  // With several shards each has its part of children_max, rounded up.
   int children_max = static_cast<int>(limits::kChildrenPerSupervisorMax);
   int shards = 1;
-  // Called in the turns of each shard, side by side; see SupervisorSpec.
+  // Called in the turns of each shard, so with several shards from several threads at once; see SupervisorSpec.
   std::function<void(const SupervisionEvent&)> on_event;
 };
 
+// Returns the tree of such a pool, for Pool's constructor. It is not validated.
 SupervisorSpec PoolTree(const PoolOptions& options);
 
-// A child's id and its arguments.
+// The request of start_as: the id of the child, not empty, and the arguments of its constructor.
 template <class Arguments>
 struct Keyed {
   std::string id;
@@ -129,7 +127,7 @@ class Pool<A(Args...)> : public internal::PlanSupervisor {
                 "the arguments of a child that may start again are copied at each start");
 
   explicit Pool(const PoolOptions& options = {}) : Pool(PoolTree(options)) {}
-  // Requires a pool's tree.
+  // Requires tree.pool != nullptr.
   explicit Pool(const SupervisorSpec& tree) : PlanSupervisor(std::make_shared<const SupervisorSpec>(tree)) {
     static_assert(alignof(internal::ActorCheck<A, const std::decay_t<Args>&...>) > 0);
   }

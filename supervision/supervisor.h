@@ -86,9 +86,10 @@ struct ChildStarted {
 };
 struct ChildDone {};
 
-// Sends each later SupervisionEvent to `subscriber`, until the subscribing actor or the supervisor
-// ends. A subscriber that is a child of this supervisor gets none after the supervisor tells it to
-// stop. Returns ResourceExhausted if there are limits::kSupervisionSubscribersMax subscribers already.
+// Sends each later SupervisionEvent to `subscriber`, until the subscribing actor or the supervisor ends. A second
+// subscription by an actor replaces its first. A subscriber that is a child of this supervisor gets no event after the
+// supervisor has told it to stop. An event that the subscriber's full mailbox refuses is a dead letter. Returns
+// ResourceExhausted if there are limits::kSupervisionSubscribersMax other subscribers already.
 struct Subscribe {
   Channel<SupervisionEvent> subscriber;
 };
@@ -133,8 +134,8 @@ class SupervisorRef : public Ref<Supervisor> {
   static std::vector<MailboxSignature> Mailboxes();
 };
 
-// Makes a supervisor of the tree `spec`. If the tree has errors, the supervisor fails when it starts,
-// and its exit reason lists all of them (see ValidateSpec).
+// Makes a supervisor of the tree `spec`. If the tree has errors, the supervisor's start fails with the InvalidArgument
+// of ValidateSpec, which lists all of them.
 ActorSpec<SupervisorRef> MakeSupervisor(SupervisorSpec spec);
 
 }  // namespace understudy

@@ -1,9 +1,10 @@
-// PlanSupervisor: the actor that carries out a RestartPlan. Every supervisor is
-// one; Pool adds a typed way to start children.
+// PlanSupervisor: the actor that applies a RestartPlan's actions and tells the plan what became of them. Every
+// supervisor is a PlanSupervisor; Pool adds a typed way to start children.
 //
-// A pool of several shards is a *front*: a supervisor whose children are the
-// shards. It hands each request to the shard that the child's id names, or asks
-// all, and answers as one; a shard that ends is its own end.
+// A pool of several shards is a *front*: a supervisor whose children are the shards. The front hands each request to
+// the shard that the child's id names, or to all shards, and answers as one supervisor. It ends when a shard ends.
+//
+// Invariant: every input that may give actions is followed by Apply in the same turn, so no action is left between turns.
 //
 // Owner's turn only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_PLAN_SUPERVISOR_H_
@@ -55,11 +56,13 @@ struct HandedStart {
   std::shared_ptr<const ChildStart> start;
   AnswerRequest answer;
 };
-// The same for the end of one: NotFound at once when that is no child.
+// A request to terminate a child of a pool, from the front to all shards. Answered with NotFound at once by a shard
+// that has no child with that pid.
 struct HandedTermination {
   Pid pid;
 };
-// An unknown pid that was to be terminated has ended by now, or never will.
+// Sent by the supervisor to itself: the Down of that monitor, of an unknown pid that was to be terminated, would have
+// come before this message if the actor had ended.
 struct Settle {
   uint64_t monitor = 0;
 };
@@ -69,8 +72,9 @@ class PlanSupervisor : public Supervisor {
   explicit PlanSupervisor(std::shared_ptr<const SupervisorSpec> spec);
 
   StartResult Start() override;
-  // Before Start, by the supervisor above: the lives of this one's children, which it keeps for all lives of this one,
-  // and whether this one or a supervisor above it is exclusive.
+  // Called before Start by the supervisor above. `lives` are the lives of this supervisor's children, kept by the
+  // supervisor above from one life of this supervisor to the next; `is_below_exclusive`: this supervisor or one above
+  // it is exclusive.
   void SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_below_exclusive);
 
  protected:
@@ -79,14 +83,14 @@ class PlanSupervisor : public Supervisor {
       this, {.capacity_messages = limits::kSupervisorRequestsMax}};
   Mailbox<"Settle", Settle> settle{this, {.capacity_messages = limits::kSupervisorRequestsMax}};
 
-  // What it does with its mailboxes, and the clauses of a derived class.
+  // The behavior of the supervisor. A derived class adds its clauses with SupervisingAnd.
   virtual Behavior Supervising() { return SupervisingAnd(); }
   template <class... More>
   Behavior SupervisingAnd(More&&... more);
 
-  // Of a pool: starts a child that `start` makes (null: as the template is).
+  // Pools only: starts a child that `start` makes or, if that is null, the template. An empty id is made up.
   void StartMemberOfPool(std::string id, std::shared_ptr<const ChildStart> start, AnswerRequest answer);
-  // A front takes requests when its shards have started.
+  // A front handles requests only when all its shards have started.
   bool IsStarted() const { return stage_ == Stage::kStarted; }
 
  private:
@@ -121,7 +125,7 @@ class PlanSupervisor : public Supervisor {
 
   // Events.
   void Outcome(const SpawnOutcome& outcome);
-  void ChildDown(Down down);  // this, not an exit, says that a child has ended
+  void ChildDown(Down down);  // the end of a child; its exit is ignored
   void SubscriberDown(const Down& down) { listeners_.Unsubscribe(down.pid); }
   void LinkedExit(const ExitEvent&) {}
   void ParentExit(const ExitEvent& exit) { BeginShutdown(exit.reason); }
@@ -129,7 +133,8 @@ class PlanSupervisor : public Supervisor {
   void BeginShutdown(const ExitReason& reason);
   void TimerCame();
   void NameChanged(const NameChange& change);
-  // supervisor_predecessors.cc
+
+  // Lives of exclusive children that are not gone (supervisor_predecessors.cc).
   std::string KeyOf(const std::string& child);
   auto IsGone() {
     return [this](Pid life) { return context().IsGone(life); };
@@ -140,7 +145,7 @@ class PlanSupervisor : public Supervisor {
   void LookAtPredecessors();
   void PredecessorDown(const Down& down);
 
-  // Actions.
+  // Actions. Apply applies the plan's actions, and those that follow from them, until there are none.
   void Apply();
   void Carry(const RestartPlan::StartLife& action);
   void Carry(const RestartPlan::StopLife& stop);
@@ -159,7 +164,8 @@ class PlanSupervisor : public Supervisor {
   void KeepNameElsewhere(LifeId life);
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                     const std::shared_ptr<RemoteLife>& elsewhere);
-  // The actor here that is the child, or stands in for it, and back.
+  // The actor of this node that is that life of a child or, for a child on another node, its proxy; null if it has
+  // ended. And the other way round; 0 for an actor that is neither.
   Pid ActorOf(LifeId life) const;
   LifeId LifeOf(Pid actor) const;
   SpawnOptions OptionsOf(const ChildSpec& child) const;

@@ -153,7 +153,8 @@ class RestartPlan {
   void Started(LifeId life, MonotonicTime now);
   void Ignored(LifeId life, MonotonicTime now);
   void Down(LifeId life, const ExitReason& reason, MonotonicTime now);
-  // Exclusive children only: call just before Ignored or Down if a part of that life outlives it.
+  // Call just before Ignored or Down for a life of an exclusive child that is not gone then, because its killed handler
+  // runs on, say. An AwaitGone for the life follows, and the child's next start waits for Gone.
   void Lingers(LifeId life) { predecessors_.Lingers(life); }
   void TimerElapsed(TimerId timer, MonotonicTime now);
   void NameTaken(absl::string_view name) { watched_names_.Taken(name); }
