@@ -5,23 +5,12 @@
 #include <random>
 
 #include "understudy/actors/check.h"
+#include "understudy/actors/internal/system/split_mix.h"
 
 namespace understudy {
-namespace {
-
-// SplitMix64 (Steele, Lea, Flood 2014): spreads a seed over the state.
-uint64_t SplitMix(uint64_t& state) {
-  state += 0x9e3779b97f4a7c15U;
-  uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
 
 Random::Random(uint64_t seed) {
-  for (uint64_t& word : state_) word = SplitMix(seed);
+  for (uint64_t n = 0; n < state_.size(); ++n) state_[n] = internal::SplitMix64(seed, n + 1);
 }
 
 uint64_t Random::RandomSeed() {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/internal/system/split_mix.h"
 #include "understudy/supervision/limits.h"
 
 namespace understudy {
@@ -106,9 +107,8 @@ std::vector<std::string> NodesInTurn(const NodePlacement& placement, absl::strin
   if (!placement.spread || nodes.empty()) return nodes;
   uint64_t hash = 14695981039346656037U;  // FNV-1a
   for (const char c : child_id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9U;  // SplitMix64's end: ids are short and alike
-  hash = (hash ^ hash >> 27) * 0x94d049bb133111ebU;
-  const size_t first = (hash ^ hash >> 31) % nodes.size();
+  hash = internal::SplitMix64(hash, 0);  // ids are short and alike
+  const size_t first = hash % nodes.size();
   std::rotate(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end());
   return nodes;
 }

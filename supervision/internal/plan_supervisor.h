@@ -4,7 +4,7 @@
 // A pool of several shards is a *front*: a supervisor whose children are the shards. The front hands each request to
 // the shard that the child's id names, or to all shards, and answers as one supervisor. It ends when a shard ends.
 //
-// Invariant: every input that may give actions is followed by Apply in the same turn, so no action is left between turns.
+// Invariant: every input that may give actions is followed by Apply in the same turn, so no action waits between turns.
 //
 // Owner's turn only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_PLAN_SUPERVISOR_H_

@@ -7,9 +7,16 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "understudy/actors/internal/system/split_mix.h"
 
 namespace understudy {
 namespace {
+
+TEST(SplitMix64, GivesThePublishedSequence) {
+  EXPECT_EQ(internal::SplitMix64(0, 1), 0xe220a8397b1dcdafU);
+  EXPECT_EQ(internal::SplitMix64(0, 2), 0x6e789e6aa1b965f4U);
+  EXPECT_EQ(internal::SplitMix64(0, 3), 0x06c45d188009454fU);
+}
 
 TEST(RandomTest, EqualSeedsGiveEqualSequencesAndOthersDiffer) {
   Random a(1);

@@ -16,6 +16,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/system/split_mix.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -146,13 +147,7 @@ Pid SystemCore::NewPidAt(uint32_t cell) {
   return Pid(node_, cell, last_serial_.fetch_add(1, std::memory_order_relaxed) + 1);
 }
 
-// SplitMix64 (Steele, Lea, Flood 2014) of both.
-uint64_t SystemCore::SeedFor(uint64_t serial) const {
-  uint64_t z = seed_ + serial * 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
+uint64_t SystemCore::SeedFor(uint64_t serial) const { return SplitMix64(seed_, serial); }
 
 void SystemCore::AnswerForDead(const Signal& signal) {
   Signal answer{.from = signal.to,
