@@ -14,9 +14,8 @@
 #include "absl/time/time.h"
 #include "understudy/actors/limits.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/field_errors.h"
 #include "understudy/supervision/internal/member_ids.h"
-#include "understudy/supervision/internal/placement_errors.h"
-#include "understudy/supervision/internal/pool_errors.h"
 #include "understudy/supervision/limits.h"
 
 namespace understudy {

@@ -1,5 +1,3 @@
-#include "understudy/supervision/internal/pool_errors.h"
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/supervision/child_spec.h"
+#include "understudy/supervision/internal/field_errors.h"
 #include "understudy/supervision/limits.h"
 #include "understudy/supervision/spec_errors.h"
 #include "understudy/tests/supervision/startable.h"
