@@ -103,6 +103,14 @@ class Ref {
   }
   friend std::ostream& operator<<(std::ostream& out, const Ref& ref) { return out << ref.pid_; }
 
+ protected:
+  // For a ref class: the channel of a mailbox of A's service that not every A has. Sends to an
+  // actor without it answer NoMailbox.
+  template <internal::FixedString kName, class M>
+  Channel<M> OptionalChannel() const {
+    return Channel<M>(pid_, internal::WireHash<A, kName>());
+  }
+
  private:
   Pid pid_;
 };
