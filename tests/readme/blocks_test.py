@@ -12,7 +12,7 @@ from extract import blocks  # noqa: E402
 
 def main():
     example = "```cpp\na\n```\n<!-- program: b d -->\n```cpp\nc\n```\n"
-    assert [name for name, _, _ in blocks(example)] == [None, "b", "d"]
+    assert [name for name, *_ in blocks(example)] == [None, "b", "d"]
     root = os.path.dirname(os.path.realpath("WORKSPACE"))
     documents = {"README.md": "tests/readme/BUILD"}
     for page in sorted(os.listdir(os.path.join(root, "docs/guide"))):
@@ -21,15 +21,15 @@ def main():
     bad = 0
     for document, build in documents.items():
         with open(os.path.join(root, build), encoding="utf-8") as file:
-            built = set(re.findall(r'readme_(?:program|binary)\(\s*name = "(\w+)"', file.read()))
+            built = set(re.findall(r'readme_(?:program|binary|proto)\(\s*name = "(\w+)"', file.read()))
         with open(os.path.join(root, document), encoding="utf-8") as file:
             text = file.read()
             if document.startswith("docs/") and "```c++" in text:
                 print(f"{document}: a block marked ```c++ is not built: make it a part of a program")
                 bad += 1
-            for name, line, _ in blocks(text):
+            for name, line, *_ in blocks(text):
                 if name not in built:
-                    print(f"{document}:{line}: a cpp block named {name}: mark it <!-- program: x -->, and add a "
+                    print(f"{document}:{line}: a block named {name}: mark it <!-- program: x -->, and add a "
                           f"readme_program x to {build}")
                     bad += 1
     sys.exit(bad)

@@ -1,10 +1,10 @@
 """Programs that are shown in a README or a page of the guide, built and run as shown."""
 
-def _extract(name, document):
+def _extract(name, document, suffix = ".cc"):
     native.genrule(
         name = name + "_source",
         srcs = [document],
-        outs = [name + ".cc"],
+        outs = [name + suffix],
         cmd = "$(location //tests/readme:extract.py) $(location %s) %s >$@" % (document, name),
         tools = ["//tests/readme:extract.py"],
     )
@@ -45,3 +45,12 @@ def readme_binary(name, document = "//:README.md", deps = []):
         linkopts = ["-Wl,--build-id"],
         deps = deps,
     )
+
+def readme_proto(name, document):
+    """The file <name>.proto of the ```proto blocks marked <!-- program: name -->, for a proto_library.
+
+    Args:
+      name: of the blocks.
+      document: the file that shows them.
+    """
+    _extract(name, document, suffix = ".proto")

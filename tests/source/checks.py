@@ -47,7 +47,7 @@ def bare_include(path, text):
 def wire_library_in_kernel(path, text):
     if not is_cpp(path) or not path.startswith(("actors/", "supervision/")):
         return
-    pattern = r'^\s*#\s*include\s+["<]((?:grpc|grpcpp|grpc\+\+|google/protobuf)/[^">]+|[^">]+\.pb\.h)'
+    pattern = r'^\s*#\s*include\s+["<]((?:grpc|grpcpp|grpc\+\+|google/protobuf)/[^">]+|[^">]+\.(?:pb|actor)\.h)'
     for match in re.finditer(pattern, text, re.MULTILINE):
         yield line_of(text, match.start(1)), f"actors and supervision see neither gRPC nor protobuf: {match[1]}"
 

@@ -5,7 +5,11 @@ import posixpath
 
 from checks import includes
 
-LAYERED = ("actors", "supervision", "transport")
+LAYERED = ("actors", "supervision", "transport", "tools")
+
+
+_RULES = ("understudy_library", "understudy_binary")
+_GENERATED = (".pb.h", ".actor.h")
 
 
 def parse_table(text):
@@ -38,10 +42,10 @@ def _files(node):
 
 
 def files_of_targets(package, build_text):
-    """{path: target} of the understudy_library targets of one BUILD file."""
+    """{path: target} of the libraries and binaries of one BUILD file."""
     owner = {}
     for node in ast.walk(ast.parse(build_text)):
-        if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "understudy_library"):
+        if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") in _RULES):
             continue
         attributes = {keyword.arg: keyword.value for keyword in node.keywords}
         name = attributes["name"].value
@@ -73,7 +77,7 @@ def check(table, files):
                 continue
             other = owner.get(included)
             if other is None:
-                if not included.endswith(".pb.h"):
+                if not included.endswith(_GENERATED):
                     yield path, line, f"{included} belongs to no understudy_library"
             elif other in table and other not in table[target]:
                 yield path, line, f"{target} may not include {included} of {other}: the layer is not below it"

@@ -1,0 +1,128 @@
+"""cc_actor_library: the refs and actors of the services of a .proto file (tools/protoc_gen_understudy)."""
+
+load(":understudy.bzl", "understudy_facade")
+
+# What generated code includes. Public targets: the rule is used in any package.
+_RUNTIME = [
+    "//actors:api",
+    "//actors:ids",
+    "//actors:mailbox",
+    "//actors:message",
+    "//actors:routing",
+    "//proto:ref_cc_proto",
+    "//transport:codec",
+]
+
+def _path_in_import(file):
+    """The name by which .proto files import this one."""
+    _, is_virtual, below = file.path.partition("/_virtual_imports/")
+    if is_virtual:
+        return below[below.find("/") + 1:]
+    if file.short_path.startswith("../"):
+        return file.short_path[file.short_path.find("/", 3) + 1:]
+    return file.short_path
+
+def _import_option(file):
+    return "-I%s=%s" % (_path_in_import(file), file.path)
+
+def _generate_actors_impl(ctx):
+    proto = ctx.attr.proto[ProtoInfo]
+    if not proto.direct_sources:
+        fail("%s has no .proto files of its own: name the proto_library that has the services" % ctx.attr.proto.label)
+    headers, sources = [], []
+    for file in proto.direct_sources:
+        stem = ctx.label.name + "/" + _path_in_import(file)[:-len(".proto")]
+        headers.append(ctx.actions.declare_file(stem + ".actor.h"))
+        sources.append(ctx.actions.declare_file(stem + ".actor.cc"))
+    first = _path_in_import(proto.direct_sources[0])[:-len(".proto")] + ".actor.h"
+
+    # From the sources and not from descriptor sets, which have neither comments nor lines.
+    args = ctx.actions.args()
+    args.add("--plugin=protoc-gen-understudy=" + ctx.executable._plugin.path)
+    args.add("--understudy_out=" + headers[0].path[:-len(first) - 1])
+    args.add_all(proto.transitive_sources, map_each = _import_option)
+    args.add_all(proto.direct_sources)
+    ctx.actions.run(
+        executable = ctx.executable._protoc,
+        arguments = [args],
+        inputs = proto.transitive_sources,
+        tools = [ctx.executable._plugin],
+        outputs = headers + sources,
+        mnemonic = "ActorCodegen",
+        progress_message = "Generating actors of %s" % ctx.attr.proto.label,
+    )
+    return [
+        DefaultInfo(files = depset(headers + sources)),
+        OutputGroupInfo(headers = depset(headers), sources = depset(sources)),
+    ]
+
+_generate_actors = rule(
+    implementation = _generate_actors_impl,
+    attrs = {
+        "proto": attr.label(mandatory = True, providers = [ProtoInfo]),
+        "_plugin": attr.label(
+            default = "//tools/protoc_gen_understudy",
+            executable = True,
+            cfg = "host",
+        ),
+        "_protoc": attr.label(
+            default = "@com_google_protobuf//:protoc",
+            allow_single_file = True,
+            executable = True,
+            cfg = "host",
+        ),
+    },
+)
+
+def cc_actor_library(name, deps, visibility = None, testonly = False, tags = []):
+    """The C++ classes of the services in a proto_library, and its messages.
+
+    For each file.proto of it there is a "file.actor.h" beside the "file.pb.h": for service Auction the classes
+    AuctionActor and AuctionRef. A target that depends on this one includes both headers.
+
+    Args:
+      name: name of the library.
+      deps: exactly one proto_library, as cc_proto_library has it.
+      visibility: of the library.
+      testonly: of the library.
+      tags: of the library.
+    """
+    if len(deps) != 1:
+        fail("cc_actor_library %s: deps takes exactly one proto_library, got %d" % (name, len(deps)))
+    generated = "_%s_codegen" % name
+    messages = "_%s_messages" % name
+    classes = "_%s_classes" % name
+    private = ["//visibility:private"]
+    _generate_actors(name = generated, proto = deps[0], testonly = testonly, tags = tags, visibility = private)
+    for group in ["headers", "sources"]:
+        native.filegroup(
+            name = generated + "_" + group,
+            srcs = [":" + generated],
+            output_group = group,
+            testonly = testonly,
+            tags = tags,
+            visibility = private,
+        )
+    native.cc_proto_library(name = messages, deps = deps, testonly = testonly, tags = tags, visibility = private)
+    native.cc_library(
+        name = classes,
+        srcs = [":%s_sources" % generated],
+        hdrs = [":%s_headers" % generated],
+        features = ["layering_check"],
+        includes = [generated],
+        testonly = testonly,
+        tags = tags,
+        visibility = private,
+        deps = [":" + messages] + [str(Label(target)) for target in _RUNTIME] + [
+            "@com_google_absl//absl/status:statusor",
+            "@com_google_absl//absl/strings",
+            "@com_google_absl//absl/time",
+        ],
+    )
+    understudy_facade(
+        name = name,
+        testonly = testonly,
+        tags = tags,
+        visibility = visibility,
+        deps = [":" + classes, ":" + messages],
+    )

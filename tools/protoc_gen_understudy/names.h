@@ -1,0 +1,31 @@
+// How the names of a .proto file become names in C++. Any thread.
+#ifndef UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_NAMES_H_
+#define UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_NAMES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace understudy::generator {
+
+// "MakeOffer" -> "make_offer", "HTTPGet" -> "http_get".
+std::string SnakeCase(absl::string_view camel);
+
+bool IsCppKeyword(absl::string_view name);
+
+// Names that a member made of an rpc cannot have: members of Actor and Ref, and macros of the C library.
+bool IsReservedMember(absl::string_view name);
+
+// Names that mean something else within a generated class than outside it, so that a message of that name must be
+// qualified there: members of Actor and Ref, such as Drop and Start, and those of the generated classes.
+bool IsClassScopeName(absl::string_view name);
+
+// "auction.house" -> "auction::house".
+std::string CppNamespace(absl::string_view package);
+
+// "a/b.proto" -> "PROTO_A_B_ACTOR_H_". A file written by hand has no such guard.
+std::string IncludeGuard(absl::string_view proto_file);
+
+}  // namespace understudy::generator
+
+#endif  // UNDERSTUDY_TOOLS_PROTOC_GEN_UNDERSTUDY_NAMES_H_
