@@ -27,8 +27,8 @@
 #include "understudy/actors/named.h"
 #include "understudy/actors/pid.h"
 #include "understudy/actors/task.h"
+#include "understudy/examples/auction/auction.actor.h"
 #include "understudy/examples/auction/auction.pb.h"
-#include "understudy/examples/auction/auction_actors.h"
 #include "understudy/examples/auction/run_plan.h"
 
 namespace auction {

@@ -16,8 +16,8 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/message.h"
+#include "understudy/examples/auction/auction.actor.h"
 #include "understudy/examples/auction/auction.pb.h"
-#include "understudy/examples/auction/auction_actors.h"
 
 namespace auction {
 

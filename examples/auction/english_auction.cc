@@ -9,8 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "understudy/actors/context.h"
-#include "understudy/actors/pid.h"
-#include "understudy/transport/ref_proto.h"
 
 namespace auction {
 namespace {
@@ -135,9 +133,9 @@ AuctionStatus EnglishAuction::Report(const InquireRequest&) {
 }
 
 absl::Status EnglishAuction::AddWatcher(const WatchRequest& request) {
-  absl::StatusOr<understudy::Pid> watcher = understudy::PidFromProto(request.watcher(), context().Self());
+  absl::StatusOr<WatcherRef> watcher = WatcherRef::FromProto(request.watcher(), context().Self());
   if (!watcher.ok()) return watcher.status();
-  watchers_.push_back(WatcherRef(*watcher));
+  watchers_.push_back(*watcher);
   return absl::OkStatus();
 }
 

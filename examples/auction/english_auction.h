@@ -25,8 +25,8 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/task.h"
+#include "understudy/examples/auction/auction.actor.h"
 #include "understudy/examples/auction/auction.pb.h"
-#include "understudy/examples/auction/auction_actors.h"
 #include "understudy/examples/auction/auction_rules.h"
 
 namespace auction {

@@ -22,8 +22,8 @@
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/mailbox.h"
 #include "understudy/actors/replier.h"
+#include "understudy/examples/auction/auction.actor.h"
 #include "understudy/examples/auction/auction.pb.h"
-#include "understudy/examples/auction/auction_actors.h"
 #include "understudy/examples/auction/ledger_store.h"
 
 namespace auction {
