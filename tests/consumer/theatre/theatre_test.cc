@@ -3,6 +3,7 @@
 #include "actors/actor.h"
 #include "consumer/theatre/role.pb.h"
 #include "gtest/gtest.h"
+#include "theatre/prompter.actor.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/test_system.h"
 
@@ -13,28 +14,25 @@ TEST(TheatreTest, BothActorHeadersAreFound) {
   EXPECT_EQ(sarah.role, "Hamlet");
 }
 
-class Prompter final : public understudy::Actor {
- public:
-  understudy::Mailbox<"prompt", understudy::Call<consumer::theatre::Role, consumer::theatre::Role>> prompt{this};
-
+class Prompter final : public consumer::theatre::PrompterActor {
   understudy::StartResult Start() override { return prompting_; }
 
- private:
   consumer::theatre::Role Prompt(const consumer::theatre::Role& role) {
     consumer::theatre::Role answer;
     answer.set_name("You are " + role.name());
     return answer;
   }
 
-  understudy::Behavior prompting_{"prompting", On(prompt, &Prompter::Prompt)};
+  understudy::Behavior prompting_{"prompting", On(prompt, &Prompter::Prompt), Drop(applaud)};
 };
 
-TEST(TheatreTest, AnActorAnswersWithTheConsumersOwnProto) {
+TEST(TheatreTest, AnActorAnswersByTheConsumersOwnService) {
   understudy::TestSystem system;
-  auto prompter = system.Spawn<Prompter>();
+  const consumer::theatre::PrompterRef prompter = system.Spawn<Prompter>();
   consumer::theatre::Role role;
   role.set_name("Hamlet");
-  auto answer = system.Ask(prompter[&Prompter::prompt], role, absl::Seconds(1));
+  prompter.applaud().Tell(role);
+  auto answer = system.Ask(prompter.prompt(), role, absl::Seconds(1));
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->name(), "You are Hamlet");
 }
