@@ -32,6 +32,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 using MailboxTest = ActorTest;
@@ -274,15 +275,21 @@ TEST_F(MailboxTest, AMessageExpiresAfterItsTimeToLive) {
   EXPECT_EQ(Ledger().of(Disposition::kExpired), 1);
 }
 
-TEST_F(MailboxTest, ACallThatHasOutlivedItsTimeIsAnsweredExpired) {
+TEST_F(MailboxTest, ACallThatHasOutlivedItsTimeInAClosedMailboxIsAnsweredExpiredAtOnce) {
+  // semantics 1.5
   Probe<std::string> out(system());
   Probe<std::string> shelf_out(system());
   Ref<Shelf> shelf = system().Spawn<Shelf>(shelf_out.channel(), MailboxOptions{.time_to_live = absl::Seconds(2)});
   Ref<Customer> customer = system().Spawn<Customer>(shelf[&Shelf::ask], out.channel());
   customer[&Customer::want].Tell("a");
-  system().Advance(absl::Seconds(3));
-  shelf[&Shelf::open].Tell(1);
+  system().Advance(absl::Seconds(1));
+  customer[&Customer::want].Tell("b");
+  system().Advance(absl::Milliseconds(999));
+  EXPECT_THAT(out.ReceiveAll(), IsEmpty());
+  system().Advance(absl::Milliseconds(1));
   out.Expect(HasSubstr("a: Expired: the message waited in mailbox ask longer than its time to live of 2s"));
+  system().Advance(absl::Seconds(1));
+  out.Expect(HasSubstr("b: Expired"));
 }
 
 // Two closed mailboxes that hold a call each.

@@ -365,8 +365,8 @@ class alignas(64) ActorCell {
   void OnFull(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
   UNDERSTUDY_SLOW_PATH void Schedule(SystemCore& system, uint64_t life);
   bool PushAndWake(SystemCore& system, Envelope* envelope, uint64_t bits);
-  // Call after a message was pushed to that mailbox. If the message may expire while senders wait for its room, wakes
-  // the owner, so that it watches the expiry (ActorCore::WatchExpiry).
+  // Call after a message was pushed to that mailbox. Wakes the owner if it has to watch the expiry of the message
+  // (ActorCore::WatchExpiry): that of a call, or of a tell while senders wait for its room.
   void WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration);
   void Grow(size_t mailboxes);
 

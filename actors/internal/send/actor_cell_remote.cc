@@ -85,11 +85,12 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
   if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
 }
 
-// The first waiting sender stores the mark, then posts a wake, which causes a turn (BlockedSenders::Join). If this
+// A call: TryWake fails only while a turn runs or is to come, which sorts the call and then watches its expiry. A tell:
+// the first waiting sender stores the mark, then posts a wake, which causes a turn (BlockedSenders::Join). If this
 // thread's push followed the end of that turn, it acquired what TryIdle released, so this thread sees the mark.
 // Otherwise that turn takes the message and sees the mark itself.
 void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
-  if (!declaration.has_time_to_live() || !has_blocked_senders()) return;
+  if (!declaration.has_time_to_live() || !(declaration.is_call() || has_blocked_senders())) return;
   if (inbound_.TryWake()) Schedule(system, life);
 }
 

@@ -128,6 +128,7 @@ const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const 
       .hash = added.hash,
       .place = static_cast<uint8_t>(size_)};
   made->has_bytes_ = has_bytes_ || added.has_bytes();
+  made->has_expiring_calls_ = has_expiring_calls_ || (added.is_call() && added.has_time_to_live());
   made->sibling_ = longer_.load(std::memory_order_relaxed);
   // release: pairs with the acquire load of longer_ in FindLonger.
   longer_.store(made, std::memory_order_release);

@@ -94,6 +94,8 @@ class MailboxLayout {
   // Mailboxes that fail their actor, or drop their oldest, when they overflow.
   uint64_t overflowing() const { return overflowing_; }
   bool has_bytes() const { return has_bytes_; }
+  // True if a mailbox for calls has a time to live.
+  bool has_expiring_calls() const { return has_expiring_calls_; }
 
  private:
   // Twice the largest number of mailboxes, so that a search always ends at a free entry.
@@ -129,6 +131,7 @@ class MailboxLayout {
   uint64_t handed_ = 0;
   uint64_t overflowing_ = 0;
   bool has_bytes_ = false;
+  bool has_expiring_calls_ = false;
   uint32_t id_ = 0;
   // Layouts with one mailbox more: a list that only grows, at its front.
   mutable std::atomic<const MailboxLayout*> longer_{nullptr};

@@ -159,7 +159,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& tur
   if (ABSL_PREDICT_FALSE(cell().has_blocked_senders())) {
     turn.system->blocked_senders().Admit(cell(), life());
     if (has_deferred()) return false;
-    WatchExpiry();
+    if (cell().has_blocked_senders()) WatchExpiry();
   }
   if (ABSL_PREDICT_FALSE(rare_ != nullptr)) ArmExecutor();
   return true;
@@ -334,6 +334,7 @@ bool ActorCore::RunsOn(const Event& event) {
 
 // Before the actor goes idle: the executor calls when the earliest is due.
 void ActorCore::ArmExecutor() {
+  if (layout().has_expiring_calls()) WatchExpiry();
   if (rare_ == nullptr) return;
   MonotonicTime next = MonotonicTime::InfiniteFuture();
   if (rare_->timers != nullptr) next = rare_->timers->Next();

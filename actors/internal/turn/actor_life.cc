@@ -118,6 +118,7 @@ bool ActorCore::Construct() {
             ExitCause::kOwn);
   }
   cell().SetLayout(construction.layout());
+  if (layout().has_expiring_calls()) rare();  // so that each turn ends with ArmExecutor
   FindMailboxes(ThisTurn());
   if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
   cell().OpenGates();

@@ -201,14 +201,15 @@ void ActorCore::ExpireWaitingMessages() {
   }
 }
 
-// Somebody waits for room: the message that expires first is to give its room back then, though its mailbox is closed.
-// No call has to be looked at, because nobody waits for room in its mailbox: an ask that finds none is refused.
+// Finds when the time to live of a waiting message ends next, although its mailbox is closed: of a call, because its
+// asker is to be told then, and of a tell only while a sender waits for the room that it takes. (No sender waits for
+// room in a mailbox for calls: an ask that finds none is refused.)
 void ActorCore::WatchExpiry() {
-  if (!cell().has_blocked_senders()) return;  // they have been served
+  const bool room_is_awaited = cell().has_blocked_senders();
   MonotonicTime first = MonotonicTime::InfiniteFuture();
   for (size_t i = 0; i < layout().size(); ++i) {
     const MailboxDeclaration& declaration = layout()[i];
-    if (declaration.is_call() || !declaration.has_time_to_live()) continue;
+    if (!declaration.has_time_to_live() || !(declaration.is_call() || room_is_awaited)) continue;
     for (Envelope* const* const newest : Rings(i)) {
       const Envelope* const oldest = (*newest)->next;
       first = std::min(first, oldest->call().accepted + declaration.options.time_to_live);

@@ -78,7 +78,7 @@ struct Rare {
   uint64_t start_timer = 0;          // the executor's, of a start that is bounded
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
-  // When the message expires first whose room somebody waits for.
+  // When the first of the messages that WatchExpiry looks at expires.
   MonotonicTime expires_at = MonotonicTime::InfiniteFuture();
   uint64_t executor_timer = 0;
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
