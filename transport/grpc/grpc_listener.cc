@@ -235,7 +235,10 @@ void GrpcListener::Serving::Give(int descriptor) {
 }
 
 absl::Status GrpcListener::Serving::AcceptOver(int descriptor) {
-  if (absl::Status adopted = internal::Adopt(descriptor); !adopted.ok()) return adopted;
+  if (absl::Status adopted = internal::Adopt(descriptor); !adopted.ok()) {
+    close(descriptor);
+    return adopted;
+  }
   absl::MutexLock lock(&server_mu_);
   if (!serving_) {
     close(descriptor);

@@ -5,12 +5,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -144,6 +147,12 @@ StreamIdentity ParentDialer::IdentityAt(absl::string_view node, absl::string_vie
   return address == kAddress ? StreamIdentity::Parent(node) : others_->IdentityAt(node, address);
 }
 
+int PollTimeout(absl::Duration within) {
+  const absl::Duration longest = absl::Milliseconds(std::numeric_limits<int>::max());
+  const absl::Duration bounded = std::clamp(within, absl::ZeroDuration(), longest);
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(bounded, absl::Milliseconds(1))));
+}
+
 absl::StatusOr<std::unique_ptr<ParentWatch>> ParentWatch::Start(int descriptor, std::function<void()> on_parent_gone) {
   const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -161,7 +170,7 @@ ParentWatch::ParentWatch(int descriptor, int wake, std::function<void()> on_pare
     : descriptor_(descriptor),
       wake_(wake),
       on_parent_gone_(std::move(on_parent_gone)),
-      exit_after_milliseconds_(static_cast<int>(absl::ToInt64Milliseconds(limits::kParentGoneDrain))),
+      exit_after_milliseconds_(PollTimeout(limits::kParentGoneDrain)),
       thread_(StartThread([this] { Run(); })) {}
 
 ParentWatch::~ParentWatch() {
@@ -179,7 +188,7 @@ void ParentWatch::ParentIsGone() {
 
 void ParentWatch::Leaving(absl::Duration within) {
   // Relaxed: if Run does not see the value in time it uses the default, and the process ends all the same.
-  exit_after_milliseconds_.store(static_cast<int>(absl::ToInt64Milliseconds(within)), std::memory_order_relaxed);
+  exit_after_milliseconds_.store(PollTimeout(within), std::memory_order_relaxed);
 }
 
 void ParentWatch::Run() {
@@ -192,11 +201,15 @@ void ParentWatch::Run() {
   }
   on_parent_gone_();
   // Exits even if the process has not drained: without a parent no other process would end it.
-  const int timeout = exit_after_milliseconds_.load(std::memory_order_relaxed);
+  const auto exit_at = std::chrono::steady_clock::now() +
+                       std::chrono::milliseconds(exit_after_milliseconds_.load(std::memory_order_relaxed));
   while (!stopping_.load(std::memory_order_acquire)) {
     eventfd_t told = 0;  // clears a late ParentIsGone, so that poll waits for the destructor only
     eventfd_read(wake_, &told);
-    if (stopping_.load(std::memory_order_acquire) || poll(&wait[1], 1, timeout) != 0) continue;
+    if (stopping_.load(std::memory_order_acquire)) return;
+    // Anew after an early end of poll: a late ParentIsGone, or a signal to the process.
+    const int left = PollTimeout(absl::FromChrono(exit_at - std::chrono::steady_clock::now()));
+    if (poll(&wait[1], 1, left) != 0) continue;
     fprintf(stderr, "E the parent of this node is gone; the process exits\n");
     _exit(kOrphanExitStatus);
   }

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <thread>
 
 #include "absl/status/statusor.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/transport/process/process_child.h"
 
@@ -33,6 +35,16 @@ namespace {
 TEST(ParentWatchDeathTest, AProcessThatHearsOfItsParentsEndTwiceExitsAllTheSame) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(OutliveTheParent(), testing::ExitedWithCode(1), "the parent of this node is gone; the process exits");
+}
+
+TEST(ParentWatchTest, TheTimeThatAProcessHasToLeaveNeverWrapsRoundNorMeansForEver) {
+  constexpr int kLongest = std::numeric_limits<int>::max();
+  EXPECT_EQ(PollTimeout(absl::InfiniteDuration()), kLongest);
+  EXPECT_EQ(PollTimeout(absl::Hours(24 * 50)), kLongest);
+  EXPECT_EQ(PollTimeout(-absl::InfiniteDuration()), 0);
+  EXPECT_EQ(PollTimeout(absl::Milliseconds(-1)), 0);
+  EXPECT_EQ(PollTimeout(absl::Microseconds(1)), 1);
+  EXPECT_EQ(PollTimeout(absl::Seconds(3)), 3'000);
 }
 
 }  // namespace
