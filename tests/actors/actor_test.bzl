@@ -17,6 +17,7 @@ _ONE_THREAD = [
     "dead_letters_test",
     "early_mail_test",
     "unhandled_mail_test",
+    "exit_limits_test",
     "exit_test",
     "handed_test",
     "handler_test",
