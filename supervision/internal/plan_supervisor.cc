@@ -144,7 +144,7 @@ void PlanSupervisor::TerminateHanded(const HandedTermination& request, Replier<C
 void PlanSupervisor::TerminateUnknown(Pid pid, Replier<ChildDone> replier) {
   MonitorHandle monitor = context().Monitor(pid, &PlanSupervisor::UnknownDown);
   const uint64_t id = monitor.id();
-  unknown_pids_.emplace(id, UnknownPid{std::move(replier), std::move(monitor)});
+  unknown_pids_.emplace(id, UnknownPid{pid, std::move(replier), std::move(monitor)});
   const bool is_elsewhere = pid.node() != context().Self().node();
   if (is_elsewhere && context()
                           .StartTimer(UnknownTimer(id), limits::kUnknownPidAnswersWithin,
@@ -160,7 +160,7 @@ void PlanSupervisor::UnknownDown(const Down& down) {
   if (stranger.empty()) return;
   context().CancelTimer(UnknownTimer(down.monitor));
   if (down.reason.kind() == ExitReason::Kind::kNoConnection) {
-    stranger.mapped().replier.Reply(absl::NotFoundError(absl::StrCat(down.pid.ToString(), " is no child")));
+    stranger.mapped().replier.Reply(UnknownPidError(down.pid));
   } else {
     stranger.mapped().replier.Reply(ChildDone());
   }
@@ -168,7 +168,7 @@ void PlanSupervisor::UnknownDown(const Down& down) {
 
 void PlanSupervisor::UnknownSettled(const Settle& settled) {
   auto stranger = unknown_pids_.extract(settled.monitor);
-  if (!stranger.empty()) stranger.mapped().replier.Reply(absl::NotFoundError("there is no child with that pid"));
+  if (!stranger.empty()) stranger.mapped().replier.Reply(UnknownPidError(stranger.mapped().pid));
 }
 
 void PlanSupervisor::Restart(const RestartChild& request, Replier<ChildStarted> replier) {

@@ -178,6 +178,7 @@ class PlanSupervisor : public Supervisor {
   };
   // A pid that TerminateChild was asked to end, and that is no child's.
   struct UnknownPid {
+    Pid pid;
     Replier<ChildDone> replier;
     MonitorHandle monitor;
   };

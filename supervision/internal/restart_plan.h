@@ -65,6 +65,8 @@ namespace understudy {
 // What a pool answers to StartChild, and to RestartChild and DeleteChild.
 absl::Status OnlyMembersError();
 absl::Status NobodyIsStoppedError();
+// What TerminateChild answers for a pid that no child of the supervisor has.
+absl::Status UnknownPidError(const Pid& pid);
 
 class RestartPlan {
  public:

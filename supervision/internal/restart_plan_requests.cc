@@ -41,6 +41,10 @@ absl::Status OnlyMembersError() {
   return absl::FailedPreconditionError("a pool starts children of its own template only; use StartMember");
 }
 
+absl::Status UnknownPidError(const Pid& pid) {
+  return absl::NotFoundError(absl::StrCat("no child of this supervisor has the pid ", pid.ToString()));
+}
+
 absl::Status NobodyIsStoppedError() {
   return absl::FailedPreconditionError("a pool forgets a child that is down: there is none to restart or delete");
 }
@@ -75,7 +79,7 @@ void RestartPlan::TerminateChild(absl::string_view id, RequestId request, Monoto
 void RestartPlan::TerminateChild(Pid pid, RequestId request, MonotonicTime now) {
   const Child* const child = children_.FindPid(pid);
   if (child == nullptr) {
-    Answer(request, absl::NotFoundError(absl::StrCat(pid.ToString(), " is no child")));
+    Answer(request, UnknownPidError(pid));
     return;
   }
   Request({.kind = WaitingInput::Kind::kTerminate, .id = child->spec->id, .request = request}, now);

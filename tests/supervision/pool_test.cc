@@ -229,6 +229,7 @@ TEST_P(PoolTest, ChildrenAreTerminatedByIdAndByPidAndAgain) {
   EXPECT_TRUE(terminate({.pid = b.pid()}).ok());
   const absl::Status stranger = terminate({.pid = launcher_.pid()});
   EXPECT_TRUE(absl::IsNotFound(stranger)) << stranger;
+  EXPECT_THAT(stranger.message(), HasSubstr("no child of this supervisor has the pid"));
   EXPECT_EQ(CountOf(pool).specs, 0);
   EXPECT_TRUE(absl::IsFailedPrecondition(system_.Ask(pool.restart_child(), {"a"}, kSoon).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(system_.Ask(pool.delete_child(), {"a"}, kSoon).status()));
