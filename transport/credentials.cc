@@ -2,12 +2,18 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <sys/un.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -63,6 +69,42 @@ bool IsHost(const std::string& host, bool bracketed) {
   return true;
 }
 
+template <class T, void (*kFree)(T*)>
+struct Freed {
+  void operator()(T* object) const { kFree(object); }
+};
+template <class T, void (*kFree)(T*)>
+using Owned = std::unique_ptr<T, Freed<T, kFree>>;
+
+// Called for an encrypted file: there is no password, and nobody to ask for one.
+int NoPassword(char*, int, int, void*) { return -1; }
+
+// What `read` finds in the file; null if it finds none.
+template <class T, void (*kFree)(T*), class Read>
+Owned<T, kFree> ReadPem(const std::string& path, Read read) {
+  const std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })> file(BIO_new_file(path.c_str(), "r"));
+  return Owned<T, kFree>(file == nullptr ? nullptr : read(file.get(), nullptr, NoPassword, nullptr));
+}
+
+// OK if the private key is that of the certificate which stands first in its file.
+absl::Status CheckPair(const TlsFiles& files, absl::string_view cure) {
+  const auto certificate = ReadPem<X509, X509_free>(files.certificate_file, PEM_read_bio_X509);
+  const auto key = ReadPem<EVP_PKEY, EVP_PKEY_free>(files.key_file, PEM_read_bio_PrivateKey);
+  const bool fits =
+      certificate != nullptr && key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();  // what failed above stays in this thread's list otherwise, where gRPC would find it
+  if (certificate == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("'", files.certificate_file, "' has no certificate", cure));
+  }
+  if (key == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", files.key_file, "' has no private key that can be read without a password", cure));
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the key in '", files.key_file, "' is not that of the certificate in '", files.certificate_file, "'", cure));
+}
+
 }  // namespace
 
 absl::StatusOr<NodeAddress> NodeAddress::Parse(absl::string_view text) {
@@ -71,7 +113,9 @@ absl::StatusOr<NodeAddress> NodeAddress::Parse(absl::string_view text) {
   const size_t colon = rest.rfind(':');
   if (colon == absl::string_view::npos) return Malformed(text, "the port is missing");
   int port = 0;
-  if (!absl::SimpleAtoi(rest.substr(colon + 1), &port) || port < 0 || port > kPortMax) {
+  // SimpleAtoi would also take spaces and a sign.
+  const bool has_digits_only = rest.find_first_not_of("0123456789", colon + 1) == absl::string_view::npos;
+  if (!has_digits_only || !absl::SimpleAtoi(rest.substr(colon + 1), &port) || port > kPortMax) {
     return Malformed(text, absl::StrCat("'", rest.substr(colon + 1), "' is not a port (0 to 65535)"));
   }
   absl::string_view host = rest.substr(0, colon);
@@ -105,7 +149,7 @@ absl::Status Credentials::Check() const {
     }
     if (!file) return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a PEM file", kCure));
   }
-  return absl::OkStatus();
+  return CheckPair(*tls, kCure);
 }
 
 absl::Status CheckAllowed(const Credentials& credentials, const NodeAddress& address, absl::string_view use) {

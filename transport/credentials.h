@@ -44,7 +44,9 @@ struct NodeAddress {
 };
 
 // PEM files with which a node proves its name and verifies the names of others, as
-// tools/make_certs writes them. They are reloaded when they change.
+// tools/make_certs writes them. They are reloaded within some seconds of a change. Streams that
+// stand go on; while a new key is not that of the new certificate, no new stream is begun, so
+// rename the new files into place together.
 struct TlsFiles {
   std::string certificate_file;  // the node's: its DNS name (SAN) is the node's name
   std::string key_file;
@@ -59,7 +61,8 @@ struct Credentials {
   // because there the kernel tells the user of the peer's process.
   static Credentials Tls(TlsFiles files) { return {.tls = std::move(files)}; }
 
-  // InvalidArgument names the file that cannot be read or is not in PEM format.
+  // InvalidArgument names the file that cannot be read, is not in PEM format or has not in it
+  // what it should, and the two files if the key is not that of the certificate.
   [[nodiscard]] absl::Status Check() const;
 
   absl::optional<TlsFiles> tls;

@@ -41,8 +41,9 @@ TEST(NodeAddress, PrintsInTheFormThatItReads) {
 }
 
 TEST(NodeAddress, SaysWhatIsWrongWithABadOne) {
-  for (const absl::string_view text : {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:-1", "127.0.0.1:x",
-                                       ":7000", "::1:7000", "[::1:7000", "a b:7000", "unix:", "dns:///evil:1"}) {
+  for (const absl::string_view text :
+       {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:70000", "127.0.0.1:-1", "127.0.0.1:x", "127.0.0.1: 0", "127.0.0.1:+1",
+        ":7000", "::1:7000", "[::1:7000", "a b:7000", "unix:", "dns:///evil:1"}) {
     const absl::StatusOr<NodeAddress> address = NodeAddress::Parse(text);
     EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(address.status().message()), HasSubstr(std::string(text)));

@@ -48,6 +48,7 @@ namespace understudy {
 namespace {
 
 using testing::Accepting;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::End;
 using testing::ExpectCarries;
@@ -275,6 +276,19 @@ TEST(Credentials, FilesThatCannotBeUsedAreNamed) {
   mixed.key_file = "tools/make_certs";
   EXPECT_THAT(std::string(Credentials::Tls(mixed).Check().message()),
               HasSubstr("'tools/make_certs' is not a PEM file"));
+  TlsFiles swapped = Made().Files("good", "a");
+  swapped.key_file = swapped.certificate_file;
+  EXPECT_THAT(std::string(Credentials::Tls(swapped).Check().message()), HasSubstr("has no private key"));
+}
+
+TEST(Credentials, AKeyOfAnotherCertificateIsRefusedWithBothFiles) {
+  TlsFiles pair = Made().Files("good", "a");
+  pair.key_file = Made().Files("good", "b").key_file;
+  const absl::Status wrong = Credentials::Tls(pair).Check();
+  EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(wrong.message()),
+              AllOf(HasSubstr(pair.key_file), HasSubstr("is not that of the certificate in"),
+                    HasSubstr(pair.certificate_file), HasSubstr("tools/make_certs")));
 }
 
 TEST(MakeCerts, ANameThatIsNotANodesIsRefused) {
