@@ -20,7 +20,6 @@
 #include "understudy/actors/testing/actor_test.h"
 #include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/actors/letter.h"
-#include "understudy/tests/actors/script.h"
 
 namespace understudy {
 namespace {
@@ -196,33 +195,6 @@ TEST_F(ExpiredCallTest, AnExpiredCallLeavesAClosedMailboxThatIsFull) {
   EXPECT_TRUE(IsExpired(router_.answers[0]));
   EXPECT_TRUE(Call(absl::Seconds(60)).ok());
   EXPECT_EQ(Ledger().waiting, 2);
-}
-
-// Its calls have a time to live, and are closed.
-class Sleeper final : public Actor {
- public:
-  Mailbox<"call", Call<int, int>> call{this, {.capacity_messages = 1, .time_to_live = absl::Seconds(1)}};
-  Mailbox<"unused", int> unused{this};
-  StartResult Start() override {
-    return Behavior("sleeping", On(unused, [] {}));
-  }
-};
-
-TEST_F(ExpiredCallTest, ACallPastItsTimeToLiveLeavesItToo) {
-  // semantics 2.3
-  Ref<Sleeper> sleeper = system().Spawn<Sleeper>();
-  absl::Status first;
-  RunTask(system().Spawn<Script>(), [&](Script&) -> Task<> {
-    auto asked = sleeper[&Sleeper::call].Ask(1, absl::Hours(1));
-    absl::StatusOr<int> answer = co_await asked;
-    first = answer.status();
-  });
-  system().Advance(absl::Seconds(2));
-  EXPECT_TRUE(first.ok()) << "as long as nobody needs the room: " << first;
-  EXPECT_TRUE(IsFull(Ask(sleeper[&Sleeper::call], 2, absl::Seconds(1)).status())) << "this one makes room";
-  system().RunUntilIdle();
-  EXPECT_TRUE(IsExpired(first)) << first;
-  EXPECT_THAT(std::string(first.message()), HasSubstr("longer than its time to live of 1s"));
 }
 
 }  // namespace
