@@ -1,23 +1,31 @@
-// ActorCore: the owner's side of one actor's life: its mailboxes, behaviour,
-// handlers in progress, links, timers and asks.
+// ActorCore: the owner's side of one actor's life: its mailboxes, behavior, handlers in progress, links, timers and
+// asks.
 //
-// A turn (Run) takes what arrived, lets signals act, sorts messages and events
-// by arrival, and handles what is eligible. It lies in its cell; what few
-// actors need, or only at times, lies in Rare (actor_rare.h).
+// A turn (Run) takes what has arrived, applies signals, sorts messages and events by arrival, and handles what is
+// eligible. An ActorCore lies inside its ActorCell. State that few actors need, or need only at times, is in Rare
+// (actor_rare.h), which exists from its first use.
 //
-// Everything here is owner's turn only, and kernel code: a call from a handler
-// says KernelCode first (worker.h), and user code is run under UserCode. Fence
-// alone is called by another thread, which holds this one in its user code.
+// Threads: all functions are for the owner's turn. A call that comes from a handler enters the kernel with KernelCode
+// (scheduling/worker.h), and the kernel runs user code under UserCode. Exceptions: any thread may call Spawn; a sender
+// that has claimed the idle actor calls TakeHanded; and another thread calls Fence, IsStarting and Describe while it
+// holds this actor's thread in user code.
 //
-// Sources: actor_core.cc (turn), actor_queues.cc (mailboxes), actor_choice.cc
-// (what is next), actor_handling.cc (handlers), actor_signals.cc (links, exits,
-// monitors), actor_receive.cc (the process style), actor_behaviors.cc (become),
-// actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
-// actor_asks.cc, actor_life.cc (start), actor_end.cc, actor_crash.cc, context.cc.
+// Invariants between the fields:
+//  1. kIsNotRunning is set exactly as long as stage_ is not kRunning; BecomeStarted changes both.
+//  2. kIsFenced implies kHasExit, is_killed_ and is_ending_; is_ending_ implies kHasExit. None of them is ever cleared.
+//  3. spawn_arguments_ is the union's member until Construct has taken it; from then on last_stamp_ is.
+//  4. in_hand_ is an Envelope only between turns and at the beginning of a turn; otherwise an Activation or null.
+//  5. While is_linked_to_parent_ is set, LinkTable does not have the link to the parent; links() moves it there.
+//  6. Bit i of has_mail_ is set exactly if mailbox i's queue has a message that is not postponed.
 //
-// Its parts are classes of their own, tested in tests/actors/core without an actor: event_queue.h, activations.h,
-// behavior_stack.h, exits.h, watches.h, link_table.h, actor_timers.h, ask_table.h, closed_mailboxes.h,
-// postponed_mail.h, rank_turns.h.
+// Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
+// actor_handling.{h,cc} (handlers), actor_signals.cc (links, exits, monitors), actor_receive.cc (the process style),
+// actor_behaviors.cc (become), actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
+// actor_asks.cc (asks and names), actor_life.cc (start), actor_end.cc, actor_crash.cc.
+//
+// The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
+// activations.h, behavior_stack.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, rank_turns.h, and
+// postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
@@ -69,7 +77,8 @@ class ActorCore final : public CellOwner {
   void HasDeferred() override { Set(kHasDeferred); }
   void DrainSoon() override { Set(kDrainsSoon); }
 
-  // By a sender that has claimed the actor (ActorCell::Hand), which is between turns: the first message of the next.
+  // Called by a sender that has claimed the idle actor (ActorCell::Hand). `envelope` is the first message of its next
+  // turn.
   void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
 
   // For Actor, Context and the awaitables.
@@ -81,7 +90,7 @@ class ActorCore final : public CellOwner {
     UNDERSTUDY_DCHECK(ThisTurn().actor() == this, "context() of ", self().ToString(), " is used outside its turn");
   }
 
-  // Of the turn that runs on this thread: its own.
+  // The system of the turn that runs on this thread.
   SystemCore& system() { return *ThisTurn().system; }
   Pid self() const { return const_cast<ActorCore*>(this)->cell().pid(); }
   Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
@@ -90,7 +99,7 @@ class ActorCore final : public CellOwner {
   // CHECKs that the constructor has run.
   uint32_t WireHashOf(int mailbox);
 
-  // When the handler returns, or awaits.
+  // `table` becomes the behavior when the handler returns or awaits.
   void Become(BehaviorPtr table);
   void Fail(absl::Status status);
   void Stop(ExitReason reason);
@@ -125,16 +134,16 @@ class ActorCore final : public CellOwner {
   // A new entry of the table of asks, to be answered by Answered or a reply. Its
   // id is 0 when there is no room: awaiting it answers Full.
   PendingId NewAsk(Pid callee, MonotonicTime deadline);
-  // False when it comes too late.
+  // Returns false if ask `id` already had an answer or is gone.
   bool Answered(uint64_t id, absl::Status status, Payload payload);
   // The smaller of `timeout` from now and the deadline of the call in hand.
   MonotonicTime DeadlineWithin(absl::Duration timeout);
-  // It need not be waited for: it has an answer, or is gone.
+  // True if ask `id` has an answer or is gone, so that nobody needs to wait for it.
   bool IsAnswered(uint64_t id) const;
   void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
   void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
   Answer TakeAnswer(const PendingId& pending);
-  // The asker gives it up; its answer is Cancelled.
+  // Gives ask `id` up: its callee is told, and its answer is Cancelled.
   void CancelAsk(uint64_t id);
   // A scoped close on `mailbox` that ends with the answer, at the latest. False when
   // there is nothing to wait for.
@@ -151,7 +160,7 @@ class ActorCore final : public CellOwner {
 
   void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
 
-  // Why it ends, once that is decided. A Replier destroyed now answers with it.
+  // Why the actor ends; null until that is decided. A Replier that is destroyed after that answers with this reason.
   const ExitReason* ending() const;
   // The call in hand was this one: its answer is owed by the handler again.
   bool TakeBackAnswer(Pid asker, uint64_t ask);
@@ -173,12 +182,12 @@ class ActorCore final : public CellOwner {
   static constexpr int kDrainEvery = 32;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
-  // What keeps it from handling simply the oldest message.
+  // Reasons why a turn may not simply handle the oldest message.
   enum Obstacle : uint8_t {
-    kIsNotRunning = 1,  // the stage
-    kIsNotSimple = 2,   // the behaviour
-    kHasExit = 8,       // and ends when its handler has returned
-    kIsFenced = 16,     // its life is over, its handler runs on
+    kIsNotRunning = 1,  // stage_ is not kRunning
+    kIsNotSimple = 2,   // the behavior has guards, ranks or the like
+    kHasExit = 8,       // the actor ends when its handler has returned
+    kIsFenced = 16,     // the life is over for all others, but its handler still runs
     kHasDeferred = 32,
     kDrainsSoon = 64,
   };
@@ -227,6 +236,7 @@ class ActorCore final : public CellOwner {
   }
 
   // actor_queues.h, actor_queues.cc.
+  bool HandlesOldest() const;
   void Enqueue(const CurrentTurn& turn, Envelope* envelope);
   Envelope* Parsed(Envelope* envelope);
   void ReleaseRemote(CurrentTurn& turn, Envelope* envelope);
@@ -246,9 +256,9 @@ class ActorCore final : public CellOwner {
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
-  void CancelAsksFor(const Activation& activation);
   bool CancelWaiting(Pid asker, uint64_t ask);
   Disposition DispositionOfCancelled(MonotonicTime deadline);
+  void WatchExpiry();
   void ExpireWaitingMessages();
   void ExpireWaitingMessages(size_t place);
   void Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why);
@@ -271,10 +281,6 @@ class ActorCore final : public CellOwner {
 
   // actor_choice.cc.
   bool HandleOne();
-  void HandleOldest(CurrentTurn& turn, uint64_t waiting);
-  void HandleHanded(CurrentTurn& turn, Envelope* envelope);
-  static bool RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler);
-  bool HandlesOldest() const;
   bool IsQuiet() const;
   BehaviorTable* Effective();
   uint64_t closed_mask() const { return ABSL_PREDICT_TRUE(rare_ == nullptr) ? 0 : rare_->closed.mask(); }
@@ -286,6 +292,9 @@ class ActorCore final : public CellOwner {
   ClauseSet HoldingGuards(const BehaviorTable& table);
 
   // actor_handling.h, actor_handling.cc.
+  void HandleOldest(CurrentTurn& turn, uint64_t waiting);
+  void HandleHanded(CurrentTurn& turn, Envelope* envelope);
+  static bool RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler);
   void HandleMessage(BehaviorTable& table, const Choice& choice);
   void HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause);
   void HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope, MessageHandler& handler);
@@ -294,7 +303,6 @@ class ActorCore final : public CellOwner {
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
   bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
-  bool RunsOn(const Event& event);
   void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);
   void Resume(Waiter waiter);
@@ -343,12 +351,12 @@ class ActorCore final : public CellOwner {
   enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
   void SetExit(ExitReason reason, ExitCause cause);
   LinkTable& links();
-  absl::Duration shutdown_within() const;
 
-  // actor_asks.cc.
+  // actor_asks.cc: asks; names are there too.
   AskTable& MakeAsks();
   // Null when it has never asked.
   AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
+  void CancelAsksFor(const Activation& activation);
   void ExpireAsks(MonotonicTime now);
   void ExpireAsk(uint64_t id);
   // Ends what hangs on an ask besides its answer.
@@ -361,14 +369,15 @@ class ActorCore final : public CellOwner {
   // actor_core.cc: when the actor's timers and asks are due.
   ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
   void FireTimers();
+  bool RunsOn(const Event& event);
   void ArmExecutor();
-  void WatchExpiry();
   void DisarmExecutor();
   // `at_once`: as of ActorTimers::Enter.
   void EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once = nullptr);
 
   // actor_life.cc.
   struct Starter;
+  absl::Duration shutdown_within() const;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();
@@ -425,7 +434,7 @@ class ActorCore final : public CellOwner {
   bool is_ending_ : 1 = false;            // nothing can arrive any more
   bool is_ignored_ : 1 = false;           // Start declined
   bool is_process_ : 1 = false;           // Start gave a body
-  bool is_linked_to_parent_ : 1 = false;  // and the table of links does not know
+  bool is_linked_to_parent_ : 1 = false;  // and the link is not in LinkTable
   bool is_tied_to_parent_ : 1 = false;    // SpawnLink::kOneWay
   bool has_names_ : 1 = false;
 };
