@@ -54,7 +54,7 @@ void ScopedClose::End() {
   internal::ActorCore* core = OwnerOf("a ScopedClose", owner_);
   const internal::KernelCode kernel;
   if (core != nullptr && !kernel.is_fenced()) {
-    ask_ == 0 ? core->closed().Reopen(mailbox) : core->EndAskClose(mailbox, ask_);
+    if (ask_ == 0 || core->asks().TakeClose(ask_, mailbox)) core->closed().Reopen(mailbox);
   }
 }
 

@@ -282,6 +282,19 @@ TEST(AskTableTest, DoesWhatAMapOfAsksWouldDo) {
   }
 }
 
+TEST(AskTableTest, EachCloseOfAMailboxIsTakenOnce) {
+  AskTable table;
+  const uint64_t id = table.Add(Pid(), MonotonicTime::InfiniteFuture());
+  EXPECT_FALSE(table.TakeClose(id, 3)) << "an ask without notes";
+  table.NotesOf(id).closes = {3, 5, 3};
+  EXPECT_TRUE(table.TakeClose(id, 3));
+  EXPECT_TRUE(table.TakeClose(id, 3));
+  EXPECT_FALSE(table.TakeClose(id, 3));
+  EXPECT_TRUE(table.TakeClose(id, 5));
+  (void)table.Take(id);
+  EXPECT_FALSE(table.TakeClose(id, 5)) << "an ask that is gone";
+}
+
 TEST(AskTableTest, NotesAreMadeAtFirstUse) {
   AskTable table;
   const uint64_t id = table.Add(kCallee, At(1));

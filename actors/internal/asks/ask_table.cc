@@ -203,6 +203,15 @@ AskNotes& AskTable::NotesOf(uint64_t id) {
   return *slot->notes;
 }
 
+bool AskTable::TakeClose(uint64_t id, int mailbox) {
+  AskNotes* notes = FindNotes(id);
+  if (notes == nullptr) return false;
+  const auto close = std::find(notes->closes.begin(), notes->closes.end(), mailbox);
+  if (close == notes->closes.end()) return false;
+  notes->closes.erase(close);
+  return true;
+}
+
 std::vector<uint64_t> AskTable::All() const {
   std::vector<uint64_t> ids;
   ids.reserve(size_);

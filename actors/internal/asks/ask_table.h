@@ -118,6 +118,9 @@ class AskTable {
   AskNotes* FindNotes(uint64_t id);
   // Requires Has(id).
   AskNotes& NotesOf(uint64_t id);
+  // Ends one close of `mailbox` that ask `id` keeps. Returns true if the mailbox is to be reopened for it, and false if
+  // the ask keeps none, because it was answered or is gone.
+  bool TakeClose(uint64_t id, int mailbox);
 
   // At the actor's end: all entries, in the order of slots.
   std::vector<uint64_t> All() const;

@@ -184,15 +184,6 @@ bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
   return true;
 }
 
-void ActorCore::EndAskClose(int mailbox, uint64_t id) {
-  AskNotes* notes = known_asks() == nullptr ? nullptr : asks().FindNotes(id);
-  if (notes == nullptr) return;
-  const auto close = std::find(notes->closes.begin(), notes->closes.end(), mailbox);
-  if (close == notes->closes.end()) return;
-  notes->closes.erase(close);
-  closed().Reopen(mailbox);
-}
-
 // At the end of the life: the callees are told, and nothing is left behind.
 void ActorCore::DropAsks() {
   if (known_asks() == nullptr) return;

@@ -148,7 +148,6 @@ class ActorCore final : public CellOwner {
   // A scoped close on `mailbox` that ends with the answer, at the latest. False when
   // there is nothing to wait for.
   bool CloseUntilAnswered(int mailbox, uint64_t id);
-  void EndAskClose(int mailbox, uint64_t id);
 
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
   // Expires at `until`, or at the deadline of the call in hand if that is earlier.
