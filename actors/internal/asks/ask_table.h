@@ -1,13 +1,12 @@
-// AskTable: the answers that one actor waits for: of calls, lookups,
-// publications and room in mailboxes.
+// AskTable: the answers that one actor waits for: answers to calls, lookups, publications, and waits for room in a
+// mailbox.
 //
-// A plain state machine: no clock, no sending, no resuming; its actor tells it
-// what happened and does what it says. An entry is a slot, found by an id of
-// index and serial, so an id that was freed is never mistaken for another.
-// Deadlines lie in a heap whose entries of freed slots are left behind and
-// cleaned when they are the most: nothing is searched for.
+// AskTable is a plain state machine: it has no clock, sends nothing and resumes nothing. Its actor tells it what
+// happened and does what it answers. An entry is a slot. Its id consists of the slot's index and a serial number, so
+// the id of a freed entry never finds a later one. Deadlines are in a heap; the deadlines of freed slots stay in it and
+// are removed when most of the heap is stale, so that freeing an entry searches nothing.
 //
-// Owner's turn only.
+// For the owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ASKS_ASK_TABLE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ASKS_ASK_TABLE_H_
 
@@ -40,8 +39,7 @@ struct Waiter {
   Activation* activation = nullptr;
 };
 
-// One coroutine that waits for several answers: until one of the counts is
-// zero. Lives in the coroutine's frame.
+// One coroutine that waits for several answers, until one of the counts is zero. It lives in the coroutine's frame.
 struct GroupWait {
   size_t answers_left = 0;
   size_t good_left = 0;
@@ -57,9 +55,9 @@ struct GroupWait {
   bool is_over() const { return answers_left == 0 || good_left == 0 || bad_left == 0; }
 };
 
-// What few asks have besides.
+// What only few asks need.
 struct AskNotes {
-  uint64_t name_watch = 0;  // of a lookup
+  uint64_t name_watch = 0;  // the registry's watch of the name that a lookup waits for; 0 if none
   std::string looks_up;
   std::string publishes;    // of a publication under way
   Pid waits_for_room;       // in whose mailbox a message is to be sent
@@ -72,51 +70,50 @@ class AskTable {
   AskTable(const AskTable&) = delete;
   AskTable& operator=(const AskTable&) = delete;
 
-  // A new entry; 0 at limits::kAsksPerActorMax. `callee` is null where nobody
-  // is to be told when the ask is given up.
+  // Returns the id of a new entry, or 0 if there are limits::kAsksPerActorMax already. A null `callee` means that no
+  // actor is to be told when the ask is given up.
   uint64_t Add(Pid callee, MonotonicTime deadline);
   // Requires Has(id).
   void SetDeadline(uint64_t id, MonotonicTime deadline);
 
   bool Has(uint64_t id) const { return Find(id) != nullptr; }
   bool IsAnswered(uint64_t id) const { return AnsweredAs(id) != 0; }
-  // Its place in the order of the answers; 0 when there is none, or no entry.
+  // The place of the answer in the order of all answers; 0 if there is no answer or no entry.
   uint64_t AnsweredAs(uint64_t id) const;
   bool HasGoodAnswer(uint64_t id) const;
   bool IsAwaited(uint64_t id) const;
-  // Null when there is no entry.
+  // The callee that Add was given; null if there is no entry.
   Pid CalleeOf(uint64_t id) const;
 
-  // Notes the answer and gives whom to resume: a null handle when nobody waits
-  // yet. Nothing when it comes too late: the entry is gone or was answered; then
-  // the answer is still the caller's.
+  // Stores the answer and returns the waiter to resume, whose handle is null if no coroutine waits yet. Returns nullopt
+  // if the answer comes too late, because the entry is gone or has an answer; then `answer` is not moved from.
   absl::optional<Waiter> Answered(uint64_t id, Answer&& answer);
 
-  // Requires an entry without an answer; CHECKs that nobody awaits it.
+  // Requires an entry without an answer. CHECKs that no other coroutine awaits it.
   void Await(uint64_t id, Waiter waiter);
-  // The same, for an entry that may have an answer, which `group` has counted.
+  // As Await, for a group. The entry may have an answer already, if `group` has counted it.
   void Join(uint64_t id, GroupWait* group);
-  // Ends Await or Join; nothing when there is no entry.
+  // Undoes Await or Join. Does nothing if there is no entry.
   void StopWaiting(uint64_t id);
 
-  // Frees the entry and gives its answer; nothing when there is no entry.
+  // Frees the entry and returns its answer; nullopt if there is no entry.
   absl::optional<Answer> Take(uint64_t id);
 
-  // The earliest deadline of an entry that nobody has an answer for or that
-  // nobody awaits; InfiniteFuture when there is none.
+  // The earliest deadline among the entries that have no answer or that no coroutine awaits; InfiniteFuture if there
+  // are none.
   MonotonicTime NextDeadline();
-  // An ask whose deadline is not after `now`, in the order of deadlines; 0 when
-  // there is none. It is given once: the caller answers it or takes it.
+  // The ask with the earliest deadline that is not after `now`; 0 if there is none. Each is returned once, so the
+  // caller must answer it or take it.
   uint64_t PopDue(MonotonicTime now);
 
-  // An ask made for a call in hand, which `asker` knows as `call`. Requires Has(id).
+  // Records that ask `id` was made while handling the call that `asker` knows as `call`. Requires Has(id).
   void NoteForCall(uint64_t id, Pid asker, uint64_t call);
-  // Those without an answer.
+  // The asks recorded by NoteForCall for that call that have no answer yet.
   std::vector<uint64_t> AsksForCall(Pid asker, uint64_t call) const;
 
-  // Null when there are none, or no entry.
+  // Null if the entry has no notes, or there is no entry.
   AskNotes* FindNotes(uint64_t id);
-  // Requires Has(id).
+  // The notes of ask `id`, made if it has none. Requires Has(id).
   AskNotes& NotesOf(uint64_t id);
   // Ends one close of `mailbox` that ask `id` keeps. Returns true if the mailbox is to be reopened for it, and false if
   // the ask keeps none, because it was answered or is gone.
@@ -124,7 +121,7 @@ class AskTable {
 
   // At the actor's end: all entries, in the order of slots.
   std::vector<uint64_t> All() const;
-  // The answers that nobody has taken.
+  // The answers that were never taken.
   std::vector<Answer> TakeAnswers();
 
   size_t size() const { return size_; }
