@@ -1,7 +1,7 @@
 // Activation: one run of a handler, from its call to its end, awaits included.
 //
-// It owns the message and pins the behaviour, so that parameters and captures
-// are sound until the handler has ended. Owner's turn only.
+// An activation owns the message and keeps the behaviour alive, so the handler's parameters and captures stay valid
+// until the handler has ended. Owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTIVATION_H_
 
@@ -103,13 +103,13 @@ class Activation {
   enum class Source : uint8_t { kMessage, kEvent, kStart };
 
   Activation(ActorCore& core, Source source) : source_(source), core_(core) {}
-  // Of a message.
+  // The activation of the handler for the message `taken`, which it owns from now on.
   Activation(ActorCore& core, Envelope* taken)
       : envelope(taken), mailbox(taken->mailbox), source_(Source::kMessage), core_(core) {}
   Activation(const Activation&) = delete;
   Activation& operator=(const Activation&) = delete;
   ABSL_ATTRIBUTE_ALWAYS_INLINE ~Activation() {
-    if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // its frame uses the message
+    if (ABSL_PREDICT_FALSE(held_ != nullptr)) delete held_;  // first: the coroutine's frame may refer to the message
     if (envelope != nullptr) DestroyLater(envelope);
   }
 
@@ -120,7 +120,7 @@ class Activation {
   uint64_t ask() const { return has_call_part_ ? call_.ask : 0; }
   MonotonicTime deadline() const { return has_call_part_ ? call_.deadline : MonotonicTime::InfiniteFuture(); }
 
-  // For handler.h: the message or event, and what the handler came to.
+  // For handler.h: access to the message or event, and the handler's result.
   template <class M>
   M& As() {
     UNDERSTUDY_DCHECK(envelope->type == &TypeOf<M>(), "a ", envelope->type->name(), " for a handler of ",
@@ -135,11 +135,11 @@ class Activation {
     SendReply(Payload::With(ReplyBlock(TypeOf<Reply>()), std::move(reply)).Release());
   }
   void AnswerStatus(const absl::Status& status);
-  // Answers whatever else has happened.
+  // Answers the call also when the handler has failed or the message was postponed.
   void AnswerFinally(const absl::Status& status);
-  // The right to answer goes to a Replier.
+  // A Replier was made for the call: the handler's result is no longer its answer.
   void GiveAwayAnswer() { answer_given_ = true; }
-  // The Replier was destroyed unused before the handler ended.
+  // The Replier was destroyed unused before the handler ended: the handler's result is the answer again.
   void TakeBackAnswer() { answer_given_ = false; }
   void SetRoot(RootTask root) { held_->root = std::move(root); }
   // The handler took the message by value.
@@ -155,20 +155,20 @@ class Activation {
     has_call_part_ = true;
     call_ = {.asker = envelope->sender(), .ask = envelope->call().ask, .deadline = envelope->call().deadline};
   }
-  // What a coroutine handler needs besides.
+  // State that only some activations need, above all those of coroutine handlers. Allocated by the first Hold().
   struct Held {
     BehaviorPtr behavior;                     // pinned
     std::shared_ptr<MessageHandler> handler;  // pinned, for events
     std::exception_ptr exception;
     RootTask root;
-    uint64_t postponed_in = 0;  // the epoch of the behaviour in which it was postponed last
-    bool is_cancelled = false;  // the call in hand, by its asker
+    uint64_t postponed_in = 0;  // the epoch of the behaviour in which the message was postponed last
+    bool is_cancelled = false;  // the asker has cancelled the call in hand
   };
   Held& Hold() {
     if (held_ == nullptr) held_ = std::make_unique<Held>().release();
     return *held_;
   }
-  // Null for a handler that is no coroutine.
+  // Null until Hold() has been called. A coroutine handler's activation calls it before the coroutine begins.
   Held* held() { return held_; }
 
   Envelope* envelope = nullptr;  // the message or event; null once its block has the answer
@@ -181,7 +181,7 @@ class Activation {
   bool ends_receive : 1 = false;  // it is what a Receive waited for
   bool is_complete : 1 = false;
   bool is_in_hand : 1 = false;  // and counted so: it awaits, or may
-  // A tell whose handler was content with it.
+  // True if the message is a tell whose handler returned OK and neither failed, postponed nor forwarded it.
   bool is_plainly_handled() const {
     return !(has_failed || is_postponed || is_forwarded) && !has_call_part_ && status_.ok();
   }
@@ -205,7 +205,7 @@ class Activation {
   bool has_call_part_ = false;
   ActorCore& core_;
   union {
-    CallInfo call_;  // where the message has a call part
+    CallInfo call_;  // set only if has_call_part_
   };
   absl::Status status_;
   Held* held_ = nullptr;  // owned

@@ -25,42 +25,46 @@ struct ReceiveUnderWay {
   BehaviorPtr table;
   Waiter receiver;
   std::shared_ptr<MessageHandler> timeout_now;  // of an After that does not wait
-  bool is_taken = false;                        // what it waited for is in hand
-  bool looks_again = false;                     // before a timeout, at what has come
+  bool is_taken = false;                        // the message or event that it waited for is in hand
+  bool looks_again = false;                     // it looks once more at what has arrived before it takes its timeout
 };
 
 class Activations {
  public:
   // A handler that may await has begun.
   void Add(std::unique_ptr<Activation> begun) { begun_.push_back(std::move(begun)); }
-  // It has ended. CHECKs that it had begun.
+  // Removes and returns the activation `ended`, whose handler has ended. CHECKs that it had been added.
   std::unique_ptr<Activation> Take(const Activation& ended);
-  // The one that began last; null when there is none.
+  // Removes and returns the activation that began last; null when there is none.
   std::unique_ptr<Activation> TakeNewest();
   // Oldest first.
   const std::list<std::unique_ptr<Activation>>& all() const { return begun_; }
 
-  // What `waiter` awaits is there. They go on in the order in which they may.
+  // What `waiter` awaits has arrived, so its handler may be resumed. Waiters are resumed in the order of these calls.
   void AddResumable(Waiter waiter) { resumable_.push_back(waiter); }
   bool HasResumable() const { return !resumable_.empty(); }
   // Requires HasResumable.
   Waiter TakeResumable();
   void ForgetResumable() { resumable_.clear(); }
 
-  // A Receive begins. False when another waits already: only the handler of what a Receive has taken may begin one.
+  // Begins a Receive. Returns false if the innermost Receive still waits: Receives nest only when the handler of the
+  // message or event that the outer Receive has taken begins the inner one.
   bool BeginReceive(BehaviorPtr table, Waiter receiver);
   bool IsReceiving() const { return !receives_.empty(); }
   // The innermost. Requires IsReceiving.
   ReceiveUnderWay& receive() { return receives_.back(); }
   const ReceiveUnderWay& receive() const { return receives_.back(); }
-  // What the innermost Receive has taken is handled: its receiver may go on.
+  // The handler of what the innermost Receive has taken has ended: removes that Receive and makes its receiver
+  // resumable.
   void EndReceive();
-  // They are forgotten, and their receivers do not go on.
+  // Removes all Receives. Their receivers are not resumed.
   void DropReceives() { receives_.clear(); }
 
-  // A handler keeps the actor, which begins nothing else meanwhile.
+  // True if a handler awaits that is neither interleaved nor the receiver of a Receive: until it has ended, the actor
+  // begins no other handler.
   bool IsHeld() const;
-  // Nothing is to be done but to handle messages.
+  // True if no handler is to be resumed, no Receive is under way, and no handler keeps the actor from handling
+  // messages.
   bool IsQuiet() const { return resumable_.empty() && receives_.empty() && (begun_.empty() || !IsHeld()); }
 
  private:

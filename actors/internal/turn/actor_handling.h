@@ -1,4 +1,4 @@
-// What each message goes through that its behaviour handles at once, inline.
+// The inline path of a message that its behavior can handle at once, without a coroutine.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_HANDLING_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_HANDLING_H_
 
@@ -15,7 +15,8 @@
 
 namespace understudy::internal {
 
-// A handler has ended; `queue` is its message's, null after an event.
+// Records the disposition of the message whose handler has ended, and applies what the handler asked for. `queue` is
+// the queue of the message's mailbox; null if the handler was for an event.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activation& activation) {
   if (queue != nullptr) {
     if (ABSL_PREDICT_TRUE(activation.is_plainly_handled())) {
@@ -29,7 +30,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Settle(Queue* queue, Activat
   if (ABSL_PREDICT_FALSE(activation.ends_receive)) rare_->activations.EndReceive();
 }
 
-// A handler that is no coroutine.
+// Runs a handler that is not a coroutine, and settles its message. If the actor was fenced while the handler ran, the
+// other thread has already settled the message and ended the actor's life, so nothing more is done here.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation,
                                                                MessageHandler& handler) {
   if (ABSL_PREDICT_FALSE(turn.system->is_observed())) Trace("handles", activation);
@@ -49,20 +51,21 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::RunHandler(CurrentTurn& turn
   Settle(queue, activation);
 }
 
-// A tell, by a handler that is no coroutine; nothing waits in a Receive.
+// Handles a tell with a handler that is not a coroutine. Requires that no Receive waits.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleAtOnce(CurrentTurn& turn, Queue& queue, Envelope* envelope,
                                                                  MessageHandler& handler) {
   Activation activation(*this, envelope);
   RunHandler(turn, &queue, activation, handler);
 }
 
-// Nothing is to be seen to besides, for a tell.
+// True if a tell needs nothing but a call of `handler`: the handler is of the form that just runs, and the behavior has
+// no Idle, whose timer each message restarts.
 inline bool ActorCore::RunsAtOnce(const BehaviorTable& table, const MessageHandler& handler) {
   return handler.form() == MessageHandler::Form::kRuns && !table.has_idle();
 }
 
-// The oldest of what waits in those mailboxes, which is not nothing, by the
-// first clause of its mailbox.
+// Handles the oldest message that waits in the mailboxes `waiting` (bit i: mailbox i), which is not 0, with the first
+// clause of its mailbox. Each of these mailboxes must have a message.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& turn, uint64_t waiting) {
   auto place = static_cast<size_t>(std::countr_zero(waiting));
   Queue* queue = &cell().queue(turn.gates, place);
@@ -87,8 +90,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleOldest(CurrentTurn& tu
   }
 }
 
-// A tell that came past its gate, when nothing waited that was open: the oldest. It is handled at once if it still can
-// be, and no signal may have come since.
+// Handles a tell that its sender gave directly to the idle actor, past the mailbox's gate, when no message waited in an
+// open mailbox; so it is the oldest. If the actor is no longer free to handle it, or anything has arrived since (it may
+// be a signal, which acts first), the tell is put into its mailbox instead.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& turn, Envelope* envelope) {
   const size_t place = envelope->mailbox;
   const uint64_t bit = uint64_t{1} << place;

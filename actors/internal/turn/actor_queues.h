@@ -1,5 +1,5 @@
-// What each message does to its mailbox, inline: in, out, and what its senders
-// learn of the room.
+// The inline path of each message through its mailbox: how it enters and leaves, and how the room that it frees is
+// published to senders.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_QUEUES_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_QUEUES_H_
 
@@ -15,7 +15,7 @@
 
 namespace understudy::internal {
 
-// A message was accepted by its gate: into its mailbox.
+// Appends a message, which the mailbox's gate has accepted, to its mailbox. One of another node is parsed first.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& turn, Envelope* envelope) {
   if (ABSL_PREDICT_FALSE(envelope->type == &TypeOf<WireBytes>())) {
     envelope = Parsed(envelope);
@@ -28,9 +28,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Enqueue(const CurrentTurn& t
   if (ABSL_PREDICT_FALSE((turn.layout->overflowing() >> place & 1U) != 0)) DropOverflow(place);
 }
 
-// Ends the wait of a message in every ledger. Senders write the line that the
-// limit is on: it is not stored for each message, but soon enough that nobody
-// is refused for long.
+// Counts a message as having left its mailbox, and its bytes and the credit of the node that it came from as free. The
+// gate's `limit` shares a cache line with what senders write, so it is not stored for each message but for every so
+// many (`publishing.mask`); between these, turn.unpublished notes the mailbox, and PublishLimits stores its limit.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Queue& queue, size_t place,
                                                           Envelope* envelope) {
   const uint64_t sender = envelope->sender_life;
@@ -50,6 +50,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::Leave(CurrentTurn& turn, Que
   }
 }
 
+// Stores the limits of the gates whose mailboxes messages have left since their limit was stored last.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& turn) {
   for (uint64_t places = turn.unpublished; places != 0; places &= places - 1) {
     const auto place = static_cast<size_t>(std::countr_zero(places));
@@ -60,8 +61,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::PublishLimits(CurrentTurn& t
   if (ABSL_PREDICT_FALSE(turn.left_remote.messages != 0)) TellReleased(turn);
 }
 
-// `before` is what lies before it in the ring of `queue`, its mailbox, whose
-// place is `place`.
+// Takes `envelope` out of the ring of `queue`, the queue of mailbox `place`. `before` precedes it in that ring.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::TakeOut(CurrentTurn& turn, Queue& queue, size_t place,
                                                             Envelope* envelope, Envelope* before) {
   if (envelope == before) has_mail_ &= ~(uint64_t{1} << place);
@@ -78,8 +78,8 @@ inline void ActorCore::TakeOut(Envelope*& newest, Envelope* envelope, Envelope* 
   Leave(envelope);
 }
 
-// The oldest of what waits is next: one rank, no guards, no predicates, nothing
-// but messages.
+// True if the oldest message in an open mailbox is what to handle next: the actor runs and does not end, its behavior
+// has one rank and neither guards nor predicates, and there are no events, handlers to resume or Receives.
 inline bool ActorCore::HandlesOldest() const {
   return obstacles_ == 0 && (ABSL_PREDICT_TRUE(rare_ == nullptr) || IsQuiet());
 }

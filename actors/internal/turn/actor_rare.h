@@ -1,6 +1,6 @@
-// Rare: what an actor has besides its mailboxes and its behavior, made at the first use of any of it. Most of it are
-// parts: classes that keep one invariant each, know neither clock nor system, and have tests of their own in
-// tests/actors/core. Owner's turn only.
+// Rare: the state that an actor has besides its mailboxes and its behavior, allocated at the first use of any of it.
+// Most members are parts: classes that keep one invariant each and know neither the clock nor the system, so their
+// tests (actor_core.h lists them) need no actor. Owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_RARE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_RARE_H_
 
@@ -36,21 +36,20 @@
 
 namespace understudy::internal {
 
-// What an actor is to tell its parent, because that asked when it spawned it. The
-// handlers are the parent's.
+// Which notifications the parent asked for when it spawned the actor. The parent keeps the handlers (watches.h).
 struct SpawnNotifications {
-  uint64_t id = 0;             // the parent's, of this child; also of its monitor
-  bool tells_outcome = false;  // and has not yet
+  uint64_t id = 0;             // the parent's id of this child, and of its monitor of this child
+  bool tells_outcome = false;  // until the outcome of the start has been told
   bool tells_down = false;
 };
 
-// What a spawn leaves for the first turn.
+// What Spawn stores for the actor's first turn, which constructs the actor.
 struct SpawnArguments {
   MakeActor make;
-  std::unique_ptr<SpawnOptions> options;  // null for the plainest
+  std::unique_ptr<SpawnOptions> options;  // null if all options have their defaults
   SpawnNotifications notifications;
   UnhandledMail unhandled_mail;
-  absl::optional<ExitReason> has_failed;  // before anything ran
+  absl::optional<ExitReason> has_failed;  // if set, the actor ends with this reason and is not constructed
 };
 
 struct Rare {
@@ -61,21 +60,21 @@ struct Rare {
   std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
   absl::optional<Random> random;
 
-  UnhandledMail inherited;             // until there are mailboxes for it
+  UnhandledMail inherited;             // from the predecessor, until the mailboxes exist and take it
   LedgerBook::Page* ledger = nullptr;  // of dispositions other than handled
   PostponedMail postponed;
-  std::vector<Envelope*> unsorted;  // came after what ends the actor
+  std::vector<Envelope*> unsorted;  // arrived after the signal that ends the actor
   EventQueue events;
   Activations activations;
   BehaviorStack behaviors;
   bool passes_calls_on = false;
-  std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may come later in what is being drained
+  std::vector<std::pair<Pid, uint64_t>> early_cancels;  // of calls that may follow in the batch that is being drained
 
   ClosedMailboxes closed;
 
   LinkTable links;
   std::unique_ptr<Watches> watches;  // made at first use
-  uint64_t start_timer = 0;          // the executor's, of a start that is bounded
+  uint64_t start_timer = 0;          // the executor's timer for a start with a time limit; 0 if there is none
 
   std::unique_ptr<ActorTimers> timers;  // made at first use
   // When the first of the messages that WatchExpiry looks at expires.
@@ -84,7 +83,7 @@ struct Rare {
   MonotonicTime executor_time = MonotonicTime::InfiniteFuture();
 
   std::unique_ptr<AskTable> asks;
-  HeldRights rights;  // of the Repliers that it has
+  HeldRights rights;  // to answer the calls whose Repliers this actor has
 };
 
 }  // namespace understudy::internal
