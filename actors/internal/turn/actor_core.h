@@ -57,19 +57,21 @@ namespace understudy::internal {
 
 class FixedText;
 
-// What a call gets whose Replier was destroyed unused.
+// The answer to a call of `callee` whose Replier was destroyed unused.
 absl::Status UnansweredError(Pid callee);
 
 class ActorCore final : public CellOwner {
  public:
-  // Begins a life in `system`. Any thread; the actor runs on its own turns.
+  // Allocates a cell in `system`, opens it for a new actor, and schedules that actor's first turn, which calls `make`.
+  // If `has_failed` is set, the actor ends with that reason instead. Any thread.
   static Pid Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, MakeActor&& make,
                    SpawnNotifications notifications = {}, absl::optional<ExitReason> has_failed = absl::nullopt);
 
   // Runnable.
   void Run() override;
   std::string Describe() override;
-  // For people, in a signal handler, on the thread of its turn: its pid, and its class, names and what it is at.
+  // For the fatal signal report: writes the actor's pid to `who`, and its class, names and current handler to `at`.
+  // Async-signal-safe. Call on the thread that runs the actor's turn.
   void DescribeForSignal(FixedText& who, FixedText& at);
   // CellOwner.
   void Fence(ExitReason reason) override;
@@ -81,11 +83,13 @@ class ActorCore final : public CellOwner {
   // turn.
   void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
 
-  // For Actor, Context and the awaitables.
+  // The functions from here to `private` are for Actor, Context and the awaitables.
+  //
+  // The actor whose turn runs on this thread. CHECKs that there is one.
   static ActorCore& OfThisTurn();
   // Null when `pid` is not the actor of this turn.
   static ActorCore* OfThisTurn(Pid pid);
-  // In debug builds CHECKs that this thread runs its turn.
+  // In debug builds, CHECKs that this thread runs this actor's turn.
   void CheckTurn() const {
     UNDERSTUDY_DCHECK(ThisTurn().actor() == this, "context() of ", self().ToString(), " is used outside its turn");
   }
@@ -96,7 +100,7 @@ class ActorCore final : public CellOwner {
   Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
   Random& random();
   std::vector<MailboxSignature> Signatures();
-  // CHECKs that the constructor has run.
+  // The hash of the wire name of `mailbox`. CHECKs that the actor's constructor has run.
   uint32_t WireHashOf(int mailbox);
 
   // `table` becomes the behavior when the handler returns or awaits.
@@ -114,39 +118,39 @@ class ActorCore final : public CellOwner {
   uint64_t MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler);
   void Demonitor(uint64_t id);
 
-  // Its parts, made at first use.
+  // The actor's parts, each allocated at its first use.
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
   Exits& exits();
   AskTable& asks() { return ABSL_PREDICT_TRUE(known_asks() != nullptr) ? *known_asks() : MakeAsks(); }
   BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
-  // The behavior that it has, which may be null.
+  // The current behavior. Null if none has been entered yet, or the end has dropped it.
   const BehaviorPtr& behavior() const { return behavior_; }
 
   void Postpone();
   bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }
-  // The message in hand, or what was made of it, goes to `mailbox`; a call with its
-  // right to answer. Its block has a call part; `bytes`: its, where the mailbox is
-  // bounded in bytes, else 0.
+  // Puts `payload`, which is the message in hand or was made from it, into `mailbox` of this actor. If the message in
+  // hand is a call, `call` identifies it, and the right to answer goes along. The block of `payload` must have a call
+  // part. `bytes` is the payload's size if the mailbox is bounded in bytes, else 0.
   void Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
 
-  // A new entry of the table of asks, to be answered by Answered or a reply. Its
-  // id is 0 when there is no room: awaiting it answers Full.
+  // Adds an ask to the table of asks; a reply or Answered gives it its answer. The id is 0 if the table is full:
+  // awaiting that ask gives Full.
   PendingId NewAsk(Pid callee, MonotonicTime deadline);
   // Returns false if ask `id` already had an answer or is gone.
   bool Answered(uint64_t id, absl::Status status, Payload payload);
   // The smaller of `timeout` from now and the deadline of the call in hand.
   MonotonicTime DeadlineWithin(absl::Duration timeout);
-  // True if ask `id` has an answer or is gone, so that nobody needs to wait for it.
+  // True if ask `id` has an answer or is no longer in the table, so awaiting it would not suspend.
   bool IsAnswered(uint64_t id) const;
   void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
   void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
   Answer TakeAnswer(const PendingId& pending);
-  // Gives ask `id` up: its callee is told, and its answer is Cancelled.
+  // Gives up ask `id`: tells its callee, and makes Cancelled its answer.
   void CancelAsk(uint64_t id);
-  // A scoped close on `mailbox` that ends with the answer, at the latest. False when
-  // there is nothing to wait for.
+  // Keeps `mailbox` closed until ask `id` is answered. Returns false, and closes nothing, if there is no answer to wait
+  // for.
   bool CloseUntilAnswered(int mailbox, uint64_t id);
 
   PendingId StartLookup(absl::string_view name, absl::Duration timeout);
@@ -159,25 +163,26 @@ class ActorCore final : public CellOwner {
 
   void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
 
-  // Why the actor ends; null until that is decided. A Replier that is destroyed after that answers with this reason.
+  // Why the actor ends; null until its end is decided. A Replier that is destroyed after that answers with this reason.
   const ExitReason* ending() const;
-  // The call in hand was this one: its answer is owed by the handler again.
+  // A Replier for the call `ask` of `asker` was destroyed unused. If that call is in hand, its handler's result becomes
+  // its answer again. Returns false if another message, or none, is in hand.
   bool TakeBackAnswer(Pid asker, uint64_t ask);
-  // It has a Replier: when it is fenced, it answers.
+  // Records that this actor has a Replier, so that Fence can answer the Replier's call.
   void HoldRight(HeldRight held) { rare().rights.Add(std::move(held)); }
   // Sends a call's answer, whose block carries the ask's id.
   void SendReply(Pid asker, Envelope* block);
 
  private:
   friend class Activation;
-  // What to handle next.
+  // A message that may be handled next, and the clause that would take it.
   struct Choice {
     Envelope* envelope = nullptr;
-    Envelope* before = nullptr;  // in the ring of its mailbox
+    Envelope* before = nullptr;  // precedes `envelope` in the ring of its mailbox
     size_t clause = 0;
   };
-  // A look at what has come costs a cache line that its senders write: not after
-  // each message. Signals wait no longer than this many.
+  // A turn drains the inbox once per this many messages, because the head of the inbox is on a cache line that senders
+  // write. So a signal that arrives during a turn waits for at most this many messages.
   static constexpr int kDrainEvery = 32;
   enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
@@ -187,8 +192,8 @@ class ActorCore final : public CellOwner {
     kIsNotSimple = 2,   // the behavior has guards, ranks or the like
     kHasExit = 8,       // the actor ends when its handler has returned
     kIsFenced = 16,     // the life is over for all others, but its handler still runs
-    kHasDeferred = 32,
-    kDrainsSoon = 64,
+    kHasDeferred = 32,  // kernel code has let go of user objects, which Sweep is to destroy
+    kDrainsSoon = 64,   // the inbox is to be drained before the next message is handled
   };
 
   explicit ActorCore(Pid parent);
@@ -198,7 +203,7 @@ class ActorCore final : public CellOwner {
   bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
   bool has_deferred() const { return (obstacles_ & kHasDeferred) != 0; }
   bool has_postponed() const { return rare_ != nullptr && !rare_->postponed.empty(); }
-  // Nothing more is handled in this life.
+  // True if this actor handles nothing more.
   bool ends() const { return (obstacles_ & (kHasExit | kIsFenced)) != 0; }
   void Set(Obstacle obstacle, bool is_there = true) {
     obstacles_ = static_cast<uint8_t>(is_there ? obstacles_ | obstacle : obstacles_ & ~obstacle);
@@ -227,7 +232,7 @@ class ActorCore final : public CellOwner {
     UserCode user(*ThisWorker());
     code();
   }
-  // The exception that left it, or null.
+  // Runs `code` as user code. Returns the exception that left it, or null.
   template <class F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE std::exception_ptr CaughtInUserCode(F&& code) {
     UserCode user(*ThisWorker());
@@ -239,18 +244,18 @@ class ActorCore final : public CellOwner {
   void Enqueue(const CurrentTurn& turn, Envelope* envelope);
   Envelope* Parsed(Envelope* envelope);
   void ReleaseRemote(CurrentTurn& turn, Envelope* envelope);
-  // Tells the router what `turn` has kept from it.
+  // Tells the router about the messages of another node that have left a mailbox and that `turn.left_remote` counts.
   void TellReleased(CurrentTurn& turn);
   void LeaveEarly(const Envelope& envelope);
   void DropOverflow(size_t place);
-  // Ends the wait of a message in every ledger.
+  // Counts a message as having left its mailbox.
   void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);
   void TakeOut(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope, Envelope* before);
   void Leave(Envelope* envelope);
-  // The envelope is in the ring of `newest`, one of Rings, and `before` lies before it there.
+  // Takes `envelope` out of the ring of `newest`, which is one of Rings. `before` precedes it there.
   void TakeOut(Envelope*& newest, Envelope* envelope, Envelope* before);
-  // The rings in which messages of a mailbox wait, each by its newest: of those that are postponed, and of the others.
-  // Without those that are empty.
+  // The non-empty rings in which messages of mailbox `place` wait, each given by its newest: the postponed messages,
+  // then the others.
   absl::InlinedVector<Envelope**, 2> Rings(size_t place);
   void PutBack(Envelope* envelope, bool waits_for_change);
   void ReturnPostponed();
@@ -271,10 +276,11 @@ class ActorCore final : public CellOwner {
   void TakeUnhandledMail();
   bool TakeMail(const MailOfActor& mail, Envelope* envelope);
 
-  // actor_ledger.cc: every disposition but handled, which the mailbox counts.
+  // actor_ledger.cc: counts of every disposition except handled, which is counted in the mailbox's queue.
   LedgerBook::Counts& LedgerOf(size_t place);
   void Count(size_t place, Disposition disposition);
-  // A message is in hand as long as its handler may await: it has no disposition.
+  // A message counts as in hand from the call of a coroutine handler until that handler has ended or it is forwarded:
+  // meanwhile it has left its mailbox and has no disposition yet.
   void CountInHand(Activation& activation);
   void CountOutOfHand(Activation& activation);
 
@@ -334,31 +340,32 @@ class ActorCore final : public CellOwner {
   uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void TellOfDemonitor(uint64_t id, Pid target);
   Watches& watches();
-  // Null when there are none.
+  // Null if the actor has no Exits yet.
   const Exits* known_exits() const { return rare_ == nullptr ? nullptr : rare_->exits.get(); }
-  // As of an actor that has set nothing, if there are none.
+  // The actor's Exits; if it has none yet, a shared one with the defaults.
   const Exits& KnownExits() const;
   void OnDemonitor(const Signal& signal);
   void TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications, SpawnOptions& options);
   void OnOutcome(SpawnReport report);
   bool EndsLink(Pid peer);
   void OnRequestStop(const Signal& signal);
-  // False when it was merged with others that wait.
+  // Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
   bool AddEvent(Event event);
-  // What ends an actor: what it did, what it has brought upon itself outside of its
-  // code, what it was told, or a Kill.
+  // What ends an actor: its own code (Fail, Stop, an exception); something of its own that happened outside its code
+  // (an overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
   enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
   void SetExit(ExitReason reason, ExitCause cause);
   LinkTable& links();
 
   // actor_asks.cc: asks; names are there too.
   AskTable& MakeAsks();
-  // Null when it has never asked.
+  // Null if the actor has never asked.
   AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
   void CancelAsksFor(const Activation& activation);
   void ExpireAsks(MonotonicTime now);
   void ExpireAsk(uint64_t id);
-  // Ends what hangs on an ask besides its answer.
+  // Ends what ask `id` keeps up until it is answered: its watch of a name, and the closes of mailboxes. A name that it
+  // was to publish is removed from this node's registry, unless `has_good_answer`.
   void SettleNotes(uint64_t id, bool has_good_answer);
   void TellCallee(uint64_t id);
   bool StopWaitingForNode(uint64_t id);
@@ -371,7 +378,7 @@ class ActorCore final : public CellOwner {
   bool RunsOn(const Event& event);
   void ArmExecutor();
   void DisarmExecutor();
-  // `at_once`: as of ActorTimers::Enter.
+  // Enters the timers of `table`. `at_once` is as in ActorTimers::Enter.
   void EnterTimersOf(const BehaviorTable& table, std::shared_ptr<MessageHandler>* at_once = nullptr);
 
   // actor_life.cc.
@@ -395,7 +402,8 @@ class ActorCore final : public CellOwner {
   void DropActivations(const ExitReason& reason);
   void DropHandlers();
   void LeaveRegistry(const ExitReason& reason);
-  // With `kept`, what the successor is to have goes there.
+  // Both dispose of waiting messages as dead letters. If `kept` is not null, messages that the successor is to get are
+  // appended to it instead.
   void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
   void BuryEnded(Signal& signal);
@@ -407,10 +415,10 @@ class ActorCore final : public CellOwner {
   // actor_crash.cc.
   void KeepMessage(const Activation& activation);
   void NoteCrash(ExitCause cause);
-  // For people: the coroutine that Start gave.
+  // How reports and descriptions name the coroutine that Start returned.
   absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
   void ReportCrash();
-  // One line of the log.
+  // Logs `line` as an error.
   void LogError(absl::string_view line);
 
   uint32_t parent_cell_ = 0;
@@ -422,7 +430,7 @@ class ActorCore final : public CellOwner {
     SpawnArguments* spawn_arguments_ = nullptr;  // until the constructor runs
     uint64_t last_stamp_;                        // then
   };
-  uint64_t has_mail_ = 0;  // a bit for each mailbox in which messages wait that are not postponed
+  uint64_t has_mail_ = 0;  // bit i: messages that are not postponed wait in mailbox i
   // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
   // Envelope. Or null.
   void* in_hand_ = nullptr;

@@ -29,7 +29,7 @@ namespace understudy::internal {
 
 class ActorTimers {
  public:
-  // What both clocks say. The wall clock counts for At only.
+  // The readings of both clocks. Only At uses the wall clock.
   struct Time {
     MonotonicTime now;
     absl::Time wall;
@@ -50,7 +50,7 @@ class ActorTimers {
              std::shared_ptr<MessageHandler>* at_once = nullptr);
   // The behavior, or the Receive, is left.
   void Leave();
-  // A message came, of a behavior that has an Idle.
+  // A message is handled at `now`, in a behavior that has an Idle.
   void NoteMessage(MonotonicTime now) { last_message_ = now; }
 
   // When NextDue is to be called.
@@ -59,12 +59,13 @@ class ActorTimers {
   // and have at most one event in `events`.
   absl::optional<Event> NextDue(Time time, uint64_t epoch, const EventQueue& events);
 
-  // Of a behavior's timer: its behavior has been left, or a message has ended the idleness that it tells of.
+  // True if `event`, which is of a behavior's timer, must not be handled any more: its behavior has been left, or it is
+  // of an Idle and a message has been handled since.
   bool IsStale(const Event& event, uint64_t epoch) const {
     return event.epoch != epoch || event.idle_since < last_message_;
   }
-  // Of an At: it came before its time, because the wall clock was set back. Its timer runs again, unless the event is
-  // stale, and the event is to be dropped.
+  // Returns true if `event`, which is of an At, is early because the wall clock was set back. The caller then drops the
+  // event; its timer has been started again, unless the event is stale.
   bool RunsOn(const Event& event, uint64_t epoch, Time time);
 
  private:

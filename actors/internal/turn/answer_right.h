@@ -1,5 +1,5 @@
-// AnswerRight: who may answer a call whose Replier was taken. The Replier and the
-// list of the actor that has it share one; whichever of them comes first answers.
+// AnswerRight: decides who answers a call that has a Replier. The Replier shares it with the HeldRights of the actor
+// that has the Replier, because a fence answers for a stuck actor; the first of the two to use the right answers.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ANSWER_RIGHT_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ANSWER_RIGHT_H_
 
@@ -18,29 +18,29 @@ namespace understudy::internal {
 // Any thread.
 class AnswerRight {
  public:
-  // Tells one holder from the next; that of a right that is used up is kUsed.
+  // Identifies the current holder: each transfer gives a new value. kUsed: the call has been answered.
   using Hand = uint32_t;
   static constexpr Hand kUsed = 0;
 
-  // relaxed, all: nothing else is handed over with it.
+  // All accesses are relaxed: the right decides who answers, and publishes no other data.
   Hand hand() const { return hand_.load(std::memory_order_relaxed); }
-  // It changes hands: whoever had it has it no more. The new hand, or kUsed.
+  // Transfers the right: UseAs fails for the previous holder from now on. Returns the new holder's hand, or kUsed.
   Hand Pass() {
     Hand hand = this->hand();
     while (hand != kUsed && !hand_.compare_exchange_weak(hand, hand + 1, std::memory_order_relaxed)) {
     }
     return hand == kUsed ? kUsed : hand + 1;
   }
-  // True for the one that is to answer.
+  // Uses the right, whoever holds it. Returns true if it was not used yet: then the caller must answer.
   bool Use() { return hand_.exchange(kUsed, std::memory_order_relaxed) != kUsed; }
-  // The same, for whom `hand` was given.
+  // Uses the right if `hand` still holds it. Returns true if the caller must answer.
   bool UseAs(Hand hand) { return hand_.compare_exchange_strong(hand, kUsed, std::memory_order_relaxed); }
 
  private:
   std::atomic<Hand> hand_{1};
 };
 
-// As an actor has it.
+// A right as its holder records it, with what is needed to answer the call.
 struct HeldRight {
   std::shared_ptr<AnswerRight> right;
   AnswerRight::Hand hand = AnswerRight::kUsed;
@@ -49,7 +49,7 @@ struct HeldRight {
   uint64_t ask = 0;
 };
 
-// Those of one actor. Owner's turn only.
+// The rights of the Repliers that one actor has. Owner's turn only.
 class HeldRights {
  public:
   void Add(HeldRight held) {
@@ -61,7 +61,7 @@ class HeldRights {
  private:
   static constexpr size_t kPruneAt = 16;
 
-  // Lets go those that were used or forwarded since.
+  // Removes the rights that have been used or transferred since they were added.
   void Prune() {
     all_.erase(
         std::remove_if(all_.begin(), all_.end(), [](const HeldRight& held) { return held.right->hand() != held.hand; }),

@@ -18,7 +18,8 @@ namespace understudy::internal {
 
 class BehaviorStack {
  public:
-  // `next` is entered next, in place of what was to be; what lies below stays. Null: nothing is.
+  // Makes `next` the behavior to enter next, in place of one set before. The stacked behaviors stay. If `next` is null,
+  // none is entered.
   void SetNext(BehaviorPtr next) { next_ = std::move(next); }
   // `next` is entered next, and lies on what would have been: `current`, unless another was to be entered.
   // FailedPrecondition when that is null, Full beyond limits::kBehaviorsStackedMax.

@@ -9,7 +9,7 @@
 
 namespace understudy::internal {
 
-// `envelope` is newer than all that are in the ring of `newest`.
+// Appends `envelope`, which must be newer than all in the ring of `newest`.
 inline void Append(Envelope*& newest, Envelope* envelope) {
   if (newest == nullptr) {
     envelope->next = envelope;

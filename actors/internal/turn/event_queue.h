@@ -53,9 +53,9 @@ class EventQueue {
   // Not when it is empty.
   Event& front() { return events_.front(); }
 
-  // Takes an event to be handled: it knows for how many it stands then.
+  // Removes and returns an event to be handled. If events were merged into it, it says how many.
   Event Take(iterator place);
-  // Removes an event of a behavior's timer, which nobody handles. The event behind it.
+  // Removes an event of a behavior's timer that is not to be handled. Returns the place of the event after it.
   iterator Drop(iterator place) { return events_.erase(place); }
 
   // The events that came along the link to `peer`, which is unlinked. True when exits of the parent were among them
@@ -66,7 +66,7 @@ class EventQueue {
   bool RemoveNamedTimer(uint64_t id);
   // The events of the timers of all behaviors.
   void RemoveBehaviorTimers();
-  // An event of that behavior waits for `handler`.
+  // True if an event of a timer of the behavior of `epoch` waits for `handler`.
   bool HasBehaviorTimer(uint64_t epoch, const std::shared_ptr<MessageHandler>& handler) const;
 
  private:

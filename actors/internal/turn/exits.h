@@ -26,34 +26,35 @@ class Exits {
   // Null, as without a call: the actor ends.
   void SetStopHandler(Handler handler) { stop_handler_ = std::move(handler); }
 
-  // What an exit does.
+  // What an exit signal does to the actor: nothing, ends it, or becomes an event for a handler.
   enum class Effect { kNothing, kEndsActor, kIsEvent };
   // `is_own`: the actor has sent it to itself.
   Effect EffectOf(const ExitReason& reason, bool is_own) const;
 
-  // Of exits and requests to stop, which are handled by what is set when they are handled, not when they came.
+  // True for exits and requests to stop. Their handler is the one that is set when they are handled, not the one that
+  // was set when they arrived.
   static bool IsHandled(Event::Kind kind) {
     return kind == Event::Kind::kExit || kind == Event::Kind::kParentExit || kind == Event::Kind::kStopRequest;
   }
-  // Of a kind that IsHandled.
+  // Requires IsHandled(kind). Null if no handler is set.
   const Handler& HandlerOf(Event::Kind kind) const;
 
-  // The parent's exit came, and waits for its handler, or would.
+  // Records that an exit of the parent has arrived, so the actor has been told to end.
   void NoteParentsExit() { is_told_to_end_ = true; }
-  // Stays so.
+  // Never false again once it is true.
   bool is_told_to_end() const { return is_told_to_end_; }
   // The executor's timer that kills the actor if it takes too long for its parent's exit; 0 when none runs.
   uint64_t parents_timer() const { return parents_timer_; }
   void SetParentsTimer(uint64_t timer) { parents_timer_ = timer; }
   uint64_t TakeParentsTimer() { return std::exchange(parents_timer_, 0); }
 
-  // It is decided that the actor ends, and why. The later of two calls counts.
+  // Sets the reason with which the actor ends. A later call replaces it, as when an ending actor is fenced.
   void End(ExitReason reason) { reason_ = std::move(reason); }
-  // Null when that was not said: then it is Normal, if it ends.
+  // Null if End was not called: then the actor, if it ends, ends with Normal.
   const ExitReason* reason() const { return reason_.has_value() ? &*reason_ : nullptr; }
-  // The actor ends abnormally by its own doing. After End.
+  // Adds the report of an actor that ends abnormally by its own doing to its reason. Requires that End was called.
   void AddCrash(std::shared_ptr<const CrashReport> crash);
-  // What AddCrash added; null without it, also when the reason is a crashed peer's.
+  // The report that AddCrash added. Null without AddCrash, also when the reason came from a peer and has a report.
   const CrashReport* crash() const { return has_crashed_ ? reason_->crash() : nullptr; }
 
   // The actor handles nothing more.

@@ -19,7 +19,7 @@ namespace internal {
 
 template <class R, class A>
 void GuardOf(R (*function)(A&));
-// A captureless callable of one thing by reference, whatever it gives.
+// A captureless callable that takes one argument by reference. Its result may be of any type.
 template <class F>
 concept IsGuardFunction = std::is_empty_v<F> && requires(F guard) { GuardOf(+guard); };
 
@@ -32,7 +32,7 @@ class Guard {
       : Guard(holds, 0, [](const Guard& guard, const Actor& actor) {
           return (AsOwnClass<const A>(actor).*guard.As<bool (A::*)() const>())();
         }) {}
-  // Of the mailbox at `place` in its array.
+  // A guard of a clause for an array of mailboxes; `place` is the mailbox's index in that array.
   template <class A>
   Guard(bool (A::*holds)(size_t place) const, size_t place)
       : Guard(holds, place, [](const Guard& guard, const Actor& actor) {

@@ -20,7 +20,7 @@ namespace internal {
 
 using Hook = absl::AnyInvocable<void(Actor&)>;
 
-// What a behaviour runs besides its clauses; null: nothing.
+// The hooks of a behaviour, each null if it has none.
 struct BehaviorHooks {
   Hook entered;
   Hook left;

@@ -42,23 +42,23 @@ class LinkTable {
   // Peers to tell when this actor ends, in order of pid.
   std::vector<Pid> Links() const;
 
-  // For a monitor; no other of this actor has it.
+  // A new id for a monitor, unique within this actor.
   uint64_t NewId() { return ++last_id_; }
-  // The same, for a monitor whose Down is to come when its target is gone.
+  // A new id for a monitor whose Down is sent only when its target is gone: nothing of it is left, not even a handler
+  // that still runs after the target was fenced.
   uint64_t NewIdUntilGone() { return ++last_id_ | kUntilGone; }
   static bool IsUntilGone(uint64_t id) { return (id & kUntilGone) != 0; }
   // This actor begins to monitor `target`; `id` is that of the Monitor signal.
   void Monitor(uint64_t id, Pid target) { monitored_.emplace(id, target); }
-  // Ends it. The target to send Demonitor to, or a null pid when it has fired
-  // or was removed before.
+  // Ends monitor `id`. Returns the target to send Demonitor to, or a null pid if the monitor has fired or was removed.
   Pid Demonitor(uint64_t id);
   // A Down came. True when the monitor was there (it is not any more).
   bool OnDown(uint64_t id);
   bool IsMonitoring(uint64_t id) const { return monitored_.contains(id); }
-  // What this actor monitors: (id, target).
+  // The targets that this actor monitors, by the monitor's id.
   const std::map<uint64_t, Pid>& monitored() const { return monitored_; }
 
-  // Somebody monitors this actor.
+  // A Monitor signal came: `watcher` monitors this actor.
   void OnMonitor(Pid watcher, uint64_t id) { watchers_.emplace(watcher, id); }
   void OnDemonitor(Pid watcher, uint64_t id) { watchers_.erase({watcher, id}); }
   // To whom a Down goes when this actor ends: (watcher, id), in order.

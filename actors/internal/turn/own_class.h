@@ -1,5 +1,5 @@
-// The actor as the class whose member a handler, guard or hook is. A clause does
-// not know the class of its actor: debug builds look.
+// AsOwnClass: casts an actor to the class whose member a handler, guard or hook is. A clause does not know the class of
+// its actor, so debug builds check that the cast is right.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_OWN_CLASS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_OWN_CLASS_H_
 

@@ -11,7 +11,7 @@ namespace understudy::internal {
 
 class RankTurns {
  public:
-  // Nothing waits: the top rank is next, with its whole quota.
+  // Begins anew: the top rank is next, with its whole quota. For when no message waits.
   void Restart() { *this = RankTurns(); }
 
   // The rank that is served next, counted from the top, of `ranks`, of which at least one has mail. `quota_of(rank)` is

@@ -1,4 +1,4 @@
-// Whose turn runs on this thread.
+// Scopes that set whose turn runs on this thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_TURN_SCOPE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_TURN_SCOPE_H_
 
@@ -8,7 +8,7 @@
 
 namespace understudy::internal {
 
-// A turn of the actor that has the cell. Where none runs: afterwards it is nobody's.
+// While it lives, this thread runs a turn of the actor in `cell`. Requires that the thread runs no actor's turn.
 class TurnScope {
  public:
   TurnScope(SystemCore* system, ActorCell& cell)
@@ -31,7 +31,7 @@ class TurnScope {
   CurrentTurn turn_;
 };
 
-// Nobody's, within a turn.
+// Within a turn: while it lives, code on this thread counts as running in no actor's turn.
 class NobodysTurn {
  public:
   NobodysTurn() : outer_(this_turn) { this_turn = &no_turn; }

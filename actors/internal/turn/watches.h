@@ -37,16 +37,16 @@ class Watches {
   // `id`: from LinkTable::NewId, of no monitor. At least one of the child's handlers is not null.
   void AddChild(uint64_t id, SpawnedChild child) { children_.emplace(id, std::move(child)); }
 
-  // The Down of a monitor or a child came. Its handler; none when nobody is to be told.
+  // A Down of a monitor or a child arrived. Returns its handler, or none if the actor is no longer to be told.
   absl::optional<Handler> TakeDown(uint64_t id, LinkTable& links);
-  // A child's outcome came. Its handler; none when nobody is to be told.
+  // A child's outcome arrived. Returns its handler, or none if the actor is no longer to be told.
   absl::optional<Handler> TakeOutcome(uint64_t id);
   // By id. A child stays until all that was asked for has been told.
   const std::map<uint64_t, SpawnedChild>& children() const { return children_; }
 
   // The id of a new watch of a name.
   uint64_t AddName(Handler handler);
-  // What the registry calls it.
+  // Records the id under which the registry knows this watch.
   void SetRegistryId(uint64_t name_watch, uint64_t registry_id) { names_[name_watch].registry_id = registry_id; }
   // None when there is no such watch.
   absl::optional<Handler> HandlerOfName(uint64_t name_watch) const;
