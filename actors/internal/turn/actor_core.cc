@@ -114,7 +114,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& tu
     if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
       OnStale(envelope);
     } else if (ABSL_PREDICT_FALSE(has_exit())) {
-      // It came after what ends the actor: it is buried with what waits.
+      // The message arrived after the signal that ends the actor: Bury disposes of it, as of the waiting messages.
       envelope->next = nullptr;
       rare().unsorted.push_back(envelope);
     } else if (ABSL_PREDICT_TRUE(envelope->kind == EnvelopeKind::kMessage)) {
@@ -129,8 +129,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& tu
   }
 }
 
-// Whatever is next, if it is not simply the oldest message (HandlesOldest).
-// False when there is nothing.
+// Does what is next if that is not simply to handle the oldest message (HandlesOldest). Returns false if there is
+// nothing to do.
 bool ActorCore::HandleNext() {
   if (ABSL_PREDICT_FALSE(has_deferred())) {
     Sweep();
@@ -141,7 +141,8 @@ bool ActorCore::HandleNext() {
   return true;
 }
 
-// Ends what its kernel code has let go. It may be fenced then.
+// Destroys the user objects that kernel code has let go of. The actor may be fenced meanwhile, as their destructors are
+// user code.
 ABSL_ATTRIBUTE_NOINLINE void ActorCore::Sweep() {
   CurrentTurn& turn = ThisTurn();
   while (!turn.remains.empty()) {
@@ -152,8 +153,8 @@ ABSL_ATTRIBUTE_NOINLINE void ActorCore::Sweep() {
   }
 }
 
-// What senders and timers are to know before the actor may run elsewhere. False
-// when it is to be swept before that.
+// Publishes the mailboxes' limits, admits blocked senders, and arms the executor's timer: all that must be done before
+// the actor may run on another thread. Returns false if Sweep must run first.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& turn) {
   if (turn.unpublished != 0) PublishLimits(turn);
   if (ABSL_PREDICT_FALSE(cell().has_blocked_senders())) {
@@ -165,8 +166,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCore::PublishRoom(CurrentTurn& tur
   return true;
 }
 
-// Until the actor is idle, or has been scheduled again: then it may be in its
-// next turn already, and nothing here touches it. False: its life is to end.
+// Runs the actor until it is idle or has been scheduled again, and then returns true. From the Schedule or the
+// successful TryIdle on, another thread may already run the actor's next turn, so nothing after them touches this
+// object. Returns false if the actor's life is to end.
 ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) {
   for (bool drains = true;;) {
     if (drains || (obstacles_ & kDrainsSoon) != 0 || budget % kDrainEvery == 0) {
@@ -194,7 +196,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
       if (ends()) return false;
       if (has_handled) {
         --budget;
-        // What has arrived counts for the rank that goes next.
+        // With ranks, a message that has just arrived may be next, so drain before each choice.
         const BehaviorTable* const next = Effective();
         drains = next != nullptr && next->has_ranks();
         continue;
@@ -202,7 +204,7 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
     }
     if (cell().HasInbound()) {
       drains = true;
-      --budget;  // what is only sorted, or dropped, is work too
+      --budget;  // sorting or dropping what arrives is work too, and must not prolong the turn without bound
       continue;
     }
     if (!is_simple) {
@@ -216,7 +218,8 @@ ABSL_ATTRIBUTE_NOINLINE bool ActorCore::TakeTurn(CurrentTurn& turn, int budget) 
   }
 }
 
-// The end of a turn in which nothing else was to be done. False: that is not so, or something came.
+// A shortcut for a turn that had only a direct hand-off to handle: makes the actor idle. Returns false if there is more
+// to do, or something has arrived.
 inline bool ActorCore::TryRest(const CurrentTurn& turn) {
   if (obstacles_ != 0 || rare_ != nullptr || turn.unpublished != 0 || cell().has_blocked_senders()) return false;
   const uint64_t open = behavior_->mailboxes();
@@ -245,7 +248,7 @@ void ActorCore::Run() {
   if (ABSL_PREDICT_FALSE(!goes_on)) is_fenced() ? FinishFenced() : End();
 }
 
-// What is not a message.
+// Acts on an envelope that is not a message.
 void ActorCore::ActOn(Envelope* envelope) {
   switch (envelope->kind) {
     case EnvelopeKind::kMessage:
@@ -293,7 +296,7 @@ void ActorCore::ActOn(Envelope* envelope) {
   Envelope::Delete(envelope);  // nothing of users is left in it
 }
 
-// It was sent to an earlier life of the cell, by somebody who was slow.
+// Disposes of an envelope that was sent to an earlier life of the cell and arrived only now.
 void ActorCore::OnStale(Envelope* envelope) {
   if (envelope->kind == EnvelopeKind::kSignal) {
     system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
@@ -332,7 +335,8 @@ bool ActorCore::RunsOn(const Event& event) {
   return event.at != absl::InfinitePast() && timers().RunsOn(event, rare_->behaviors.epoch(), ReadClocks());
 }
 
-// Before the actor goes idle: the executor calls when the earliest is due.
+// Called before the actor goes idle: has the executor post a kTick when the earliest timer, ask or waiting message is
+// due.
 void ActorCore::ArmExecutor() {
   if (layout().has_expiring_calls()) WatchExpiry();
   if (rare_ == nullptr) return;
@@ -348,7 +352,7 @@ void ActorCore::ArmExecutor() {
   });
 }
 
-// At the end of the life: nothing comes for it any more.
+// At the end of the life: cancels the executor's timers for this actor.
 void ActorCore::DisarmExecutor() {
   if (rare_ == nullptr) return;
   const uint64_t parents = rare_->exits == nullptr ? 0 : rare_->exits->TakeParentsTimer();
@@ -363,7 +367,7 @@ void ActorCore::EnterTimersOf(const BehaviorTable& table, std::shared_ptr<Messag
   timers().Enter(table.extra()->timers, rare_->behaviors.epoch(), ReadClocks(), at_once);
 }
 
-// Which mailboxes would be handled if mail came now.
+// The mailboxes (bit i: mailbox i) whose messages could be handled if one arrived now.
 uint64_t ActorCore::OpenMask() {
   BehaviorTable* table = Effective();
   if (table == nullptr || (rare_ != nullptr && rare_->activations.IsHeld())) return 0;
@@ -376,7 +380,7 @@ uint64_t ActorCore::OpenMask() {
   return mask & ~closed_mask();
 }
 
-// Under a seizure, in its user code.
+// Called by another thread, which has seized the worker while this actor's turn is in user code.
 std::string ActorCore::Describe() {
   const MailboxLayout* mailboxes = cell().layout();
   absl::string_view what = "its code";

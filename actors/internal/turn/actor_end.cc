@@ -59,14 +59,15 @@ void ActorCore::End() {
     FinishFenced();
     return;
   }
-  // Before others can be told; this turn is its last.
+  // Before the end is told to others. The own thread runs no turn after this one.
   system().executor().EndOwnThread(own_thread());
   EndLife(reason);
   DropHandlers();  // that its destructor has made, and what waited
   Free();
 }
 
-// Names, what waits, exits and Downs: all that others see of the end.
+// Does all that others see of the end: removes the actor's names, disposes of waiting messages, closes the cell, and
+// sends exits and Downs.
 void ActorCore::EndLife(const ExitReason& reason) {
   const uint64_t heir = HeirsMonitor();
   std::vector<Envelope*> kept;
@@ -106,8 +107,8 @@ void ActorCore::DropActivations(const ExitReason& reason) {
   if (!is_fenced()) rights.store(Rights::kAll, std::memory_order_relaxed);
 }
 
-// What handlers hold belongs to the object, and goes on the actor's own turn:
-// it may be a Replier or a MonitorHandle, which come back here.
+// Destroys the handlers with what they hold. This must happen in the actor's own turn, because they may hold a Replier
+// or a MonitorHandle, whose destructors call this ActorCore.
 void ActorCore::DropHandlers() {
   behavior_ = nullptr;
   if (rare_ != nullptr) {
@@ -150,7 +151,8 @@ void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* ke
   std::sort(kept->begin(), kept->end(), [](const Envelope* a, const Envelope* b) { return a->stamp < b->stamp; });
 }
 
-// What arrived and was not sorted when the life ended.
+// Disposes of the envelopes in `rest` and rare_->unsorted, which arrived before the cell was closed and were not
+// sorted.
 void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept) {
   const auto bury = [&](Envelope* envelope) {
     if (envelope->life != life()) {
@@ -185,7 +187,8 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
   while (rest != nullptr) bury(std::exchange(rest, rest->next));
 }
 
-// A signal that an ended actor must still answer, or remember not to.
+// Acts on a signal that still matters after the actor has ended: it changes who is told of the end, or must be answered
+// or counted.
 void ActorCore::BuryEnded(Signal& signal) {
   switch (signal.kind) {
     case SignalKind::kLink:
@@ -213,7 +216,7 @@ void ActorCore::BuryEnded(Signal& signal) {
   }
 }
 
-// Those of whom it asked to be told.
+// Tells the children whose outcome or end this actor asked for: a tied child gets an exit, others a Demonitor.
 void ActorCore::TellChildrenOfEnd(const ExitReason& reason) {
   for (const auto& [id, child] : rare_->watches->children()) {
     Signal signal{.kind = SignalKind::kDemonitor, .from = self(), .to = child.pid, .id = id};
@@ -262,7 +265,8 @@ void ActorCore::Free() {
   core.cells().Free(&own);
   // The system may be destroyed as soon as its last actor has ended.
   Executor& executor = core.executor();
-  // Before Notify asks whether somebody waits: one total order with BlockUntil.
+  // seq_cst: this store precedes Notify's load of whether a thread waits, as BlockUntil's store of that precedes its
+  // load of live_actors, so at least one of the two sees the other's store.
   core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }
@@ -311,9 +315,9 @@ void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
   }
 }
 
-// The handler of a fenced actor has returned: what it left is destroyed here.
+// Called when the handler of a fenced actor has returned. Destroys its frames, handlers and object, and frees the cell.
 void ActorCore::FinishFenced() {
-  SetCurrent(nullptr);  // whoever asks what it does finds nothing that is destroyed
+  SetCurrent(nullptr);  // Describe must not read an activation that is destroyed below
   SystemCore& core = system();
   core.executor().EndOwnThread(own_thread());
   InUserCode([&] {

@@ -31,7 +31,7 @@ void ActorCore::Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand
   envelope->call().deadline = current()->deadline();
   envelope->call().accepted = system().clock().Now();
   envelope->call().bytes = bytes;
-  // The message in hand has its disposition now, whatever its handler still does.
+  // From here on the message in hand has the disposition forwarded, whatever its handler does afterwards.
   current()->is_forwarded = true;
   CountOutOfHand(*current());
   const auto from = static_cast<size_t>(current()->mailbox);

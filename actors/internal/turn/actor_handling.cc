@@ -1,4 +1,4 @@
-// Handlers: running them, and what becomes of what they handled.
+// Runs handlers, and records the dispositions of the messages that they handled.
 #include "understudy/actors/internal/turn/actor_handling.h"
 
 #include <bit>
@@ -36,7 +36,8 @@ bool ActorCore::IsExpired(const Envelope& envelope, absl::Status& why) {
   return true;
 }
 
-// It failed, was refused, postponed or forwarded, or is a call.
+// Records the disposition of a message that is not plainly handled: its handler failed, returned an error, postponed or
+// forwarded it, or it is a call. Answers the call if it has no answer yet.
 void ActorCore::SettleUnusual(Activation& activation) {
   if (activation.is_forwarded) return;
   if (activation.is_postponed && !activation.has_failed) {
@@ -64,7 +65,7 @@ void ActorCore::HandleMessage(BehaviorTable& table, const Choice& choice) {
   HandleTaken(choice.envelope, table, choice.clause);
 }
 
-// A message that has left its mailbox, for that clause.
+// Handles a message that has left its mailbox, with clause `clause` of `table`.
 void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t clause) {
   if (envelope->has(Envelope::kHasCallPart)) {
     absl::Status expired;
@@ -89,11 +90,11 @@ void ActorCore::HandleTaken(Envelope* envelope, BehaviorTable& table, size_t cla
     activation->Hold().behavior = behavior_;
     if (IsReceiving()) BeginRound(*activation);
     if (activation->is_interleaved && activation->is_call()) {
-      // Its actor need not be free to answer it.
+      // The watch for call cycles must know: an actor answers an interleaved call even while it awaits other answers.
       CallWatch* watch = system().call_watch();
       if (watch != nullptr) watch->IsInHand(activation->asker(), activation->ask());
     }
-    // It has no disposition yet: while its handler awaits, it waits in every ledger.
+    // The message has no disposition yet: ledgers count it as in hand while its handler awaits.
     RunAwaiting(std::move(activation), handler);
     return;
   }
@@ -117,8 +118,8 @@ void ActorCore::HandleEvent() {
   RunEvent(std::move(event), std::move(handler), /*ends_receive=*/false);
 }
 
-// A null handler: it ends the actor. By value: it is pinned while it runs.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
+// Runs `handler` for `event`. If it is null, the event ends the actor. `handler` is taken by value so that it stays
+// alive while it runs. NOLINTNEXTLINE(performance-unnecessary-value-param)
 void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive) {
   if (event.kind == Event::Kind::kTimer && event.id != 0) timers().Taken(event);
   if (handler == nullptr) {
@@ -181,7 +182,8 @@ void ActorCore::Resume(Waiter waiter) {
   AfterStep(*waiter.activation);
 }
 
-// The coroutine has ended or awaits.
+// Called when the handler's coroutine has ended or awaits. If the actor was fenced meanwhile, the fence has settled the
+// message, and FinishFenced destroys the activation.
 void ActorCore::AfterStep(Activation& activation) {
   if (is_fenced()) return;
   if (!activation.is_complete) {

@@ -46,8 +46,8 @@ absl::InlinedVector<Envelope**, 2> ActorCore::Rings(size_t place) {
   return rings;
 }
 
-// That of another node, whose bytes become a value. Null when they do not parse:
-// then it has left.
+// Replaces `envelope`, a message of another node, by one whose bytes have been parsed into a value. If they do not
+// parse, the message leaves its mailbox as dropped, and null is returned.
 Envelope* ActorCore::Parsed(Envelope* envelope) {
   const size_t place = envelope->mailbox;
   Envelope* parsed = Parse(envelope, *layout()[place].request);
@@ -69,13 +69,14 @@ void ActorCore::DropOverflow(size_t place) {
   Queue& queue = cell().queue(place);
   using AllRings = absl::InlinedVector<Envelope**, 2>;
   const auto overflows = [&](const AllRings& rings) {
-    // What other nodes have reserved does not wait here, and what is beside the gate does.
+    // `accepted` counts the room that other nodes have reserved, though no message waits in it, and does not count the
+    // messages that they sent beside the gate: Excess corrects for both.
     const RoomAmount excess = system().remote_room().Excess(cell(), life(), place);
     const uint32_t counted =
         cell().gate(place).accepted.load(std::memory_order_relaxed) - queue.left.load(std::memory_order_relaxed);
     const int64_t waiting = static_cast<int32_t>(counted) + excess.messages;
     if (waiting > declaration.room() / 2) return true;
-    // One message of any size may be alone.
+    // A single message may be larger than the mailbox's bound in bytes.
     if (!declaration.has_bytes() || (rings.size() == 1 && (*rings[0])->next == *rings[0])) return false;
     const ByteGate& bytes = cell().byte_gate(place);
     const uint64_t held = bytes.accepted.load(std::memory_order_relaxed) -

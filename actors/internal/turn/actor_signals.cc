@@ -53,7 +53,7 @@ void ActorCore::Act(Signal signal) {
       OnRequestStop(signal);
       return;
     case SignalKind::kCancel:
-      // A call that was forwarded may come behind it.
+      // A call that was forwarded may arrive behind its cancel signal: the drain looks for it again at its end.
       if (!CancelWaiting(signal.from, signal.id) && rare_ != nullptr && rare_->passes_calls_on) {
         rare_->early_cancels.emplace_back(signal.from, signal.id);
       }
@@ -99,7 +99,7 @@ bool ActorCore::EndsLink(Pid peer) {
   return links().OnLinkExit(peer);
 }
 
-// One that comes when there is no room for it ends at once, as the link of an actor that failed.
+// If there is no room for the link, it ends at once: the peer gets an exit, as if this actor had failed.
 void ActorCore::OnLinkSignal(const Signal& signal) {
   if (!is_ending_ && !HasRoomForLink(signal.from)) {
     system().Post(
@@ -112,13 +112,15 @@ void ActorCore::OnLinkSignal(const Signal& signal) {
 void ActorCore::OnExitSignal(const Signal& signal) {
   const bool was_tied = is_tied_to_parent_;
   if (signal.is_link && !EndsLink(signal.from)) return;
-  // Of one without a parent a plain thread is; what comes along a link to nobody is that link's end.
+  // If this actor has no parent, exits sent by threads outside actors count as the parent's. An exit along a link to
+  // the null pid does not: it only ends that link.
   const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
   const bool is_own = signal.from == self();
   const Exits::Effect effect = KnownExits().EffectOf(signal.reason, is_own);
   if (effect == Exits::Effect::kEndsActor) {
     SetExit(signal.reason, is_own ? ExitCause::kOwnOutside : ExitCause::kTold);
-    // Its OnExit may run on, so that it has to be killed.
+    // Noted although the actor ends now: if its OnExit does not return and it has to be killed, that kill counts as
+    // overdue.
     if (from_parent) exits().NoteParentsExit();
   }
   if (effect != Exits::Effect::kIsEvent) return;
@@ -174,7 +176,7 @@ void ActorCore::OnDemonitor(const Signal& signal) {
 }
 
 void ActorCore::OnDownSignal(Signal signal) {
-  // Of a life of which something is left it comes again.
+  // If something is left of the target's life, Defer keeps the Down and sends it again when the target is gone.
   if (LinkTable::IsUntilGone(signal.id) && links().IsMonitoring(signal.id) &&
       system().lingering_lives().Defer(signal)) {
     return;
@@ -211,7 +213,7 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   const bool is_refused = link == SpawnLink::kLinked && links().link_count() >= limits::kLinksPerActorMax;
   absl::optional<ExitReason> has_failed;
   if (is_refused) has_failed = TooManyLinks();
-  // It would outlive the actor that spawned it, and nobody would tell it to end.
+  // While the system stops, a child that outlives its spawner would never be told to end, so it fails at once.
   const bool is_left_over = link == SpawnLink::kUnlinked || is_ending_ || has_exit();
   if (is_left_over && system().is_stopping.load(std::memory_order_relaxed)) has_failed = ExitReason::Shutdown();
   const bool is_full = system().is_full();
@@ -225,7 +227,8 @@ Pid ActorCore::SpawnChild(SpawnOptions&& options, MakeActor&& make) {
   return pid;
 }
 
-// As an actor tells its parent whose start fails. What its options and its factory hold is destroyed by the caller.
+// Sends this actor what a child whose start fails tells its parent. The caller destroys what the options and the
+// factory hold.
 void ActorCore::TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications,
                                    SpawnOptions& options) {
   const ExitReason reason = system().TooManyActors();

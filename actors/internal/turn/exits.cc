@@ -16,7 +16,7 @@ void Exits::Trap(Handler handler, Handler parents_handler) {
 
 Exits::Effect Exits::EffectOf(const ExitReason& reason, bool is_own) const {
   if (traps_) return Effect::kIsEvent;
-  // Normal ends nobody but its sender.
+  // An exit with reason Normal ends an actor only if the actor sent it to itself.
   return reason.is_normal() && !is_own ? Effect::kNothing : Effect::kEndsActor;
 }
 
