@@ -19,7 +19,8 @@
 namespace understudy::internal {
 namespace {
 
-// Whoever looks a name up is told its owner's mailboxes.
+// The error of a constructor that takes a name: a lookup of the name returns its owner's mailboxes, which are not known
+// yet.
 absl::Status TooEarlyForNames(absl::string_view name) {
   return absl::FailedPreconditionError(
       absl::StrCat("the constructor has not run, so the mailboxes that ", name,
@@ -45,7 +46,8 @@ PendingId ActorCore::NewAsk(Pid callee, MonotonicTime deadline) {
   return {.asker = self(), .id = id, .deadline = deadline};
 }
 
-// The call in hand was cancelled: so are those made for it. At its deadline they expire by themselves.
+// Cancels the asks that were made for a call in hand which its asker has cancelled. If the call's deadline has passed,
+// nothing is done: those asks have no later deadline, so they expire by themselves.
 void ActorCore::CancelAsksFor(const Activation& activation) {
   if (known_asks() == nullptr || activation.deadline() <= system().clock().Now()) return;
   for (const uint64_t id : asks().AsksForCall(activation.asker(), activation.ask())) CancelAsk(id);
@@ -87,7 +89,7 @@ void ActorCore::ExpireAsks(MonotonicTime now) {
   while (const uint64_t id = asks().PopDue(now)) ExpireAsk(id);
 }
 
-// Its time is over. Awaited later, it says so.
+// The deadline of ask `id` has passed. An ask that is awaited only after this gives Expired.
 void ActorCore::ExpireAsk(uint64_t id) {
   TellCallee(id);
   if (StopWaitingForNode(id) && asks().IsAwaited(id)) {
@@ -114,7 +116,7 @@ void ActorCore::ExpireAsk(uint64_t id) {
            {});
 }
 
-// True when it waits for room on another node; there too it is given up now.
+// If ask `id` waits for room on another node, tells the router to stop waiting there, and returns true.
 bool ActorCore::StopWaitingForNode(uint64_t id) {
   const AskNotes* notes = asks().FindNotes(id);
   if (notes == nullptr || notes->waits_for_room.is_null() || system().IsLocal(notes->waits_for_room)) return false;
@@ -138,8 +140,8 @@ void ActorCore::AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter) {
   TellOfWait(id);
 }
 
-// To the search for call cycles: the handler in hand waits, and nothing else
-// runs meanwhile.
+// Tells the search for call cycles that the current handler waits for ask `id`, unless it is interleaved: then the
+// actor handles other messages meanwhile.
 void ActorCore::TellOfWait(uint64_t id) {
   CallWatch* watch = system().call_watch();
   if (watch == nullptr || current()->is_interleaved) return;
@@ -154,7 +156,8 @@ void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait
   for (const PendingId& pending : pendings) {
     if (asks().Has(pending.id)) asks().Join(pending.id, &wait);
   }
-  // Where fewer would do, one that does not come holds nobody up.
+  // Only a group that needs all its answers waits for each of them; one that is content with fewer may go on without an
+  // answer that does not come.
   const bool needs_all =
       wait.good_left > pendings.size() && wait.bad_left > pendings.size() &&
       wait.answers_left == static_cast<size_t>(std::count_if(pendings.begin(), pendings.end(),
@@ -184,7 +187,7 @@ bool ActorCore::CloseUntilAnswered(int mailbox, uint64_t id) {
   return true;
 }
 
-// At the end of the life: the callees are told, and nothing is left behind.
+// At the end of the life: tells the callees, and removes all asks.
 void ActorCore::DropAsks() {
   if (known_asks() == nullptr) return;
   if (CallWatch* watch = system().call_watch(); watch != nullptr) watch->ForgetAll(self());

@@ -20,7 +20,7 @@ void ActorCore::Become(BehaviorPtr table) {
   }
 }
 
-// The changes that a step asked for, those of hooks included.
+// Makes the changes of behavior that the last step of a handler asked for, and those that hooks ask for in turn.
 void ActorCore::ApplyBecome() {
   const BehaviorStack& behaviors = rare_->behaviors;
   if (behaviors.next() == nullptr || (stage_ != Stage::kStartingOpen && stage_ != Stage::kRunning)) return;

@@ -1,5 +1,5 @@
-// What an actor handles next: events and messages in the order of arrival,
-// within the clauses' guards, predicates, ranks and quotas.
+// Chooses what an actor handles next: events and messages in the order of arrival, subject to the clauses' guards,
+// predicates, ranks and quotas.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace understudy::internal {
 
-// Nothing but messages.
+// True if there is nothing to do but to handle messages.
 bool ActorCore::IsQuiet() const { return rare_->events.empty() && rare_->activations.IsQuiet(); }
 
 BehaviorTable* ActorCore::Effective() {
@@ -97,7 +97,7 @@ ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
   return candidates;
 }
 
-// There is a candidate.
+// Requires that `candidates` is not empty.
 ActorCore::Choice ActorCore::ChooseByRank(const BehaviorTable& table, const Choices& candidates) {
   const auto is_older = [](const Choice& a, const Choice& b) { return a.envelope->stamp < b.envelope->stamp; };
   if (!table.has_ranks()) return *std::min_element(candidates.begin(), candidates.end(), is_older);

@@ -1,6 +1,5 @@
-// Crash reports: what an actor was at when it ended abnormally by its own
-// doing, and the last messages that it took in hand; and what a signal that ends
-// the process says of it.
+// Crash reports: what an actor was handling when it ended abnormally by its own doing, and its last messages. Also how
+// the fatal signal report describes an actor.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -28,7 +27,8 @@ MessageNote NoteOf(const Envelope& envelope, const MailboxDeclaration& mailbox) 
 
 }  // namespace
 
-// Only of a system that keeps messages: before its handler may move it away.
+// Notes a message for later crash reports, before its handler may move from it. Called only if the system keeps last
+// messages.
 void ActorCore::KeepMessage(const Activation& activation) {
   if (activation.source() != Activation::Source::kMessage || activation.envelope == nullptr) return;
   const Envelope& envelope = *activation.envelope;
@@ -37,7 +37,7 @@ void ActorCore::KeepMessage(const Activation& activation) {
   if (kept == nullptr) kept = std::make_unique<std::vector<MessageNote>>();
   if (kept->size() >= static_cast<size_t>(system().last_messages())) kept->erase(kept->begin());
   MessageNote note = NoteOf(envelope, mailbox);
-  // Not as user code: nobody must fence this turn here.
+  // Not under UserCode, although bytes() and serialize() are the message type's: this turn must not be fenced here.
   (void)Caught([&] {
     note.bytes = envelope.type->bytes(envelope.value());
     if (mailbox.options.report_contents != ReportContents::kYes || !envelope.type->is_wire) return;
@@ -49,7 +49,7 @@ void ActorCore::KeepMessage(const Activation& activation) {
   kept->push_back(std::move(note));
 }
 
-// While what it did is still in hand.
+// Makes the crash report. Called while the message or event that the actor was handling is still in hand.
 void ActorCore::NoteCrash(ExitCause cause) {
   if (!system().reports_crashes()) return;
   auto report = std::make_shared<CrashReport>();
@@ -81,8 +81,8 @@ void ActorCore::NoteCrash(ExitCause cause) {
       absl::StrAppend(&report->doing, " handling a ", envelope->type->name(), " from ", envelope->sender().ToString());
       if (report->messages.empty()) {
         MessageNote note = NoteOf(*envelope, mailbox);
-        // Its handler may have moved it away: protobuf's messages can still be
-        // measured then, a MessageBytes of others perhaps not.
+        // The handler may have moved from the message. A protobuf message can still be measured then; another type's
+        // MessageBytes perhaps not.
         const bool can_measure = envelope->type->is_wire && envelope->has(Envelope::kHasValue);
         note.bytes = can_measure ? envelope->type->bytes(envelope->value()) : envelope->type->size;
         report->messages.push_back(std::move(note));
@@ -92,8 +92,8 @@ void ActorCore::NoteCrash(ExitCause cause) {
   exits().AddCrash(std::move(report));
 }
 
-// One for each actor that ends abnormally by its own doing (OTP's crash reports,
-// proc_lib): who it was, why, in what, whose child, and who is linked to it.
+// Logs one report for each actor that ends abnormally by its own doing, as OTP's proc_lib does: its pid and class, the
+// reason, what it was handling, its parent, and the actors linked to it.
 void ActorCore::ReportCrash() {
   const CrashReport* const report = known_exits() == nullptr ? nullptr : known_exits()->crash();
   if (report == nullptr || !system().log().Wants(LogSeverity::kError)) return;
@@ -116,7 +116,8 @@ void ActorCore::ReportCrash() {
   LogError(line);
 }
 
-// Only reads what is there: no memory, no locks, no variable of a thread that is made at first use.
+// Runs in a signal handler, so it allocates nothing, takes no lock, and uses no thread-local variable that is
+// constructed at its first use.
 void ActorCore::DescribeForSignal(FixedText& who, FixedText& at) {
   const Pid pid = self();
   const NodeEntry& node = *NodeTable::At(pid.node());
@@ -133,7 +134,7 @@ void ActorCore::DescribeForSignal(FixedText& who, FixedText& at) {
     }
     at.Add(", ");
   }
-  // At the beginning of a turn it is an Envelope.
+  // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
   const Activation* const activation = current() != nullptr && &current()->core() == this ? current() : nullptr;
   if (stage_ == Stage::kConstructing) {
     at.Add("an actor's constructor");

@@ -17,8 +17,8 @@
 namespace understudy::internal {
 namespace {
 
-// A name that another actor has is told from other failures of a start: a
-// supervisor waits for it.
+// The reason with which a start ends that did not get a name. NameConflict is distinguished from other failures,
+// because a supervisor then waits until the name is free.
 ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
   ExitReason failed = ExitReason::Failed(why);
   return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
@@ -50,7 +50,7 @@ class Construction final : public MailboxHost {
   }
   ActorCore& core() override { return core_; }
   const MailboxLayout& layout() const { return *layout_; }
-  // Not OK when a mailbox has invalid options, or there was no room for it: that of the first one.
+  // The error of the first mailbox that had invalid options or was one too many; OK if there was none.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -104,7 +104,7 @@ bool ActorCore::Construct() {
   actor_ = std::move(made);
   if (is_fenced()) return false;
   if (actor_ == nullptr) {
-    // What its mailboxes were is not known: all that came early is buried.
+    // The mailboxes are not known, so all early messages become dead letters.
     SetExit(thrown != nullptr ? DescribeException(thrown)
                               : ExitReason::Failed(absl::InternalError("the factory made no actor")),
             ExitCause::kOwn);
@@ -152,7 +152,7 @@ void ActorCore::BeginStart() {
   }
 }
 
-// The body of the handler that goes on with Start.
+// The body of the coroutine handler that RunStart runs.
 struct ActorCore::Starter {
   static constexpr bool kAwaits = true;
   void Run(Actor& /*self*/, Activation& started) {
@@ -161,13 +161,13 @@ struct ActorCore::Starter {
   absl::optional<StartResult> next;
 };
 
-// Start goes on as a coroutine, from its names on or from what it gave.
+// Continues the start as a coroutine: from taking its names on, or, if `next` is set, from what Start returned.
 void ActorCore::RunStart(absl::optional<StartResult> next) {
   auto starter = MessageHandler::Of(Starter{.next = std::move(next)});
   RunAwaiting(std::make_unique<Activation>(*this, Activation::Source::kStart), starter);
 }
 
-// A message that came before the mailboxes were known, as if it came now.
+// Admits a message that arrived before the mailboxes were known, as if it arrived now.
 void ActorCore::AdmitEarly(Envelope* envelope) {
   cell().ReleaseEarly();
   const auto hash = static_cast<uint32_t>(envelope->stamp);
@@ -223,8 +223,8 @@ Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
   co_return absl::nullopt;
 }
 
-// Names, then Start, then what it decided; the root of the first activation.
-// It runs as user code does, and says where it is the kernel.
+// The root coroutine of the first activation: takes the names, calls Start, and carries out what Start decided. It runs
+// as user code; its steps that are the kernel's are under KernelCode.
 RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<StartResult> begun) {
   if (!begun) {
     auto names = TakeNames();
@@ -257,7 +257,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Sta
   if (!kernel.is_fenced()) Decide(std::move(next));
 }
 
-// What Start decided, when that is no coroutine.
+// Carries out what Start returned, if that is not a coroutine.
 void ActorCore::Decide(StartResult next) {
   if (const auto* failed = absl::get_if<absl::Status>(&next.choice_)) {
     SetExit(ExitReason::Failed(*failed), ExitCause::kOwn);
@@ -285,7 +285,8 @@ void ActorCore::BecomeStarted() {
   TellOutcome(SpawnReport::Kind::kStarted, {});
 }
 
-// One whose start has ended otherwise is let end in its own time.
+// An actor whose start has ended for another reason than StartTimeout is not starting any more: it may take its time to
+// end.
 bool ActorCore::IsStarting() const {
   if (stage_ == Stage::kRunning) return false;
   return !is_ending_ || reason().kind() == ExitReason::Kind::kStartTimeout;

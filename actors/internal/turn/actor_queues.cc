@@ -160,12 +160,12 @@ void ActorCore::ReturnPostponed() {
   });
 }
 
-// Nobody waits for it any more, and its asker knows: it gave up, or its deadline has passed.
+// The disposition of a call whose asker no longer waits: expired if the call's deadline has passed, else cancelled.
 Disposition ActorCore::DispositionOfCancelled(MonotonicTime deadline) {
   return deadline <= system().clock().Now() ? Disposition::kExpired : Disposition::kCancelled;
 }
 
-// False: there is no such call.
+// Cancels a call that waits in a mailbox or is in hand. Returns false if there is no such call.
 bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   for (size_t i = 0; i < layout().size(); ++i) {
     if (!layout()[i].is_call()) continue;
@@ -194,8 +194,8 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   return false;
 }
 
-// Somebody wants room: calls that nobody waits for any more, and messages whose time to live is over, leave their
-// mailboxes, whether those are open or not.
+// Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
+// whose time to live is over leave their mailboxes, whether those are open or closed.
 void ActorCore::ExpireWaitingMessages() {
   for (size_t i = 0; i < layout().size(); ++i) {
     if (layout()[i].is_call() || layout()[i].has_time_to_live()) ExpireWaitingMessages(i);

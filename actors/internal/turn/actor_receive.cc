@@ -38,8 +38,9 @@ const EventEntry* ActorCore::ClauseFor(const BehaviorTable& table, const Event& 
   return nullptr;
 }
 
-// Takes the first event that came before stamp `before` and does not wait. True
-// when there was one. The Receive's own timeouts are only noted.
+// Handles the first event with a stamp below `before` for which the Receive has a clause or the actor has a handler, or
+// that ends the actor. Returns true if there was one. The Receive's own timeouts are not handled: `has_timeout` is set
+// if one is due.
 bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_timeout) {
   EventQueue& events = rare().events;
   for (auto place = events.begin(); place != events.end() && place->stamp < before;) {
@@ -67,7 +68,8 @@ bool ActorCore::TakeEvents(BehaviorTable& table, uint64_t before, bool& has_time
   return false;
 }
 
-// What waits is taken in the order of arrival; a timeout when nothing is there.
+// Handles an event that is older than all messages that the Receive takes, else one of these messages, else the
+// Receive's timeout if it is due. Returns false if there was none of them.
 bool ActorCore::ReceiveOne(BehaviorTable& table) {
   const Choices candidates = Candidates(table);
   if (ends()) return false;
@@ -98,7 +100,7 @@ void ActorCore::TakeTimeout() {
   RunEvent(std::move(timeout), std::move(handler), /*ends_receive=*/true);
 }
 
-// What the Receive waited for is in hand: it takes nothing more.
+// Called when the message or event that the Receive waited for is in hand: the Receive takes nothing more.
 void ActorCore::BeginRound(Activation& activation) {
   ReceiveUnderWay& receive = rare().activations.receive();
   receive.is_taken = true;

@@ -1,4 +1,4 @@
-// Unhandled mail: what an actor leaves, and what it is left.
+// Unhandled mail: the tells that an actor leaves to its successor, and those that its predecessor left to it.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,8 +13,8 @@
 namespace understudy::internal {
 namespace {
 
-// The same message, with room for what its new mailbox counts. User code: its move
-// may throw, and then it stays where it was.
+// Returns `envelope`, or, if that has no call part, a new one with a call part into which its value was moved. The move
+// is user code and may throw; then the value stays where it was.
 Envelope* WithCallPart(Envelope* envelope) {
   if (envelope->has(Envelope::kHasCallPart)) return envelope;
   Envelope* made = Envelope::Make(EnvelopeKind::kMessage, *envelope->type, /*has_call_part=*/true);
@@ -27,7 +27,8 @@ Envelope* WithCallPart(Envelope* envelope) {
 
 }  // namespace
 
-// The first monitor that the parent has of it; 0 when it leaves nothing to anybody.
+// The id of the parent's first monitor of this actor, whose Down carries the unhandled mail. 0 if there is none, or the
+// parent is on another node: then no mail is kept.
 uint64_t ActorCore::HeirsMonitor() const {
   if (rare_ == nullptr || parent().is_null() || !SystemCore::OfLife(life())->IsLocal(parent())) return 0;
   if (rare_->notifications.tells_down) return rare_->notifications.id;
@@ -40,8 +41,8 @@ bool ActorCore::IsKept(const Envelope& envelope) {
   return layout()[envelope.mailbox].options.on_restart == OnRestart::kKeep && envelope.ask() == 0;
 }
 
-// An early message that was not sorted when the life ended: it is counted in its
-// mailbox, if that is there and keeps it.
+// Counts an early message, which was not sorted when the life ended, in its mailbox. Returns false if that mailbox does
+// not exist, does not keep its mail, or has no room.
 bool ActorCore::KeepEarly(Envelope* envelope) {
   if (cell().layout() == nullptr) return false;
   const int found = layout().Find(static_cast<uint32_t>(envelope->stamp));
@@ -49,7 +50,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   if (found < 0 || !layout()[place].Takes(*envelope->type, envelope->ask())) return false;
   envelope->mailbox = static_cast<uint8_t>(place);
   const uint64_t bytes = layout()[place].has_bytes() ? envelope->call().bytes : 0;
-  // What LeaveEarly has told of is counted like any other from now on.
+  // LeaveEarly has released the sender's allowance for it, so the message is counted like any other from now on.
   if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
   envelope->clear(Envelope::kIsEarly | Envelope::kIsBeside);
   envelope->set(Envelope::kWasInHand);
@@ -58,7 +59,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   return true;
 }
 
-// What it was left and has not taken comes first.
+// Mail of the predecessor that this actor has not taken comes before its own.
 UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason) {
   UnhandledMail unhandled_mail;
   if (rare_ != nullptr) unhandled_mail = std::move(rare_->inherited);
@@ -74,7 +75,8 @@ UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const E
   return unhandled_mail;
 }
 
-// Before anything that is sent to this life: its gates are not open yet.
+// Puts the predecessor's mail into the mailboxes. Called before the gates open, so it precedes all messages that are
+// sent to this life.
 void ActorCore::TakeUnhandledMail() {
   if (rare_ == nullptr || rare_->inherited.empty()) return;
   UnhandledMail unhandled_mail = std::move(rare_->inherited);
@@ -87,7 +89,7 @@ void ActorCore::TakeUnhandledMail() {
   }
 }
 
-// False when the size of the message, or its move, ended the actor.
+// Takes one message of the predecessor. Returns false if measuring or moving it, which is user code, ended the actor.
 bool ActorCore::TakeMail(const MailOfActor& mail, Envelope* envelope) {
   const int found = layout().Find(mail.MailboxOf(*envelope).hash);
   const auto place = static_cast<size_t>(found);
