@@ -265,8 +265,8 @@ void ActorCore::Free() {
   core.cells().Free(&own);
   // The system may be destroyed as soon as its last actor has ended.
   Executor& executor = core.executor();
-  // seq_cst: this store precedes Notify's load of whether a thread waits, as BlockUntil's store of that precedes its
-  // load of live_actors, so at least one of the two sees the other's store.
+  // seq_cst: this thread writes live_actors and then loads, in Notify, the count of blocked threads; BlockUntil
+  // increments that count and then loads live_actors. So at least one of the two threads sees the other's write.
   core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }

@@ -16,8 +16,8 @@
 
 namespace understudy::internal {
 
-// A handler and which mailbox the message came from, as one callable. The
-// element outlives what a handler that awaits makes of it.
+// Binds the element (the place or the label of the message's mailbox in its array) to a handler, as one callable. It
+// refers to the element, which must therefore outlive the handler's coroutine, if it is one.
 template <class F, class Element>
 class BoundToElement {
  public:
@@ -38,7 +38,7 @@ class BoundToElement {
 template <class F, class Element>
 struct FirstParameter<BoundToElement<F, Element>> : FirstParameter<F> {};
 
-// It takes the message, perhaps a Replier, and then an Element.
+// True if F can be called with the message, perhaps a Replier, and then an Element.
 template <class M, class F, class Element>
 constexpr bool TakesElement() {
   using Traits = MessageTraits<M>;
@@ -52,7 +52,7 @@ constexpr bool TakesElement() {
   }
 }
 
-// It does, and is a coroutine.
+// True if F, which TakesElement, is a coroutine.
 template <class M, class F, class Element>
 constexpr bool AwaitsWithElement() {
   using Traits = MessageTraits<M>;
@@ -64,7 +64,7 @@ constexpr bool AwaitsWithElement() {
   }
 }
 
-// A handler that is told the place or the label of the mailbox.
+// A handler that gets the place or the label of the message's mailbox as its last argument.
 template <class M, class F>
 class ElementHandler {
  public:
@@ -85,8 +85,8 @@ class ElementHandler {
   }
 
  private:
-  // What it makes ends here; the element and a lambda's captures are in this
-  // handler.
+  // `bound` may be destroyed while the handler's coroutine still runs: it only refers to the element and the lambda
+  // with its captures, which are members of this ElementHandler.
   template <class Element>
   void RunBound(Actor& self, Activation& activation, const Element& element) {
     TypedHandler<M, BoundToElement<F, Element>> bound({handler_, self, element});
@@ -112,15 +112,14 @@ auto MakeElementHandler(F handler, size_t place, const std::string& label) {
 
 namespace understudy {
 
-// What On, Refuse and Drop give for a MailboxArray: MailboxClause's choices,
-// made for each of its mailboxes.
+// The result of On, Refuse and Drop for a MailboxArray. It has MailboxClause's options, and applies each to the clauses
+// of all its mailboxes.
 template <class Request>
 class ArrayClause {
  public:
   explicit ArrayClause(std::vector<MailboxClause<Request>> clauses) : clauses_(std::move(clauses)) {}
 
-  // One guard for all: a const member function, or a captureless callable that
-  // takes `const Self&`.
+  // One guard for all mailboxes: a const member function, or a captureless callable that takes `const Self&`.
   template <class A>
   ArrayClause When(bool (A::*guard)() const) && {
     return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).When(guard); });
@@ -133,7 +132,7 @@ class ArrayClause {
   ArrayClause When(bool (A::*guard)() const noexcept) && {
     return std::move(*this).When(static_cast<bool (A::*)() const>(guard));
   }
-  // A guard of each: a const member function that takes the mailbox's place.
+  // One guard for each mailbox: a const member function that takes the mailbox's place.
   template <class A>
   ArrayClause When(bool (A::*guard)(size_t place) const) && {
     size_t place = 0;
@@ -152,7 +151,7 @@ class ArrayClause {
   ArrayClause Rank(int rank) && {
     return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Rank(rank); });
   }
-  // Later mailboxes first: each has its place as its rank.
+  // Gives each mailbox its place as its rank, so later mailboxes are handled first.
   ArrayClause RankByPlace() && {
     int place = 0;
     return std::move(*this).Each([&](MailboxClause<Request>& clause) { clause = std::move(clause).Rank(place++); });

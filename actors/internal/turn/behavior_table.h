@@ -31,10 +31,10 @@
 
 namespace understudy::internal {
 
-// Messages a rank is served before the next rank has its turn.
+// How many messages of one rank are handled before the next rank has its turn, unless a clause sets a quota.
 inline constexpr uint16_t kQuotaDefault = 16;
 
-// What few clauses have besides a handler.
+// The optional parts of a clause, which few clauses have.
 struct ClauseExtra {
   bool Holds(const Actor& actor) const {
     const auto holds = [&](const Guard& one) { return one.Holds(actor); };
@@ -103,7 +103,7 @@ struct BehaviorExtra {
   BehaviorHooks hooks;
 };
 
-// What a behaviour is made of, in the order in which it is written.
+// The clauses, timers and hooks from which a BehaviorTable is made, in the order in which they are written.
 struct BehaviorDraft {
   void Add(ClauseDraft clause) { clauses.push_back(std::move(clause)); }
   void Add(std::vector<ClauseDraft> several) {
@@ -122,8 +122,7 @@ class BehaviorTable {
   static constexpr size_t kClausesMax = 255;
   static constexpr size_t kNameBytesMax = 255;
 
-  // CHECKs that there are at most kClausesMax. Of a longer name only the first
-  // kNameBytesMax bytes are kept.
+  // CHECKs that `draft` has at most kClausesMax clauses. Keeps only the first kNameBytesMax bytes of a longer name.
   static BehaviorTable* Make(absl::string_view name, BehaviorDraft draft);
   BehaviorTable(const BehaviorTable&) = delete;
   BehaviorTable& operator=(const BehaviorTable&) = delete;
@@ -131,13 +130,13 @@ class BehaviorTable {
   absl::string_view name() const { return {const_cast<BehaviorTable*>(this)->name_bytes(), name_size_}; }
   // Bit i: a clause names mailbox i.
   uint64_t mailboxes() const { return mailboxes_; }
-  // One rank, no guards, no predicates.
+  // True if there is only one rank, and neither guards nor predicates.
   bool is_simple() const { return (marks_ & kIsSimple) != 0; }
   bool has_guards() const { return (marks_ & kHasGuards) != 0; }
-  // More than one.
+  // True if there is more than one rank.
   bool has_ranks() const { return (marks_ & kHasRanks) != 0; }
   bool has_idle() const { return (marks_ & kHasIdle) != 0; }
-  // Null when it has nothing of that kind.
+  // Null if the behavior has none of the parts that BehaviorExtra holds.
   const BehaviorExtra* extra() const { return extra_.get(); }
   BehaviorExtra& MakeExtra() {
     if (extra_ == nullptr) extra_ = std::make_unique<BehaviorExtra>();
@@ -149,14 +148,14 @@ class BehaviorTable {
   MessageHandler& handler(size_t clause) { return handlers()[clause]; }
   size_t mailbox(size_t clause) { return clause_marks()[clause].mailbox; }
   bool is_interleaved(size_t clause) { return clause_marks()[clause].is_interleaved; }
-  // Null when no clause has any.
+  // The optional parts of `clause`. Null if no clause of this behavior has any.
   const ClauseExtra* extra(size_t clause) const {
     return extra_ == nullptr || extra_->clauses.empty() ? nullptr : &extra_->clauses[clause];
   }
   // The next clause of the same mailbox, or kNone.
   static constexpr size_t kNone = 255;
   size_t Next(size_t clause) { return clause_marks()[clause].next; }
-  // The first clause of a mailbox that is named.
+  // The first clause of `mailbox`, which must be in mailboxes().
   size_t ClauseFor(size_t mailbox) { return (marks_ & kIsInOrder) != 0 ? mailbox : places()[mailbox]; }
 
  private:
@@ -174,7 +173,8 @@ class BehaviorTable {
 
   BehaviorTable() = default;
   ~BehaviorTable() = default;
-  // Now or where that is user code.
+  // Destroys `table` at once, or, while a DestructionQueue gathers, adds it to that: handlers hold users' objects,
+  // whose destructors must run as user code.
   static void Delete(BehaviorTable* table);
   struct Deleter {
     void operator()(BehaviorTable* table) const;

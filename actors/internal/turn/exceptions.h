@@ -1,4 +1,4 @@
-// Where exceptions of user code end. The library also builds without them.
+// Functions that catch the exceptions of user code. The library also builds without exceptions.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_EXCEPTIONS_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_EXCEPTIONS_H_
 
@@ -13,7 +13,7 @@ namespace understudy::internal {
 // ExitReason::Exception with its type and text.
 ExitReason DescribeException(const std::exception_ptr& exception);
 
-// Runs `code`; the exception that leaves it, or null.
+// Runs `code`. Returns the exception that left it, or null.
 template <class F>
 std::exception_ptr Caught(F&& code) {
 #if defined(__cpp_exceptions)

@@ -23,7 +23,7 @@
 
 namespace understudy::internal {
 
-// A member function of some actor class, or a callable.
+// The actor class of which F is a member function; void if F is another callable.
 template <class F>
 struct HandlerClass {
   using type = void;
@@ -45,8 +45,7 @@ struct HandlerClass<R (A::*)(Args...) const noexcept> {
   using type = A;
 };
 
-// The type of its first parameter; void when it has none, or when that is a
-// template's.
+// The type of F's first parameter. void if F has no parameter, or its call operator is a template or overloaded.
 template <class F>
 struct FirstParameter {
   using type = void;
@@ -77,14 +76,14 @@ struct FirstParameter<F> {
   using type = typename FirstParameter<decltype(&F::operator())>::type;
 };
 
-// As what it is given the message: to be moved from if it takes just that, or may, being a template. What takes
-// something else, made from the message, leaves it as it is.
+// The type as which F is given the message: an rvalue if F's parameter is of the message's own type or may be, being a
+// template's. A handler whose parameter is of another type, converted from the message, gets a const reference.
 template <class F, class Request>
 using HandedAs = std::conditional_t<std::is_void_v<typename FirstParameter<F>::type> ||
                                         std::is_same_v<std::remove_cvref_t<typename FirstParameter<F>::type>, Request>,
                                     Request&&, const Request&>;
 
-// Calling it leaves the message moved from: it takes M, or M&&.
+// True if calling F leaves the message moved from, because F takes M or M&&.
 template <class F, class Request>
 inline constexpr bool kMovesMessage =
     !std::is_trivially_copyable_v<Request> && (std::is_same_v<typename FirstParameter<F>::type, Request> ||
@@ -118,11 +117,11 @@ constexpr bool CanCallHandler() {
   }
 }
 
-// What CallHandler returns.
+// The type that CallHandler returns for F and these arguments.
 template <class F, class... Args>
 using HandlerResult = decltype(CallHandler(std::declval<F&>(), std::declval<Actor&>(), std::declval<Args>()...));
 
-// Not void, so that Replier of it is a type.
+// The type of a call's reply. int, not void, for tells, so that Replier<ReplyOf<…>> is a type for them too.
 template <class Traits>
 using ReplyOf = std::conditional_t<Traits::kIsCall, typename Traits::Reply, int>;
 
@@ -205,7 +204,7 @@ void RunAndFinish(Activation& activation, Fn call) {
   }
 }
 
-// How a handler F is called for messages of M, and what it returns, its Task taken off.
+// How a handler F is called for messages of M, and what it returns, without the Task around it.
 enum class HandlerForm { kNone, kMessage, kMessageAndReplier, kNothing };
 template <class M, class F>
 constexpr HandlerForm FormOf() {
@@ -277,7 +276,7 @@ class TypedHandler {
     if constexpr (kMovesMessage<F, Request>) activation.SetMoved();
     using R = typename Check::Returned;
     if constexpr (!Check::kReturnsGood || !Check::kTakesGood) {
-      // Check has said why.
+      // HandlerCheck has reported the error.
     } else if constexpr (Check::kForm == HandlerForm::kMessage) {
       RunAndFinish<Traits::kIsCall>(activation,
                                     [&]() -> R { return CallHandler(handler_, self, static_cast<Handed>(request)); });
@@ -302,8 +301,8 @@ auto MakeHandler(F handler) {
   static_assert(alignof(HandlerCheck<M, F>) > 0);
   return MessageHandler::Of(TypedHandler<M, F>(std::move(handler)));
 }
-// For what several may hold: events, timers, signals. The last of them may be
-// kernel code.
+// A handler with several holders, such as events, timers and signals. If the last holder is kernel code, the callable
+// is destroyed later, as user code.
 class SharedHandler final : public MessageHandler {
  public:
   explicit SharedHandler(MessageHandler handler) : MessageHandler(std::move(handler)) {}

@@ -67,10 +67,10 @@ class MessageHandler {
 
   Form form() const { return kind_->form; }
   bool awaits() const { return kind_->form == Form::kAwaits; }
-  // Runs it on `self`, or makes it the activation's root task. Forms kRuns and
-  // kAwaits only.
+  // Runs the handler on `self`, or, if it is a coroutine, makes it the activation's root task. Requires that form() is
+  // kRuns or kAwaits.
   void Run(Actor& self, Activation& activation) { kind_->run(held_.data(), self, activation); }
-  // Of the form kRefuses only.
+  // The status with which calls are answered. Requires form() == kRefuses.
   const absl::Status& refusal() const { return Held<absl::Status>(const_cast<unsigned char*>(held_.data())); }
 
  private:
@@ -130,7 +130,7 @@ class MessageHandler {
   static const Kind kNothing;
   static const Kind kRefusal;
 
-  // The other is left with nothing.
+  // Moves the callable of `other` here. `other` becomes a handler of the form kDrops.
   void TakeFrom(MessageHandler& other) {
     if (kind_->move != nullptr) kind_->move(held_.data(), other.held_.data());
     other.kind_ = &kNothing;
