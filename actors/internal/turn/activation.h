@@ -189,8 +189,8 @@ class Activation {
   bool answer_given() const { return answer_given_; }
 
  private:
-  // Room for an answer: the call's own block when nobody can look at the call
-  // any more, else a new one.
+  // Returns an envelope for an answer of type `type`: the call's own block if the handler has returned and the block is
+  // large enough, else a new one, because a coroutine may still refer to the call.
   Envelope* ReplyBlock(const MessageType& type);
   void SendReply(Envelope* block);
 

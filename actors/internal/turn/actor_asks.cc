@@ -152,7 +152,7 @@ void ActorCore::TellOfWait(uint64_t id) {
 
 void ActorCore::AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter) {
   wait.waiter = {.handle = waiter, .activation = current()};
-  // Those that are answered too: they are kept until the group has gone on.
+  // Asks that are answered already join too, so that their answers are kept until the group has been resumed.
   for (const PendingId& pending : pendings) {
     if (asks().Has(pending.id)) asks().Join(pending.id, &wait);
   }

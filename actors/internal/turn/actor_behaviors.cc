@@ -45,7 +45,7 @@ void ActorCore::ChangeBehavior() {
   }
   if (behavior_ != nullptr && behavior_->extra() != nullptr) RunHook(behavior_->MakeExtra().hooks.left);
   if (ends()) return;
-  // Of what its leave hook has become, if it has.
+  // Taken only now, because the leave hook may have set another behavior to enter.
   EnterBehavior(rare_->behaviors.TakeNext());
 }
 

@@ -92,7 +92,8 @@ ActorCore::Choices ActorCore::Candidates(BehaviorTable& table) {
        waiting &= waiting - 1) {
     AddCandidates(table, static_cast<size_t>(std::countr_zero(waiting)), guards, candidates);
   }
-  // Its ranks begin anew, from the top. A Receive without ranks says nothing about those of the next.
+  // With no message to choose, the ranks begin anew from the top. A table without ranks leaves their turn as it is, so
+  // that it persists across a Receive without ranks.
   if (candidates.empty() && table.has_ranks()) rank_turns_.Restart();
   return candidates;
 }

@@ -1,4 +1,4 @@
-// How an actor begins.
+// The beginning of an actor's life: its constructor, its names and Start.
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -69,7 +69,8 @@ class Construction final : public MailboxHost {
   ActorCore& core_;
   const MailboxLayout* layout_ = &MailboxLayout::Empty();
   int count_ = 0;
-  // The first count_; null for those of arrays. The others are not read, and not set, as this is made for each spawn.
+  // Only the first count_ elements are set and read: initializing all would cost each spawn. Null for the mailboxes of
+  // arrays.
   std::array<const MailboxBase*, limits::kMailboxesPerActorMax> made_;
   absl::Status status_;
 };

@@ -1,4 +1,4 @@
-// The mailboxes of an actor: what comes in, waits, leaves and is lost.
+// The mailboxes of an actor: parsing, overflow, postponed messages, cancelled calls, expiry, and disposal.
 #include "understudy/actors/internal/turn/actor_queues.h"
 
 #include <algorithm>
@@ -132,12 +132,13 @@ void ActorCore::TellReleased(CurrentTurn& turn) {
                     .amount = {.messages = left.messages, .bytes = mailbox.has_bytes() ? left.bytes : -1}});
 }
 
-// A message in hand goes back, in its place.
+// Puts a message that was in hand back into its mailbox, in the order of its stamp, and undoes what Leave counted. If
+// `waits_for_change`, the message waits until the behavior changes.
 void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
   const size_t place = envelope->mailbox;
   Queue& queue = cell().queue(place);
   envelope->set(Envelope::kWasInHand);
-  if (envelope->stamp == 0) envelope->stamp = ++last_stamp_;  // it was handed past the queue
+  if (envelope->stamp == 0) envelope->stamp = ++last_stamp_;  // handed directly to the idle actor, past the queue
   AddAsOwner(queue.left, 0U - 1U);
   if (const uint64_t counted = envelope->counted_bytes(); counted != 0) {
     AddAsOwner(cell().byte_gate(place).limit, 0U - counted);
@@ -150,7 +151,7 @@ void ActorCore::PutBack(Envelope* envelope, bool waits_for_change) {
     Merge(queue.newest, envelope);
     has_mail_ |= uint64_t{1} << place;
   }
-  DropOverflow(place);  // newer ones may have taken its room meanwhile
+  DropOverflow(place);  // newer messages may have taken this one's room meanwhile
 }
 
 void ActorCore::ReturnPostponed() {
@@ -238,7 +239,8 @@ void ActorCore::ExpireWaitingMessages(size_t place) {
   }
 }
 
-// A message leaves without having come to a mailbox: it was early, or for an earlier life.
+// Releases the allowance of a message of another node that never entered a mailbox, because it was early or was sent to
+// an earlier life.
 void ActorCore::LeaveEarly(const Envelope& envelope) {
   Router* const router = system().router();
   if (!envelope.has(Envelope::kIsBeside) || router == nullptr) return;

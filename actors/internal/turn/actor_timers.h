@@ -1,4 +1,4 @@
-// ActorTimers: one actor's timers, which are its named ones and those of its behavior (At, After, Every, Idle).
+// ActorTimers: the named timers of one actor, and the timers of its behavior (At, After, Every, Idle).
 //
 // A plain state machine: it has no clock and runs no handler. It is told what time it is, and answers with the events
 // that are due. A behavior's timers carry its epoch, which grows with each behavior that the actor enters: timers and

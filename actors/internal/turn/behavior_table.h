@@ -1,11 +1,10 @@
-// BehaviorTable: the clauses of a behaviour, in one piece of memory: 24 bytes,
-// then for each clause a handler and a mark of three bytes, then where the clause
-// of each mailbox is, unless that is plain, then the name. What few behaviours
-// have (guards, predicates, ranks, times, hooks) lies in BehaviorExtra, which is
-// there only when there is any of it.
+// BehaviorTable: the clauses of a behaviour, in one block of memory: the object itself (24 bytes), the clauses'
+// handlers, the clauses' marks (three bytes each), the first clause of each mailbox (left out if clause i is the first
+// of mailbox i), and the name. The parts that few behaviours have (guards, predicates, ranks, timers, hooks) are in
+// BehaviorExtra, which is allocated only if there are any.
 //
-// Made of a BehaviorDraft, which On, Refuse, Drop, At, After and Idle fill. Not
-// changed then, but for its hooks. Owner's turn only.
+// A table is made from a BehaviorDraft, which On, Refuse, Drop, At, After and Idle fill. After that only its hooks are
+// changed. Owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_BEHAVIOR_TABLE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_BEHAVIOR_TABLE_H_
 

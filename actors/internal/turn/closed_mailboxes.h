@@ -1,5 +1,5 @@
-// ClosedMailboxes: which mailboxes of one actor are kept closed, whatever its behavior handles, and by how many.
-// Owner only.
+// ClosedMailboxes: counts, for each mailbox of one actor, the scoped closes that keep it closed, also while the
+// behavior handles it. Owner only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_CLOSED_MAILBOXES_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_CLOSED_MAILBOXES_H_
 

@@ -21,7 +21,8 @@
 
 namespace understudy::internal {
 
-// An event that waits for its handler, and what it came from, so that it can be taken back.
+// An event that waits for its handler. It names its source (monitor, timer or link), so that it can be removed when
+// that is cancelled.
 struct Event {
   enum class Kind { kDown, kExit, kParentExit, kStopRequest, kTimer, kOutcome, kName };
   Kind kind = Kind::kTimer;
@@ -43,8 +44,8 @@ class EventQueue {
  public:
   using iterator = std::list<Event>::iterator;
 
-  // Appends `event`, whose stamp is later than that of each event here. False when it was merged instead, because as
-  // many of its sort wait as may.
+  // Appends `event`, whose stamp must be later than that of each waiting event. Returns false if the event was merged
+  // instead, because kExitsWaitingPerActorMax events of its sort wait already.
   bool Add(Event event);
 
   bool empty() const { return events_.empty(); }

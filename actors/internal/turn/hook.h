@@ -1,6 +1,5 @@
-// From a callable of the allowed form to what runs when a behaviour is entered
-// or left: a member function of the actor, or a callable, that takes nothing
-// and returns void (or Failure, for `return Fail(status);`).
+// Hooks: what runs when a behaviour is entered or left. MakeHook makes one from a member function of the actor, or
+// another callable, that takes nothing and returns void (or Failure, for `return Fail(status);`).
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_HOOK_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_HOOK_H_
 

@@ -48,7 +48,7 @@ class LinkTable {
   // that still runs after the target was fenced.
   uint64_t NewIdUntilGone() { return ++last_id_ | kUntilGone; }
   static bool IsUntilGone(uint64_t id) { return (id & kUntilGone) != 0; }
-  // This actor begins to monitor `target`; `id` is that of the Monitor signal.
+  // Records that this actor monitors `target`. `id`, from NewId or NewIdUntilGone, is also the Monitor signal's.
   void Monitor(uint64_t id, Pid target) { monitored_.emplace(id, target); }
   // Ends monitor `id`. Returns the target to send Demonitor to, or a null pid if the monitor has fired or was removed.
   Pid Demonitor(uint64_t id);

@@ -1,8 +1,7 @@
-// MessageHandler: what handles one kind of message or event, whatever it was
-// made of, in 24 bytes: what its type can do, and the callable itself where it
-// is no larger than a pointer to a member. Larger ones lie elsewhere.
+// MessageHandler: a type-erased handler of one kind of message or event, in 24 bytes: a pointer to its type's
+// operations, and the callable itself if it is no larger than a pointer to a member, else a pointer to it.
 //
-// A body is what handler.h makes of a callable:
+// handler.h wraps a callable in a Body:
 //
 //   struct Body {
 //     static constexpr bool kAwaits = …;           // it is a coroutine
@@ -79,7 +78,7 @@ class MessageHandler {
   static constexpr bool kIsInside =
       sizeof(T) <= kInsideBytes && alignof(T) <= alignof(void*) && std::is_nothrow_move_constructible_v<T>;
 
-  // What one type can do. One for each type and program.
+  // The operations of one type of callable. There is one Kind for each type.
   struct Kind {
     Form form;
     void (*run)(unsigned char* held, Actor& self, Activation& activation);  // null: nothing runs
