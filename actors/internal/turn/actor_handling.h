@@ -102,6 +102,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::HandleHanded(CurrentTurn& tu
     MessageHandler& handler = table.handler(table.ClauseFor(place));
     if (ABSL_PREDICT_TRUE(RunsAtOnce(table, handler))) {
       Queue& queue = cell().queue(turn.gates, place);
+      // Undoes ActorCell::Hand, which lowered `left` and `limit` by one for as long as this message waits. If the
+      // message is put into its mailbox instead, Leave does so when it leaves.
       AddAsOwner(queue.left, 1U);
       AddAsOwner(turn.gates[place].limit, 1U);
       HandleAtOnce(turn, queue, envelope, handler);

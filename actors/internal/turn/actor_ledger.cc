@@ -1,5 +1,4 @@
-// What an actor's mailboxes count: the dispositions other than handled, and the
-// messages in hand.
+// Counts, for each mailbox of an actor, the dispositions other than handled, and the messages in hand.
 #include <cstddef>
 #include <utility>
 

@@ -44,8 +44,8 @@ class LinkTable {
 
   // A new id for a monitor, unique within this actor.
   uint64_t NewId() { return ++last_id_; }
-  // A new id for a monitor whose Down is sent only when its target is gone: nothing of it is left, not even a handler
-  // that still runs after the target was fenced.
+  // A new id for a monitor whose Down is handled only when its target is gone (LingeringLives): no handler of a fenced
+  // target still runs, and no LifeHold on it is left.
   uint64_t NewIdUntilGone() { return ++last_id_ | kUntilGone; }
   static bool IsUntilGone(uint64_t id) { return (id & kUntilGone) != 0; }
   // Records that this actor monitors `target`. `id`, from NewId or NewIdUntilGone, is also the Monitor signal's.
