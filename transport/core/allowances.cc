@@ -24,7 +24,7 @@ int64_t AllowancesInUse::WithinBytes(const RoomAmount& left) const {
   return first_.bytes - std::max(int64_t{0}, left.bytes);
 }
 
-// The bytes that are left are below 0 after a large message.
+// left.bytes is negative after a message that is larger than the allowance.
 int64_t AllowancesInUse::BeyondBytes(const RoomAmount& left) const { return std::max(int64_t{0}, -left.bytes); }
 
 bool AllowancesInUse::Covers(const RoomAmount& left, int64_t bytes) const {

@@ -1,9 +1,12 @@
-// AllowancesInUse: what the first allowances of all mailboxes have in use in one
-// session (credit.h). Both ends keep it, and decide by it alike.
+// AllowancesInUse: counts how much of the first allowances (credit.h) of all
+// mailboxes is in use in one session. Both ends of the session keep this count and
+// apply the same rule, so they agree on which messages an allowance covers.
 //
-// Two bounds, so that one large message keeps nobody from a first contact: what
-// each mailbox uses of its allowance, kSessionAllowanceMax in all; and what large
-// messages use beyond theirs, as many bytes again, or one message of any size.
+// There are two bounds. What messages use within the allowances of their mailboxes
+// is at most kSessionAllowanceMax in all. The bytes that large messages use beyond
+// the allowance of their mailbox are counted apart: at most kSessionAllowanceMax.bytes,
+// or one message of any size. So a large message does not prevent a first message to
+// another mailbox.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_ALLOWANCES_H_
 #define UNDERSTUDY_TRANSPORT_CORE_ALLOWANCES_H_
 
@@ -18,10 +21,11 @@ class AllowancesInUse {
  public:
   explicit AllowancesInUse(const CreditTerms& terms) : first_(terms.first_allowance) {}
 
-  // Whether a message of so many bytes may go to a mailbox whose allowance has
-  // `left`: what is left covers it, or the allowance is untouched.
+  // Returns whether a message of `bytes` bytes may be sent on the allowance of a
+  // mailbox that has `left` of it: `left` covers the message, or none of the
+  // allowance is in use, and the session's two bounds hold with the message.
   bool Covers(const RoomAmount& left, int64_t bytes) const;
-  // The allowance of a mailbox had `before`, and has `after`.
+  // Records that what is left of one mailbox's allowance changed from `before` to `after`.
   void Change(const RoomAmount& before, const RoomAmount& after);
 
   RoomAmount amount() const { return {.messages = within_.messages, .bytes = within_.bytes + beyond_}; }
@@ -31,8 +35,8 @@ class AllowancesInUse {
   int64_t BeyondBytes(const RoomAmount& left) const;
 
   RoomAmount first_;
-  RoomAmount within_;   // the mailboxes' allowances
-  int64_t beyond_ = 0;  // bytes of large messages
+  RoomAmount within_;   // used within the mailboxes' allowances
+  int64_t beyond_ = 0;  // bytes that large messages use beyond them
 };
 
 }  // namespace understudy

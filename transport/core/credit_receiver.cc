@@ -23,11 +23,11 @@ namespace {
 FaultPoint kIsGivenOut("credit_is_given_out_beside_the_line");
 FaultPoint kIsForgotten("credit_that_was_withheld_is_forgotten");
 
-// Granted bytes of one mailbox, used and unused, also where the mailbox has no bound in bytes of its own: as much as a
-// network of 10 Gbit/s carries in 13 ms.
+// The most granted bytes, used and unused, that a peer has in one mailbox, even if the mailbox itself has no bound in
+// bytes: as much as a network of 10 Gbit/s carries in 13 ms.
 constexpr int64_t kWindowBytesMax = int64_t{16} << 20;
 
-// OK unless a message can have so many bytes.
+// Returns InvalidArgument if no message can have so many bytes.
 absl::Status CheckWanted(int64_t bytes) {
   if (bytes <= static_cast<int64_t>(limits::kMessageBytesMax)) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -259,7 +259,8 @@ std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
                     .bytes = account.window * account.bytes_each - account.granted.bytes - account.held.bytes};
     wish.messages = std::max({wish.messages, account.wanted.messages - account.granted.messages, int64_t{0}});
     wish.bytes = std::max({wish.bytes, account.wanted.bytes - account.granted.bytes, int64_t{0}});
-    // Messages need their bytes, and the peer has no more bytes in one mailbox than kWindowBytesMax, or one message.
+    // Room for messages needs room for their bytes. The bytes in one mailbox are bounded by kWindowBytesMax, except
+    // that a mailbox where the peer has none yet may get one larger message.
     if (wish.messages > 0) wish.bytes = std::max(wish.bytes, wish.messages * account.bytes_each);
     const int64_t in_use_bytes = account.granted.bytes + account.held.bytes;
     const int64_t most = in_use_bytes == 0 ? std::max(kWindowBytesMax, account.wanted.bytes)
@@ -268,11 +269,11 @@ std::vector<std::pair<MailboxAddress, RoomAmount>> CreditReceiver::TakeDue() {
       wish.bytes = most;
       wish.messages = std::min(wish.messages, most / std::max(int64_t{1}, account.bytes_each));
     }
-    // Of no use: less than the message needs that is wanted, or bytes for no message.
+    // Reserve nothing that could not be used: less than the wanted message needs, or bytes without a message.
     if (account.granted.bytes + wish.bytes < account.wanted.bytes || account.granted.messages + wish.messages == 0) {
       wish = {};
     }
-    // What becomes free is theirs that wait for it here.
+    // Senders wait in this object for the bytes that become free, so the window must not take them.
     if (!account.before_line.empty()) wish = {};
     if (account.granted.is_zero() && !wish.is_zero()) {
       if (with_grants >= limits::kMailboxesWithGrantsMax) {

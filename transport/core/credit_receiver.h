@@ -1,29 +1,33 @@
 // CreditReceiver: the receiving end's account of credit in one session: what the
 // peer may send to mailboxes here (credit.h), and when it is given more.
 //
-// A plain state machine: it is told what arrives, what leaves its mailbox, what
-// the peer asks for and what a reservation got, and answers what to reserve,
-// what to give back and what to tell the peer.
+// A state machine without a lock or a clock. Its caller reports which messages
+// arrive and leave their mailboxes, what the peer asks for and how much room a
+// reservation got; its functions return what to reserve, what to give back to a
+// mailbox and what to tell the peer.
 //
-// How a window grows. A mailbox whose credit the peer has used up (no granted
-// room left, and the allowance half used; or the peer says so) gets a window of
-// granted room, which doubles each time it is used up again, or half of it has left
-// the mailbox before it was reserved anew, as far as there is room and up to the
-// node's fair share (RemoteRoom). What leaves the mailbox is reserved anew, up to
-// the window: after a while, so that changes travel together, and at once when half
-// of it has left, when half of what filled the mailbox has left, when the peer has
-// no credit for a message of the usual size, and when much of the session's
-// allowances is to be told. While senders wait there for room nothing is given out
-// but by their line: no window, and no allowance back.
+// How a window grows. A window is the number of messages for which the peer has
+// granted room in one mailbox, used or not. A mailbox gets a window when the peer
+// has used up its credit there: no granted room is left and half of the allowance is
+// used, or the peer says so (kWant). The window doubles each time it is used up
+// again, and each time half of it has left the mailbox before room was reserved
+// anew, as far as the mailbox has room and up to the node's fair share (RemoteRoom).
+// When messages leave the mailbox, room is reserved anew up to the window. This is
+// delayed, so that several changes travel together, but done at once when half of
+// the window has left, when half of the messages in a mailbox without a window have
+// left, when the peer has no credit for a message of the usual size, or when a
+// quarter of the session's allowances is to be given back. While senders wait in line
+// for room in a mailbox, its room is granted only to them, in their order: the
+// window does not grow, and no allowance is given back.
 //
-// The peer's senders in a mailbox's line count against the bytes that a peer may
-// have in one mailbox as if their messages were there. At that bound the next ones
-// wait here, in the order in which they came, and enter the line when there are
-// bytes again.
+// The messages of the peer's senders in a mailbox's line count against the bytes
+// that a peer may have in one mailbox as if they were there already. At that bound
+// further senders wait in this object, in the order in which they came, and enter
+// the line when there are bytes again.
 //
-// Guarantees. Never more is granted than was reserved here. Of a message that
-// arrives its credit is known to be there, or OnArrived says no. At the end all
-// that is reserved and unused is given back, once.
+// Guarantees. The peer is never granted more than was reserved in the mailbox.
+// OnArrived returns false for a message for which the peer has no credit. End returns
+// all room that is reserved and unused, once.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_CREDIT_RECEIVER_H_
 #define UNDERSTUDY_TRANSPORT_CORE_CREDIT_RECEIVER_H_
 
@@ -48,68 +52,79 @@ class CreditReceiver {
  public:
   explicit CreditReceiver(const CreditTerms& terms = kCreditTerms) : terms_(terms) {}
 
-  // A message came that uses such credit. False when the peer had none: a bad
-  // frame.
+  // A message of `bytes` bytes arrived that uses credit of the kind `admission`.
+  // Returns false if the peer has no such credit, so that the frame is bad.
   [[nodiscard]] bool OnArrived(const MailboxAddress& to, int64_t bytes, Admission admission, MonotonicTime now);
-  // So many left their mailbox, or were refused at their arrival. Counts only what
-  // this session brought. `bytes` of the amount is -1 when they are not known.
+  // `amount` of messages left their mailbox, or were refused at their arrival.
+  // Messages that an earlier session brought are not counted. `amount.bytes` is -1 if
+  // the bytes are not known; the average of the messages in the mailbox is used then.
   void OnReleased(const MailboxAddress& to, Admission admission, const RoomAmount& amount);
-  // kWant without a number: a sender there found no credit for a message of so many
-  // bytes, and does not wait. InvalidArgument for more bytes than any message has: a
-  // bad frame.
+  // The peer sent a kWant without a number: one of its senders found no credit for a
+  // message of `bytes` bytes, and does not wait. Returns InvalidArgument (a bad frame)
+  // if `bytes` exceeds limits::kMessageBytesMax.
   absl::Status OnWanted(const MailboxAddress& to, int64_t bytes, MonotonicTime now);
-  // kReturn: what is given back to the mailbox. InvalidArgument when so much was
-  // not granted: a bad frame.
+  // The peer sent a kReturn without a number: it returns granted room, which the
+  // caller gives back to the mailbox. Returns InvalidArgument (a bad frame) if the
+  // peer returns more than it has.
   absl::Status OnReturned(const CreditChange& change);
 
   // ---- Senders of the peer that wait ----
 
   struct Waiting {
-    uint64_t want = 0;  // the peer's number
+    uint64_t want = 0;  // the peer's number for this sender
     MailboxAddress to;
     int64_t bytes = 0;
-    uint64_t place = 0;       // among those that wait here
-    bool is_in_line = false;  // else it waits here
+    uint64_t place = 0;       // the order of arrival
+    bool is_in_line = false;  // in the mailbox's line; false: it waits in this object
   };
-  // kWant with a number. OK: it waits, and TakeEntering says when it is to enter the
-  // line. Full: it does not, and the peer is told so (kRefuse). InvalidArgument for
-  // a number in use, or more bytes than any message has: a bad frame.
+  // The peer sent a kWant with a number: one of its senders waits for room. Returns
+  // OK if the sender waits; TakeEntering then returns it when it is to enter the
+  // mailbox's line. Returns Full if too many wait; the caller tells the peer (kRefuse).
+  // Returns InvalidArgument (a bad frame) for a number in use, or for more bytes than
+  // limits::kMessageBytesMax.
   absl::Status OnWaits(const CreditChange& want);
-  // Those that are to enter the lines of their mailboxes now. Call after whatever may
-  // have made room, before anything else is asked of this object.
+  // Returns the senders that are to enter the lines of their mailboxes now. Call
+  // after each OnReleased, OnReturned, OnWaits, OnGaveUp and OnTurn, any of which may
+  // let senders enter, before the next call of this object.
   std::vector<Waiting> TakeEntering() { return std::exchange(entering_, {}); }
-  // kReturn with a number. It waits no more, and leaves the line that it is in.
-  // Nothing when it has been answered, and the answer has crossed this.
+  // The peer sent a kReturn with a number: the sender does not wait any more. Returns
+  // the sender, which the caller removes from the mailbox's line if it is there; or
+  // nothing if the sender was answered already and the answer crossed this kReturn.
   absl::optional<Waiting> OnGaveUp(const CreditChange& change);
-  // The line has answered: OK, and its room is reserved, or why it never is. What
-  // the peer is told; nothing when that sender gave up, or is of an earlier
-  // session: then what was reserved goes back.
+  // The mailbox's line answered the sender: `status` is OK if room for its message is
+  // reserved, else it says why none will be. Returns what to tell the peer; or nothing
+  // if the sender gave up or belongs to an earlier session, and then the caller gives
+  // the reserved room back.
   absl::optional<CreditChange> OnTurn(uint64_t want, const absl::Status& status, MonotonicTime now);
-  // Those in lines and here, by their numbers.
+  // The senders that wait, in lines or in this object, by their numbers.
   std::vector<Waiting> waiting() const;
 
   // ---- What to do ----
 
-  // Something is worth doing at once (is_urgent), or after a while.
+  // is_due: TakeDue is to be called, after a delay if it is not urgent. is_urgent: at once.
   bool is_urgent() const { return is_urgent_; }
   bool is_due() const { return !due_.empty(); }
-  // For each mailbox that is due what is to be reserved, perhaps nothing; then
-  // OnReserved says what the peer is told.
+  // Returns the mailboxes that are due, each with the amount to reserve there, which
+  // may be zero. Call OnReserved for each of them with what the mailbox gave; it
+  // returns what to tell the peer, if anything.
   std::vector<std::pair<MailboxAddress, RoomAmount>> TakeDue();
   absl::optional<CreditChange> OnReserved(const MailboxAddress& to, const ReservedRoom& reserved);
-  // Call after OnReserved, whose change is told first. A message that found no credit has not enough still, and what
-  // the peer has there is in its way: it may need more than the node's fair share, or an empty mailbox. What the peer
-  // is told; the message is reserved anew when it is wanted again.
+  // Call after OnReserved, and tell the peer the change of OnReserved first. If the peer wanted room for a message and
+  // the reservation was too small for it, returns a request that the peer return its unused room in this mailbox,
+  // because the message may need more than the node's fair share, or an empty mailbox. The peer must want room for the
+  // message again to get it.
   absl::optional<CreditChange> AskBackIfShort(const MailboxAddress& to);
 
-  // Somebody wants that room: what the peer is told, if it has any unused and
-  // was not asked yet.
+  // Other senders want the room that the peer has in this mailbox. Returns a request
+  // that the peer return it, or nothing if the peer has none unused or was asked already.
   absl::optional<CreditChange> AskBack(const MailboxAddress& to);
-  // Each kCreditIdle, while needs_look(): what the peer is told.
+  // Call Look every kCreditIdle while needs_look(). It asks the peer to return room
+  // that was not used for that long, and makes mailboxes due again whose allowance is
+  // withheld. Returns what to tell the peer.
   bool needs_look() const { return !granted_.empty() || !withheld_.empty(); }
   std::vector<CreditChange> Look(MonotonicTime now);
 
-  // What is reserved and was not used. Leaves nothing behind.
+  // The session is over. Returns the room that is reserved and unused, and resets all accounts.
   std::vector<std::pair<MailboxAddress, RoomAmount>> End();
 
   // Mailboxes with an account.
@@ -122,26 +137,27 @@ class CreditReceiver {
 
  private:
   struct Account {
-    // The allowance: what the peer has left, what waits in the mailbox, and what has left it and was not told yet. In
-    // all CreditTerms::first_allowance.
+    // The allowance in three parts, which are together CreditTerms::first_allowance: what the peer may still use
+    // (allowance); what waits in the mailbox (held_beside); and what has left the mailbox, but is not yet given back to
+    // the peer (owed).
     RoomAmount allowance;
     RoomAmount held_beside;
     RoomAmount owed;
-    // Granted room: what the peer has not used, and what waits in the mailbox.
+    // Granted room in two parts: what the peer has not used (granted), and what waits in the mailbox (held).
     RoomAmount granted;
     RoomAmount held;
-    int64_t window = 0;                        // messages that granted and held together are to be
-    int64_t bytes_each = 0;                    // of late, on average
-    RoomAmount wanted;                         // a message that found no credit
-    int64_t left_messages = 0;                 // the mailbox, since TakeDue
+    int64_t window = 0;                        // the messages that granted and held should add up to
+    int64_t bytes_each = 0;                    // moving average of the bytes of a message
+    RoomAmount wanted;                         // by a message that found no credit
+    int64_t left_messages = 0;                 // messages that left the mailbox since TakeDue
     RoomAmount in_line;                        // what the peer's senders in the line wait for
-    std::map<uint64_t, uint64_t> before_line;  // those that wait here: place to number
+    std::map<uint64_t, uint64_t> before_line;  // senders that wait in this object: place to number
     bool is_used_up = false;
     bool is_asked = false;       // the peer waits for an answer
-    bool is_asked_back = false;  // and has not returned it
+    bool is_asked_back = false;  // for its unused room, and has not returned it
     bool is_reserving = false;   // TakeDue without OnReserved
     bool is_short = false;       // OnReserved left what was wanted without enough
-    MonotonicTime used;
+    MonotonicTime used;          // when the peer last used or wanted credit
   };
   using Accounts = std::map<MailboxAddress, Account>;
 
@@ -152,7 +168,8 @@ class CreditReceiver {
   void NoteGranted(const MailboxAddress& to, const Account& account);
   void EraseIfUnused(Accounts::iterator account);
   Accounts::iterator StopWaiting(std::map<uint64_t, Waiting>::iterator waiting);
-  // Those that wait here enter the line, as far as there are bytes.
+  // Lets the senders that wait in this object enter the mailbox's line, in order, while the bytes of the peer's
+  // messages stay within the bound for one mailbox.
   void EnterLine(Account& account);
 
   CreditTerms terms_;
@@ -161,8 +178,8 @@ class CreditReceiver {
   uint64_t last_place_ = 0;
   std::vector<Waiting> entering_;
   std::set<MailboxAddress> due_;
-  std::set<MailboxAddress> granted_;   // with granted room that is not used
-  std::set<MailboxAddress> withheld_;  // whose allowance waits for the end of a line
+  std::set<MailboxAddress> granted_;   // have granted room that is not used
+  std::set<MailboxAddress> withheld_;  // get no allowance back until no sender waits in line
   AllowancesInUse in_use_{terms_};
   RoomAmount owed_;  // of all accounts
   bool is_urgent_ = false;

@@ -1,10 +1,11 @@
 // CreditSender: the sending end's account of credit in one session: what this
 // node may send to the mailboxes of the peer (credit.h).
 //
-// A plain state machine: it is told what is sent and what the peer says, and
-// answers what may be sent and what the peer is to be told. It also has the
-// senders that wait for room: each has a number, from its want until the peer's
-// answer, or until it has used or given up the room that it was granted.
+// A state machine without a lock or a clock. Its caller reports what is sent and
+// what the peer says; its functions return what may be sent and what to tell the
+// peer. It also keeps the senders that wait for room. Each has a number, from its
+// want until the peer refuses it, or until it has used or given up the room that the
+// peer granted it.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_CREDIT_SENDER_H_
 #define UNDERSTUDY_TRANSPORT_CORE_CREDIT_SENDER_H_
 
@@ -29,48 +30,55 @@ class CreditSender {
  public:
   explicit CreditSender(const CreditTerms& terms = kCreditTerms) : terms_(terms) {}
 
-  // What a message of that many bytes would use, or nothing: there is no credit.
+  // Returns the kind of credit that a message of `bytes` bytes would use, or nothing
+  // if there is no credit for it.
   absl::optional<Admission> Find(const MailboxAddress& to, int64_t bytes) const;
-  // It was sent, and uses that.
+  // A message was sent and uses `admission`, which Find returned.
   void OnSent(const MailboxAddress& to, int64_t bytes, Admission admission);
-  // A message found no credit: true when the peer is to be told (kWant without a
-  // number). False while it has not answered an earlier one, and when there are
-  // limits::kCreditAccountsMax accounts.
+  // A message found no credit. Returns true if the caller is to tell the peer (kWant
+  // without a number). Returns false while the peer has not answered an earlier want
+  // for this mailbox, and if the mailbox would need an account beyond
+  // limits::kCreditAccountsMax.
   bool Asks(const MailboxAddress& to);
 
-  // kGrant. InvalidArgument when it gives back allowance that is not in use, or
-  // grants more than kGrantedMax, kGrantedInAllMax or limits::kMailboxesWithGrantsMax
-  // allow: a bad frame.
+  // The peer sent a kGrant without a number. Returns InvalidArgument (a bad frame) if
+  // it gives back allowance that is not in use, or grants more than kGrantedMax,
+  // kGrantedInAllMax or limits::kMailboxesWithGrantsMax allow.
   absl::Status OnGrant(const CreditChange& grant);
-  // kTakeBack: what is returned, perhaps nothing. It is gone from here.
+  // The peer sent a kTakeBack. Returns the unused room to return to it, which may be
+  // zero, and takes that room off the account.
   RoomAmount OnTakeBack(const CreditChange& request);
 
   // ---- Senders that wait ----
 
-  // A sender and an ask of its own, which is answered.
+  // A sender, and the number of the wait by which it is answered.
   using Waiter = std::pair<Pid, uint64_t>;
 
-  // A new want for a message of so many bytes: what the peer is told. Nothing
-  // when there are limits::kWantsPerSessionMax. `waiter` does not wait yet.
+  // `waiter` begins to wait for room for a message of `bytes` bytes. Returns the kWant
+  // to send to the peer; or nothing, and `waiter` does not wait, if
+  // limits::kWantsPerSessionMax are in use. Requires that `waiter` does not wait yet.
   absl::optional<CreditChange> Wants(const MailboxAddress& to, int64_t bytes, const Waiter& waiter);
-  // A sender waits for room there: others that would wait are not to overtake it.
+  // Whether a sender waits for room in that mailbox; another one that is willing to
+  // wait must then wait too, so as not to overtake it.
   bool IsAwaited(const MailboxAddress& to) const;
-  // kGrant or kRefuse with a number: whom it is for, or that it is for nobody any
-  // more and what the peer is told. InvalidArgument for a number that is not in
-  // use, or another amount than was asked for: a bad frame.
+  // The peer sent a kGrant or kRefuse with a number. Returns the waiter that it
+  // answers; or, if that waiter gave up, what to tell the peer. Returns
+  // InvalidArgument (a bad frame) if no want with that number is unanswered, or if the
+  // answer is for another mailbox or amount than was asked for.
   struct WantAnswered {
-    absl::optional<Waiter> waiter;
-    absl::optional<CreditChange> told;
+    absl::optional<Waiter> waiter;      // none: it gave up
+    absl::optional<CreditChange> told;  // returns the room that a waiter that gave up was granted
   };
   absl::StatusOr<WantAnswered> OnWantAnswered(const CreditChange& answer);
-  // Room was granted for it, and it has neither used nor given it up.
+  // Whether the peer granted `waiter` room that it has neither used nor given up.
   bool HasRoom(const Waiter& waiter) const;
-  // Its message was sent into that room. Requires HasRoom.
+  // The message of `waiter` was sent into the room that it was granted. Requires HasRoom.
   void OnSentInRoom(const Waiter& waiter);
-  // It waits no more, or does not use its room: what the peer is told.
+  // `waiter` stops waiting, or will not use the room that it was granted. Returns what
+  // to tell the peer; or nothing if it neither waits nor has room.
   absl::optional<CreditChange> GiveUp(const Waiter& waiter);
-  // The session is over: those that wait without an answer, and where they would
-  // send. Leaves nothing behind.
+  // The session is over. Returns the waiters that have no answer, each with the
+  // mailbox to which it would send, and resets all accounts.
   std::vector<std::pair<Waiter, MailboxAddress>> End();
 
   // Numbers in use.
@@ -78,7 +86,7 @@ class CreditSender {
 
   // ---- Observers ----
 
-  // Mailboxes whose account is not as at first.
+  // Mailboxes whose account differs from that of a mailbox never sent to.
   size_t mailboxes() const { return accounts_.size(); }
   // Room that is granted and not used.
   RoomAmount granted() const { return granted_; }
@@ -94,7 +102,8 @@ class CreditSender {
     bool is_asked = false;
     int64_t waiting = 0;  // senders without an answer
   };
-  // One that waits, or has room, or gave up and is not answered.
+  // A sender that waits for the peer's answer, or has room that it has not used, or
+  // gave up before the peer answered.
   struct Want {
     enum class Stage : uint8_t { kWaits, kHasRoom, kGivenUp };
     MailboxAddress to;
@@ -108,7 +117,7 @@ class CreditSender {
     return accounts_.try_emplace(to, Account{.allowance = terms_.first_allowance}).first;
   }
   void EraseIfUnused(Accounts::iterator account);
-  // Granted room that the account had `before` has changed.
+  // Updates with_grants_ after the granted room of `account` changed from `before`.
   void CountGrants(const RoomAmount& before, const Account& account);
   void EndWaiting(const MailboxAddress& to);
 
@@ -118,7 +127,7 @@ class CreditSender {
   size_t with_grants_ = 0;  // accounts with granted room
   AllowancesInUse in_use_{terms_};
   std::map<uint64_t, Want> wants_;
-  std::map<Waiter, uint64_t> waiters_;  // those that wait or have room
+  std::map<Waiter, uint64_t> waiters_;  // the senders that wait or have room
   uint64_t last_want_ = 0;
 };
 

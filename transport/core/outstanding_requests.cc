@@ -72,7 +72,7 @@ OutstandingRequests::Verdict OutstandingRequests::OnArrived(const Signal& signal
       links_.insert({signal.to, signal.from});
       return Verdict::kDeliver;
     case SignalKind::kUnlink:
-      // Not linked here any more: only the acknowledgement is missing.
+      // Without a link there is nothing to deliver; AnswerTo makes the acknowledgement that the peer waits for.
       return links_.erase({signal.to, signal.from}) > 0 ? Verdict::kDeliver : Verdict::kRefuse;
     case SignalKind::kUnlinkAck: {
       const auto unlink = unlinks_.find({signal.to, signal.from});

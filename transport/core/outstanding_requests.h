@@ -1,14 +1,16 @@
-// OutstandingRequests: what hangs on one session: asks, monitors and links between
-// actors here and actors of the peer. Credit has accounts of its own (credit.h).
+// OutstandingRequests: the asks, monitors and links between actors of this node and
+// actors of the peer that one session carries, and that end with it. Credit has
+// accounts of its own (credit.h).
 //
-// A plain state machine. It sees every signal that goes out and comes in, says
-// which of those that come in may be delivered, and at the session's end gives,
-// once, what each actor here must be told: NoConnection to each ask, monitor and
-// link; an acknowledgement to each unlink; a demonitor for each watcher there.
+// A state machine without a lock or a clock. It sees every signal that goes out and
+// comes in, and decides which incoming signals may be delivered. At the session's end
+// it returns, once, what the actors of this node must be told: NoConnection for each
+// ask, monitor and link; an acknowledgement for each unlink; and a demonitor for each
+// actor of the peer that monitors one of them.
 //
-// What a peer may do without a grant: answer asks of ours, report the end of
-// what we monitor and are linked to, monitor, and cancel. Exit, kill, request to
-// stop and link need one (semantics 7.11).
+// Without a grant a peer may answer asks of this node, report the end of actors that
+// this node's actors monitor or are linked to, monitor, and cancel its own calls.
+// Exit, kill, request to stop and link need a grant (semantics 7.11).
 #ifndef UNDERSTUDY_TRANSPORT_CORE_OUTSTANDING_REQUESTS_H_
 #define UNDERSTUDY_TRANSPORT_CORE_OUTSTANDING_REQUESTS_H_
 
@@ -34,45 +36,50 @@ class OutstandingRequests {
  public:
   // ---- Going out ----
 
-  // Another call may be sent: fewer than limits::kAsksPerSessionMax have no answer.
+  // Whether another call may be sent: fewer than limits::kAsksPerSessionMax are unanswered.
   bool MayAsk() const { return asks_.size() < limits::kAsksPerSessionMax; }
+  // A message was sent; `ask` is 0 unless it is a call.
   void OnSent(Pid from, Pid to, uint64_t ask);
   void OnPosted(const Signal& signal);
-  // A call of the peer's is answered, by a reply or a refusal. False when it waits
-  // for none: it was given up, or is of an earlier session, and is not answered.
+  // This node is about to answer a call of the peer, with a reply or a refusal. Returns
+  // false if the call awaits no answer, because it was given up or belongs to an
+  // earlier session; then the answer must not be sent.
   bool OnAnswers(Pid asker, uint64_t ask) { return calls_.erase({asker, ask}) > 0; }
 
   // ---- Coming in ----
 
   enum class Verdict {
     kDeliver,
-    kDrop,    // too late, or not asked for
-    kRefuse,  // not granted, or too many; AnswerTo says what its sender is told
+    kDrop,    // too late, or never requested
+    kRefuse,  // not granted, too many, or an unlink without a link; AnswerTo gives the answer to its sender
   };
   Verdict OnArrived(const Signal& signal, bool is_granted);
-  // A call came. False when the peer has too many that wait for an answer: a bad
-  // frame.
+  // A call of the peer arrived. Returns false (a bad frame) if more than
+  // 2 * limits::kAsksPerSessionMax calls of the peer are unanswered.
   [[nodiscard]] bool OnCalled(Pid asker, uint64_t ask);
-  // The reply for our asker, when the message was a call that still waits.
+  // The peer refused a message of this node. Returns the reply to its asker if the
+  // message was a call that still waits for its answer.
   absl::optional<Signal> OnRefused(const RefusedMessage& message);
 
-  // What the sender of a refused or undeliverable signal is told, if anything.
+  // Returns the answer to the sender of a refused or undeliverable signal: to a link,
+  // monitor or unlink. Other signals are not answered.
   static absl::optional<Signal> AnswerTo(const Signal& signal, const ExitReason& reason);
 
   // ---- The end ----
 
-  // What the actors here must be told. Leaves nothing behind.
+  // The session is over. Returns the signals to deliver to actors of this node, and
+  // forgets everything. `why` is the detail of NoConnection.
   std::vector<Signal> End(absl::string_view why);
 
   size_t asks() const { return asks_.size(); }
 
  private:
   std::map<std::pair<Pid, uint64_t>, Pid> asks_;      // (asker, id) to callee
-  std::set<std::pair<Pid, uint64_t>> calls_;          // of the peer's (asker, id), without an answer
+  std::set<std::pair<Pid, uint64_t>> calls_;          // (asker there, id), unanswered calls of the peer
   std::map<std::pair<Pid, uint64_t>, Pid> monitors_;  // (watcher here, id) to target there
   std::set<std::tuple<Pid, Pid, uint64_t>> watched_;  // (watcher there, target here, id)
   std::set<std::pair<Pid, Pid>> links_;               // (here, there)
-  std::map<std::pair<Pid, Pid>, uint64_t> unlinks_;   // of ours, not acknowledged
+  std::map<std::pair<Pid, Pid>, uint64_t> unlinks_;   // (here, there) to id, unacknowledged unlinks from here
 };
 
 }  // namespace understudy
