@@ -31,7 +31,7 @@
 
 namespace understudy::internal {
 
-// ---- Whose the core is ----
+// ---- Which peer has the core ----
 
 void PeerCore::Occupy(SessionConfig config, uint64_t tenancy, std::shared_ptr<const Grants> grants, PeerOrigin origin) {
   const Locked lock(*this);
@@ -51,7 +51,7 @@ bool PeerCore::IsIdle() const {
 absl::optional<SessionLedger> PeerCore::Vacate() {
   const Locked lock(*this);
   if (!IsIdle()) return absl::nullopt;
-  // What a session of the peer left is delivered before another core can deliver for a peer of that name.
+  // The peer's pending deliveries come first: if the peer came back in another core, the two would deliver in parallel.
   if (delivering_ || !deliveries_.empty()) {
     may_be_idle_ = true;
     return absl::nullopt;
@@ -61,12 +61,12 @@ absl::optional<SessionLedger> PeerCore::Vacate() {
 
 absl::optional<SessionLedger> PeerCore::Evict() {
   const Locked lock(*this);
-  // Since the node looked at it, the peer may have begun a session, which is not to lose its streams.
+  // The peer may have begun a session since the node looked at its standing; a session must not lose its streams.
   if (!peer_.has_value() || peer_->is_kept || peer_->session.is_live()) return absl::nullopt;
   if (delivering_ || !deliveries_.empty()) return absl::nullopt;
   peer_->session.AbandonHandshakes(Now());
   Apply();
-  // Those stay for a while whose last frame is to be read.
+  // AbandonHandshakes leaves streams open for a while so that their last frame can be read; close these too.
   while (!peer_->streams.empty()) CloseStreamOf(peer_->streams.begin()->first);
   return TakeLedgerAndGo();
 }
@@ -90,7 +90,8 @@ absl::StatusOr<NodePlace> PeerCore::TakePlace(NodeIncarnation incarnation) {
                      " incarnations whose identity is not proved, the most that it may have, and no place for node ",
                      peer_->name, "; restart this process, or use TLS or Unix sockets"));
   }
-  // One peer at a time. First: in a full table the place of the one before it is the one that it may get.
+  // The earlier incarnation is marked dead first, because in a full table its place may be the only one to get. The
+  // lock keeps another peer from taking that place in between.
   absl::MutexLock meeting(&parts_.meeting_mu);
   if (is_new) options_.mark_peers_dead(peer_->name, incarnation);
   absl::StatusOr<NodePlace> place = options_.intern_peer(peer_->name, incarnation);
@@ -111,7 +112,7 @@ PeerCore::Standing PeerCore::standing() {
           .is_delivering = delivering_ || !deliveries_.empty()};
 }
 
-// ---- What the node wants ----
+// ---- Requests of the node ----
 
 void PeerCore::Settle(Change change) { const Changing changing(*this, change); }
 
@@ -235,7 +236,7 @@ void PeerCore::OnDial(const DialStream& dial) {
 }
 
 void PeerCore::Apply() {
-  if (peer_->carrying_out) return;  // what is new comes after what is under way
+  if (peer_->carrying_out) return;  // called by an action: the loop of the outer call runs the new actions
   peer_->carrying_out = true;
   while (peer_->session.has_actions()) {
     for (SessionAction& action : peer_->session.TakeActions()) Apply(action);
@@ -313,7 +314,7 @@ void PeerCore::ReportKind(PeerEvent::Kind kind, absl::string_view detail) {
 void PeerCore::OnBegun(const SessionBegun& begun) {
   deliveries_.push_back(PeerEvent{
       .kind = PeerEvent::Kind::kUp, .node = peer_->name, .incarnation = begun.nodes.peer, .epoch = begun.epoch});
-  // It may have ended again in the same step: then nothing is proved of what came with it.
+  // The session may have ended again in the same step; then no stream carries it, and its identity is unproved.
   const std::shared_ptr<NodeLink> carrier = Carrier();
   peer_->identity = carrier != nullptr ? carrier->identity : StreamIdentity::Unproved();
   if (peer_->session.epoch() != begun.epoch || peer_->session.nodes().peer != begun.nodes.peer) return;

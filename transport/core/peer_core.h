@@ -1,23 +1,27 @@
-// PeerCore: what a node does for one peer: its session and what hangs on that, its
-// streams, what arrives from it and what is sent to it.
+// PeerCore: a node's side of one peer: the session with the peer, the asks, links,
+// monitors and credit that depend on the session, the peer's streams, and the
+// delivery of what arrives from the peer.
 //
-// A core is a place that one peer has after another: Occupy gives it to a peer, and
-// Vacate takes it back when nothing keeps that peer. The object stays until the
-// node's end, so that a thread may use it without knowing whose it is by now: each
-// operation looks, under the core's lock, whether the session that it means is there.
+// A core serves one peer after another: Occupy assigns it to a peer, and Vacate
+// releases it when nothing keeps that peer. The object lives as long as the node, so a
+// thread may use a pointer to it without knowing which peer has it now: each operation
+// checks, under the core's lock, that the core has the session that is meant.
 //
-// One core, without a peer, has what belongs to none: streams whose node is not
-// known yet, and answers to signals that reach no peer.
+// One core never has a peer. It does the work that belongs to no peer: streams whose
+// node is not known yet, and answers to signals that reach no peer.
 //
-// Locks. Each core has its own, and no two are held at once. It comes after the lock
-// of the node's table of peers, and before the leaves: names, timer, links, the turns
-// of a stream. It is never held while a stream, the system or the registry is called
-// (Inbound::WasGivenOut and NodeCoreOptions' functions may be).
+// Locks. Each core has a lock of its own, mu_, and no thread holds the locks of two
+// cores. mu_ is acquired after the lock of the node's table of peers, and before the
+// leaves: the locks of the names, the timer, the links and the turns of a stream. No
+// stream, no actor system and no registry is called with mu_ held. Exceptions are
+// Inbound::WasGivenOut, Dialer::IdentityAt, the PeerWatch, the clock, and the functions
+// intern_peer, mark_peers_dead and new_key of NodeCoreOptions.
 //
-// Work. What a change of the state leaves to be done on streams, and in the system,
-// stands in two rows. One thread at a time does what stands in a row, so each keeps
-// its order; those of two peers are done at the same time. Deliveries are made in
-// events only.
+// Work. A change of the state under mu_ may require calls of streams (StreamWork) and
+// of the system (Delivery). It appends these to two queues, stream_work_ and
+// deliveries_. At most one thread at a time works off each queue, so each keeps its
+// order; the queues of two peers are worked off in parallel. Deliveries are made by
+// threads of the transport only, never in a call of an actor.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_PEER_CORE_H_
 #define UNDERSTUDY_TRANSPORT_CORE_PEER_CORE_H_
 
@@ -64,49 +68,56 @@
 
 namespace understudy::internal {
 
-// In a call of an actor nothing is delivered: a thread of the transport comes for it. An event comes on such a thread.
-// So does a visit in time, which has other peers to visit, and so delivers what is there, and not what comes meanwhile.
+// Who changes the state of a core, which decides whether deliveries are made afterwards.
+// kCall: a call that an actor may have made. It makes no deliveries; a thread of the transport is called for them.
+// kEvent: an event on a thread of the transport. It makes deliveries until none is left.
+// kTick: the node's timer visits the core on a thread of the transport. It makes the deliveries that are there, and
+// leaves those that come meanwhile to the next visit, because it has other peers to visit.
 enum class Change { kCall, kEvent, kTick };
 
 class PeerCore {
  public:
-  // Numbers are given once, in order.
+  // `number` is unique among the cores of a node, and orders their visits by the timer.
   PeerCore(NodeParts& parts, uint64_t number) : parts_(parts), options_(parts.options), number_(number) {}
   PeerCore(const PeerCore&) = delete;
   PeerCore& operator=(const PeerCore&) = delete;
 
-  // ---- With the node's table locked: what these leave to be done waits for Settle ----
+  // ---- Called with the node's table locked. The work that these leave is done by Settle. ----
 
-  // Nobody has the core; `tenancy` is given once. The config's peer_place is filled in here.
+  // Assigns the core to the peer `config.peer`. Requires that no peer has the core, and that `tenancy` is new; it
+  // identifies the assignment. Sets config.peer_place.
   void Occupy(SessionConfig config, uint64_t tenancy, std::shared_ptr<const Grants> grants, PeerOrigin origin);
-  // Gives the core back, unless something keeps the peer. Then its ledger.
+  // Takes the core from its peer and returns the peer's ledger, if nothing keeps the peer: it is not kept (SetKept) and
+  // has no session, offer, stream or delivery. Else returns nothing.
   absl::optional<SessionLedger> Vacate();
-  // The same for a peer without a session, whose place another one takes at once: its streams are closed.
+  // As Vacate, but also if handshakes with the peer are under way: closes its streams, so that another peer can have
+  // its place at once. Returns nothing if the peer is kept, has a session, or deliveries for it are pending.
   absl::optional<SessionLedger> Evict();
   void SetKept(bool is_kept, absl::string_view address);
   void SetGrants(std::shared_ptr<const Grants> grants);
-  // The stream is the peer's, as its Hello says.
+  // Makes an accepted stream, which sent `hello`, a stream of the peer.
   void Bind(const std::shared_ptr<NodeLink>& link, const proto::Hello& hello);
   struct Standing {
     uint64_t tenancy = 0;
-    bool is_unproved = false;    // it came by itself, nothing proves its identity, and nobody keeps it
-    bool is_live = false;        // it has a session
-    bool is_delivering = false;  // of what it left some is not delivered yet
+    bool is_unproved = false;    // the peer dialled this node, nothing proves its identity, and SetPeer did not name it
+    bool is_live = false;        // the peer has a session
+    bool is_delivering = false;  // deliveries of the core are pending
   };
   Standing standing();
-  // For the core that has no peer.
+  // These four append work to the queues, or set a visit; they are for the core that never has a peer.
   void Write(const std::shared_ptr<NodeLink>& link, std::string frame);
   void Close(const std::shared_ptr<NodeLink>& link);
   void Report(PeerEvent event);
   void VisitAt(MonotonicTime time);
 
-  // ---- Without a lock. First what the node wants ----
+  // ---- Called without a lock. First the requests of the node ----
 
-  // Does what waits.
+  // Does the pending work, as far as `change` permits.
   void Settle(Change change);
   void Leave(absl::string_view why);
-  // Tells the peer the names that it has not been told.
+  // Sends the peer the changes of names that it has not been sent.
   void TellNames();
+  // Whether the peer may do that here, by its present session; false without one.
   bool Allows(Operation operation, absl::string_view name);
 
   // ---- Events ----
@@ -115,34 +126,36 @@ class PeerCore {
   void OnWritten(const NodeLink& link);
   void OnClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why);
   void OnProvedDead(absl::string_view node, NodeIncarnation incarnation);
+  // The timer's visit: does what is due by now.
   void Tick();
 
-  // ---- Router. Each gives false, and does nothing, unless the peer has a live
-  // session with the incarnation of that place. ----
+  // ---- Router. Each function that returns bool returns false, and does nothing,
+  // unless the peer has a live session with the incarnation at that place. ----
 
+  // Sets `accepted` to what Router::Send returns.
   bool Send(const OutboundMessage& message, absl::string_view payload, absl::Status& accepted);
   bool SendOrWait(const OutboundMessage& message, absl::string_view payload, uint64_t wait,
                   absl::optional<absl::Status>& outcome);
-  // The payload's status says whether it was serialised.
+  // `payload` is an error if the message could not be serialized; then the room is given up.
   bool SendInRoom(const OutboundMessage& message, const absl::StatusOr<absl::string_view>& payload, uint64_t wait,
                   absl::Status& accepted);
   bool Post(Signal& signal);
   bool Released(const ReleasedMessages& messages);
   bool EndWait(const RoomWait& wait, const absl::Status& status);
-  // False when the sender does not wait here.
+  // Returns false if that sender does not wait for room at this peer.
   bool StopWaiting(Pid from, uint64_t wait);
   void AskBack(Pid receiver, uint32_t mailbox);
-  // After what stands in the row.
+  // Deliver and GiveBack append to the deliveries, and a thread of the transport makes them.
   void Deliver(Signal signal);
   void GiveBack(const RoomRequest& room);
-  // Why a signal to that incarnation, which no session reaches, is answered.
+  // Returns the reason with which a signal to that incarnation is answered when no session reaches it.
   ExitReason WhyUnreachable(const NodeEntry& entry);
 
   // ---- Observers ----
 
   absl::optional<PeerStatus> status();  // nothing without a peer
   SessionLedger ledger();
-  // Of all peers that had the core.
+  // Summed over all peers that have had the core.
   NodeCounters counters();
 
  private:
@@ -154,7 +167,7 @@ class PeerCore {
     const MessageType* type = nullptr;
     friend bool operator==(const TypedMailbox&, const TypedMailbox&) = default;
   };
-  // A sender of this node for whose message the peer has kept room in its mailbox.
+  // A sender of this node for whose message the peer has reserved room in its mailbox.
   struct GrantedSender {
     CreditSender::Waiter waiter;
     Pid to;
@@ -174,68 +187,69 @@ class PeerCore {
     PeerSession session;
     OutstandingRequests ties;              // of the live session
     std::shared_ptr<const Grants> grants;  // the node's
-    // What was proved on the stream with which the live session began.
+    // The identity proved on the stream with which the live session began.
     StreamIdentity identity;
-    // With which the last session began.
+    // The peer's incarnation that last got a place in the table of nodes.
     NodeIncarnation last_met;
     std::map<uint64_t, std::shared_ptr<NodeLink>> streams;
-    // The one that was last told to carry the session, until the session is suspect or over. Another stream may be
-    // there already, to carry the next session.
+    // The stream that writes heartbeats: the last one that was told to carry the session, until the session is suspect
+    // or over. `streams` may already have another one that is to carry the next session.
     std::shared_ptr<NodeLink> beating;
     bool is_kept = false;  // from SetPeer to ForgetPeer
     bool is_unproved;      // its PeerOrigin, until a stream proves its identity
     std::string configured_address;
     std::string learned_address;  // told by the peer; good while its session lives
     std::string dialled_address;  // what the session was last told to dial
-    // Of the live session.
+    // The credit of the live session.
     CreditSender credit_out;
     CreditReceiver credit_in;
-    // Senders of this node that have room in their mailboxes, in the order in which they got it: they wait for the
-    // session's own. And what the session keeps for those that have been told.
+    // The senders of this node that have room in a mailbox of the peer, in the order in which they got it. They wait
+    // here for room in the session's own queues.
     std::deque<GrantedSender> session_line;
+    // The bytes that the session keeps for senders that have been told to send.
     std::map<CreditSender::Waiter, size_t> kept_bytes;
-    MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // what is due is done then
-    MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // for what lies unused
-    bool is_crediting = false;                                       // a CreditWork is on its way
+    MonotonicTime credit_at = MonotonicTime::InfiniteFuture();       // when credit_in.TakeDue is to be called
+    MonotonicTime credit_look_at = MonotonicTime::InfiniteFuture();  // when credit_in.Look is to be called
+    bool is_crediting = false;                                       // a CreditWork is among the deliveries
     // For PeerStatus.
     std::map<ErrorKind, int64_t> refused_by_peer;
     int64_t without_credit = 0;
     int64_t forbidden = 0;
-    bool carrying_out = false;  // its session's actions
-    // The type that was last sent to a mailbox of that name: of a refused tell only the mailbox comes back.
+    bool carrying_out = false;  // Apply runs the session's actions
+    // For each mailbox name, the type that was last sent to it, because a refused tell comes back without its type.
     absl::flat_hash_map<uint32_t, const MessageType*> told_types;
-    TypedMailbox last_mailbox;  // the last that was noted
+    TypedMailbox last_mailbox;  // what was last put into told_types, so that a repetition is cheap
     std::string spare_bytes;    // memory for the next message's envelope
   };
 
-  // What must be done to a stream.
+  // A call of a stream, made without mu_.
   struct StreamWork {
     enum class Kind { kDial, kWrite, kBeat, kClose, kDestroy } kind;
     std::shared_ptr<NodeLink> link;
-    std::string node;  // that is dialled
+    std::string node;  // kDial: the node that is dialled
     std::string text;  // the address, the frame or the heartbeat
     absl::Duration interval = absl::InfiniteDuration();
   };
-  // A session: none has the same two.
+  // Identifies a session among all that the core has had.
   struct SessionId {
     uint64_t tenancy = 0;
-    uint64_t epoch = 0;  // 0: none was live any more
+    uint64_t epoch = 0;  // 0: no session was live any more
   };
   struct MessagesDelivery {
     SessionId session;
     std::vector<Message> messages;
   };
-  // What stands in the row of names is to be carried first.
+  // Makes the pending changes of names in the registry, before the deliveries behind this one.
   struct NamesFirst {};
-  // A part of the peer's names is entered, once the names are carried.
+  // Tells the name table that a part of the peer's names has been made known in the registry.
   struct NamesEntered {
     SessionId session;
   };
-  // What is due in the peer's account of credit.
+  // Reserves the room that is due in credit_in, and grants it to the peer.
   struct CreditWork {
     SessionId session;
   };
-  // Reserved room goes back.
+  // Gives reserved room back to its mailbox.
   struct RoomReturn {
     RoomRequest room;
   };
@@ -248,7 +262,7 @@ class PeerCore {
     NodeLink::OnOver told;
     absl::Status why;
   };
-  // What must be told to the system.
+  // A call of the system or of the program, made without mu_.
   using Delivery = std::variant<MessagesDelivery, CreditWork, RoomReturn, LineChange, Signal, DeadLetter, NamesFirst,
                                 NamesEntered, PeerEvent, StreamOver>;
 
@@ -270,14 +284,15 @@ class PeerCore {
   bool IsAt(const SessionId& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsLive(const SessionId& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   SessionId Session() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return {peer_->tenancy, peer_->session.epoch()}; }
-  // The core is visited when something is due there, at the latest.
+  // Asks the timer to visit the core by the time at which something is next due, or by `time`.
   void SetDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetDueAt(MonotonicTime time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The clock's, read once while mu_ is held.
+  // Reads the clock once for each time that mu_ is acquired.
   MonotonicTime Now() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // peer_core_work.cc: what a change of the state leaves to be done without the lock. The thread that took it is the
-  // only one that works on streams, or delivers, until it has taken the rest that this left in turn.
+  // peer_core_work.cc: the work that a change of the state leaves to be done without the lock. The thread that takes
+  // stream_work (or deliveries) that are not empty is the only one that works on streams (or delivers) until Do has
+  // done them and has called TakeRest again.
   struct Rest {
     std::vector<StreamWork> stream_work;
     std::vector<Delivery> deliveries;
@@ -292,7 +307,8 @@ class PeerCore {
   // peer_core_delivery.cc: what arrives.
   void OnEnvelope(EnvelopeArrived arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMessages(std::vector<Message> messages) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether the peer has credit for it; else its session has ended.
+  // Counts an arrived message against the peer's credit and its unanswered calls. Returns false if the peer exceeded
+  // either; the session has then ended for a bad frame.
   bool HasCredit(const Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnRefused(const RefusedMessage& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountForged(Pid to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -310,14 +326,14 @@ class PeerCore {
   static void Carry(const StreamOver& over) { over.told(over.why); }
 
   // peer_core_credit.cc: room in mailboxes.
-  // What a send without credit answers; the peer is asked for some.
+  // Returns the error of a send without credit, and asks the peer for credit.
   absl::Status NoCredit(const MailboxAddress& mailbox, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnCredit(const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // `told` collects what the peer is to be told.
+  // Appends to `told` what the peer is to be told.
   absl::Status OnCreditChange(const CreditChange& change, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether the peer may be told what can wait.
+  // Whether few enough bytes of credit wait to be sent that changes which are not urgent may be added.
   bool MayTellMore() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // What is to be done comes soon.
+  // Arranges for what credit_in has to do: as a delivery if it is urgent, else after NodeCoreOptions::credit_delay.
   void ScheduleCredit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellCredit(const CreditChanges& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TickCredit(MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -326,9 +342,9 @@ class PeerCore {
   void Carry(const RoomReturn& returned) { options_.inbound->GiveBack(returned.room); }
   // Senders that wait for room: of this node (kGrant or kRefuse came), and of the peer (kWant or kReturn came).
   absl::Status OnWantAnswered(const CreditChange& answer, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Those that have room in their mailboxes are told, one after another, as far as the session has room for them.
+  // Tells the senders in session_line to send, in order, while the session has room for their messages.
   void ServeSessionLine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // False when it neither waits nor has room.
+  // Returns false if `waiter` neither waits nor has room.
   bool GiveUp(const CreditSender::Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status OnPeerWaits(const CreditChange& want, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnPeerGaveUp(const CreditChange& change, CreditChanges& told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -339,10 +355,11 @@ class PeerCore {
   bool Reaches(NodePlace node) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Remembers the type; InvalidArgument when the mailbox's name cannot travel.
   absl::Status NoteMailbox(const OutboundMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A message with that credit, or beyond what any credit covers; and with what the session keeps for it.
+  // Appends a message that uses credit of kind `admission` to the session, or returns why not. `kept_bytes` are the
+  // bytes that the session keeps for this message.
   absl::Status Append(const OutboundMessage& message, absl::string_view payload, Admission admission,
                       size_t kept_bytes = 0) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A signal that must not pass the releases of names before it.
+  // Holds a signal back in the name table, so that it does not overtake the releases of names before it.
   void HoldSignal(Signal signal) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AppendTo(OutboundEnvelope&& envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendOrEnd(OutboundEnvelope envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -359,16 +376,17 @@ class PeerCore {
   absl::optional<MonotonicTime> now_ ABSL_GUARDED_BY(mu_);
   absl::optional<Peer> peer_ ABSL_GUARDED_BY(mu_);
   NodeCounters counters_ ABSL_GUARDED_BY(mu_);
-  MonotonicTime due_at_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();  // its place in the timer
-  MonotonicTime wake_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();    // asked for by the timer
-  bool tells_names_ ABSL_GUARDED_BY(mu_) = false;  // other peers may have to be told, once mu_ is free
+  MonotonicTime due_at_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();  // the time of its visit in the timer
+  MonotonicTime wake_ ABSL_GUARDED_BY(mu_) =
+      MonotonicTime::InfiniteFuture();             // when the node must be woken, as the timer said
+  bool tells_names_ ABSL_GUARDED_BY(mu_) = false;  // other peers may have to be told names, once mu_ is free
   bool may_be_idle_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<StreamWork> stream_work_ ABSL_GUARDED_BY(mu_);
   bool working_on_streams_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<Delivery> deliveries_ ABSL_GUARDED_BY(mu_);
   bool delivering_ ABSL_GUARDED_BY(mu_) = false;
 
-  // Holds mu_ for a part of a delivery, or under the table's lock: what it leaves to be done is done later.
+  // Holds mu_ within a delivery, or under the table's lock. Work that is left is done later, by Do or Settle.
   class ABSL_SCOPED_LOCKABLE Locked {
    public:
     explicit Locked(PeerCore& core) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.mu_) : core_(core) {
@@ -382,7 +400,7 @@ class PeerCore {
    private:
     PeerCore& core_;
   };
-  // Holds mu_ for a change of the state, and does what that leaves to be done when it goes.
+  // Holds mu_ for a change of the state. Its destructor releases mu_ and then does the work that the change left.
   class ABSL_SCOPED_LOCKABLE Changing {
    public:
     Changing(PeerCore& core, Change change) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.mu_) : core_(core), change_(change) {

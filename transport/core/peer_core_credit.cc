@@ -84,7 +84,7 @@ void PeerCore::GiveBack(const RoomRequest& room) {
 void PeerCore::OnCredit(const CreditChanges& changes) {
   CreditChanges told;
   for (const CreditChange& change : changes) {
-    // The frame that brought them ended the session too: its end gives everything back.
+    // The frame that brought the changes may have ended the session, whose end gives all reserved room back.
     if (!peer_->session.is_live()) return;
     const absl::Status taken = OnCreditChange(change, told);
     if (!taken.ok()) {
@@ -244,7 +244,7 @@ bool PeerCore::StopWaiting(Pid from, uint64_t wait) {
   return true;
 }
 
-// ---- What is due ----
+// ---- Telling the peer, and reserving room ----
 
 void PeerCore::TellCredit(const CreditChanges& changes) {
   if (!peer_->session.is_live()) return;
@@ -317,7 +317,8 @@ void PeerCore::EndCredit(NodePlace peer_node, uint64_t epoch) {
   peer_->is_crediting = false;
 }
 
-// Reservations are made without the lock, one after another, and granted together.
+// The system is called for the reservations without mu_, so the session may end meanwhile; then the reserved room is
+// given back. All that was reserved is granted together.
 void PeerCore::Carry(const CreditWork& work) {
   std::vector<RoomRequest> wishes;
   {

@@ -37,7 +37,7 @@ namespace {
 // A part of names, of any size, is cut at once (ReliableSequence), so that no later part overtakes it.
 static_assert(limits::kNamePartBytesMax + limits::kEnvelopeOverheadBytesMax <= limits::kNodesEnvelopeBytesMax);
 
-// The message, should it be refused here.
+// Describes `message` for the case that it is refused here, because a delivery moves it.
 RefusedMessage AsRefused(const Message& message) {
   return {.from = message.from,
           .to = message.to,
@@ -46,7 +46,7 @@ RefusedMessage AsRefused(const Message& message) {
           .bytes = static_cast<int64_t>(message.payload.wire_bytes().size())};
 }
 
-// What was reserved for it.
+// The room that was reserved for a message with Admission::kReserved.
 RoomRequest RoomOf(const RefusedMessage& message) {
   return {.node = message.from.place(),
           .to = message.to,
@@ -60,7 +60,7 @@ void PeerCore::OnEnvelope(EnvelopeArrived arrived) {
   if (const auto* message = std::get_if<Message>(&arrived.envelope)) {
     if (!HasCredit(*message)) return;
     RefusedMessage refused = AsRefused(*message);
-    // It never comes to the mailbox, whose room it would have given back when it left.
+    // The message does not enter a mailbox, so no mailbox gives its reserved room back.
     if (message->admission == Admission::kReserved && peer_->session.is_live()) {
       deliveries_.push_back(RoomReturn{.room = RoomOf(refused)});
     }
@@ -83,7 +83,7 @@ void PeerCore::OnRefused(const RefusedMessage& refused) {
     deliveries_.push_back(*std::move(reply));
     return;
   }
-  if (refused.ask != 0) return;  // its asker waits no more
+  if (refused.ask != 0) return;  // a call whose asker does not wait any more
   ++counters_.refused_tells;
   const auto type = peer_->told_types.find(refused.mailbox);
   deliveries_.push_back(DeadLetter{.why = refused.status,
@@ -216,10 +216,10 @@ void PeerCore::Carry(MessagesDelivery delivery) {
       refused.status = options_.inbound->Deliver(std::move(message));
     }
     if (refused.status.ok()) continue;
-    // It leaves no mailbox, where its room would be given back.
+    // The message did not enter a mailbox, so no mailbox gives its reserved room back.
     if (admission == Admission::kReserved) options_.inbound->GiveBack(RoomOf(refused));
     const Locked lock(*this);
-    if (!IsAt(delivery.session)) continue;  // its end has told the asker
+    if (!IsAt(delivery.session)) continue;  // the end of the session has told the asker
     RefuseMessage(refused, admission);
     Apply();
   }

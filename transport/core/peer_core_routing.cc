@@ -30,11 +30,12 @@
 namespace understudy::internal {
 namespace {
 
-// Of the memory of an envelope so much is kept for the next.
+// The most memory of one envelope that is kept for the next one.
 constexpr size_t kKeptBytesMax = size_t{64} << 10;
 
-// While more bytes of signals are held or unacknowledged, a reason travels without its causes and with so much of each
-// text and of its status's payloads, so that few actors that fail with reasons of 64 KiB do not fill the session.
+// While more bytes of signals than kWholeReasonsBytesMax are held or unacknowledged, an exit reason travels without its
+// causes and with at most kBriefTextBytesMax bytes of each text and of its status's payloads, so that a few actors that
+// fail with reasons of 64 KiB do not fill the session.
 constexpr size_t kWholeReasonsBytesMax = size_t{2} << 20;
 constexpr size_t kBriefTextBytesMax = 256;
 
@@ -60,7 +61,7 @@ ExitReason Brief(const ExitReason& whole, size_t text_bytes_max) {
 bool PeerCore::Reaches(NodePlace node) const {
   if (!peer_.has_value() || !peer_->session.is_live()) return false;
   if (peer_->session.nodes().peer_node == node) return true;
-  // Another place of the same incarnation is as good.
+  // An incarnation may have had several places in the table of nodes; a pid with any of them reaches it.
   const NodeEntry* entry = NodeTable::Find(node);
   return entry != nullptr && !entry->is_local && entry->name == peer_->name &&
          entry->incarnation == peer_->session.nodes().peer;
@@ -69,10 +70,11 @@ bool PeerCore::Reaches(NodePlace node) const {
 ExitReason PeerCore::WhyUnreachable(const NodeEntry& entry) {
   const Locked lock(*this);
   if (!peer_.has_value() || peer_->name != entry.name || !peer_->session.is_live() ||
-      peer_->session.nodes().peer == entry.incarnation) {  // that began after it was asked for
+      peer_->session.nodes().peer == entry.incarnation) {  // the session began after Reach looked for it
     return ExitReason::NoConnection(absl::StrCat("there is no session with node ", entry.name));
   }
-  // The incarnation is gone, or so new that the end of the one before it is not noticed yet.
+  // The session is with another incarnation. The one that is meant is dead, or so new that this node has not noticed
+  // yet that it replaced the other.
   return NodeTable::IsDead(entry)
              ? ExitReason::NoProcess()
              : ExitReason::NoConnection(absl::StrCat("there is no session with that process of node ", entry.name,
@@ -154,7 +156,8 @@ bool PeerCore::SendOrWait(const OutboundMessage& message, absl::string_view payl
   if (admission.has_value() || payload.size() > limits::kMessageBytesMax) {
     outcome = Append(message, payload, admission.value_or(Admission::kAllowance));
     if (outcome->ok()) peer_->credit_out.OnSent(mailbox, payload_bytes, *admission);
-    // For the session's room it waits in the same line, where it first has room of its own in the mailbox.
+    // The session has no room. The sender waits for that in the same line as senders that wait for room in a mailbox,
+    // so it first gets reserved room in the mailbox.
     if (admission.has_value() && IsFull(*outcome)) outcome.reset();
   }
   if (!outcome.has_value()) {
@@ -235,7 +238,7 @@ absl::Status PeerCore::AppendTo(OutboundEnvelope&& envelope) {
 }
 
 void PeerCore::AppendOrEnd(OutboundEnvelope envelope) {
-  // Without room the session ends, and its end tells everybody.
+  // If there is no room for the envelope, the session ends, and all who wait for anything of it get NoConnection.
   (void)AppendTo(std::move(envelope));
 }
 

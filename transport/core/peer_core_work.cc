@@ -1,5 +1,5 @@
-// PeerCore: what a change of its state leaves to be done without its lock, on
-// streams and in the system.
+// PeerCore: the work on streams and in the system that a change of its state
+// leaves to be done without its lock.
 #include <memory>
 #include <utility>
 #include <variant>
@@ -31,7 +31,7 @@ PeerCore::Rest PeerCore::TakeRest(Change change) {
   }
   rest.wake = std::exchange(wake_, MonotonicTime::InfiniteFuture());
   rest.tells_names = std::exchange(tells_names_, false);
-  // While something is delivered the core stays the peer's: whoever delivers looks again.
+  // The peer keeps the core while deliveries are pending; the thread that makes them calls TakeRest again.
   if (may_be_idle_ && !delivering_ && deliveries_.empty()) {
     may_be_idle_ = false;
     rest.is_idle = IsIdle();
@@ -50,25 +50,25 @@ void PeerCore::Do(Rest rest, Change change) {
       return;
     }
     if (works) {
-      // What waits to be delivered is not to hold up what waits to be written.
+      // Streams come before deliveries, so that a slow delivery does not delay a write.
       for (StreamWork& work : std::exchange(rest.stream_work, {})) Work(work);
     } else {
       for (Delivery& delivery : std::exchange(rest.deliveries, {})) {
         std::visit([this](auto&& what) { this->Carry(std::forward<decltype(what)>(what)); }, std::move(delivery));
       }
     }
-    // Other peers, after what is this one's.
+    // Other peers are told after the work for this peer.
     if (tells_names) parts_.owner->TellNames();
     const Locked lock(*this);
     if (works) {
       working_on_streams_ = false;
       Rest more = TakeRest(change);
-      // Still ours, if it was: then TakeRest gave none.
+      // If this thread is the one that delivers, TakeRest returned no deliveries, and those not yet made are in `rest`.
       if (more.deliveries.empty()) more.deliveries.swap(rest.deliveries);
       rest = std::move(more);
     } else {
       delivering_ = false;
-      // What came meanwhile waits for the next visit, behind other peers, or for the thread of the peer's next event.
+      // Deliveries that came during this visit are left to the next visit, behind other peers, or to the next event.
       if (change == Change::kTick) change = Change::kCall;
       rest = TakeRest(change);
     }
