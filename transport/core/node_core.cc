@@ -126,14 +126,14 @@ void NodeCore::OnIdle(PeerCore& core) {
 
 void NodeCore::ForEachCore(absl::FunctionRef<void(PeerCore&)> visit) const {
   for (const std::atomic<PeerCore*>& entry : cores_) {
-    // Acquire: pairs with the store in NewCore. They are set in order, so behind a null there is none.
+    // Acquire: pairs with the store in NewCore. Entries are set in order, so all entries after a null one are null.
     PeerCore* const core = entry.load(std::memory_order_acquire);
     if (core == nullptr) return;
     visit(*core);
   }
 }
 
-// ---- What the program wants ----
+// ---- Called by the program ----
 
 void NodeCore::SetAdvertise(absl::string_view address) {
   absl::MutexLock lock(&table_mu_);
@@ -201,7 +201,8 @@ void NodeCore::BeginDrain() { parts_.draining.store(true, std::memory_order_rela
 
 void NodeCore::Leave(absl::string_view why) {
   {
-    // A stream that is accepted under this lock has its peer in the table before, or finds that the node is leaving.
+    // Accepted streams are bound to a peer under this lock. So each has its peer in the table before the loop below, or
+    // is refused because the node is leaving.
     absl::MutexLock lock(&table_mu_);
     leaving_.store(true, std::memory_order_relaxed);
   }
@@ -279,7 +280,7 @@ void NodeCore::Tick(MonotonicTime scheduled) {
   if (!due.has_value()) return;
   for (PeerCore* const core : *due) {
     core->Tick();
-    if (core == nobody_.get()) {  // after Tick: what asks for another visit from now on gets one
+    if (core == nobody_.get()) {  // after Tick, so that changes from now on set a new visit
       parts_.names.Carry();
       CloseLateStrangers();
     }

@@ -1,30 +1,30 @@
-// NodeCore: a node without its sockets: it routes what the actors of one system
-// send to other nodes, delivers what comes from them, and keeps the cluster's
-// names. Streams come through Dialer and Accept; gRPC and the simulated network
-// both fit.
+// NodeCore: a node without its sockets. It routes what the actors of one system
+// send to other nodes, delivers what comes from other nodes, and keeps the cluster's
+// names. It gets streams from a Dialer and through Accept, so it works over gRPC and
+// over the simulated network.
 //
-// Guarantees. Per peer there is at most one live session (peer_session.h). When
-// it ends, once: the peer's names go, then every ask, link and monitor over it
-// ends with NoConnection. A send accepted here was accepted by a session. A
-// message that the receiving system refuses is answered to its asker, and
-// counted for a tell. A send needs credit (credit.h); without it, it is refused
-// with Full. A peer may do
-// what outstanding_requests.h says; the rest is refused, and answered by signal.
+// Guarantees. There is at most one live session with each peer (peer_session.h). The
+// end of a session is handled once: the peer's names are removed, then every ask,
+// link and monitor over the session ends with NoConnection. Send returns OK only if a
+// session has accepted the message. If the receiving system refuses a message, a
+// call's asker gets the error, and a tell becomes a dead letter at its sender. A send
+// needs credit (credit.h); without credit it is refused with Full. Signals that
+// outstanding_requests.h does not allow a peer are refused, and answered by signal.
 //
-// Threads: any. Each peer has a lock and a row of deliveries of its own
-// (peer_core.h): what is sent to one peer, and what arrives from it, waits for no
-// other. No lock is held while a stream, the system or the registry is called, but
-// for that which orders the changes of names (node_names.h). What goes out is
-// written by whichever thread is there; deliveries, registry changes and on_peer are
-// called on threads of the transport only (those of streams and of run_at), never in
-// a call of Router or NamePublisher: an actor may call those with its own lock held.
-// What concerns one peer is called in order; what concerns two, at the same time
-// perhaps, except changes of names, which have one order.
+// Threads: any. Each peer has a lock and a queue of deliveries of its own
+// (peer_core.h), so traffic with one peer does not wait for another. No lock is held
+// while a stream, the system or the registry is called, except the lock that orders
+// the changes of names (node_names.h). Frames are written by the thread that caused
+// them. Deliveries, changes of the registry and on_peer are called only on threads of
+// the transport (those of streams and of run_at), never in a call of Router or
+// NamePublisher, because an actor may make such a call with its own lock held. Calls
+// that concern one peer come in order. Calls that concern two peers may come at the
+// same time, except changes of names, which have one order.
 //
-// Lifetime: the objects in the options outlive it. It is destroyed when no actor
-// calls it any more, that is after its system's Shutdown (or, on one thread,
-// when it is uninstalled), and not by its own callbacks. Streams may be open
-// then: they are destroyed, and late events find nobody.
+// Lifetime: the objects in the options must outlive the NodeCore. Destroy it when no
+// actor calls it any more: after its system's Shutdown or, in a program with one
+// thread, once it is uninstalled; and not in one of its own callbacks. The destructor
+// destroys streams that are still open, and ignores their late events.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_CORE_H_
 
@@ -77,40 +77,45 @@ class NodeCore final : public Router,
 
   // ---- Peers ----
 
-  // Where others can dial this node, told to peers that are met later.
+  // Sets the address at which other nodes can dial this node. Only peers that are
+  // added later are told.
   void SetAdvertise(absl::string_view address);
-  // Keeps a place for the node, and dials it there from now on, whenever it has
-  // no stream; replaces an earlier address. With an empty one it is left to dial
-  // us. InvalidArgument for a name that is none, or our own; ResourceExhausted
-  // when limits::kPeersMax are kept or have a session.
+  // Makes `node` a peer and keeps its place until ForgetPeer. From now on it is dialled
+  // at `address`, which replaces an earlier one, whenever it has no stream. With an
+  // empty address this node does not dial it, and waits to be dialled. Returns
+  // InvalidArgument if `node` is not a valid node name or is this node's own, and
+  // ResourceExhausted if there are limits::kPeersMax peers already.
   absl::Status SetPeer(absl::string_view node, absl::string_view address);
-  // Dials it no more, and keeps no place for it. A live session stays.
+  // Stops dialling `node`, and gives up its place unless it has a session. A live
+  // session goes on.
   void ForgetPeer(absl::string_view node);
-  // From now on peers may do that here, and no more; what they did stays done, but
-  // names are asked for once more.
+  // Replaces what peers may do here. What they have done stays done, except that peers
+  // are asked for their names again, so that names that are no longer granted go.
   void SetGrants(Grants grants);
-  // Whether that peer may do that here, by its present session. False without one.
+  // Returns whether `node` may do `operation` here in its present session; false if it has none.
   bool Allows(absl::string_view node, Operation operation, absl::string_view name = "");
-  // For GrpcListener and the like: another node opened a stream, and `identity`
-  // is what is known of it; a Hello in a name that it may not be is refused. If it is taken
-  // (not null), `on_over` is called, as on_peer is, when the stream has closed and
-  // all that arrived by it has been delivered, unless the core is gone.
+  // Called by listeners, such as GrpcListener, when another node opened a stream.
+  // `identity` is what is known of that node; a Hello with a name that this identity
+  // does not permit is refused. Returns the object that is to get the stream's events,
+  // or null if the stream is not accepted. `on_over` may be null. If the stream is
+  // accepted, `on_over` is called on a thread of the transport when the stream has
+  // closed and all that arrived by it has been delivered, unless the NodeCore is gone.
   using OnStreamOver = std::function<void(const absl::Status& why)>;
   FrameStream::Events* Accept(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity,
                               OnStreamOver on_over = nullptr);
 
-  // The peer's process of that incarnation is proved dead: its session ends
-  // without grace, unless a stream carries it (PeerSession::OnPeerProvedDead).
+  // The process of that incarnation of `node` is proved dead. Its session ends without
+  // a grace period, unless a stream carries it (PeerSession::OnPeerProvedDead).
   void PeerProvedDead(absl::string_view node, NodeIncarnation incarnation);
 
-  // From now on asks of peers that arrive are answered with Stopping, and so is
-  // whoever publishes a name here. Tells, signals, answers, this node's own asks and
-  // the asks that were delivered before go on.
+  // From now on asks that arrive from peers are answered with Stopping, and so is each
+  // Publish. Tells, signals, answers, this node's own asks and asks that were delivered
+  // before are not affected.
   void BeginDrain();
-  // Ends every session when what it accepted is acknowledged, at the latest
-  // after SessionTimes::leave_timeout; accepts no stream and no send any more.
+  // Ends each session as soon as all that it accepted is acknowledged, at the latest
+  // after SessionTimes::leave_timeout. No streams or sends are accepted from now on.
   void Leave(absl::string_view why);
-  // Left, and every session has ended.
+  // Whether Leave was called and every session has ended.
   bool has_left();
 
   // ---- Router ----
@@ -132,38 +137,42 @@ class NodeCore final : public Router,
   // ---- Observers ----
 
   std::vector<PeerStatus> Peers();
-  // Of all sessions that there ever were.
+  // The sum over all sessions that this node ever had.
   SessionLedger Ledger();
 
-  // But for what the node counts: user_calls_dropped, peer_events_dropped.
+  // All counters except user_calls_dropped and peer_events_dropped, which the node counts.
   NodeCounters counters();
 
  private:
   using PeerCore = internal::PeerCore;
   using NodeLink = internal::NodeLink;
 
-  // ---- The table of peers. Its lock is the first: those of cores come after it. ----
+  // ---- The table of peers. Its lock is acquired before those of the cores. ----
 
   PeerCore* FindPeer(absl::string_view node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // Null when all places are taken.
+  // Returns the peer's core, which is a new one unless the peer is in the table; null if all places are taken.
   PeerCore* AddPeer(absl::string_view node, internal::PeerOrigin origin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   PeerCore* NewCore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // The peer has gone; that was what it has sent and received.
+  // The peer of `core` has gone (Vacate or Evict), with that ledger: removes it from the table.
   void ErasePeer(PeerCore& core, const SessionLedger& ledger) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // Every core, without a lock; some have no peer.
+  // Visits every core without a lock; some have no peer.
   void ForEachCore(absl::FunctionRef<void(PeerCore&)> visit) const;
-  // Calls `reach` with the core that has a session with the incarnation of that place, as far as is known, until it
-  // gives true. Else why nobody is reached.
+  // Calls `reach` with the core that probably has a session with the incarnation at `node`, and if that returns false,
+  // with the core of the peer of that name. Returns nothing as soon as `reach` returns true, else the reason why the
+  // incarnation cannot be reached.
   absl::optional<ExitReason> Reach(NodePlace node, absl::FunctionRef<bool(PeerCore&)> reach);
 
   // ---- node_core_accept.cc: streams whose node is not known yet ----
 
-  // Gives the core whose peer gave its place up for this one, to be settled; null when there is none.
+  // Handles the first frame of an accepted stream. Returns the core whose peer was evicted to make place, which the
+  // caller must Settle; null if there is none.
   PeerCore* BindAccepted(const std::shared_ptr<NodeLink>& link, absl::string_view frame)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
-  // The oldest peer of which nothing is proved, and whose handshake is not complete, gives its place up. Gives its
-  // core; null when there is none.
+  // Evicts the oldest peer whose identity is unproved and whose handshake is not complete. Returns its core, which is
+  // to be settled; null if there is no such peer.
   PeerCore* EndOldestHandshake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
+  // Checks a Hello of a stream that belongs to no peer yet. Returns why it is refused, or nothing if there is a place
+  // for the peer. Sets `evicted` if a peer was evicted for that.
   absl::optional<Refusal> CheckStranger(const NodeLink& link, const proto::Hello& hello, PeerCore*& evicted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
   void ClosePendingHandshake(const std::shared_ptr<NodeLink>& link) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mu_);
@@ -179,16 +188,16 @@ class NodeCore final : public Router,
   void WakeAt(MonotonicTime time) override;
   void TellNames() override;
   void OnIdle(PeerCore& core) override;
-  // After a call that changed names: the registry is told on a thread of the transport.
+  // Call after a change of names: lets a thread of the transport change the registry, and tells the peers.
   void NamesChanged();
 
   internal::NodeParts parts_;
   const std::shared_ptr<internal::BackReference<NodeCore>> back_reference_;  // for timers
-  // What belongs to no peer.
+  // The core that never has a peer (peer_core.h).
   const std::unique_ptr<PeerCore> nobody_;
   // Written with table_mu_ held.
   std::atomic<bool> leaving_{false};
-  // Each is set once, in order, and kept until the end.
+  // The cores in owned_cores_, for readers without a lock. Entries are set once, in order.
   std::array<std::atomic<PeerCore*>, limits::kPeersMax> cores_ = {};
 
   absl::Mutex table_mu_;
@@ -199,8 +208,8 @@ class NodeCore final : public Router,
   std::string advertise_ ABSL_GUARDED_BY(table_mu_);
   Random random_ ABSL_GUARDED_BY(table_mu_);
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(table_mu_);
-  SessionLedger erased_ ABSL_GUARDED_BY(table_mu_);  // of the peers that were
-  // Accepted, and waiting for their Hello until then.
+  SessionLedger erased_ ABSL_GUARDED_BY(table_mu_);  // of peers that have gone
+  // An accepted stream that must send its Hello by the deadline.
   struct PendingHandshake {
     std::shared_ptr<NodeLink> link;
     MonotonicTime deadline;

@@ -1,7 +1,7 @@
-// NodeCore: streams that other nodes opened, until they are a peer's. Such a stream has its entry in
-// pending_handshakes_, and no other place, until its Hello has passed all that can be checked without a session. From
-// then until its handshake is complete it has a peer's place, which it gives up to a newcomer when all are taken: names
-// that are said and not followed up keep nobody out.
+// NodeCore: streams that other nodes opened, until they belong to a peer. Such a stream has only its entry in
+// pending_handshakes_ until its Hello has passed all checks that need no session. Then its node gets a place in the
+// table of peers. Until the handshake is complete, an unproved peer loses that place to a newcomer if all such places
+// are taken, so that nodes which claim names and do not go on cannot keep others out.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -51,7 +51,7 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
   std::shared_ptr<NodeLink> link;
   {
     absl::MutexLock lock(&table_mu_);
-    // Those of which nothing is proved share a quarter: they keep out no other.
+    // Streams whose identity is unproved may use only a quarter of the entries, so that they cannot keep others out.
     const auto unproved = std::count_if(pending_handshakes_.begin(), pending_handshakes_.end(),
                                         [](const auto& entry) { return !entry.second.link->identity.is_proved(); });
     const bool is_full = !identity.is_proved() && unproved >= static_cast<int64_t>(limits::kUnprovedPeersMax);
@@ -73,7 +73,7 @@ FrameStream::Events* NodeCore::Accept(std::unique_ptr<FrameStream> stream, const
 }
 
 void NodeCore::ClosePendingHandshake(const std::shared_ptr<NodeLink>& link) {
-  if (!link->is_refused) ++streams_refused_;  // else it is counted
+  if (!link->is_refused) ++streams_refused_;  // a refused one was counted when it was refused
   pending_handshakes_.erase(link->number);
   nobody_->Close(link);
 }
@@ -106,7 +106,7 @@ void NodeCore::OnLinkFrame(const std::shared_ptr<NodeLink>& link, absl::string_v
     if (!pending_handshakes_.contains(link->number)) return;
     evicted = BindAccepted(link, frame);
   }
-  // The lock is free: now streams may be called.
+  // The lock is released, so streams may be called.
   if (evicted != nullptr) evicted->Settle(Change::kEvent);
   PeerCore* const core = link->peer.load(std::memory_order_acquire);
   (core != nullptr ? core : nobody_.get())->Settle(Change::kEvent);
@@ -117,7 +117,7 @@ NodeCore::PeerCore* NodeCore::EndOldestHandshake() {
   uint64_t tenancy = 0;
   for (const auto& [name, core] : peers_) {
     const PeerCore::Standing standing = core->standing();
-    // What it left is delivered before another core can deliver for a peer of that name.
+    // A peer with pending deliveries stays: if it came back in another core, the two would deliver in parallel.
     const bool gives_way = standing.is_unproved && !standing.is_live && !standing.is_delivering;
     if (gives_way && (oldest == nullptr || standing.tenancy < tenancy)) {
       oldest = core;
@@ -184,7 +184,7 @@ NodeCore::PeerCore* NodeCore::BindAccepted(const std::shared_ptr<NodeLink>& link
     return evicted;
   }
   pending_handshakes_.erase(link->number);
-  // CheckStranger has seen that there is a place.
+  // CheckStranger made sure that there is a place.
   AddPeer(hello.from_node(), link->identity.is_proved() ? PeerOrigin::kKnown : PeerOrigin::kUnproved)
       ->Bind(link, hello);
   return evicted;

@@ -25,16 +25,16 @@
 
 namespace understudy {
 
-// What a node says of a peer.
+// A change in a node's relation to one of its peers.
 struct PeerEvent {
   enum class Kind {
     kUp,              // a session began
-    kSuspect,         // no stream carries it
-    kResumed,         // one does again
-    kEnded,           // for good
+    kSuspect,         // no stream carries the session
+    kResumed,         // a stream carries the session again
+    kEnded,           // the session ended for good
     kRefused,         // the peer refused our stream; `detail` says why
     kStreamRefused,   // this node refused a stream in the peer's name; `detail` says why
-    kFailed,          // this node can begin no session with it; `detail` says why
+    kFailed,          // this node cannot begin a session with the peer; `detail` says why
     kNameRefused,     // it refused a name of ours that this node does not grant it; `detail` says which
     kNameNotGranted,  // it claims a name that this node does not grant it; `detail` says which
   };
@@ -48,48 +48,49 @@ struct PeerEvent {
   std::string ToString() const;
 };
 
-// Functions and objects in it are called for two peers perhaps at the same time.
+// The functions and objects in the options may be called for two peers at the same time.
 struct NodeCoreOptions {
   std::string node;  // a DNS label
   NodeIncarnation incarnation;
-  uint16_t node_index = 0;  // NodeTable's, of the system itself
-  // The place under which the system knows that peer (ActorSystem::InternPeer).
+  uint16_t node_index = 0;  // the system's own index in the NodeTable
+  // Returns the place of that incarnation in the table of nodes, as ActorSystem::InternPeer does.
   std::function<absl::StatusOr<NodePlace>(absl::string_view node, NodeIncarnation)> intern_peer;
-  // Other incarnations of the node than `alive` will not be heard of again, as far as can be known: there is a session
-  // with another one, or the peer is forgotten (ActorSystem::MarkPeersDead).
+  // Marks all incarnations of `node` except `alive` dead, as ActorSystem::MarkPeersDead does. Called when a session
+  // with `alive` begins, and without `alive` when the node ceases to be a peer.
   std::function<void(absl::string_view node, absl::optional<NodeIncarnation> alive)> mark_peers_dead;
   Clock* clock = nullptr;
   Inbound* inbound = nullptr;
   Registry* registry = nullptr;
   Dialer* dialer = nullptr;
-  // Calls `callback` once at or soon after `time`, never before it returns
-  // (Executor::RunAt does). It may be called when the core is gone.
+  // Calls `callback` once at or soon after `time`, never before run_at itself returns,
+  // as Executor::RunAt does. `callback` may be called when the NodeCore is gone.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
-  // The same for heartbeats, on a thread that does nothing else; null: run_at.
+  // As run_at, but used only for heartbeats, so it should have a thread that does
+  // nothing else; null: run_at is used.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> beat_at;
   uint64_t seed = 0;
-  // SessionConfig's.
+  // As SessionConfig::new_key.
   std::function<std::string()> new_key;
-  // Whether a stream of that identity may speak for `node`, beside what
-  // StreamIdentity::MayBe says; null: it may.
+  // Whether a stream of that identity may speak for `node`; a further condition beside
+  // StreamIdentity::MayBe. Null: there is none.
   std::function<bool(const StreamIdentity& identity, absl::string_view node)> may_claim;
   SessionTimes times;  // valid
-  // The times of the session with that peer, where they are not `times`; may be
-  // null. Called with the lock of the table of peers held.
+  // Returns the times of the session with `peer`; null: they are `times` for all peers.
+  // Called with the lock of the table of peers held.
   std::function<SessionTimes(absl::string_view peer)> times_for;
   ReliableSequence::Bounds bounds;
-  // A credit waits so long for others to travel with it, unless the peer may need it sooner.
+  // How long a change of credit waits for others to travel with it, unless the peer may need it sooner.
   absl::Duration credit_delay = absl::Milliseconds(50);
-  // What peers may do here.
+  // What each peer may do here. NodeCore::SetGrants replaces it.
   Grants grants;
-  // Told what becomes of streams, to find out when a peer's process has ended; may
-  // be null.
+  // Is told which streams carry sessions and when they break, so that it can find out
+  // when a peer's process has ended; may be null.
   internal::PeerWatch* watch = nullptr;
-  // On threads of the transport, without locks: the events of one peer in order, those
-  // of two at the same time perhaps. May be null.
+  // Called with each PeerEvent on a thread of the transport, without locks. The events of
+  // one peer come in order; those of two peers may come at the same time. May be null.
   std::function<void(const PeerEvent&)> on_peer;
-  // A tell of this node's that a peer's system refused, on a thread of the transport,
-  // so it must not wait; null: Inbound::OnRefusedTell.
+  // Called for each tell of this node that a peer's system refused, on a thread of the
+  // transport, so it must not block; null: Inbound::OnRefusedTell is called.
   std::function<void(const DeadLetter&)> on_dead_letter;
 };
 

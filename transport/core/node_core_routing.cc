@@ -31,10 +31,10 @@
 namespace understudy {
 namespace {
 
-// Of the memory in which a message is serialised so much is kept for the next.
+// The most memory that a thread keeps after serialising one message, for the next one.
 constexpr size_t kKeptBytesMax = size_t{64} << 10;
 
-// The message's bytes, or why it cannot travel.
+// Serialises the message into `bytes`, or returns why it cannot be sent to another node.
 absl::Status Serialize(const OutboundMessage& message, std::string& bytes) {
   if (message.type == nullptr || !message.type->is_wire) {
     return absl::InvalidArgumentError(
@@ -47,7 +47,7 @@ absl::Status Serialize(const OutboundMessage& message, std::string& bytes) {
   return absl::OkStatus();
 }
 
-// A message, serialised in memory that its thread uses again.
+// A serialised message, in memory that its thread uses again for the next one.
 class Serialized {
  public:
   explicit Serialized(const OutboundMessage& message)
@@ -144,7 +144,7 @@ void NodeCore::Post(Signal signal) {
   if (!unreachable.has_value()) return;
   absl::optional<Signal> answer = OutstandingRequests::AnswerTo(signal, *unreachable);
   if (!answer.has_value()) return;
-  // After what arrived in the last session with that incarnation, if that is not delivered yet.
+  // The core that last had a session with that incarnation delivers the answer, after all that arrived in that session.
   PeerCore* const last = parts_.places.Find(place);
   (last != nullptr ? last : nobody_.get())->Deliver(*std::move(answer));
 }
@@ -190,7 +190,8 @@ void NodeCore::Publish(const NameRecord& record, absl::AnyInvocable<void(absl::S
 }
 
 void NodeCore::Withdraw(absl::string_view name, Pid owner) {
-  // Also called by the registry while a change of the table's own is carried there: that released the name before.
+  // The registry also calls this while Carry removes a name there; the table has released that name already, so Release
+  // returns false.
   if (parts_.names.Release(name, owner)) NamesChanged();
 }
 

@@ -68,7 +68,7 @@ void NodeLink::BeginBeats(std::string heartbeat, absl::Duration interval, Monoto
 }
 
 void NodeLink::BeatAt(MonotonicTime time, const CallAt& at) {
-  // `at` is an option of the core: it is there while somebody is behind the back_reference.
+  // `at` is an option of the NodeCore, so it exists as long as Enter calls its function.
   at(time, [back_reference = back_reference_, weak = weak_from_this(), &at] {
     back_reference->Enter([&](NodeLinkOwner& owner) {
       const std::shared_ptr<NodeLink> beating = weak.lock();
@@ -99,8 +99,7 @@ MonotonicTime NodeLink::Beat(MonotonicTime now) {
 
 std::shared_ptr<NodeLink> NodeLinks::Add(StreamIdentity identity) {
   absl::MutexLock lock(&mu_);
-  // Where this list has the only pointer left, the link is gone, and no event can come through its back_reference any
-  // more.
+  // If this list has the only pointer to a back-reference, its link is destroyed, and no event can use it any more.
   std::erase_if(back_references_, [](const std::shared_ptr<NodeBackReference>& back_reference) {
     return back_reference.use_count() == 1;
   });
@@ -112,7 +111,7 @@ std::shared_ptr<NodeLink> NodeLinks::Add(StreamIdentity identity) {
 }
 
 void NodeLinks::Remove(uint64_t number) {
-  std::shared_ptr<NodeLink> removed;  // perhaps the last that keeps it: it goes without the lock
+  std::shared_ptr<NodeLink> removed;  // may be the last reference; destroyed after the lock is released
   absl::MutexLock lock(&mu_);
   const auto link = links_.find(number);
   if (link == links_.end()) return;

@@ -1,10 +1,10 @@
 // NodeLink: one stream of a node, as NodeCore and the core of its peer see it.
 //
-// Streams and timers may outlive the core. They find it through a NodeBackReference, which
-// the core closes before it goes. Each link has a back_reference of its own, so that the
-// streams of two peers share no lock.
+// Streams and timers may outlive the NodeCore. They call it through a NodeBackReference,
+// which the NodeCore closes before it is destroyed. Each link has a back-reference of its
+// own, so that the streams of two peers share no lock.
 //
-// NodeLinks has every stream of the node that has not closed.
+// NodeLinks holds every stream of the node that has not closed.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_LINK_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_LINK_H_
 
@@ -34,12 +34,12 @@ class NodeLink;
 class PeerCore;
 class PeerProcess;
 
-// Hears the streams of a node. Any thread; the events of one stream come one at a time.
+// Receives the events of all streams of a node. Any thread; the events of one stream come one at a time.
 class NodeLinkOwner {
  public:
   virtual ~NodeLinkOwner() = default;
   virtual void OnLinkFrame(const std::shared_ptr<NodeLink>& link, absl::string_view frame) = 0;
-  // A frame of the session's is written, as opposed to a heartbeat.
+  // A frame of the session was written; heartbeats are not reported.
   virtual void OnLinkWritten(const std::shared_ptr<NodeLink>& link) = 0;
   // The last event of the link.
   virtual void OnLinkClosed(const std::shared_ptr<NodeLink>& link, const absl::Status& why) = 0;
@@ -47,13 +47,13 @@ class NodeLinkOwner {
   virtual MonotonicTime ReadClock() const = 0;
 };
 
-// The way to an object that may be gone. Any thread.
+// A reference to an object that may be destroyed while others still have the reference. Any thread.
 template <class T>
 class BackReference {
  public:
   explicit BackReference(T* behind) : behind_(behind) {}
 
-  // Calls `event` with the object, unless that is gone.
+  // Calls `event` with the object, without a lock, unless Close was called.
   template <class F>
   void Enter(F event) {
     T* behind = nullptr;
@@ -67,7 +67,7 @@ class BackReference {
     absl::MutexLock lock(&mu_);
     --inside_;
   }
-  // Waits until no call of Enter runs its event. None begins after that.
+  // Lets no further event begin, and waits until those that run have returned. Must not be called by such an event.
   void Close() {
     absl::MutexLock lock(&mu_);
     behind_ = nullptr;
@@ -81,7 +81,7 @@ class BackReference {
 };
 using NodeBackReference = BackReference<NodeLinkOwner>;
 
-// Hears one stream. Lives until OnClosed, whatever became of its core.
+// Receives the events of one stream. Once Open was called it lives until OnClosed, even if the NodeCore is gone.
 class NodeLink final : public FrameStream::Events, public std::enable_shared_from_this<NodeLink> {
  public:
   using OnOver = std::function<void(const absl::Status& why)>;
@@ -89,20 +89,23 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
       : number(number), identity(std::move(known)), back_reference_(std::move(back_reference)) {}
 
   const uint64_t number;
-  // What is known of the node at the other end; of one that we dialled, what its address proves.
+  // What is known of the node at the other end; for a stream that this node dialled, what the address proves.
   const StreamIdentity identity;
 
-  // The peer whose stream it is or was; null while it is a stranger's. Set once. Release, so that an event that loads
-  // it with acquire sees the stream's number below.
+  // The core of the peer that the stream belongs to; null while the node at the other end is unknown. Set once, with
+  // release, so that an event that loads it with acquire sees stream_of_peer as it was set before.
   std::atomic<PeerCore*> peer{nullptr};
-  // Guarded by the lock of that peer: the session's number of the stream; 0 when the session has none for it any more.
+  // The number by which the peer's session knows the stream; 0 if it does not, or not any more. Guarded by the lock of
+  // that peer's core.
   uint64_t stream_of_peer = 0;
-  // Of an accepted stream; may be null. Set before the first event, and taken by the last one.
+  // Called when an accepted stream is over (NodeCore::Accept); may be null. Set before the first event; the last event
+  // takes it.
   OnOver on_over;
-  // Guarded by the node's lock of its table: a stranger that is told so, and may read it.
+  // The Hello was refused, and the stream stays open so that the other end can read the Refuse. Guarded by the lock of
+  // the node's table of peers.
   bool is_refused = false;
 
-  // Whoever works on streams makes and destroys it.
+  // Sets or, with null, drops the stream. Called by the thread that works on the core's streams.
   void SetStream(std::shared_ptr<FrameStream> stream) {
     absl::MutexLock lock(&turns_mu_);
     stream_.swap(stream);
@@ -111,7 +114,7 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
     absl::MutexLock lock(&turns_mu_);
     return stream_;
   }
-  // At the other end of the stream, where it is known.
+  // The process at the other end of the stream, if it is known.
   void SetProcess(std::shared_ptr<const PeerProcess> process) {
     absl::MutexLock lock(&turns_mu_);
     process_ = std::move(process);
@@ -120,15 +123,15 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
     absl::MutexLock lock(&turns_mu_);
     return process_;
   }
-  // A frame of the session's.
+  // Writes a frame of the session, or lets it follow the write that is under way.
   void Write(std::string frame, MonotonicTime now);
-  // The heart writes `heartbeat` whenever nothing was written for an interval. `at`
-  // is NodeCoreOptions::beat_at. No heartbeat begins after EndBeats.
+  // From now on writes `heartbeat` whenever nothing was written for `interval`, on the
+  // thread of `at`, which is NodeCoreOptions::beat_at. No heartbeat begins after EndBeats.
   using CallAt = std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)>;
   void BeginBeats(std::string heartbeat, absl::Duration interval, MonotonicTime now, const CallAt& at);
   void EndBeats();
 
-  // From now on OnClosed will come; the link keeps itself until then.
+  // Call before the stream can have events: the link keeps itself alive until OnClosed.
   void Open() { self_ = shared_from_this(); }
 
   void OnFrame(std::string frame) override;
@@ -136,9 +139,9 @@ class NodeLink final : public FrameStream::Events, public std::enable_shared_fro
   void OnClosed(absl::Status why) override;
 
  private:
-  // True when the session's frame is written.
+  // A write completed: begins the next one, if any. Returns whether what was written was a frame of the session.
   bool CompleteWrite(MonotonicTime now);
-  // Gives the time of the next.
+  // Writes a heartbeat if one is due. Returns when to call Beat again; InfiniteFuture: never.
   MonotonicTime Beat(MonotonicTime now);
   void BeatAt(MonotonicTime time, const CallAt& at);
 
@@ -159,7 +162,7 @@ class NodeLinks {
 
   std::shared_ptr<NodeLink> Add(StreamIdentity identity);
   void Remove(uint64_t number);
-  // No event of any stream runs when it returns, and none comes after that.
+  // Drops all streams. No event of any stream reaches the owner after CloseAll has returned.
   void CloseAll();
 
  private:
@@ -168,7 +171,7 @@ class NodeLinks {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, std::shared_ptr<NodeLink>> links_ ABSL_GUARDED_BY(mu_);
-  // Of all links that may still have an event, those that were removed included.
+  // The back-references of all links that may still have an event, including links that were removed.
   std::vector<std::shared_ptr<NodeBackReference>> back_references_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -133,7 +133,7 @@ bool NodeNames::has_changes() {
 
 void NodeNames::TakeChanges(std::vector<NameTable::Change>* refusals) {
   for (NameTable::Change& change : table_.TakeChanges()) {
-    // A refusal comes by OnChanges only, and changes nothing in the registry.
+    // Refusals change nothing in the registry. OnChanges returns them to the core of the peer, which reports them.
     const bool is_refusal =
         change.kind == NameTable::Change::Kind::kRefused || change.kind == NameTable::Change::Kind::kNotGranted;
     std::vector<NameTable::Change>& row = is_refusal && refusals != nullptr ? *refusals : changes_;
@@ -158,7 +158,7 @@ void NodeNames::Make(const NameTable::Change& change) {
     case NameTable::Change::Kind::kShow: {
       if (shown != shown_.end() && shown->second != change.entry.pid) registry_->Remove(change.name, shown->second);
       shown_[change.name] = change.entry.pid;
-      if (is_own) return;  // its actor has put it there
+      if (is_own) return;  // the actor that published the name inserted it
       NameRecord record{.name = change.name, .pid = change.entry.pid, .scope = NameScope::kCluster};
       const proto::SignatureSet none;
       for (const proto::MailboxSignature& mailbox :

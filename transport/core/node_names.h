@@ -1,16 +1,16 @@
-// NodeNames: the name table of a node (name_table.h), shared by its peers, and the
-// row of changes that it leads to in the registry.
+// NodeNames: the name table of a node (name_table.h), which all its peers share, and
+// the queue of changes that the table requires in the registry.
 //
-// Locks. The table's lock is a leaf: a peer's core may hold its own lock when it
-// calls. What one peer is told is taken from the table and appended to its session
-// under that peer's lock, so it keeps its order.
+// Locks. The table's lock, mu_, is a leaf, so a peer's core may call with its own lock
+// held. The changes for one peer are taken from the table and appended to the peer's
+// session under that peer's lock, so they keep their order.
 //
 // Order. The registry shows one owner of a name, so its changes have one order over
-// all peers. Carry makes them: whoever has it called sees all changes made that
-// were in the row before. It is called by threads of the transport, which hold no
-// other lock then. The lock of Carry is the only one of the transport that is held
-// while the registry and the system are called; both return without running user
-// code, and nothing that an actor calls waits for that lock.
+// all peers. Carry makes them: when it returns, all changes that were in the queue
+// when it was called have been made. It is called by threads of the transport that hold
+// no other lock. Its lock, carry_mu_, is the only lock of the transport that is held
+// while the registry and the system are called. That is safe because both return
+// without running user code, and no function that an actor calls waits for carry_mu_.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_NAMES_H_
 
@@ -41,34 +41,34 @@ namespace understudy::internal {
 
 class NodeNames {
  public:
-  // `node` is ours. The registry and the system outlive it.
+  // `node` is this node's name. `registry` and `inbound` must outlive this object.
   NodeNames(std::string node, std::shared_ptr<const Grants> grants, Registry* registry, understudy::Inbound* inbound);
 
-  // ---- Any thread, also with a peer's lock held. As in NameTable. ----
+  // ---- Any thread, also with a peer's lock held. Functions without a comment are as in NameTable. ----
 
   absl::Status Claim(absl::string_view name, Pid pid, MonotonicTime now,
                      const std::vector<proto::MailboxSignature>& mailboxes);
   bool Release(absl::string_view name, Pid pid);
   void Vacate(absl::string_view name, Pid pid);
   void Free(absl::string_view name);
-  // Peers are asked for their names once more.
+  // Replaces the grants, and asks the peers for their names again.
   void SetGrants(std::shared_ptr<const Grants> grants);
-  // `identity` is what was proved of the peer.
+  // `identity` is what the stream with which the session began proved of the peer.
   void OnSessionBegun(absl::string_view peer, const StreamIdentity& identity, NodePlace place, MonotonicTime now);
   struct Taken {
     absl::Status status;
-    std::vector<NameTable::Change> refusals;  // kRefused and kNotGranted: for the peer's own row
+    std::vector<NameTable::Change> refusals;  // kRefused and kNotGranted, for the peer's own deliveries
   };
   Taken OnChanges(absl::string_view peer, absl::string_view bytes);
   void OnChangesEntered(absl::string_view peer);
   void OnSessionEnded(absl::string_view peer);
   absl::optional<NameFeed::Part> TakePart(absl::string_view peer);
-  // Claims of the peer's session that no grant allows.
+  // The number of claims in the peer's session that were refused because no grant allows them.
   int64_t ClaimsRefused(absl::string_view peer);
   bool MustHold(absl::string_view peer);
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
   size_t HeldBytes(absl::string_view peer);
-  // Changes wait for Carry.
+  // Whether changes wait for Carry.
   bool has_changes();
 
   // ---- Threads of the transport, without a lock ----
@@ -93,7 +93,7 @@ class NodeNames {
   std::shared_ptr<const Grants> grants_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, StreamIdentity, std::less<>> identities_ ABSL_GUARDED_BY(mu_);  // of peers with a session
   NameTable table_ ABSL_GUARDED_BY(mu_);
-  std::vector<NameTable::Change> changes_ ABSL_GUARDED_BY(mu_);  // the row
+  std::vector<NameTable::Change> changes_ ABSL_GUARDED_BY(mu_);  // for Carry
 };
 
 }  // namespace understudy::internal

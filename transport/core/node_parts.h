@@ -1,5 +1,5 @@
-// NodeParts: what the cores of all peers of a node share. Nothing here is locked on
-// the path of a message, but for what its own header says of it.
+// NodeParts: what the cores of all peers of a node share. A message that is sent or
+// delivered takes no lock here, except where the header of a part says so.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_PARTS_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_PARTS_H_
 
@@ -19,18 +19,18 @@
 
 namespace understudy::internal {
 
-// Whether a peer came by itself, and nothing proves its identity.
+// kUnproved: the peer dialled this node, and nothing proves its identity. kKnown: any other peer.
 enum class PeerOrigin : uint8_t { kKnown, kUnproved };
 
-// What a peer's core wants of its node. Called without any lock.
+// The calls that a peer's core makes of its node, without holding any lock.
 class PeerCoreOwner {
  public:
   virtual ~PeerCoreOwner() = default;
-  // Calls for NodeTimer::OnTime then.
+  // Arranges for NodeTimer::OnTime(time) to be called at `time`.
   virtual void WakeAt(MonotonicTime time) = 0;
-  // Peers may have to be told names.
+  // Sends each peer the changes of names that it has not been sent.
   virtual void TellNames() = 0;
-  // Nothing keeps the peer any more.
+  // Nothing seems to keep the peer of `core` any more; the node vacates the core if that is so.
   virtual void OnIdle(PeerCore& core) = 0;
 };
 
@@ -47,12 +47,13 @@ struct NodeParts {
   NodeTimer timer;
   PeerPlaces places;
   NodeLinks links;
-  // A leaf, held from marking a peer's earlier incarnations dead to the place of the new one.
+  // A leaf, held while a peer's earlier incarnations are marked dead and the new one is given its place.
   absl::Mutex meeting_mu;
-  // Asks of peers are refused. Relaxed: an ask that is delivered at the same time may come before or after it.
+  // Asks that arrive from peers are refused (NodeCore::BeginDrain). Relaxed: an ask that is delivered at the same time
+  // may be accepted or refused.
   std::atomic<bool> draining{false};
-  // Incarnations that began a session without a proof of their identity, each as often as it came back after another.
-  // Relaxed: it is a count.
+  // The number of times that an incarnation without a proved identity got a place in the table of nodes. An incarnation
+  // that comes back after another one of its name counts again. Relaxed: only the count matters.
   std::atomic<int64_t> unproved_met{0};
 };
 

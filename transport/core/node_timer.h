@@ -1,6 +1,6 @@
-// NodeTimer: when the peers of a node are to be visited, and when the node is to be
-// woken for that. Any thread. Its lock is a leaf, and a send takes it only when the
-// earliest deadline of its peer becomes earlier.
+// NodeTimer: the times at which the cores of a node's peers are to be visited
+// (PeerCore::Tick), and at which the node must be woken for that. Any thread. Its lock
+// is a leaf; a send takes it only if the peer's next visit becomes earlier.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_NODE_TIMER_H_
 #define UNDERSTUDY_TRANSPORT_CORE_NODE_TIMER_H_
 
@@ -21,9 +21,9 @@ class PeerCore;
 
 class NodeTimer {
  public:
-  // Moves the visit of the peer with that number, if there is one, to `to`.
-  // Gives the time at which OnTime is to be called, or InfiniteFuture when it will be
-  // called early enough.
+  // Sets the next visit of the core with that number to `to`, in place of the one set
+  // before, if any. Returns the time for which the caller must arrange a call of OnTime,
+  // or InfiniteFuture if a call that is arranged already comes early enough.
   [[nodiscard]] MonotonicTime Move(uint64_t number, PeerCore* peer, MonotonicTime to) {
     absl::MutexLock lock(&mu_);
     const auto [visit, is_new] = visits_.emplace(number, to);
@@ -32,9 +32,10 @@ class NodeTimer {
     return Want(to);
   }
 
-  // The time `scheduled` has come. Gives those that are to be visited now, in the
-  // order of their times; Rearm follows. Nothing when an earlier time was asked for
-  // since, for which a call comes or came.
+  // The time `scheduled`, which Move or Rearm returned, has come. Returns the cores to
+  // visit now, in the order of their times; the caller visits them and then calls Rearm.
+  // Returns nothing if an earlier time was returned since, whose call of OnTime takes
+  // the place of this one.
   absl::optional<std::vector<PeerCore*>> OnTime(MonotonicTime scheduled, MonotonicTime now) {
     absl::MutexLock lock(&mu_);
     if (scheduled != wake_at_) return absl::nullopt;
@@ -46,7 +47,7 @@ class NodeTimer {
     }
     return due;
   }
-  // As Move gives it, for the visits that are left.
+  // Returns the time for the next call of OnTime, as Move does, for the visits that are left.
   [[nodiscard]] MonotonicTime Rearm() {
     absl::MutexLock lock(&mu_);
     return due_.empty() ? MonotonicTime::InfiniteFuture() : Want(due_.begin()->first.first);
@@ -59,7 +60,7 @@ class NodeTimer {
   }
 
   absl::Mutex mu_;
-  // By time and number, so that the order does not hang on addresses.
+  // Ordered by time and number, so that the order does not depend on addresses.
   std::map<std::pair<MonotonicTime, uint64_t>, PeerCore*> due_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, MonotonicTime> visits_ ABSL_GUARDED_BY(mu_);  // the times in due_, by number
   MonotonicTime wake_at_ ABSL_GUARDED_BY(mu_) = MonotonicTime::InfiniteFuture();

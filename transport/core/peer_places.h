@@ -1,7 +1,7 @@
-// PeerPlaces: which peer's core has, or had last, a session with the incarnation at
-// a place of the table of nodes. A reader takes no lock and writes nothing. The
-// answer is a guess: the peer's core may belong to another peer by now, so it
-// checks, under its own lock, whether its session is the one that is meant.
+// PeerPlaces: maps a place in the table of nodes to the core that has, or last had, a
+// session with the incarnation at that place. Find takes no lock and writes nothing.
+// Its result is a hint: the core may have another peer by now, so the caller must let
+// the core check, under the core's lock, that its session is the one that is meant.
 // Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_PEER_PLACES_H_
 #define UNDERSTUDY_TRANSPORT_CORE_PEER_PLACES_H_
@@ -20,14 +20,14 @@ class PeerPlaces {
  public:
   PeerPlaces() = default;
   ~PeerPlaces() {
-    // Relaxed: whoever destroys it has seen the end of all other calls.
+    // Relaxed: all other calls happen before the destructor, as for any object.
     for (std::atomic<Part*>& part : parts_) delete part.load(std::memory_order_relaxed);
   }
   PeerPlaces(const PeerPlaces&) = delete;
   PeerPlaces& operator=(const PeerPlaces&) = delete;
 
   PeerCore* Find(NodePlace place) const {
-    // Acquire, both: pair with the exchange and the store of Set.
+    // Both loads acquire: the first pairs with the compare-exchange in Set, the second with the store in Set.
     const Part* part = parts_[place.index / kPart].load(std::memory_order_acquire);
     return part == nullptr ? nullptr : (*part)[place.index % kPart].load(std::memory_order_acquire);
   }
@@ -36,7 +36,8 @@ class PeerPlaces {
     Part* there = part.load(std::memory_order_acquire);
     if (there == nullptr) {
       auto* fresh = new Part();
-      // Release: a reader of the pointer sees the part's nulls. Acquire: the part that another thread put there.
+      // Release: a thread that loads the pointer sees the part's null entries. Acquire on failure: this thread sees
+      // those of the part that another thread installed.
       if (part.compare_exchange_strong(there, fresh, std::memory_order_acq_rel, std::memory_order_acquire)) {
         there = fresh;
       } else {

@@ -1,9 +1,9 @@
-// Ticker: a thread that calls back at times of the monotonic clock. A node has
-// one for what is due, one for heartbeats, and one for on_peer.
+// Ticker: a thread that makes callbacks at times of the monotonic clock. A node has
+// one ticker for its timer, one for heartbeats, and one for on_peer.
 //
-// Any thread. Callbacks come one at a time, in the order of their times, and
-// must not wait. Lifetime: callbacks that are due when it is destroyed run, and the
-// destructor waits for them; later ones never run.
+// Any thread. Callbacks come one at a time, in the order of their times, and must not
+// block. Lifetime: callbacks that are due when the ticker is destroyed still run, and
+// the destructor waits for them; later ones never run.
 #ifndef UNDERSTUDY_TRANSPORT_CORE_TICKER_H_
 #define UNDERSTUDY_TRANSPORT_CORE_TICKER_H_
 
@@ -23,7 +23,7 @@ namespace understudy::internal {
 
 class Ticker {
  public:
-  // By the machine's clock.
+  // Starts the thread. Times are those of the machine's monotonic clock.
   Ticker();
   ~Ticker();
   Ticker(const Ticker&) = delete;
@@ -31,15 +31,16 @@ class Ticker {
 
   // Calls `callback` once at or soon after `time`, never before this returns.
   void RunAt(MonotonicTime time, absl::AnyInvocable<void()> callback);
-  // RunAt of this ticker, which outlives it.
+  // Returns RunAt as a function. The ticker must outlive it.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunction() {
     return [this](MonotonicTime time, absl::AnyInvocable<void()> callback) { RunAt(time, std::move(callback)); };
   }
-  // The same, with each time put off to the next on a grid that begins now, so that callbacks that are due one soon
-  // after another run in one wake-up of the thread, and the tickers of several processes do not run in step.
+  // As ToFunction, but rounds each time up to the next point of a grid that begins now (OnGrid). Callbacks that are due
+  // soon after one another then run in one wake-up of the thread. Because the grid begins now, the tickers of several
+  // processes do not wake up at the same moments.
   std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> ToFunctionOnGrid(absl::Duration grid);
-  // The first time at or after `time` that is a multiple of `grid` after `begin`. A time that is less than eight steps
-  // of the grid after `now` is put on a finer one, so none is put off by more than an eighth of how far it is ahead.
+  // Returns the first time at or after `time` that is a multiple of `grid` after `begin`. If `time` is less than eight
+  // steps of the grid after `now`, a finer grid is used, so that the delay is at most an eighth of the time from `now`.
   static MonotonicTime OnGrid(MonotonicTime time, MonotonicTime now, MonotonicTime begin, absl::Duration grid);
 
  private:
