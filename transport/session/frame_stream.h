@@ -30,18 +30,18 @@ class FrameStream {
    public:
     virtual ~Events() = default;
     virtual void OnFrame(std::string frame) = 0;
-    // The last Write is buffered below; the next may be given. It does not
-    // mean that the peer has it.
+    // The layer below has taken the frame of the last Write, so the next Write may be
+    // called. The peer need not have received the frame.
     virtual void OnWritten() = 0;
     virtual void OnClosed(absl::Status why) = 0;
   };
 
   virtual ~FrameStream() = default;
-  // At most one write is under way: the next only after OnWritten.
+  // Requires that OnWritten has come for the last Write.
   virtual void Write(std::string frame) = 0;
   // Ends the stream now. Returns without waiting.
   virtual void Close() = 0;
-  // The process at the other end, where the kernel tells; else null.
+  // The process at the other end if the kernel tells it; else null.
   virtual std::shared_ptr<const internal::PeerProcess> peer_process() const { return nullptr; }
 };
 
@@ -49,18 +49,19 @@ class FrameStream {
 class Dialer {
  public:
   virtual ~Dialer() = default;
-  // Begins a stream to the node of that name at `address`. Failure shows as
-  // OnClosed, and so does another node there than `node`, where the transport can
-  // tell. `events` must live until OnClosed.
+  // Begins a stream to `node` at `address`. A failure is reported by OnClosed, and so is
+  // the answer of another node than `node`, if the transport can tell. `events` must
+  // live until OnClosed.
   virtual std::unique_ptr<FrameStream> Dial(absl::string_view node, absl::string_view address,
                                             FrameStream::Events* events) = 0;
-  // What is proved of the other end of a stream dialled so, once a frame has
-  // come from it.
+  // Returns what a stream dialled to `node` at `address` proves of its other end, once a
+  // frame has arrived from there.
   virtual StreamIdentity IdentityAt(absl::string_view node, absl::string_view address) const = 0;
 };
 
-// Told of each stream that another node opens, and of what is known of that
-// node; gives the object that hears the stream's events. Any thread.
+// Called for each stream that another node opens, with what is known of that node.
+// Returns the object that is to receive the stream's events; null: the stream is not
+// accepted. Any thread.
 using AcceptStream =
     std::function<FrameStream::Events*(std::unique_ptr<FrameStream> stream, const StreamIdentity& identity)>;
 

@@ -1,9 +1,9 @@
-// Handshake: what a Hello and its answer must be before a session looks at them,
-// and how they are put together. Functions without state; any thread.
+// Handshake: the checks that a Hello and its answer must pass before a session looks at
+// them, and how they are encoded. Functions without state; any thread.
 //
-// Version 1 of the wire is refused: its sessions have no secret, so a stranger
-// takes them over. A node of version 1 reads the first two fields of a Refuse,
-// and says why.
+// Version 1 of the wire is refused, because its sessions have no secret and any process
+// could take them over. A node of version 1 can read the first two fields of a Refuse,
+// so it can report why it was refused.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_HANDSHAKE_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_HANDSHAKE_H_
 
@@ -21,7 +21,7 @@
 
 namespace understudy {
 
-// The wire versions that a node speaks, and what it can do beside them.
+// The wire versions that a node speaks, and the optional features that it has.
 struct WireVersions {
   uint32_t lowest = kWireVersion;
   uint32_t highest = kWireVersion;
@@ -30,14 +30,14 @@ struct WireVersions {
   friend bool operator==(const WireVersions&, const WireVersions&) = default;
 };
 
-// No session's epoch comes near it; a peer's numbers are checked against it.
+// The bound for epochs in a peer's frames. A real epoch never comes near it.
 inline constexpr uint64_t kEpochEnd = uint64_t{1} << 62;
 
 // A Hello, Welcome or Refuse: two names, an address, a key, a proof and a few
 // numbers. A stream on which no handshake is complete gets no larger frame read.
 inline constexpr size_t kHandshakeBytesMax = size_t{4} << 10;
 
-// As DecodeFrame; InvalidArgument also when it is larger.
+// As DecodeFrame, but returns InvalidArgument also if the frame is larger than kHandshakeBytesMax.
 absl::StatusOr<proto::Frame> DecodeHandshake(absl::string_view bytes);
 
 struct Refusal {
@@ -45,14 +45,15 @@ struct Refusal {
   // What is wrong, and what would help.
   std::string detail;
 };
-// What is wrong with a Hello whatever sessions there are. Requires that
-// DecodeHandshake has passed it.
+// Returns what is wrong with a Hello irrespective of any session, or nothing. `node` is
+// this node's name. Requires that DecodeHandshake has accepted the frame.
 absl::optional<Refusal> CheckHello(const proto::Hello& hello, absl::string_view node, const WireVersions& ours);
 
-// The highest version that both speak; nothing when there is none.
+// Returns the highest version that both nodes speak, or nothing if there is none.
 absl::optional<uint32_t> CommonVersion(const proto::Hello& hello, const WireVersions& ours);
 
-// InvalidArgument when it is no answer to a Hello of `ours` to `peer`.
+// Returns InvalidArgument if the frame is not a valid Welcome of `peer` to a Hello with
+// the versions `ours`. `resumes`: the Hello asked to resume a session.
 absl::Status CheckWelcome(const proto::Frame& frame, absl::string_view peer, const WireVersions& ours, bool resumes);
 
 // The bytes of a frame with that Refuse.

@@ -1,9 +1,9 @@
-// PeerSession: what one node knows of another: the streams to it, the
-// handshake, and the session that outlives them.
+// PeerSession: one node's end of its session with another node, with the streams
+// and handshakes that belong to it. The session outlives its streams.
 //
-// A plain state machine: no threads, clock, socket or logging inside. Its owner
-// tells it what happened and when, and carries out, in order, the actions that
-// it then takes:
+// A state machine: no threads, clock, socket or logging inside. Its owner reports
+// what happened and when, then takes the resulting actions and performs them in
+// order:
 //
 //   session.OnStreamFrame(stream, bytes, now);
 //   for (SessionAction& action : session.TakeActions()) ...
@@ -16,18 +16,17 @@
 // says so once: SessionEnded. The same two incarnations may then begin another,
 // with a higher epoch.
 //
-// A session ends when: suspect for longer than the grace period; the peer's
-// process is proved dead; anything but a message or a reply
-// has no room; the peer sends a bad
-// frame; either node leaves; the peer proves that it has ended it; a process
-// whose identity is proved claims the peer's name and the old one does not
-// answer.
+// A session ends when it is suspect for longer than the grace period; when the peer's
+// process is proved dead; when an envelope other than a message or a reply has no
+// room; when the peer sends a bad frame; when either node leaves; when the peer proves
+// that it has ended the session; or when a process whose identity is proved claims the
+// peer's name and the old process does not answer.
 //
 // Beginning. The dialling node's Hello offers half of a secret, the accepting
 // node's Welcome the other half (session_proof.h). The session begins for the
 // dialling node with the Welcome, for the accepting node with the first frame
-// that follows: until then it keeps an offer, of which it tells nobody and of
-// which there are few.
+// that follows. Until then the accepting node keeps an offer, which it does not report
+// to its owner. The number of offers is small and bounded.
 //
 // Who may do what to a live session:
 // 1. A Hello resumes it only with a proof of the secret, bound to the number of
@@ -46,11 +45,11 @@
 // the node with the smaller name survives. A stream that resumes the session
 // replaces the one that carried it.
 //
-// A stall of this process is told apart from a silent peer: when Tick comes a
-// heartbeat interval late or more, the peer is probed and has `probe_timeout`
-// more, once between two of its frames.
+// A stall of this process is distinguished from a silent peer: if Tick is called a
+// heartbeat interval late or more, the peer is probed and gets `probe_timeout` more to
+// answer. It gets this once until its next frame arrives.
 //
-// Failure: what the peer does wrong ends the session, never the program.
+// Failure: an error of the peer ends the session, never the program.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_PEER_SESSION_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_PEER_SESSION_H_
 
@@ -83,18 +82,18 @@
 namespace understudy {
 
 struct SessionConfig {
-  std::string node;  // ours
+  std::string node;  // this node's name
   NodeIncarnation incarnation;
   std::string peer;
-  // Where others can dial us; told to the peer. May be empty.
+  // The address at which the peer can dial this node; sent to the peer. May be empty.
   std::string advertise;
-  uint16_t local_index = 0;  // of our own pids
-  // Gives the place of the peer's pids of that incarnation; an error when there
-  // is none for it, and no session begins. Called when a session begins, and the
+  uint16_t local_index = 0;  // node index of this node's own pids
+  // Returns the place in the table of nodes for pids of that incarnation of the peer.
+  // If it returns an error, no session begins. Called when a session begins, after the
   // one before it has ended.
   std::function<absl::StatusOr<NodePlace>(NodeIncarnation)> peer_place;
-  // A new secret key of kSessionKeyBytes, that nobody can guess (NewSessionKey).
-  // Simulations give one from their seed.
+  // Returns a new key of kSessionKeyBytes that cannot be guessed (NewSessionKey).
+  // Simulations derive it from their seed.
   std::function<std::string()> new_key;
   SessionTimes times;
   ReliableSequence::Bounds bounds;
@@ -105,23 +104,23 @@ struct SessionConfig {
 enum class SessionEnd : uint8_t {
   kGraceOver,       // suspect for too long
   kNoGrace,         // its stream closed, and there is no time to wait for another
-  kReserveSpent,    // no room for what must arrive
+  kReserveSpent,    // no room for an envelope that must arrive
   kBadFrame,        // the peer broke the protocol
   kPeerEnded,       // the peer ended it, and says why
   kPeerLeft,        // the peer's node stopped in order
-  kLeft,            // ours did
+  kLeft,            // this node stopped in order
   kNewIncarnation,  // the peer's node was started anew
-  kPeerBeganAnew,   // the peer had already ended it
+  kPeerBeganAnew,   // the peer had already ended it, and begins another
   kProcessEnded,    // the peer's process is proved dead
 };
 
 // "grace period over", …
 absl::string_view SessionEndName(SessionEnd end);
 
-// ---- What the owner must do ----
+// ---- Actions that the owner must perform ----
 
-// Open a stream to the peer's address, and call it by this number. The stream
-// is the owner's until it reports OnStreamClosed.
+// Open a stream to the peer's address. `stream` identifies it in all later calls, until
+// the owner reports OnStreamClosed.
 struct DialStream {
   uint64_t stream;
 };
@@ -129,16 +128,15 @@ struct WriteFrame {
   uint64_t stream;
   std::string bytes;
 };
-// The stream carries the session from now on. After what was to be written before
-// this the owner writes `heartbeat` there whenever nothing was written for
-// `interval`, and no more once the session is suspect or over, or the stream is to
-// be closed.
+// The stream carries the session from now on. After the frames of earlier actions the
+// owner writes `heartbeat` to it whenever nothing was written for `interval`. It stops
+// when the session is suspect or over, or the stream is to be closed.
 struct StreamCarries {
   uint64_t stream;
   std::string heartbeat;
   absl::Duration interval;
 };
-// OnStreamClosed need not follow.
+// Close the stream. The owner need not report OnStreamClosed afterwards.
 struct CloseStream {
   uint64_t stream;
 };
@@ -151,12 +149,12 @@ struct SessionSuspect {
   std::string why;
 };
 struct SessionResumed {};
-// Messages that came one after another. Their deadlines are by our clock.
+// Messages that arrived one after another. Their deadlines are times of this node's clock.
 struct MessagesArrived {
   std::vector<internal::Message> messages;
 };
-// Any other envelope, or a message whose mailbox has the hash, but not the name,
-// of one known here.
+// An envelope that is not a message; or a message to a mailbox whose name has the same
+// hash as a different name known here, so it cannot be delivered.
 struct EnvelopeArrived {
   InboundEnvelope envelope;
 };
@@ -166,18 +164,18 @@ struct SessionEnded {
   NodePair nodes;
   uint64_t epoch;
 };
-// Our stream came to nothing: the peer refused it, or its answer was not
-// acceptable. The session, if any, goes on.
+// A stream that this node dialled failed, because the peer refused it or its answer was
+// not acceptable. The session, if any, goes on.
 struct DialRefused {
   proto::Refuse::Reason reason;
   std::string detail;
 };
-// We refused a stream that claims to be the peer's.
+// This node refused a stream that claims to be the peer's.
 struct StreamRefused {
   proto::Refuse::Reason reason;
   std::string detail;
 };
-// Both wanted a session, and this node could not begin it.
+// The handshake succeeded, but this node could not begin the session.
 struct SessionFailed {
   std::string why;
 };
@@ -190,42 +188,44 @@ class PeerSession {
  public:
   explicit PeerSession(SessionConfig config);
 
-  // ---- What happened ----
+  // ---- Reports of the owner ----
 
-  // Whether there is an address to dial, and what is proved of the process that
-  // answers there. A new one resets the backoff.
+  // Sets whether there is an address to dial and, if there is one, what is proved of the
+  // process that answers there. A new address resets the backoff.
   void SetDialable(const absl::optional<StreamIdentity>& at_address, MonotonicTime now);
-  // Another node opened a stream, and its Hello claims to be our peer. Gives
-  // the stream's number.
+  // Another node opened a stream, and its Hello claims to be the peer. Returns the
+  // number that identifies the stream.
   uint64_t OnAccepted(const proto::Hello& hello, const StreamIdentity& identity, MonotonicTime now);
   void OnStreamFrame(uint64_t stream, absl::string_view bytes, MonotonicTime now);
   void OnStreamWritten(uint64_t stream, MonotonicTime now);
   void OnStreamClosed(uint64_t stream, const absl::Status& why, MonotonicTime now);
-  // The peer's process of that incarnation is proved dead since its stream was lost:
-  // its session ends now, unless another stream carries it meanwhile.
+  // The peer's process of that incarnation was proved dead after its stream was lost.
+  // Its session ends now, unless another stream has come to carry it.
   void OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now);
-  // Streams of the peer's that carry no session, and may yet, are closed.
+  // Closes the peer's streams that might still come to carry a session.
   void AbandonHandshakes(MonotonicTime now);
-  // Something is due at NextDeadline.
+  // Does what is due by `now`. To be called at NextDeadline().
   void Tick(MonotonicTime now);
 
-  // ---- What the owner wants ----
+  // ---- Requests of the owner ----
 
-  // NoConnection without a session, Stopping when it leaves, Full when it has
-  // no room. Anything but a message or a reply ends the session when it has no room.
-  // Leaves the memory of `envelope.bytes` to the caller where it can. `now` is
-  // asked for the time only when there is something to do at once.
+  // Accepts an envelope for the peer. Returns NoConnection without a session, Stopping
+  // if the session is leaving, and Full if there is no room; without room for an
+  // envelope other than a message or a reply, the session ends. Where it can, leaves
+  // the memory of `envelope.bytes` to the caller for reuse. `now` is called only if
+  // there is something to do at once.
   absl::Status Append(OutboundEnvelope&& envelope, absl::FunctionRef<MonotonicTime()> now);
-  // ReliableSequence's, of the live session: without one Keep is NoConnection, and nothing is kept.
+  // As in ReliableSequence, for the live session. Without one Keep returns NoConnection and keeps nothing.
   absl::Status Keep(size_t bytes);
   void StopKeeping(size_t bytes) {
     if (live_.has_value()) live_->sequence.StopKeeping(bytes);
   }
-  // Ends the session when all that was appended is acknowledged, at the latest
-  // after leave_timeout; dials and accepts no more.
+  // Ends the session as soon as all that was appended is acknowledged, at the latest
+  // after leave_timeout. Streams are neither dialled nor accepted from now on.
   void Leave(absl::string_view why, MonotonicTime now);
-  // Ends the session now: the peer broke a rule that the owner checks.
-  // The same when the owner has no room for what must arrive (kReserveSpent).
+  // Both end the session now: EndForWantOfRoom because the owner has no room for an
+  // envelope that must arrive (kReserveSpent), EndForBadFrame because the peer broke a
+  // rule that the owner checks (kBadFrame).
   void EndForWantOfRoom(absl::string_view why, MonotonicTime now);
   void EndForBadFrame(absl::string_view why, MonotonicTime now);
 
@@ -237,13 +237,13 @@ class PeerSession {
   // ---- Observers ----
 
   bool is_live() const { return live_.has_value(); }
-  // It has offered a session, which the peer may have taken without this node having heard of it.
+  // Whether a session was offered that the peer may have begun already, although no frame of it has arrived here.
   bool has_offers() const { return !offers_.empty(); }
   bool is_up() const { return carrier_.has_value(); }
   absl::optional<uint64_t> carrying_stream() const {
     return carrier_.has_value() ? absl::optional<uint64_t>(carrier_->stream) : absl::nullopt;
   }
-  // Left, and nothing more to do.
+  // Whether Leave was called and nothing is left to do.
   bool is_finished() const { return leaving_ && !is_live() && lingering_.empty(); }
   // As agreed with the peer. Requires is_live().
   const SessionTimes& times() const { return live_->terms.times; }
@@ -252,19 +252,19 @@ class PeerSession {
   // Requires is_live().
   const NodePair& nodes() const { return live_->nodes; }
   uint64_t epoch() const { return live_.has_value() ? live_->terms.epoch : 0; }
-  // Of all sessions with this peer.
+  // Summed over all sessions with this peer.
   SessionLedger ledger() const;
-  // Of the live session: not acknowledged, by us or by the peer.
+  // The bytes of the live session's envelopes that the peer has not acknowledged, of all kinds or of one.
   size_t bytes_waiting() const { return live_.has_value() ? live_->sequence.bytes_waiting() : 0; }
   size_t bytes_waiting(Room room) const { return live_.has_value() ? live_->sequence.bytes_waiting(room) : 0; }
   int64_t old_frames_refused() const { return old_frames_refused_; }
-  // Streams that claimed a session without a proof of its secret.
+  // The number of streams refused because they claimed a session without a proof of its secret.
   int64_t unproved_refused() const { return unproved_refused_; }
   // The state in a line, with times from now to the second; for tests and logs.
   std::string DebugString(MonotonicTime now) const;
 
  private:
-  // What both ends agreed when a session began, or would when an offer is taken.
+  // What both ends agreed when a session began, or will have agreed if an offer is taken.
   struct Terms {
     NodeIncarnation peer;
     uint64_t epoch;
@@ -272,7 +272,7 @@ class PeerSession {
     uint32_t version;
     uint64_t features;
     SessionTimes times;
-    std::string advertise;  // the peer's
+    std::string advertise;  // the peer's address
     // The peer's streams up to this dial are void.
     uint64_t peer_dial;
   };
@@ -306,15 +306,15 @@ class PeerSession {
     std::set<uint32_t> defined_out;
     std::map<uint32_t, Definition> defined_in;
   };
-  // A stream of ours that waits for its Welcome.
+  // A stream that this node dialled and that waits for its Welcome.
   struct Dial {
     uint64_t stream;
     MonotonicTime deadline;
-    std::string key;  // our half of the secret of a new session
+    std::string key;  // this node's half of the secret of a new session
     uint64_t resume_epoch = 0;
     bool writing = true;  // the Hello
   };
-  // What a Hello is found to be.
+  // The result of judging a Hello.
   enum class Standing {
     kRefused,
     kUnproved,  // a new session, when there is none
@@ -328,22 +328,22 @@ class PeerSession {
     Refusal refusal = {};
     std::string proof = "";  // of ENDED
   };
-  // A stream of the peer's whose Hello waits for a decision.
+  // A stream that the peer opened and whose Hello waits for a decision.
   struct Held {
     uint64_t stream;
     proto::Hello hello;
     StreamIdentity identity;
     MonotonicTime probe_over = MonotonicTime::InfiniteFuture();
   };
-  // A session that we offered in a Welcome. It begins with the next frame of
-  // that stream, or when the peer resumes it by another.
+  // A session that this node offered in a Welcome. It begins with the next frame of that
+  // stream, or when the peer resumes it by another stream.
   struct Offer {
     Terms terms;
     uint64_t stream;  // 0 when it has closed
     MonotonicTime deadline;
     bool writing = true;  // the Welcome
   };
-  // A stream that only waits for its last frame to be read.
+  // A stream that stays open only so that the peer can read its last frame.
   struct Lingering {
     bool writing;
     std::string last_frame;  // empty when it is written
@@ -364,7 +364,7 @@ class PeerSession {
   void TickStreams(MonotonicTime now);
   void Settle(MonotonicTime now);
 
-  // peer_session_dial.cc: our own streams.
+  // peer_session_dial.cc: streams that this node dials.
   MonotonicTime DialDueAt() const;
   void StartDialIfDue(MonotonicTime now);
   void FailDial(MonotonicTime now);
@@ -376,7 +376,7 @@ class PeerSession {
   bool Resume(const proto::Welcome& welcome, MonotonicTime now);
   bool BeginAsDialled(const proto::Welcome& welcome);
 
-  // peer_session_accept.cc: the peer's streams.
+  // peer_session_accept.cc: streams that the peer opens.
   Judgement Judge(const Held& held, MonotonicTime now) const;
   Judgement JudgeResume(const proto::Hello& hello) const;
   Judgement JudgeBegin(const Held& held, MonotonicTime now) const;
@@ -392,7 +392,7 @@ class PeerSession {
   void DropOffer(uint64_t epoch);
   void TickOffers(MonotonicTime now);
 
-  // peer_session_terms.cc: what both share.
+  // peer_session_terms.cc: shared by the two.
   absl::Status Begin(Terms terms);
   // The claim of the node that dialled (or accepted) the stream.
   enum class Side { kWeDialled, kWeAccepted };

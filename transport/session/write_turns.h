@@ -1,11 +1,11 @@
-// WriteTurns: who writes to one stream, its session or the heart. A plain state
-// machine.
+// WriteTurns: the order of writes to one stream by its session and by the thread that
+// writes heartbeats. A state machine without a lock or a clock.
 //
-// A stream takes one frame at a time. The session writes a frame when its last
-// one is written; the heart, a thread of its own, writes a heartbeat when nothing
-// was written for an interval. Neither waits for the other: a frame that comes
-// while a heartbeat is being written, and a heartbeat that is due while a frame
-// is, are written by whoever completes that.
+// A stream takes one frame at a time. The session writes a frame when its last one has
+// been written; the heartbeat thread writes a heartbeat when nothing was written for an
+// interval. Neither waits for the other: a frame that comes while a heartbeat is being
+// written, or a heartbeat that is due while a frame is being written, is written by the
+// thread that reports the completion of that write.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_WRITE_TURNS_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_WRITE_TURNS_H_
 
@@ -19,24 +19,24 @@ namespace understudy::internal {
 
 class WriteTurns {
  public:
-  // From now on the stream carries a session. Nothing after End.
+  // The stream carries a session from now on. Has no effect after End.
   void Begin(std::string heartbeat, absl::Duration interval, MonotonicTime now);
-  // It carries none any more.
+  // The stream does not carry a session any more.
   void End() { is_over_ = true; }
 
-  // The session's frame, for which it hears OnWritten. What is to be written now;
-  // nothing when the frame follows a heartbeat. Requires that the last frame of
-  // the session is written.
+  // The session writes `frame`. Returns what to write to the stream now; nothing if a
+  // heartbeat is being written, after which the frame follows. Requires that the
+  // session's last frame has been written.
   absl::optional<std::string> Write(std::string frame, MonotonicTime now);
-  // What was to be written last is written.
+  // The write that was under way has completed.
   struct Written {
-    bool is_frame = false;             // it was the session's, which is told so
+    bool is_frame = false;             // it was a frame of the session, which must be told
     absl::optional<std::string> next;  // to be written now
   };
   Written OnWritten(MonotonicTime now);
 
-  // For the heart, at the time that the last call gave. What is to be written now,
-  // and when to call again; never, once End was called.
+  // Called by the heartbeat thread, at the time that the last call returned. Returns
+  // what to write now, if anything, and when to call again: never once End was called.
   struct Beat {
     absl::optional<std::string> heartbeat;
     MonotonicTime again = MonotonicTime::InfiniteFuture();
