@@ -1,12 +1,12 @@
-// HandshakeLog: tells whoever runs a node why a peer and it do not come together:
-// a line a minute for each peer and cause, however often they try.
+// HandshakeLog: logs why this node and a peer cannot begin a session: at most one line a
+// minute for each peer and cause, however often they try.
 //
 //   node ledger: no session with node house-1: dialled at 10.0.0.7:7000: Connection refused: … (28 more like it)
 //
-// Guarantees. All peers together get at most kLinesPerMinute lines a minute,
-// because a stranger can claim one name after another. What is left out is
-// counted, and told with the next line: of that peer and cause, or, where there
-// was no room for either, of any.
+// Guarantees. All peers together get at most kLinesPerMinute lines a minute, because an
+// unknown node can claim one name after another. Lines that are left out are counted,
+// and the next line of that peer and cause says how many. Lines left out because
+// kLinesPerMinute was reached are reported by the next line of any peer.
 // Threads: any. Lifetime: it may outlive its sink once Stop has been called.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_HANDSHAKE_LOG_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_HANDSHAKE_LOG_H_
@@ -33,30 +33,30 @@ class HandshakeLog {
  public:
   enum class Cause {
     kDialFailed,     // the peer was dialled, and no frame came from it
-    kRefusedByPeer,  // it answered that it begins no session
-    kRefusedHere,    // this node refused its stream
-    kNoSession,      // this node can begin no session with it
+    kRefusedByPeer,  // the peer refused this node's stream
+    kRefusedHere,    // this node refused the peer's stream
+    kNoSession,      // this node cannot begin a session with the peer
     kNoStream,       // a connection ended before a stream began on it
   };
   static constexpr absl::Duration kQuiet = absl::Minutes(1);
   static constexpr size_t kLinesPerMinute = 64;
 
-  // The clock outlives it; the sink does too, or the call of Stop.
+  // `clock` must outlive this object; `sink` must outlive it or the call of Stop.
   HandshakeLog(absl::string_view node, Clock& clock, LogSink& sink) : node_(node), clock_(clock), sink_(&sink) {}
 
-  // `peer` says which: "node house-1". `what` says what is wrong, and what would help.
+  // Logs one failure. `peer` names the peer, as in "node house-1"; `what` says what is wrong and what would help.
   void Add(Cause cause, absl::string_view peer, absl::string_view what);
-  // Of a connection on which no stream began; `is_tls` says what is spoken there.
+  // Logs a connection on which no stream began; `is_tls`: this node expects TLS there.
   void Add(const ConnectionWithoutStream& connection, bool is_tls);
   MonotonicTime Now() { return clock_.Now(); }
-  // Nothing is written when it has returned.
+  // Nothing is written after Stop has returned.
   void Stop();
 
  private:
   using Key = std::pair<Cause, std::string>;
   struct Written {
     MonotonicTime quiet_until;
-    int64_t left_out = 0;  // since then
+    int64_t left_out = 0;  // lines left out since the last one
   };
   // Whether there is room for a line of `key`.
   bool HasRoomLocked(const Key& key, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -67,15 +67,15 @@ class HandshakeLog {
   LogSink* sink_ ABSL_GUARDED_BY(mu_);  // null after Stop
   // At most kLinesPerMinute.
   std::map<Key, Written> written_ ABSL_GUARDED_BY(mu_);
-  int64_t without_room_ ABSL_GUARDED_BY(mu_) = 0;  // left out, and not in written_
+  int64_t without_room_ ABSL_GUARDED_BY(mu_) = 0;  // lines left out because written_ was full
 };
 
-// Writes what became of a peer: a line each, and those of which no session came
-// through `handshakes`.
+// Logs a PeerEvent as one line. Events that mean that no session could begin go through
+// `handshakes`, the others to `sink`.
 void LogPeerEvent(const PeerEvent& event, absl::string_view node, HandshakeLog& handshakes, LogSink& sink);
 
-// What a dial that failed with `why` means, and what would help. `is_tls` says
-// whether this node dials with TLS.
+// Explains why a dial failed with `why`, and what would help. `is_tls`: this node dials
+// with TLS.
 [[nodiscard]] std::string WhyDialFailed(const absl::Status& why, bool is_tls);
 
 }  // namespace understudy::internal

@@ -1,9 +1,9 @@
-// LoggingDialer: dials as another dialer does, and tells a HandshakeLog of each
-// dial from which no frame came: with its address, why, and what would help.
+// LoggingDialer: dials through another dialer, and adds each dial on which no frame
+// arrived to a HandshakeLog, with its address, the cause, and what would help.
 //
-// A dial that this node gives up counts if it has had most of `patience`; before
-// that, another stream of the two nodes was quicker.
-// Threads: any. Lifetime: streams may outlive it, and keep the log.
+// A dial that this node itself gave up is logged only if it lasted for most of
+// `patience`; if it was given up earlier, another stream of the two nodes was quicker.
+// Threads: any. Lifetime: streams may outlive the dialer; they keep the log alive.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_LOGGING_DIALER_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_LOGGING_DIALER_H_
 

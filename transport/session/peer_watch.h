@@ -1,9 +1,9 @@
-// PeerWatch: what a node's core tells whoever gathers proofs that the process of a
-// peer has ended (evidence_watch.h), which tells the core by
-// NodeCore::PeerProvedDead.
+// PeerWatch: the interface by which a NodeCore reports its peers' sessions to the object
+// that finds out when a peer's process has ended (evidence_watch.h). That object calls
+// NodeCore::PeerProvedDead with what it found.
 //
-// Threads: any; calls come with the core's lock held, so an implementation does
-// not call the core back in them.
+// Threads: any. Calls come with a lock of the core held, so an implementation must not
+// call the NodeCore from them.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_PEER_WATCH_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_PEER_WATCH_H_
 
@@ -19,10 +19,10 @@ class PeerProcess;  // peer_process.h
 class PeerWatch {
  public:
   virtual ~PeerWatch() = default;
-  // A stream carries the session with that incarnation of `node`, which listens at
-  // `address`: it is dialled there and has advertised the same. Empty: not known, or
-  // dialled elsewhere, perhaps through a proxy. `process` is that at the stream's
-  // other end, where it is known.
+  // A stream carries the session with that incarnation of `node`. `address` is where the
+  // node listens: this node dials it there, and it has advertised the same address. It is
+  // empty if it is not known, or if this node dials another address, perhaps a proxy's.
+  // `process` is the process at the stream's other end, if it is known; else null.
   virtual void OnCarried(absl::string_view node, NodeIncarnation incarnation, absl::string_view address,
                          std::shared_ptr<const PeerProcess> process) = 0;
   // No stream carries the session any more.

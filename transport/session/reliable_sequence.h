@@ -1,5 +1,5 @@
-// ReliableSequence: the numbered slots of one session, as one of its two ends keeps
-// them. A plain state machine: no threads, clock or socket inside.
+// ReliableSequence: the numbered slots of one session at one of its two ends. A state
+// machine: no threads, clock or socket inside.
 //
 // Sending: envelopes become slots, numbered from 1 in the order in which they
 // are first written. Slots are kept until the peer acknowledges them, and are
@@ -14,8 +14,8 @@
 // part. Envelopes of the node itself (sender 0) go before everything that waits, in
 // their own order: a large one is cut at once, and nothing passes between its parts.
 //
-// Bounds. Each kind of envelope has bytes of its own (Room), so that a flood of
-// one kind never takes another's.
+// Bounds. The unacknowledged bytes of each kind of envelope (Room) have a bound of their
+// own, so that a flood of one kind never takes the room of another.
 //
 // Its ledger balances at all times:
 //   accepted = acknowledged + refused_by_peer + unconfirmed + waiting
@@ -41,9 +41,9 @@
 
 namespace understudy {
 
-// Counts envelopes. `acknowledged` are those whose message, if they had one,
-// was accepted too; `unconfirmed` were waiting when a session ended: they may
-// have been handled.
+// Counts envelopes. `acknowledged` excludes envelopes whose message the peer refused;
+// those are `refused_by_peer`. `unconfirmed` counts envelopes that were not acknowledged
+// when a session ended; the peer may or may not have handled them.
 struct SessionLedger {
   int64_t accepted = 0;
   int64_t acknowledged = 0;
@@ -58,7 +58,7 @@ struct SessionLedger {
 
 class ReliableSequence {
  public:
-  // Unacknowledged bytes of each kind of envelope.
+  // The most unacknowledged bytes of each kind of envelope, and the most unacknowledged messages.
   struct Bounds {
     size_t message_bytes_max = limits::kSessionMessageBytesMax;
     size_t messages_max = limits::kSessionMessagesMax;
@@ -73,44 +73,45 @@ class ReliableSequence {
 
   // ---- Sending ----
 
-  // Full when the envelope's kind has no room. A message or a reply of any size has
-  // room while at most limits::kUnacknowledgedBytesMax of its kind, and an eighth of
-  // the kind's bound, are not acknowledged. Leaves the memory of `envelope.bytes` to
-  // the caller where it can.
+  // Accepts an envelope, or returns Full if its kind has no room. A message or a reply of
+  // any size has room while the unacknowledged bytes of its kind are at most
+  // limits::kUnacknowledgedBytesMax and at most an eighth of the kind's bound. Where it
+  // can, leaves the memory of `envelope.bytes` to the caller for reuse.
   absl::Status Append(OutboundEnvelope&& envelope);
-  // Keeps room for a message whose envelope will have at most so many bytes: others find it taken. Full when there is
-  // none. The envelope that names it as its kept_bytes is accepted; or StopKeeping.
+  // Reserves room for a message whose envelope will have at most `bytes` bytes, or returns Full if there is none. The
+  // reservation ends when an envelope with kept_bytes == `bytes` is appended, which always has room, or by StopKeeping.
   absl::Status Keep(size_t bytes);
   void StopKeeping(size_t bytes);
-  // The session's last envelope: it is written when nothing else waits. It needs
-  // no room. Call once, and Append nothing after it.
+  // Adds the session's last envelope, which is written when nothing else waits and needs
+  // no room. Call at most once, and do not call Append afterwards.
   void AppendLast(std::string bytes);
   bool has_unsent() const { return unsent_ < slots_.size() || !queues_.empty() || last_.has_value(); }
-  // Moves unsent slots into the frame until it is full. `defined` is the set
-  // of mailboxes that the frame's stream knows.
+  // Moves unsent slots into the frame until it is full. `defined` is the set of mailboxes
+  // whose full names the frame's stream has carried.
   void Fill(FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
-  // The peer has received everything up to `number`. InvalidArgument when that
+  // The peer has received all slots up to `number`. Returns InvalidArgument if that slot
   // was never sent.
   absl::Status Acknowledge(uint64_t number);
-  // The stream is lost: what is not acknowledged is unsent again.
+  // The stream is lost: slots that are not acknowledged become unsent again.
   void Rewind();
-  // The peer refused a message of ours that it had acknowledged.
-  // InvalidArgument when there can be none.
+  // The peer refused a message of this node that it had acknowledged. Returns
+  // InvalidArgument if no acknowledged envelope is left to be refused.
   absl::Status CountRefused();
-  // What waits will never be confirmed.
+  // The session is over: envelopes that wait become unconfirmed.
   void End();
 
   // ---- Receiving ----
 
-  // The bytes of an envelope when this slot completes one; nothing for a part
-  // or a repeat. InvalidArgument on a gap, and on parts that are more, larger or
-  // otherwise than limits.h and envelope.proto say. `bytes` are those of the slot
-  // itself, or of `joined`.
+  // Takes the slot with that number. Returns the envelope that the slot completes;
+  // nothing for a part that completes none, and for a repeat. Returns InvalidArgument on
+  // a gap, and on parts that violate limits.h or envelope.proto. Arrived::bytes points
+  // into the slot, or into `joined`.
   struct Arrived {
     absl::string_view bytes;
-    // The envelope that was put together from parts: this object keeps none of it.
+    // The envelope, if it was put together from parts; the sequence keeps no copy.
     std::unique_ptr<const std::string> joined;
-    // From the slot that completes the envelope: the sender took the time then.
+    // The time left until the deadline. Taken from the slot that completes the envelope, because the sender computed it
+    // when it wrote that slot.
     absl::optional<int64_t> remaining_nanos;
   };
   absl::StatusOr<absl::optional<Arrived>> Receive(uint64_t number, const SlotView& slot);
@@ -120,21 +121,21 @@ class ReliableSequence {
   // ---- Observers ----
 
   const SessionLedger& ledger() const { return ledger_; }
-  // The number of the last slot that the peer has.
+  // The number of the last slot that the peer has acknowledged.
   uint64_t acknowledged() const { return acknowledged_; }
   // Every envelope has been acknowledged.
   bool all_acknowledged() const { return slots_.empty() && queues_.empty() && !last_.has_value(); }
-  // Of all kinds, unacknowledged.
+  // Bytes that are unacknowledged or kept, of all kinds or of one.
   size_t bytes_waiting() const;
   size_t bytes_waiting(Room room) const { return used_[static_cast<size_t>(room)]; }
-  // The whole state but for the bytes of envelopes, for models.
+  // The whole state except the bytes of envelopes, for model tests.
   std::string DebugString() const;
 
  private:
-  // Slots that have their numbers: whole envelopes, or a part of one (`large` is
-  // not null), from begin to end.
+  // Slots that have numbers: whole envelopes, or, if `large` is not null, the part of it
+  // from `begin` to `end`.
   struct Slots {
-    EnvelopeRun run;  // of a part: without bytes
+    EnvelopeRun run;  // has no bytes if this is a part
     std::shared_ptr<const std::string> large;
     size_t begin = 0;
     size_t end = 0;
@@ -145,14 +146,15 @@ class ReliableSequence {
   };
 
   size_t BytesMax(Room room) const;
-  // Whether the next envelope of that kind may exceed the kind's bound. A message or reply may while little of its kind
-  // is unacknowledged: that acknowledgement may wait for a frame, and a large envelope would be refused until then.
+  // Whether the next envelope of that kind may exceed the kind's bound. A message or a reply may, while little of its
+  // kind is unacknowledged. Otherwise a large envelope could be refused only because the acknowledgement of a small one
+  // waits for the next frame.
   bool MayExceed(Room room) const;
-  // OK, or Full.
+  // Returns Full if there is no room for an envelope of that kind and size.
   absl::Status FindRoom(Room room, size_t bytes) const;
   void Number(OutboundEnvelope&& envelope);
   void Number(SendQueues::Piece piece);
-  // An envelope of the node itself that is larger than a slot.
+  // Cuts an envelope of the node itself that is larger than a slot, and numbers its parts.
   void NumberParts(OutboundEnvelope&& envelope);
   bool Write(const Slots& slots, FramePacker& packer, std::set<uint32_t>& defined, MonotonicTime now);
   void Forget(Room room, size_t envelopes, size_t bytes);
@@ -163,9 +165,9 @@ class ReliableSequence {
   std::array<size_t, kRooms> used_{};  // bytes of each kind, unacknowledged or kept
   size_t messages_ = 0;                // unacknowledged or kept
 
-  SendQueues queues_;                 // what has no number yet
-  absl::optional<std::string> last_;  // what is written when nothing else waits
-  std::deque<Slots> slots_;           // kept; the first number is that after acknowledged_
+  SendQueues queues_;                 // envelopes that have no number yet
+  absl::optional<std::string> last_;  // AppendLast's envelope
+  std::deque<Slots> slots_;           // numbered from acknowledged_ + 1; kept until acknowledged
   uint64_t acknowledged_ = 0;         // by the peer
   size_t unsent_ = 0;                 // index of the first slots not yet on this stream
   uint64_t next_ = 1;                 // their number
@@ -173,7 +175,7 @@ class ReliableSequence {
   uint64_t sent_ = 0;                 // highest number that was on any stream
 
   uint64_t received_ = 0;
-  std::map<uint32_t, std::string> parts_;  // envelopes that have begun and are not complete
+  std::map<uint32_t, std::string> parts_;  // by part_of: the envelopes of which only parts have arrived
   size_t parts_bytes_ = 0;
 };
 

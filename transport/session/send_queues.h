@@ -1,6 +1,6 @@
 // SendQueues: the envelopes of a session that have no number yet, a queue for
-// each sender, and the rule by which senders share the wire. A plain state
-// machine; one owner (ReliableSequence).
+// each sender, and the rule by which senders share the wire. A state machine without
+// a lock; ReliableSequence owns it.
 //
 // The rule is deficit round robin (Shreedhar and Varghese 1995): each sender in
 // turn takes limits::kSendQuantumBytes. A sender that had nothing waiting goes
@@ -9,12 +9,12 @@
 // most half of a frame while others wait, so a large envelope is never starved by
 // small ones.
 //
-// Small envelopes that travel alike wait together (EnvelopeRun) and are taken
-// together. An envelope larger than a slot is cut. Its parts carry a number below
-// limits::kNodesPartNumber, which no other envelope has until its last part is
-// cut. When no number is free, or the envelopes in parts have
-// limits::kSendersBytesInPartsMax, the sender of a further large one waits, with
-// what it sent after it.
+// Consecutive small envelopes of one sender that are sent in the same way wait and are
+// taken together (EnvelopeRun). An envelope larger than a slot is cut into parts. Its
+// parts carry a number below limits::kNodesPartNumber, which no other envelope has until
+// the last part is cut. If no number is free, or the envelopes in parts would exceed
+// limits::kSendersBytesInPartsMax together, the sender of a further large envelope is
+// parked, with all that it sent afterwards.
 #ifndef UNDERSTUDY_TRANSPORT_SESSION_SEND_QUEUES_H_
 #define UNDERSTUDY_TRANSPORT_SESSION_SEND_QUEUES_H_
 
@@ -56,20 +56,20 @@ struct OutboundEnvelope {
   uint64_t sender = 0;
   // Hash of the mailbox that the envelope names, or 0.
   uint32_t mailbox = 0;
-  // Travels as the time that is left when a frame is written.
+  // Sent as the time that is left when the frame is written.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-  // What ReliableSequence::Keep has kept for it, at least its bytes; 0 if it takes what there is.
+  // The bytes that ReliableSequence::Keep has reserved for this envelope, at least bytes.size(); 0: none were reserved.
   size_t kept_bytes = 0;
 };
 
-// Envelopes of one sender that wait, one after another: one of any size, or several
-// small ones that travel alike and are kept together, which costs less.
+// Consecutive envelopes of one sender that wait: one of any size, or several small ones
+// that are sent in the same way and stored together, which costs less.
 class EnvelopeRun {
  public:
   explicit EnvelopeRun(OutboundEnvelope first) : envelope_(std::move(first)), bytes_(envelope_.bytes.size()) {}
 
-  // Takes `next` of the same sender in, by its bytes. False, and nothing is done,
-  // when it does not travel alike, or the run has as much as it may.
+  // Appends a copy of `next`, which must be of the same sender. Returns false and does
+  // nothing if `next` is not sent in the same way, or the run is full.
   bool Join(const OutboundEnvelope& next);
 
   uint64_t sender() const { return envelope_.sender; }
@@ -77,31 +77,32 @@ class EnvelopeRun {
   uint32_t mailbox() const { return envelope_.mailbox; }
   MonotonicTime deadline() const { return envelope_.deadline; }
   size_t count() const { return packed_.count() == 0 ? 1 : packed_.count(); }
-  // Of the envelopes alone.
+  // The bytes of the envelopes, without overhead.
   size_t bytes() const { return bytes_; }
-  // Null for one envelope, whose bytes `body` has.
+  // The envelopes of a run of several; null if the run is one envelope, which body() returns.
   const PackedSlots* packed() const { return packed_.count() == 0 ? nullptr : &packed_; }
   absl::string_view body() const { return envelope_.bytes; }
-  // Takes the bytes of one envelope away.
+  // Moves the bytes out of a run of one envelope.
   std::string TakeBody() { return std::exchange(envelope_.bytes, {}); }
-  // The bytes of the envelopes that go. Requires more than `count`.
+  // Removes the first `count` envelopes and returns their bytes. Requires that the run has more than `count`.
   size_t DropFirst(size_t count);
 
  private:
   OutboundEnvelope envelope_;  // without bytes when they are packed
-  PackedSlots packed_;         // of several
+  PackedSlots packed_;         // empty unless there are several
   size_t bytes_;
 };
 
-// The sender of what this thread sends outside an actor's turn. Not an actor's
-// life, and no other thread's.
+// Returns the sender id of envelopes that this thread sends outside an actor's turn. It
+// differs from every Pid::life() and from every other thread's.
 uint64_t ThreadSender();
 
 class SendQueues {
  public:
-  // What is written next: whole envelopes (`large` is null), or a part of one.
+  // What is written next: whole envelopes or, if `large` is not null, the part of it from
+  // `begin` to `end`.
   struct Piece {
-    EnvelopeRun run;  // of a part: without bytes
+    EnvelopeRun run;  // has no bytes if this is a part
     std::shared_ptr<const std::string> large;
     size_t begin = 0;
     size_t end = 0;
@@ -114,17 +115,18 @@ class SendQueues {
   SendQueues& operator=(SendQueues&&) = default;
 
   bool empty() const { return queues_.empty(); }
-  // Leaves the bytes of an envelope where they are when it has joined others.
+  // Adds an envelope behind the others of its sender. If it is copied into a run,
+  // `envelope.bytes` stays with the caller.
   void Add(OutboundEnvelope&& envelope);
 
-  // A frame begins: senders that had nothing waiting have half of it again.
+  // A new frame begins, half of which is available to senders that had nothing waiting.
   void BeginFrame() { fresh_bytes_ = 0; }
-  // The next piece, of at most `bytes_max`; nothing when none waits, or the next
-  // one needs more.
+  // Returns the next piece, of at most `bytes_max` bytes; nothing if none waits, or the
+  // next one needs more.
   absl::optional<Piece> Take(size_t bytes_max);
 
   void Clear() { *this = SendQueues(); }
-  // The whole state between two frames but for the bytes of envelopes, for models.
+  // The whole state between two frames except the bytes of envelopes, for model tests.
   std::string DebugString() const;
 
  private:
@@ -132,7 +134,7 @@ class SendQueues {
     uint64_t sender = 0;
     std::list<EnvelopeRun> waiting;
     int64_t deficit_bytes = limits::kSendQuantumBytes;
-    // Of the first envelope, when it has been begun.
+    // The first envelope, if parts of it have been cut: all of it, how much is cut, and its number.
     std::shared_ptr<const std::string> large;
     size_t cut = 0;
     uint32_t part_of = 0;
@@ -143,11 +145,11 @@ class SendQueues {
   Piece Cut(Queue& queue, size_t bytes_max);
   void EndLarge(Queue& queue);
 
-  std::map<uint64_t, Queue> queues_;  // of the senders with something waiting
+  std::map<uint64_t, Queue> queues_;  // by sender; only senders with something waiting
   Queue* last_added_ = nullptr;       // the queue of the last Add, while it exists
-  Line fresh_;                        // had nothing waiting, and have some of their first quantum left
-  Line old_;
-  Line parked_;  // with a large envelope that may not begin yet
+  Line fresh_;                        // senders that had nothing waiting and have not spent their first quantum
+  Line old_;                          // the other senders whose turn may come
+  Line parked_;                       // senders whose large envelope may not begin yet
   size_t fresh_bytes_ = 0;
 
   std::bitset<limits::kNodesPartNumber> part_numbers_;

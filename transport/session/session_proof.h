@@ -25,15 +25,15 @@
 
 namespace understudy {
 
-// 128 bits from each end: none can be guessed.
+// 128 bits from each end, so that a key cannot be guessed.
 inline constexpr size_t kSessionKeyBytes = 16;
-// Of HMAC-SHA-256.
+// The size of an HMAC-SHA-256.
 inline constexpr size_t kSessionProofBytes = 32;
 
-// A key from the operating system's generator.
+// Returns a key from the operating system's random generator.
 std::string NewSessionKey();
 
-// What a proof says. The texts are views: a claim is made where it is used.
+// The claim that a proof proves. The names are views, which must outlive the claim.
 struct SessionClaim {
   enum class Kind : uint8_t {
     kResume = 1,           // the dialling node, in a Hello
@@ -47,7 +47,7 @@ struct SessionClaim {
   absl::string_view acceptor;
   NodeIncarnation acceptor_incarnation;
   uint64_t epoch = 0;
-  // The dial of the Hello: of the one with the proof, or the one that is answered.
+  // The dial number of the Hello that carries the proof, or that the proof answers.
   uint64_t dial = 0;
   // The last slot that the prover received; 0 for the two kinds of end.
   uint64_t received = 0;
@@ -59,7 +59,7 @@ class SessionSecret {
   SessionSecret(absl::string_view dialler_key, absl::string_view acceptor_key);
 
   std::string Prove(const SessionClaim& claim) const;
-  // Whether `proof` is that of the claim. Takes the same time wherever they differ.
+  // Returns whether `proof` proves `claim`. Takes the same time wherever the bytes differ.
   bool Accepts(const SessionClaim& claim, absl::string_view proof) const;
 
  private:
