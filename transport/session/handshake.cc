@@ -26,7 +26,7 @@ std::string RangeText(uint32_t lowest, uint32_t highest) {
                            : absl::StrCat("wire versions ", lowest, " to ", highest);
 }
 
-// In version 1 there was no highest.
+// A Hello of version 1 has no version_highest, so its version is its highest.
 uint32_t HighestOf(const proto::Hello& hello) { return std::max(hello.version(), hello.version_highest()); }
 
 Refusal Mistaken(std::string detail) { return {.reason = proto::Refuse::MISTAKEN, .detail = std::move(detail)}; }

@@ -67,7 +67,7 @@ class HandshakeLog {
   LogSink* sink_ ABSL_GUARDED_BY(mu_);  // null after Stop
   // At most kLinesPerMinute.
   std::map<Key, Written> written_ ABSL_GUARDED_BY(mu_);
-  int64_t without_room_ ABSL_GUARDED_BY(mu_) = 0;  // lines left out because written_ was full
+  int64_t without_room_ ABSL_GUARDED_BY(mu_) = 0;  // other lines left out, of peers that have no entry in written_
 };
 
 // Logs a PeerEvent as one line. Events that mean that no session could begin go through

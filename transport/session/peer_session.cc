@@ -68,7 +68,7 @@ PeerSession::PeerSession(SessionConfig config)
   UNDERSTUDY_CHECK(config_.advertise.size() <= limits::kMailboxNameBytesMax, "the advertised address is too long");
 }
 
-// ---- What happened ----
+// ---- Reports of the owner ----
 
 void PeerSession::SetDialable(const absl::optional<StreamIdentity>& at_address, MonotonicTime now) {
   at_address_ = at_address;
@@ -121,7 +121,7 @@ void PeerSession::OnStreamClosed(uint64_t stream, const absl::Status& why, Monot
   } else if (held_.has_value() && held_->stream == stream) {
     held_.reset();
   } else if (Offer* offer = OfferOn(stream); offer != nullptr) {
-    // The peer may have taken it: then it comes back with a proof, as long as it waits for us.
+    // The peer may have taken the offer. It can then resume the session with a proof, for as long as its grace period.
     offer->stream = 0;
     offer->deadline = now + offer->terms.times.grace_period;
     TickOffers(now);
@@ -132,14 +132,15 @@ void PeerSession::OnStreamClosed(uint64_t stream, const absl::Status& why, Monot
 void PeerSession::OnPeerProvedDead(NodeIncarnation incarnation, MonotonicTime now) {
   if (!live_.has_value() || kBelievesNoProof.armed()) return;
   if (live_->terms.peer != incarnation && !kBelievesProofsOfOthers.armed()) return;
-  // A stream that carries the session came after the one whose loss led to the proof.
+  // The stream that carries the session now is newer than the one whose loss led to the proof, so it refutes the proof.
   if (carrier_.has_value() && !kBelievesRefutedProofs.armed()) return;
   End(SessionEnd::kProcessEnded, "it is proved dead", now);
   Settle(now);
 }
 
-// Whatever was due a heartbeat ago and was not done shows that this process did
-// not run: what the peer wrote meanwhile may wait in a buffer.
+// If something has been due for a heartbeat interval and was not done, this process did
+// not run. What the peer wrote meanwhile may still be in a buffer, so the peer gets more
+// time before it counts as silent.
 void PeerSession::ForgiveStall(MonotonicTime now) {
   const bool has_stalled = now - NextDeadline() >= config_.times.heartbeat_interval;
   if (!has_stalled || !live_.has_value()) return;
@@ -195,7 +196,7 @@ MonotonicTime PeerSession::NextDeadline() const {
   return next;
 }
 
-// ---- What the owner wants ----
+// ---- Requests of the owner ----
 
 absl::Status PeerSession::Keep(size_t bytes) {
   if (live_.has_value()) return live_->sequence.Keep(bytes);
@@ -207,7 +208,7 @@ absl::Status PeerSession::Append(OutboundEnvelope&& envelope, absl::FunctionRef<
   if (!live_.has_value()) {
     return MakeError(ErrorKind::kNoConnection, absl::StrCat("there is no session with node ", config_.peer));
   }
-  // Messages and replies without room stay their senders'.
+  // A message or reply without room is refused to its sender; any other envelope must arrive, or the session ends.
   const bool must_arrive = envelope.room != Room::kMessages && envelope.room != Room::kReplies;
   absl::Status appended = live_->sequence.Append(std::move(envelope));
   if (!appended.ok() && must_arrive) {

@@ -27,7 +27,8 @@
 namespace understudy {
 namespace {
 
-// Offers that may yet begin: the peer takes one within a round trip, and has one dial at a time.
+// The most offers that are kept. Few are needed: the peer takes an offer within a round trip and has one dial at a
+// time.
 constexpr size_t kOffersMax = 4;
 
 // Rules that tests take away, to see that they would find it.
@@ -50,7 +51,8 @@ uint64_t PeerSession::OnAccepted(const proto::Hello& hello, const StreamIdentity
     RefuseHeld(*refusal, now);
     held_ = std::move(earlier);
   } else if (earlier.has_value()) {
-    // The one that proves more is considered; of equals the later, because the earlier may have been given up.
+    // Of two streams, the one that proves more is considered. If they prove the same, it is the later one, because the
+    // peer may have given up the earlier one.
     if (Judge(*held_, now).standing >= Judge(*earlier, now).standing) std::swap(held_, earlier);
     RefuseHeld({.reason = proto::Refuse::SUPERSEDED, .detail = "another stream is considered"}, now);
     held_ = std::move(earlier);
@@ -148,8 +150,8 @@ void PeerSession::ConsiderHeld(MonotonicTime now) {
     }
     if (held_->probe_over > now) return;
   }
-  // The stream opened by the smaller name survives: while ours may still come
-  // up, the peer's waits.
+  // Of two streams opened at once, the one opened by the node with the smaller name survives. While a dial of this node
+  // may still succeed and its name is smaller, the peer's stream waits.
   if (dial_.has_value() && config_.node < config_.peer) return;
   Admit(judgement.standing, now);
 }

@@ -30,8 +30,9 @@ FaultPoint kBelievesAnyIncarnation("session_believes_an_unproved_incarnation");
 
 }  // namespace
 
-// A stream of the peer's that may yet become the session's holds up a dial; but
-// a stranger that opens one after another must not keep us from dialling.
+// A stream of the peer with an open offer may come to carry the session, so it delays a
+// dial; but by at most backoff_max since the last dial, so that an unknown node that
+// opens one stream after another cannot prevent this node from dialling.
 MonotonicTime PeerSession::DialDueAt() const {
   const bool is_wanted =
       at_address_.has_value() && !carrier_.has_value() && !dial_.has_value() && (!leaving_ || live_.has_value());
@@ -64,7 +65,7 @@ std::string PeerSession::HelloFrame() {
   hello.set_advertise(config_.advertise);
   hello.set_key(dial_->key);
   *hello.mutable_times() = ToProto(config_.times);
-  // An offer may have begun for the peer: its first frame on it was lost.
+  // The peer may have begun the session of the last offer although its first frame was lost; so try to resume that.
   const Terms* const ours = live_.has_value() ? &live_->terms : (offers_.empty() ? nullptr : &offers_.back().terms);
   if (ours != nullptr) {
     dial_->resume_epoch = ours->epoch;
@@ -166,8 +167,8 @@ void PeerSession::OnWelcome(const proto::Frame& frame, MonotonicTime now) {
   HandleFrame(rest, now);
 }
 
-// Whether the Welcome proves the session that the Hello would resume: the live
-// one, or one that we offered and that begins now.
+// Returns whether the Welcome proves the session that the Hello asked to resume: the live
+// one, or one that this node offered, which begins now.
 bool PeerSession::Resume(const proto::Welcome& welcome, MonotonicTime now) {
   const Terms* const terms = FindTerms(NodeIncarnation{welcome.incarnation()}, dial_->resume_epoch);
   if (terms == nullptr || welcome.epoch() != terms->epoch) return false;

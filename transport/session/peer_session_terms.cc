@@ -1,4 +1,4 @@
-// PeerSession: what its dialling and its accepting half share.
+// PeerSession: functions that its dialling and its accepting half share.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,14 +19,16 @@
 namespace understudy {
 namespace {
 
-// Streams that wait for their last frame to be read. Who opens more of them has its refusals read by nobody.
+// The most streams that stay open only so that the peer can read their last frame. Beyond that number streams are
+// closed at once, and the peer may not see why.
 constexpr size_t kLingeringMax = 8;
 
 }  // namespace
 
 absl::Duration PeerSession::Jittered(absl::Duration interval) { return interval * (0.8 + 0.4 * random_.Fraction()); }
 
-// A peer whose numbers reach the end is given low ones again, rather than none: the secrets tell sessions apart.
+// Beyond kEpochEnd epochs begin again at 1, so that a peer with such numbers is not shut out. The secrets still tell
+// its sessions apart.
 uint64_t PeerSession::NextEpoch() const { return last_epoch_ + 1 < kEpochEnd ? last_epoch_ + 1 : 1; }
 
 SessionClaim PeerSession::Claim(SessionClaim::Kind kind, Side side, const Terms& terms, uint64_t dial,

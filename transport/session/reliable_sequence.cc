@@ -30,7 +30,7 @@ namespace {
 // A planted bug for tests of the simulation: when a stream is lost, the oldest
 // slot that the peer has not acknowledged is forgotten.
 FaultPoint kForgetsOneUnacknowledged("session_forgets_one_unacknowledged");
-// And two of the receiver: it takes a slot that it has, or one that is not the next.
+// Two planted bugs of the receiver: it takes a slot that it has already, or one that is not the next.
 FaultPoint kTakesRepeats("sequence_takes_repeats");
 FaultPoint kTakesGaps("sequence_takes_gaps");
 
@@ -105,8 +105,8 @@ absl::Status ReliableSequence::Append(OutboundEnvelope&& envelope) {
   used_[static_cast<size_t>(envelope.room)] += bytes;
   ++ledger_.accepted;
   ++ledger_.waiting;
-  // What fits the next frame needs no queue, and the node's own envelopes, all of which are small enough to be cut at
-  // once, wait for no sender's.
+  // An envelope that fits the next frame needs no queue. The node's own envelopes do not wait behind those of senders;
+  // all of them are small enough to be cut at once.
   const bool fits = envelope.bytes.size() <= limits::kSlotBytesMax;
   const bool is_next = queues_.empty() && unsent_bytes_ + envelope.bytes.size() <= limits::kFrameBytesMax;
   if (fits && (is_next || envelope.sender == 0)) {
@@ -234,7 +234,7 @@ void ReliableSequence::ForgetFirst(size_t count) {
     return;
   }
   if (unsent_ == 0) unsent_bytes_ -= first.bytes();
-  // A large one is forgotten with its last part.
+  // A large envelope counts as waiting until its last part is acknowledged.
   if (!first.continues)
     Forget(first.run.room(), count, first.large == nullptr ? first.run.bytes() : first.large->size());
   slots_.pop_front();

@@ -17,7 +17,7 @@
 namespace understudy {
 namespace {
 
-// Of an envelope in a run.
+// The most bytes of one envelope that may join a run, and the most envelopes of a run.
 constexpr size_t kJoiningBytesMax = size_t{1} << 10;
 constexpr size_t kRunEnvelopesMax = 256;
 
@@ -60,7 +60,7 @@ void SendQueues::Add(OutboundEnvelope&& envelope) {
     }
   }
   std::list<EnvelopeRun>& waiting = last_added_->waiting;
-  // The first of one that is cut stays as it is.
+  // If the first envelope is being cut into parts, no other may join it.
   const bool is_cut = waiting.size() == 1 && last_added_->large != nullptr;
   if (waiting.empty() || is_cut || !waiting.back().Join(envelope)) waiting.emplace_back(std::move(envelope));
 }
@@ -161,7 +161,7 @@ void SendQueues::EndLarge(Queue& queue) {
   part_numbers_.reset(queue.part_of);
   bytes_in_parts_ -= queue.large->size();
   queue.large = nullptr;
-  // One that still may not begin is parked again when its turn comes.
+  // A sender whose large envelope still may not begin is parked again when its turn comes.
   old_.insert(old_.end(), parked_.begin(), parked_.end());
   parked_.clear();
 }
