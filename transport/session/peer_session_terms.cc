@@ -19,8 +19,8 @@
 namespace understudy {
 namespace {
 
-// The most streams that stay open only so that the peer can read their last frame. Beyond that number streams are
-// closed at once, and the peer may not see why.
+// The most streams that stay open only so that the peer can read their last frame. Beyond that number the oldest one
+// is closed, and the peer may not see why.
 constexpr size_t kLingeringMax = 8;
 
 }  // namespace
