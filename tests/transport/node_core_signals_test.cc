@@ -31,26 +31,36 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class SignalsTest : public ClusterTest {};
+class SignalsTest : public ClusterTest {
+ protected:
+  using Reasons = std::shared_ptr<std::vector<ExitReason>>;
+  // Makes so many monitors of `target`, and returns the reasons of their Downs as these come.
+  Reasons Watch(const Puppeteer& watcher, Pid target, size_t monitors) {
+    auto reasons = std::make_shared<std::vector<ExitReason>>();
+    Do(watcher, [=](Puppet& puppet) {
+      for (size_t i = 0; i < monitors; ++i) {
+        puppet.monitors_.push_back(
+            puppet.context().Monitor(target, [=](const Down& down) { reasons->push_back(down.reason); }));
+      }
+    });
+    return reasons;
+  }
+  void ExpectNoSessionEnded() {
+    EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
+    EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
+  }
+};
 
 TEST_F(SignalsTest, VeryManyDownsWithALongReasonEndNoSessionAndTheLaterOnesTellItBriefly) {
   constexpr size_t kMonitors = 5000;
   Join();
   const Puppeteer watcher = Make("a");
   const Puppeteer target = Make("b");
-  const auto reasons = std::make_shared<std::vector<ExitReason>>();
-  const Pid target_pid = Seen("a", target, "b");
-  Do(watcher, [=](Puppet& puppet) {
-    for (size_t i = 0; i < kMonitors; ++i) {
-      puppet.monitors_.push_back(
-          puppet.context().Monitor(target_pid, [=](const Down& down) { reasons->push_back(down.reason); }));
-    }
-  });
+  const Reasons reasons = Watch(watcher, Seen("a", target, "b"), kMonitors);
   const std::string text = "no table " + std::string(60'000, 'x');
   Do(target, [text](Puppet& puppet) { (void)puppet.Fail(absl::NotFoundError(text)); });
   Run(absl::Seconds(5));
-  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
-  EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
+  ExpectNoSessionEnded();
   ASSERT_THAT(*reasons, SizeIs(kMonitors));
   EXPECT_EQ(reasons->front().status().message(), text);
   EXPECT_LE(reasons->back().bytes(), 1000U);
@@ -65,19 +75,12 @@ TEST_F(SignalsTest, AllMonitorsThatAnActorMayHaveMadeInOneTurnAndTheirDownsEndNo
   Join();
   const Puppeteer watcher = Make("a");
   const Puppeteer target = Make("b");
-  const auto downs = std::make_shared<size_t>(0);
-  const Pid target_pid = Seen("a", target, "b");
-  Do(watcher, [=](Puppet& puppet) {
-    for (size_t i = 0; i < limits::kMonitorsPerActorMax; ++i) {
-      puppet.monitors_.push_back(puppet.context().Monitor(target_pid, [=](const Down& /*down*/) { ++*downs; }));
-    }
-  });
+  const Reasons reasons = Watch(watcher, Seen("a", target, "b"), limits::kMonitorsPerActorMax);
   Run(absl::Seconds(5));
   Do(target, [](Puppet& puppet) { (void)puppet.Fail(absl::NotFoundError("no table")); });
   Run(absl::Seconds(5));
-  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
-  EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
-  EXPECT_EQ(*downs, limits::kMonitorsPerActorMax);
+  ExpectNoSessionEnded();
+  EXPECT_THAT(*reasons, SizeIs(limits::kMonitorsPerActorMax));
 }
 
 TEST_F(SignalsTest, DownsWithALongReasonThatWaitForNamesEndNoSession) {
@@ -85,14 +88,7 @@ TEST_F(SignalsTest, DownsWithALongReasonThatWaitForNamesEndNoSession) {
   Join();
   const Puppeteer watcher = Make("a");
   const Puppeteer target = Make("b");
-  const auto reasons = std::make_shared<std::vector<ExitReason>>();
-  const Pid target_pid = Seen("a", target, "b");
-  Do(watcher, [=](Puppet& puppet) {
-    for (size_t i = 0; i < kMonitors; ++i) {
-      puppet.monitors_.push_back(
-          puppet.context().Monitor(target_pid, [=](const Down& down) { reasons->push_back(down.reason); }));
-    }
-  });
+  const Reasons reasons = Watch(watcher, Seen("a", target, "b"), kMonitors);
   Run(absl::Seconds(1));
   // More than the parts that may be on their way, so the Downs wait behind the rest.
   for (uint64_t serial = 1; serial <= 20'000; ++serial) {
@@ -104,8 +100,7 @@ TEST_F(SignalsTest, DownsWithALongReasonThatWaitForNamesEndNoSession) {
   const std::string text(60'000, 'x');
   Do(target, [text](Puppet& puppet) { (void)puppet.Fail(absl::NotFoundError(text)); });
   Run(absl::Seconds(20));
-  EXPECT_THAT(cluster().peer_events("a"), Not(Contains(HasSubstr("ended"))));
-  EXPECT_THAT(cluster().peer_events("b"), Not(Contains(HasSubstr("ended"))));
+  ExpectNoSessionEnded();
   ASSERT_THAT(*reasons, SizeIs(kMonitors));
   EXPECT_EQ(reasons->front().status().message(), text);
   EXPECT_LE(reasons->back().bytes(), 1000U);

@@ -243,6 +243,7 @@ void PeerCore::AppendOrEnd(OutboundEnvelope envelope) {
 }
 
 void PeerCore::ShortenReason(Signal& signal) {
+  if (signal.reason.bytes() <= ExitReason().bytes()) return;  // it has no text and no cause
   const size_t waiting = peer_->session.bytes_waiting(Room::kSignals) + parts_.names.HeldBytes(peer_->name);
   if (waiting <= kWholeReasonsBytesMax) return;
   const size_t text_bytes_max = waiting <= limits::kReasonTextsBytesMax ? kBriefTextBytesMax : 0;

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -13,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +34,7 @@
 #include "understudy/transport/process/process_actors.h"
 #include "understudy/transport/ref_proto.h"
 #include "understudy/transport/session/frame_stream.h"
+#include "understudy/transport/sockets/socket_thread.h"
 #include "understudy/transport/sockets/thread.h"
 
 namespace understudy::internal {
@@ -145,12 +144,6 @@ std::unique_ptr<FrameStream> ParentDialer::Dial(absl::string_view node, absl::st
 
 StreamIdentity ParentDialer::IdentityAt(absl::string_view node, absl::string_view address) const {
   return address == kAddress ? StreamIdentity::Parent(node) : others_->IdentityAt(node, address);
-}
-
-int PollTimeout(absl::Duration within) {
-  const absl::Duration longest = absl::Milliseconds(std::numeric_limits<int>::max());
-  const absl::Duration bounded = std::clamp(within, absl::ZeroDuration(), longest);
-  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(bounded, absl::Milliseconds(1))));
 }
 
 absl::StatusOr<std::unique_ptr<ParentWatch>> ParentWatch::Start(int descriptor, std::function<void()> on_parent_gone) {

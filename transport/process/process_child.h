@@ -51,9 +51,6 @@ class ParentDialer final : public Dialer {
   const std::unique_ptr<Dialer> others_;
 };
 
-// `within` as poll takes it: in milliseconds, rounded up, at least 0 and at most INT_MAX (24 days).
-int PollTimeout(absl::Duration within);
-
 // Waits on a thread of its own, independently of gRPC, for the parent to close the
 // socketpair.
 class ParentWatch {

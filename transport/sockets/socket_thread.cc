@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -26,10 +27,14 @@ namespace understudy::internal {
 namespace {
 
 constexpr int kEventsPerWait = 64;
-// epoll_wait takes its timeout as an int of milliseconds, so a longer wait is divided.
-constexpr absl::Duration kLongestWait = absl::Hours(1);
 
 }  // namespace
+
+int PollTimeout(absl::Duration within) {
+  const absl::Duration longest = absl::Milliseconds(std::numeric_limits<int>::max());
+  const absl::Duration bounded = std::clamp(within, absl::ZeroDuration(), longest);
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(bounded, absl::Milliseconds(1))));
+}
 
 SocketThread& SocketThread::Process() {
   static auto* const thread = new SocketThread;
@@ -88,14 +93,12 @@ void SocketThread::Run() {
   std::array<epoll_event, kEventsPerWait> events;
   while (true) {
     RunDue();
-    absl::Duration wait = kLongestWait;
+    absl::Duration wait = absl::InfiniteDuration();
     {
       absl::MutexLock lock(&mu_);
       if (!due_.empty()) wait = std::min(wait, due_.begin()->first.first - Clock::Real().Now());
     }
-    const absl::Duration rounded = absl::Ceil(std::max(wait, absl::ZeroDuration()), absl::Milliseconds(1));
-    const int count =
-        epoll_wait(epoll_, events.data(), kEventsPerWait, static_cast<int>(absl::ToInt64Milliseconds(rounded)));
+    const int count = epoll_wait(epoll_, events.data(), kEventsPerWait, PollTimeout(wait));
     for (int i = 0; i < count; ++i) {
       const uint64_t watch = events[i].data.u64;  // a copy: the kernel's structure is packed
       if (watch == 0) {

@@ -21,9 +21,13 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "understudy/actors/clock.h"
 
 namespace understudy::internal {
+
+// `within` as poll and epoll_wait take it: in milliseconds, rounded up, at least 0 and at most INT_MAX (24 days).
+int PollTimeout(absl::Duration within);
 
 class SocketThread {
  public:

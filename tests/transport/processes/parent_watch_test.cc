@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "understudy/transport/process/process_child.h"
+#include "understudy/transport/sockets/socket_thread.h"
 
 namespace understudy::internal {
 namespace {
