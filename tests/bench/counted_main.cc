@@ -17,7 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "understudy/tests/bench/build_info.h"
-#include "understudy/tests/bench/workload.h"
+#include "understudy/tests/bench/measuring.h"
 
 extern "C" void understudy_counted_sends(void (*send)(void*), void* argument) { send(argument); }
 
