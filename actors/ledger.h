@@ -22,7 +22,7 @@
 
 namespace understudy {
 
-// What became of an accepted message; actors/README.md says when each applies.
+// What became of an accepted message; docs/spec/actors/sending.md says when each applies.
 enum class Disposition { kHandled, kRejected, kFailed, kExpired, kCancelled, kDropped, kDeadLetter, kForwarded };
 inline constexpr int kDispositionCount = 8;
 // "handled", "dead letter", …

@@ -7,8 +7,8 @@
 //                                          .Child("lot-1", Of<Lot>(closes).Transient()));
 //   auto asked = house.which_children().Ask({}, absl::Seconds(1));
 //
-// The rules are OTP's, with the differences that README.md lists: what a
-// supervisor does next is decided by RestartPlan. Children are linked with
+// The rules are OTP's, with the differences that docs/for_erlang_users.md lists.
+// RestartPlan decides what a supervisor does next. Children are linked with
 // the supervisor as their parent. It is *started* when all its children are;
 // a child that cannot start is the reason why it could not. It ends when its
 // parent's exit or a RequestStop tells it to, after all its children, with

@@ -160,6 +160,15 @@ understudy_library(name = "top", hdrs = ["top.h"])
         found = [(path, line) for path, line, _ in links.check_tests(files)]
         self.assertEqual(found, [("a/README.md", 2), ("a/README.md", 3)])
 
+    def test_a_further_case_that_the_cited_test_lacks_is_refused(self):
+        files = {
+            "a/README.md": "`x_test: Works`, `Fails`,\n`Runs`; `y_test: Runs`. `Works`\n",
+            "tests/a/x_test.cc": "TEST(Suite, Works) {}\nTEST(Suite, Fails) {}",
+            "tests/a/y_test.cc": "TEST(Suite, Runs) {}",
+        }
+        found = [message for _, _, message in links.check_tests(files)]
+        self.assertEqual(found, ["cites Runs of x_test, which does not have it"])
+
     def test_a_table_that_points_upwards_is_refused(self):
         with self.assertRaises(ValueError):
             layers.parse_table("actors:low: actors:high\nactors:high:\n")

@@ -1,7 +1,8 @@
 """Links and citations of the pages (.md) that lead nowhere.
 
 A relative link leads to a file or folder of the tree, and its anchor to a heading of that page. A test that a page
-cites in backticks, as in `order_test` or `order_test: ResultsComeFirst`, is there and has that case.
+cites in backticks, as in `order_test` or `order_test: ResultsComeFirst`, is there and has that case; so it is with
+further cases that follow after commas, as in `order_test: ResultsComeFirst`, `TellsComeBeforeCalls`.
 """
 
 import os
@@ -15,6 +16,8 @@ _LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|^ *\[[^\]]+\]:\s*(\S+)
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 _EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 _TEST = re.compile(r"`(?:[\w.]+/)*(\w+_test)(?:\.cc|\.py|\.sh)?(?:[.:] ?(\w+))?`")
+# The further cases of a citation.
+_FURTHER = re.compile(r"(?:,\s+`[A-Z]\w*`)+")
 _TEST_FILE = re.compile(r"(?:.*/)?(\w+_test)\.(?:cc|py|sh)$")
 # A target, or the rule or macro that makes one.
 _TEST_TARGET = re.compile(r'\bname = "(\w+_test)"|^(?:def )?(\w+_test)\(', re.MULTILINE)
@@ -87,7 +90,11 @@ def check_tests(files):
                 if test not in targets:
                     yield path, line_of(text, match.start()), f"cites {test}, which is no test"
                 continue
-            if case and test not in words:
+            if not case:
+                continue
+            if test not in words:
                 words[test] = set(re.findall(r"\w+", "\n".join(texts[test])))
-            if case and case not in words[test]:
-                yield path, line_of(text, match.start()), f"cites {case} of {test}, which does not have it"
+            further = _FURTHER.match(text, match.end())
+            for cited in [case] + re.findall(r"\w+", further[0] if further else ""):
+                if cited not in words[test]:
+                    yield path, line_of(text, match.start()), f"cites {cited} of {test}, which does not have it"
