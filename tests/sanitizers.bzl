@@ -8,8 +8,8 @@ load("//bazel:understudy.bzl", "understudy_test")
 # One thread runs all of the test: ThreadSanitizer has no second one to see.
 ONE_THREAD = ["long-tsan"]
 
-# Values and state machines on one thread, whose memory the standard containers own: AddressSanitizer sees the same code
-# again in the tests of what is built on them.
+# Values, state machines and actors on one thread that use no memory in a way of their own: AddressSanitizer sees the same code
+# again in other tests, those of what is built on it or of the mailboxes, asks, restarts and ends that every actor has.
 VALUES = ONE_THREAD + ["long-asan"]
 
 def sanitizer_tags(name, one_thread = [], values = []):
