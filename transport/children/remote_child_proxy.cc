@@ -68,7 +68,7 @@ class RemoteChildProxy final : public Actor {
     context().TrapExits(&RemoteChildProxy::LinkedExit, &RemoteChildProxy::ParentExit);
     context().TrapStops(&RemoteChildProxy::StopRequested);
     context().Tell(begin_, Begin());
-    return StartResult::Starting(standing_);
+    return StartResult::Starting(running_);
   }
 
  private:
@@ -122,8 +122,8 @@ class RemoteChildProxy final : public Actor {
   MonitorHandle watch_;
   Mailbox<"Begin", Begin> begin_{this};
   Mailbox<"Ending", Ending> ending_{this};
-  Behavior standing_{"standing in", On(begin_, &RemoteChildProxy::Live).Interleaved(),
-                     On(ending_, &RemoteChildProxy::AskToStop).Interleaved()};
+  Behavior running_{"running", On(begin_, &RemoteChildProxy::Live).Interleaved(),
+                    On(ending_, &RemoteChildProxy::AskToStop).Interleaved()};
 };
 
 proto::StartHostedChild RequestFor(const NodeChild& child) {

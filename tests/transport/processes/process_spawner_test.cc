@@ -197,7 +197,7 @@ TEST_F(ProcessSpawnerTest, ItsSignalIsItsReason) {
   Die(Find("echo/house-1"), -SIGABRT);
   const std::string end = story->WaitFor(2)[1];
   EXPECT_THAT(end, StartsWith(EndOf(ExitReason::OsSignal(SIGABRT))));
-  EXPECT_THAT(end, Not(HasSubstr("; it crashed"))) << "what stands for the process here did not";
+  EXPECT_THAT(end, Not(HasSubstr("; it crashed"))) << "its proxy did not";
   EXPECT_THAT(end, ContainsRegex("<house-1[.0-9]+>\\] SIGABRT in understudy::Echo \"echo/house-1\", mailbox [^ ]*Die "
                                  "handling a google.protobuf.Int32Value; build id [0-9a-f]{16,}"));
 }
