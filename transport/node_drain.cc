@@ -1,5 +1,6 @@
 #include "understudy/transport/node_drain.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -41,6 +42,7 @@ int NodeDrain::Once(const std::function<int()>& drain) {
 }
 
 bool NodeDrain::ShutDown(absl::Duration within) {
+  within = std::max(within, absl::ZeroDuration());
   auto ended = std::make_shared<End>();
   shutting_down_ = std::thread([this, within, ended] {
     ended->in_time = system_.Shutdown(within);

@@ -33,7 +33,7 @@ class NodeDrain {
 
   // Runs ActorSystem::Shutdown(within) on a thread of its own, because it does not return
   // while a handler does not. Returns its result, or false if it has not returned
-  // kStuckAfter after `within`. Call at most once.
+  // kStuckAfter after `within`, which counts as zero if it is negative. Call at most once.
   bool ShutDown(absl::Duration within);
   // Blocks until the Shutdown that ShutDown began has returned. Must not be called during
   // Once.

@@ -295,6 +295,12 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(co
   for (const std::string& node : child.nodes) {
     if (absl::Status valid = ValidateNodeName(node); !valid.ok()) return valid;
   }
+  for (const auto& [field, time] :
+       {std::pair("connect_within", child.connect_within), std::pair("stop_within", child.stop_within)}) {
+    if (time >= absl::ZeroDuration()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(field, " of a child on ", absl::StrJoin(child.nodes, ", "), " is ",
+                                                   absl::FormatDuration(time), ": expected 0 or more"));
+  }
   return [child]() -> std::unique_ptr<Actor> { return std::make_unique<RemoteChildProxy>(child); };
 }
 

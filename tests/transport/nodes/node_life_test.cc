@@ -76,6 +76,11 @@ TEST(NodeStart, ASecondNodeOfASystemIsRefusedAndTheFirstGoesOn) {
   EXPECT_TRUE(Say(house.system, echo, "hello").ok());
 }
 
+TEST(NodeDrain, ANegativeTimeCountsAsZero) {
+  Site ledger("ledger");
+  EXPECT_EQ(ledger.node->Drain(-absl::Hours(1)), 0) << "there is no actor to kill";
+}
+
 TEST(NodeDrain, TwoDrainsAtOnceBothWaitForTheEndAndReturnTheSame) {
   Site ledger("ledger");
   auto told = std::make_shared<Latch<bool>>();

@@ -470,6 +470,10 @@ TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
     EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("silent_within"));
   }
+  child = TestNode("house-1", {});
+  child.stop_within = absl::Seconds(-1);
+  EXPECT_EQ(spawner.ForProcess(child).status(),
+            absl::InvalidArgumentError("stop_within of the process child 'house-1' is -1s: expected 0 or more"));
 }
 
 }  // namespace
