@@ -159,6 +159,7 @@ class Node {
   //  3. Actors that are left after `within` are killed, and their asks are cancelled.
   //  4. Each session ends with a leave. The node listens until then, so that a peer
   //     whose stream breaks meanwhile can resume its session.
+  // The log has a line when the drain begins, and one when it has ended.
   // Returns the exit status for main: 0, or 1 if an actor had to be killed. The first
   // call drains; others, at the same time or later, wait for it and return the same. A
   // negative `within` counts as zero.
