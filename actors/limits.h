@@ -62,10 +62,11 @@ inline constexpr int kMessagesPerTurnMax = 64;
 inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
 // When a handler has run for this long, the log names it, and again each time it has run twice as long.
 inline constexpr absl::Duration kNameHandlerAfter = absl::Seconds(1);
-// Threads that a pool adds in place of stuck ones: at most the first number plus the second for each thread of the
-// pool. A waiting thread is cheap, but blocking actors must not make a pool grow without end.
+// Workers that a pool adds in place of stuck ones: at most the first number plus the second for each worker that the
+// pool is configured with (ThreadPoolOptions::threads). A waiting thread is cheap, but blocking actors must not make a
+// pool grow without end.
 inline constexpr int kSurplusThreadsMax = 64;
-inline constexpr int kSurplusThreadsPerCpuMax = 4;
+inline constexpr int kSurplusThreadsPerWorkerMax = 4;
 // Own threads of actors (SpawnThread::kOwn) in one executor.
 inline constexpr int kOwnThreadsMax = 1024;
 // Timers of one executor: 2^26, far more than fit in memory with their actors.
