@@ -36,8 +36,9 @@ inline constexpr size_t kMailboxLayoutsMax = 65536;
 // The shortest time between two searches for closed mailboxes with waiting messages, because each search visits all
 // actors.
 inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
-// Failed starts whose reasons a system keeps for ActorSystem::AwaitStart: more than the trees that a program starts at
-// once.
+// Failed starts of actors without a parent whose reasons a system keeps for ActorSystem::AwaitStart: more than the trees
+// that a program starts at once. It keeps as many of actors with a parent, apart from those, because a child may fail to
+// start again and again.
 inline constexpr size_t kFailedStartsKeptMax = 64;
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;

@@ -127,18 +127,21 @@ absl::Status SystemCore::NoCellError(Pid to) const {
   return MakeError(ErrorKind::kNoProcess, "there is no such actor");
 }
 
-void SystemCore::NoteFailedStart(Pid actor, const ExitReason& reason) {
+void SystemCore::NoteFailedStart(Pid actor, Pid parent, const ExitReason& reason) {
   // An actor that was told to end, or that declined to start, has not failed.
   if (!reason.is_abnormal()) return;
   absl::MutexLock lock(&failed_starts_mu_);
-  if (failed_starts_.size() >= limits::kFailedStartsKeptMax) failed_starts_.pop_front();
-  failed_starts_.emplace_back(actor, reason);
+  FailedStarts& failed = parent.is_null() ? failed_roots_ : failed_children_;
+  if (failed.size() >= limits::kFailedStartsKeptMax) failed.pop_front();
+  failed.emplace_back(actor, reason);
 }
 
 absl::optional<ExitReason> SystemCore::FindFailedStart(Pid actor) const {
   absl::MutexLock lock(&failed_starts_mu_);
-  for (const auto& [pid, reason] : failed_starts_) {
-    if (pid == actor) return reason;
+  for (const FailedStarts* failed : {&failed_roots_, &failed_children_}) {
+    for (const auto& [pid, reason] : *failed) {
+      if (pid == actor) return reason;
+    }
   }
   return absl::nullopt;
 }
