@@ -36,9 +36,9 @@ inline constexpr size_t kMailboxLayoutsMax = 65536;
 // The shortest time between two searches for closed mailboxes with waiting messages, because each search visits all
 // actors.
 inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
-// Failed starts of actors without a parent whose reasons a system keeps for ActorSystem::AwaitStart: more than the trees
-// that a program starts at once. It keeps as many of actors with a parent, apart from those, because a child may fail to
-// start again and again.
+// Failed starts of actors without a parent whose reasons a system keeps for ActorSystem::AwaitStart: more than the
+// trees that a program starts at once. It keeps as many of actors with a parent, apart from those, because a child may
+// fail to start again and again.
 inline constexpr size_t kFailedStartsKeptMax = 64;
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
@@ -89,6 +89,8 @@ inline constexpr int kLastMessagesMax = 100;
 inline constexpr size_t kReportedContentsBytesMax = 1024;
 // Bytes of an actor's name, which is an address that people write.
 inline constexpr size_t kNameBytesMax = 255;
+// Names without an owner that a process remembers for the texts of errors: with names of full length 0.3 MiB.
+inline constexpr size_t kUnownedNamesMax = 1024;
 // Bytes of a node's name, which is a DNS label (RFC 1035).
 inline constexpr size_t kNodeNameBytesMax = 63;
 // Actor systems of this process in the process-wide table of nodes, whose indices have 16 bits in a Pid. A quarter of

@@ -17,6 +17,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/system/split_mix.h"
+#include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -257,10 +258,7 @@ void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, Payload answer) {
 }
 
 absl::Status NullPidError(Pid to) {
-  if (to.is_vacant()) {
-    return MakeError(ErrorKind::kRestarting, "the actor with that name is being restarted by its supervisor");
-  }
-  if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
+  if (to.is_unnamed()) return UnnamedError(to);
   return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
 }
 
