@@ -161,10 +161,10 @@ class ActorSystem : public Inbound, public SpawnsActors<ActorSystem> {
 
   // Blocks until `target`, an actor of this system, has started, for at most `timeout`. A supervisor has started when
   // all children of its tree have. CHECKs in an actor's turn. Errors:
-  // - CalleeExited with the exit reason (ExitReasonOf): `target` has no parent and its start failed, perhaps before
-  //   this call. The system remembers the last limits::kFailedStartsKeptMax such starts.
-  // - NoProcess: `target` declined to start, or ended in another way. Also if `target` has a parent and its start
-  //   failed; the parent learns the reason (SpawnOptions::OnOutcome).
+  // - CalleeExited with the exit reason (ExitReasonOf): the start of `target` failed, perhaps before this call. The
+  //   system remembers the last limits::kFailedStartsKeptMax such starts of actors without a parent, and as many of
+  //   actors with one.
+  // - NoProcess: `target` declined to start, or ended in another way, or its failed start is not remembered any more.
   // - Expired: `target` is still starting. InvalidArgument: `target` is not an actor of this system.
   absl::Status AwaitStart(Pid target, absl::Duration timeout);
 

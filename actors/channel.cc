@@ -1,5 +1,6 @@
 #include "understudy/actors/channel.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/plain_send.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/named.h"
 #include "understudy/actors/pending.h"
@@ -319,7 +321,8 @@ Pid Resolve(absl::string_view name, SystemCore* system) {
   if (system == nullptr) system = &SystemOfThisThread();
   Registry& registry = system->registry();
   if (const absl::optional<NameRecord> record = registry.Find(name)) return record->pid;
-  return registry.IsVacant(name) ? Pid::Vacant(system->node()) : Pid::Unnamed(system->node());
+  const uint32_t tag = UnownedNames::Remember(name);
+  return registry.IsVacant(name) ? Pid::Vacant(system->node(), tag) : Pid::Unnamed(system->node(), tag);
 }
 
 ReplierBase::ReplierBase(Activation& activation)

@@ -244,8 +244,8 @@ class Context : public SpawnsActors<Context> {
   // False for an actor of another node.
   bool IsGone(Pid actor) const;
   // Keeps this actor from being gone, though it may have ended, until the result and all copies of it are destroyed.
-  // For an actor that stands for something that outlives it, such as a process. The result may be used on any thread
-  // and may outlive the system.
+  // For the proxy of something that outlives it, such as a process. The result may be used on any thread and may
+  // outlive the system.
   [[nodiscard]] LifeHold HoldLife();
 
   // Sends an exit signal. If the target does not trap exits, the signal ends it, without
@@ -300,8 +300,8 @@ class Context : public SpawnsActors<Context> {
   // more than once, the first reason counts. Before the actor has started, this is a start
   // that failed with `reason`.
   void Stop(ExitReason reason = ExitReason::Normal());
-  // As Stop, for an actor that stands for something else, such as a process. `reason` says
-  // why that thing ended; this actor did not crash, so there is no CrashReport.
+  // As Stop, for the proxy of something else, such as a process. `reason` says why that
+  // thing ended; this actor did not crash, so there is no CrashReport.
   void StopAs(ExitReason reason);
 
   // Pushes `behavior` onto the stack of behaviors: it becomes current, and the one that is

@@ -97,7 +97,7 @@ std::string Encode(const ExitReason& reason) {
   std::string out;
   for (const ExitReason* r = &reason; r != nullptr; r = r->cause()) {
     Put32(out, static_cast<uint32_t>(r->kind()));
-    Put32(out, (r->handler_running() ? 1U : 0U) | (r->cause() == nullptr && r->causes_cut() ? 2U : 0U));
+    Put32(out, (r->handler_running() ? 1U : 0U) | (r->cause() == nullptr && reason.causes_cut() ? 2U : 0U));
     Put32(out, static_cast<uint32_t>(r->os_value()));
     Put32(out, static_cast<uint32_t>(r->status().code()));
     PutText(out, r->status().message());

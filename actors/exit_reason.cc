@@ -308,13 +308,19 @@ std::string ExitReason::ToString() const {
   return text;
 }
 
+bool ExitReason::IsSameWithoutCauses(const ExitReason& other) const {
+  return kind_ == other.kind_ && os_value_ == other.os_value_ && handler_running_ == other.handler_running_ &&
+         status() == other.status() && exception_type() == other.exception_type() && detail() == other.detail();
+}
+
 bool operator==(const ExitReason& a, const ExitReason& b) {
-  if (a.kind_ != b.kind_ || a.os_value_ != b.os_value_ || a.handler_running_ != b.handler_running_ ||
-      a.status() != b.status() || a.exception_type() != b.exception_type() || a.detail() != b.detail()) {
-    return false;
+  const ExitReason* of_a = &a;
+  const ExitReason* of_b = &b;
+  for (; of_a != nullptr && of_b != nullptr; of_a = of_a->cause(), of_b = of_b->cause()) {
+    if (!of_a->IsSameWithoutCauses(*of_b)) return false;
   }
-  if ((a.cause() == nullptr) != (b.cause() == nullptr)) return false;
-  return a.cause() == nullptr || *a.cause() == *b.cause();
+  // Compared for the whole chains, because the mark of a chain that travelled is at its oldest reason.
+  return of_a == nullptr && of_b == nullptr && a.causes_cut() == b.causes_cut();
 }
 
 }  // namespace understudy

@@ -117,6 +117,7 @@ class ExitReason {
   // "Failed(NOT_FOUND: no table)".
   std::string ToStringWithoutCauses() const;
 
+  // True if the reasons of both chains are equal one by one, and causes_cut() is equal.
   friend bool operator==(const ExitReason& a, const ExitReason& b);
   friend std::ostream& operator<<(std::ostream& out, const ExitReason& reason) { return out << reason.ToString(); }
 
@@ -136,6 +137,7 @@ class ExitReason {
  private:
   struct Rest;  // the fields that most reasons do not have
   ExitReason(Kind kind, absl::string_view detail);
+  bool IsSameWithoutCauses(const ExitReason& other) const;
   static ExitReason FromPartsWithin(const Parts& parts, size_t text_bytes_max);
   ExitReason WithCause(const ExitReason& cause, int depth_left, size_t bytes_left) const;
 

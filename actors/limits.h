@@ -36,8 +36,9 @@ inline constexpr size_t kMailboxLayoutsMax = 65536;
 // The shortest time between two searches for closed mailboxes with waiting messages, because each search visits all
 // actors.
 inline constexpr absl::Duration kClosedMailPauseMin = absl::Milliseconds(10);
-// Failed starts whose reasons a system keeps for ActorSystem::AwaitStart: more than the trees that a program starts at
-// once.
+// Failed starts of actors without a parent whose reasons a system keeps for ActorSystem::AwaitStart: more than the
+// trees that a program starts at once. It keeps as many of actors with a parent, apart from those, because a child may
+// fail to start again and again.
 inline constexpr size_t kFailedStartsKeptMax = 64;
 // Actors that live in one system at once unless its options say otherwise: idle ones take 1.6 GB.
 inline constexpr int64_t kActorsDefaultMax = int64_t{1} << 22;
@@ -62,10 +63,11 @@ inline constexpr int kMessagesPerTurnMax = 64;
 inline constexpr absl::Duration kTakeOverAfter = absl::Milliseconds(5);
 // When a handler has run for this long, the log names it, and again each time it has run twice as long.
 inline constexpr absl::Duration kNameHandlerAfter = absl::Seconds(1);
-// Threads that a pool adds in place of stuck ones: at most the first number plus the second for each thread of the
-// pool. A waiting thread is cheap, but blocking actors must not make a pool grow without end.
+// Workers that a pool adds in place of stuck ones: at most the first number plus the second for each worker that the
+// pool is configured with (ThreadPoolOptions::threads). A waiting thread is cheap, but blocking actors must not make a
+// pool grow without end.
 inline constexpr int kSurplusThreadsMax = 64;
-inline constexpr int kSurplusThreadsPerCpuMax = 4;
+inline constexpr int kSurplusThreadsPerWorkerMax = 4;
 // Own threads of actors (SpawnThread::kOwn) in one executor.
 inline constexpr int kOwnThreadsMax = 1024;
 // Timers of one executor: 2^26, far more than fit in memory with their actors.
@@ -87,6 +89,8 @@ inline constexpr int kLastMessagesMax = 100;
 inline constexpr size_t kReportedContentsBytesMax = 1024;
 // Bytes of an actor's name, which is an address that people write.
 inline constexpr size_t kNameBytesMax = 255;
+// Names without an owner that a process remembers for the texts of errors: with names of full length 0.3 MiB.
+inline constexpr size_t kUnownedNamesMax = 1024;
 // Bytes of a node's name, which is a DNS label (RFC 1035).
 inline constexpr size_t kNodeNameBytesMax = 63;
 // Actor systems of this process in the process-wide table of nodes, whose indices have 16 bits in a Pid. A quarter of

@@ -5,8 +5,10 @@
 //
 // Each `->` resolves the name in this node's table of names. A send through a name
 // without an owner answers NoName, or Restarting (Unavailable) if the owner has ended
-// and its supervisor will start it again. A Named neither links nor monitors the
-// owner, and messages to two successive owners have no order among each other.
+// and its supervisor will start it again. The error's text has the name, unless many
+// other names without an owner were resolved since (limits::kUnownedNamesMax). A Named
+// neither links nor monitors the owner, and messages to two successive owners have no
+// order among each other.
 //
 // The table is that of the system given to the constructor. Without one, it is that of
 // the actor whose turn runs on this thread, or on a plain thread that of the process's
@@ -28,8 +30,8 @@ class ActorSystem;
 
 namespace internal {
 class SystemCore;
-// Returns the present owner of the name, or Pid::Unnamed or Pid::Vacant. A null `system` means the system of the
-// actor whose turn runs on this thread, else the only system of the process.
+// Returns the present owner of the name, or Pid::Unnamed or Pid::Vacant with the name's tag. A null `system` means the
+// system of the actor whose turn runs on this thread, else the only system of the process.
 Pid Resolve(absl::string_view name, SystemCore* system);
 SystemCore* CoreOf(ActorSystem& system);
 }  // namespace internal

@@ -57,17 +57,25 @@ struct NodePlace {
 
 class Pid {
  public:
+  static constexpr int kNameTagBits = 30;
+  static constexpr uint32_t kNameTagMax = (uint32_t{1} << kNameTagBits) - 1;
+
   // The null pid, which is no actor's.
   constexpr Pid() = default;
   // `serial` is below 2^48 and not 0.
   constexpr Pid(NodePlace node, uint32_t cell, uint64_t serial)
       : word_(serial << 16 | node.index), cell_(uint32_t{node.generation} << kCellBits | cell) {}
   // The result of resolving a name without an owner in the names of `node`: a null pid,
-  // to which a send answers NoName.
-  static constexpr Pid Unnamed(uint16_t node = 0) { return Pid(node, 1, 0); }
+  // to which a send answers NoName. `name_tag`, at most kNameTagMax, tells which name it
+  // was (internal/system/unowned_names.h); 0 if that is not known.
+  static constexpr Pid Unnamed(uint16_t node = 0, uint32_t name_tag = 0) {
+    return Pid(node, name_tag << kKindBits | kUnnamed, 0);
+  }
   // The result of resolving a name whose owner is being restarted: a null pid, to which
   // a send answers Restarting.
-  static constexpr Pid Vacant(uint16_t node = 0) { return Pid(node, 2, 0); }
+  static constexpr Pid Vacant(uint16_t node = 0, uint32_t name_tag = 0) {
+    return Pid(node, name_tag << kKindBits | kVacant, 0);
+  }
 
   // The pid whose life() and cell() are these.
   static constexpr Pid OfLife(uint64_t life, uint32_t cell) {
@@ -79,8 +87,10 @@ class Pid {
 
   constexpr bool is_null() const { return serial() == 0; }
   // Unnamed or Vacant.
-  constexpr bool is_unnamed() const { return is_null() && (cell_ == 1 || cell_ == 2); }
-  constexpr bool is_vacant() const { return is_null() && cell_ == 2; }
+  constexpr bool is_unnamed() const { return is_null() && (null_kind() == kUnnamed || null_kind() == kVacant); }
+  constexpr bool is_vacant() const { return is_null() && null_kind() == kVacant; }
+  // Requires is_unnamed(). The tag that Unnamed or Vacant was given.
+  constexpr uint32_t name_tag() const { return cell_ >> kKindBits; }
   // The index of the pid's node in NodeTable. Several incarnations of other nodes
   // may have had the index one after another; compare place() to tell them apart.
   constexpr uint16_t node() const { return static_cast<uint16_t>(word_); }
@@ -108,6 +118,11 @@ class Pid {
 
  private:
   static constexpr int kCellBits = 24;
+  // In a null pid the lowest bits of the cell are its kind, and the others its name_tag.
+  static constexpr int kKindBits = 32 - kNameTagBits;
+  static constexpr uint32_t kUnnamed = 1;
+  static constexpr uint32_t kVacant = 2;
+  constexpr uint32_t null_kind() const { return cell_ % (uint32_t{1} << kKindBits); }
   static_assert(ActorAddress::kCellEnd == uint32_t{1} << kCellBits);
 
   uint64_t word_ = 0;

@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "understudy/actors/error.h"
+#include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -27,9 +27,7 @@ absl::Status ValidateName(absl::string_view name) {
 }
 
 absl::Status NoOwnerError(Registry& registry, absl::string_view name) {
-  if (!registry.IsVacant(name)) return MakeError(ErrorKind::kNoName, absl::StrCat("no actor has the name ", name));
-  return MakeError(ErrorKind::kRestarting,
-                   absl::StrCat("the actor with the name ", name, " is being restarted by its supervisor"));
+  return registry.IsVacant(name) ? internal::RestartingError(name) : internal::NoNameError(name);
 }
 
 absl::Status CheckMailboxes(const std::vector<MailboxSignature>& used, const std::vector<MailboxSignature>& offered) {

@@ -41,7 +41,7 @@ struct ProcessChild {
   // The name of its node: a DNS label.
   std::string node_name;
   // The time from the request to stop until SIGTERM, and from SIGTERM until SIGKILL.
-  // Infinite: no signal is sent.
+  // Not negative. Infinite: no signal is sent.
   absl::Duration stop_within = absl::Seconds(5);
   ProcessLimits limits;
   // A child whose node sends nothing for this time is killed, because it is stuck or
@@ -56,7 +56,7 @@ struct NodeChild {
   // The nodes on which the actor may run. They are tried in this order, and the first
   // that is connected is used.
   std::vector<std::string> nodes;
-  // How long to wait until one of `nodes` is connected.
+  // How long to wait until one of `nodes` is connected; not negative.
   absl::Duration connect_within = absl::Seconds(5);
   // The name of the factory.
   std::string factory;
@@ -68,7 +68,7 @@ struct NodeChild {
   std::string published_as;
   std::string label;
   // How long the actor may take to end when its node has lost the node of its parent.
-  // Infinite: no limit; zero: it is killed.
+  // Not negative. Infinite: no limit; zero: it is killed.
   absl::Duration stop_within = absl::Seconds(5);
   // Called with the actor's pid in the proxy's turn, just before the proxy is started.
   // May be null.

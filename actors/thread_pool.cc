@@ -51,7 +51,7 @@ ThreadPool::ThreadPool(ThreadPoolOptions options)
       threads_(options.threads > 0 ? options.threads : AvailableCpus()),
       workers_max_(threads_ + (options.surplus_threads_max >= 0
                                    ? options.surplus_threads_max
-                                   : limits::kSurplusThreadsMax + limits::kSurplusThreadsPerCpuMax * threads_)),
+                                   : limits::kSurplusThreadsMax + limits::kSurplusThreadsPerWorkerMax * threads_)),
       log_(options.log == nullptr ? LogSink::Stderr() : *options.log),
       workers_(static_cast<size_t>(workers_max_)),
       shortage_(options.name_after),

@@ -74,6 +74,13 @@ absl::StatusOr<Grants> Grants::Make(const GrantTable& table) {
                                                      " names to publish: expected at most ",
                                                      kPublishPatternsPerEntryMax));
     }
+    for (const Operation operation : entry.operations) {
+      const int number = static_cast<int>(operation);
+      if (number >= 0 && number <= static_cast<int>(Operation::kStart)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node, "': ", number,
+                                                     " is not an Operation: expected 0 to ",
+                                                     static_cast<int>(Operation::kStart)));
+    }
     for (const std::string& pattern : entry.publish) {
       if (!pattern.empty() && pattern.size() <= limits::kNameBytesMax) continue;
       return absl::InvalidArgumentError(absl::StrCat("grants of node '", entry.node, "': a name to publish has ",

@@ -73,7 +73,8 @@ class Grants {
   // The defaults alone.
   Grants() = default;
   // InvalidArgument names the invalid entry: its node's name is malformed or occurs
-  // twice, or it has a malformed name to publish, or too many of these.
+  // twice, or it has an operation that is none of Operation's, a malformed name to
+  // publish, or too many of these.
   [[nodiscard]] static absl::StatusOr<Grants> Make(const GrantTable& table);
 
   // True if `name` is reserved (it begins with `understudy/`) and `node` is not the node

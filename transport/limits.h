@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/time/time.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy::limits {
@@ -89,6 +90,11 @@ static_assert(kSessionNameBytesMax < kSessionMessageBytesMax);
 inline constexpr size_t kFrameMemoriesMax = 16;
 // Run memories in the free list of the process: 1 MiB.
 inline constexpr size_t kRunMemoriesMax = 256;
+// ---- The end of a node. ----
+
+// The longest NodeOptions::drain_within: with it a drain can wait for the longest ask.
+inline constexpr absl::Duration kDrainWithinMax = kAskTimeoutMax;
+
 // ---- Calls of user code that wait. ----
 
 // Calls that wait on one UserThread (user_thread.h), for the user's log sink and listeners or for

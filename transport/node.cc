@@ -49,6 +49,7 @@
 #include "understudy/transport/node_drain.h"
 #include "understudy/transport/node_grants.h"
 #include "understudy/transport/node_status.h"
+#include "understudy/transport/option_rules.h"
 #include "understudy/transport/process/process_actors.h"
 #include "understudy/transport/process/process_child.h"
 #include "understudy/transport/process/process_spawner.h"
@@ -65,11 +66,6 @@
 #include "understudy/transport/tree/tree_watch.h"
 
 namespace understudy {
-namespace {
-
-constexpr int kFailedExitStatus = 1;
-
-}  // namespace
 
 class Node::Parts {
  public:
@@ -107,6 +103,8 @@ class Node::Parts {
   int RunMade(SpawnOptions options, std::function<std::unique_ptr<Actor>()> make);
 
  private:
+  static constexpr int kFailedExitStatus = 1;
+
   // Calls `begin`, waits for a signal or RequestStop, then drains. Returns the exit status.
   int Run(const std::function<void()>& begin);
   void TreeEnded(const ExitReason& reason);
@@ -172,7 +170,7 @@ absl::Status Node::Parts::Start() {
     return absl::FailedPreconditionError(
         absl::StrCat("the system ", name(), " has a node already: expected one node for each system"));
   }
-  if (absl::Status times = options_.times.Validate(); !times.ok()) return times;
+  if (absl::Status valid = internal::CheckOptions(options_); !valid.ok()) return valid;
   absl::Status peers = internal::CheckPeers(options_.credentials, name(), options_.peers);
   if (!peers.ok()) return peers;
   const internal::ListeningOptions where = {listens_at(), options_.advertise, options_.children_listen,
@@ -354,6 +352,7 @@ void Node::Parts::Leave() {
 int Node::Parts::Drain(absl::Duration within) {
   return drain_.Once([this, within] {
     core_->BeginDrain();
+    drain_.LogBegin(within, core_->open_work());
     const bool parent_lives = invitation_.has_value() && !parent_gone_.load(std::memory_order_acquire);
     if (parent_lives) {
       link_.leaving(within);
@@ -364,6 +363,7 @@ int Node::Parts::Drain(absl::Duration within) {
     if (!parent_gone_.load(std::memory_order_acquire)) Leave();
     accepting_.store(false, std::memory_order_release);
     if (listener_ != nullptr) listener_->Stop();
+    drain_.LogEnd();
     return in_order ? 0 : kFailedExitStatus;
   });
 }

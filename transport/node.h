@@ -76,7 +76,7 @@ struct NodeOptions {
   bool insecure_loopback_grants = false;
   SessionTimes times;  // Start returns InvalidArgument if Validate() does
   // The time that the actors have to stop when the node is destroyed or
-  // RunUntilSignal drains it.
+  // RunUntilSignal drains it: 0 to limits::kDrainWithinMax.
   absl::Duration drain_within = absl::Seconds(10);
   // The path of a file that RunTree and RunUntilSignal write when the tree has ended
   // abnormally. It says which supervisor gave up, with the chain of causes, in at
@@ -98,11 +98,11 @@ struct NodeOptions {
 class Node {
  public:
   // Starts a node for `system`. InvalidArgument: the system's name is not a DNS label,
-  // an address is malformed, `advertise` cannot be dialled, or `times` or `grants` are
-  // invalid. FailedPrecondition: an address needs TLS, or the system already has a
-  // node. Unavailable, AlreadyExists: the node cannot listen on the address.
-  // ResourceExhausted: more than limits::kPeersMax peers. A start that failed leaves
-  // the system and its actors unchanged, so the caller may try again.
+  // an address is malformed, `advertise` cannot be dialled, or `times`, `drain_within`,
+  // `fatal_signal_reports` or `grants` are invalid. FailedPrecondition: an address needs TLS, or the system already has
+  // a node. Unavailable, AlreadyExists: the node cannot listen on the address. ResourceExhausted: more than
+  // limits::kPeersMax peers. A start that failed leaves the system and its actors unchanged, so the caller may try
+  // again.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Node>> Start(ActorSystem& system, NodeOptions options = {});
 
   // As Start, in a process that a node started as its child (ProcessSpawner). The node
@@ -159,8 +159,10 @@ class Node {
   //  3. Actors that are left after `within` are killed, and their asks are cancelled.
   //  4. Each session ends with a leave. The node listens until then, so that a peer
   //     whose stream breaks meanwhile can resume its session.
+  // The log has a line when the drain begins, and one when it has ended.
   // Returns the exit status for main: 0, or 1 if an actor had to be killed. The first
-  // call drains; others, at the same time or later, wait for it and return the same.
+  // call drains; others, at the same time or later, wait for it and return the same. A
+  // negative `within` counts as zero.
   int Drain(absl::Duration within);
 
   // Blocks until SIGTERM, SIGINT, RequestStop, a stop request of the parent, or the end

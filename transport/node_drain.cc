@@ -1,15 +1,21 @@
 #include "understudy/transport/node_drain.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
+#include "understudy/actors/log_sink.h"
+#include "understudy/transport/core/node_core.h"
 
 namespace understudy::internal {
 namespace {
@@ -40,18 +46,45 @@ int NodeDrain::Once(const std::function<int()>& drain) {
   return status;
 }
 
+void NodeDrain::LogBegin(absl::Duration within, const NodeCore::OpenWork& work) {
+  began_ = system_.clock().Now();
+  system_.log().Write(LogSeverity::kInfo, absl::StrCat("node ", system_.name(), " drains within ",
+                                                       absl::FormatDuration(std::max(within, absl::ZeroDuration())),
+                                                       " (actors: ", system_.live_actors(), ", names in the cluster: ",
+                                                       work.names, ", unanswered calls of peers: ", work.calls, ")"));
+}
+
+void NodeDrain::LogEnd() {
+  const std::string limit = absl::FormatDuration(within_);
+  std::string how = absl::StrCat("its actors ended within ", limit);
+  if (is_stuck()) {
+    how = absl::StrCat("its time of ", limit, " was over, and a handler has not returned");
+  } else if (!in_order_ && took_ >= within_) {
+    how = absl::StrCat("its time of ", limit, " was over, and the actors that were left were killed");
+  } else if (!in_order_) {
+    how = absl::StrCat(how, ", but one was killed because it exceeded a shorter limit of its own");
+  }
+  const absl::Duration took = absl::Trunc(system_.clock().Now() - began_, absl::Milliseconds(1));
+  system_.log().Write(LogSeverity::kInfo,
+                      absl::StrCat("node ", system_.name(), " has drained in ", absl::FormatDuration(took), ": ", how));
+}
+
 bool NodeDrain::ShutDown(absl::Duration within) {
+  within_ = std::max(within, absl::ZeroDuration());
+  const MonotonicTime began = system_.clock().Now();
   auto ended = std::make_shared<End>();
-  shutting_down_ = std::thread([this, within, ended] {
+  shutting_down_ = std::thread([this, within = within_, ended] {
     ended->in_time = system_.Shutdown(within);
     ended->notification.Notify();
   });
-  if (!ended->notification.WaitForNotificationWithTimeout(within + kStuckAfter)) {
+  if (!ended->notification.WaitForNotificationWithTimeout(within_ + kStuckAfter)) {
     // The system's log names the actor whose handler does not return. Release: pairs with the load in is_stuck().
     is_stuck_.store(true, std::memory_order_release);
     return false;
   }
-  return ended->in_time;
+  took_ = system_.clock().Now() - began;
+  in_order_ = ended->in_time;
+  return in_order_;
 }
 
 }  // namespace understudy::internal

@@ -1,4 +1,5 @@
-// NodeDrain: ends a node's actors exactly once, although several threads may ask for it.
+// NodeDrain: ends a node's actors exactly once, although several threads may ask for it,
+// and tells the log that the drain begins and how it ended.
 //
 // Threads: any. Lifetime: the destructor does what AwaitShutDown does.
 #ifndef UNDERSTUDY_TRANSPORT_NODE_DRAIN_H_
@@ -13,6 +14,8 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "understudy/actors/actor_system.h"
+#include "understudy/actors/clock.h"
+#include "understudy/transport/core/node_core.h"
 
 namespace understudy::internal {
 
@@ -33,8 +36,15 @@ class NodeDrain {
 
   // Runs ActorSystem::Shutdown(within) on a thread of its own, because it does not return
   // while a handler does not. Returns its result, or false if it has not returned
-  // kStuckAfter after `within`. Call at most once.
+  // kStuckAfter after `within`, which counts as zero if it is negative. Call at most once.
   bool ShutDown(absl::Duration within);
+  // Writes a line to the system's log, before ShutDown: how long the actors have, and what
+  // the node still has.
+  void LogBegin(absl::Duration within, const NodeCore::OpenWork& work);
+  // Writes a line to the system's log, after ShutDown: how long the drain took since
+  // LogBegin, and whether the actors ended within their time.
+  void LogEnd();
+
   // Blocks until the Shutdown that ShutDown began has returned. Must not be called during
   // Once.
   void AwaitShutDown();
@@ -46,7 +56,12 @@ class NodeDrain {
   absl::Mutex mu_;
   bool has_begun_ ABSL_GUARDED_BY(mu_) = false;
   absl::optional<int> status_ ABSL_GUARDED_BY(mu_);  // once `drain` has returned
-  std::thread shutting_down_;                        // started by ShutDown, joined by AwaitShutDown
+  // Of the call of Once that drains.
+  MonotonicTime began_;
+  absl::Duration within_;
+  absl::Duration took_;  // for ShutDown
+  bool in_order_ = true;
+  std::thread shutting_down_;  // started by ShutDown, joined by AwaitShutDown
   std::atomic<bool> is_stuck_{false};
 };
 

@@ -1,4 +1,4 @@
-// How a supervisor makes the actor that is a child, or that stands for one which is a process or runs on another node.
+// How a supervisor makes the actor that is a child, or the proxy of a child that is a process or runs on another node.
 //
 // Any thread.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_MAKERS_H_
@@ -20,7 +20,7 @@ namespace understudy::internal {
 // The proxy of `child`, which has a placement. It fills in `life`, and hands what that has left to the child.
 absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spawner* spawner,
                                                      const std::shared_ptr<RemoteLife>& life);
-// The actor that stands for `child`, which is a process.
+// The proxy of `child`, which is a process.
 absl::StatusOr<ChildStart::MakeActor> MakerOfProcess(const ChildSpec& child, Spawner* spawner);
 
 // An actor whose start fails with `status`, in place of a child that cannot be made: so each attempt takes a turn,

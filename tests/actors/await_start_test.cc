@@ -46,6 +46,23 @@ class Starter final : public Actor {
 
 using How = Starter::How;
 
+// Spawns children whose starts fail.
+class Parent final : public Actor {
+ public:
+  Mailbox<"spawn", size_t> spawn{this};
+  Mailbox<"last", Call<int, Pid>> last{this};
+  StartResult Start() override { return running_; }
+
+ private:
+  void Spawn(size_t children) {
+    for (size_t i = 0; i < children; ++i) {
+      last_ = context().Spawn<Starter>(SpawnOptions{.link = SpawnLink::kUnlinked}, How::kFails).pid();
+    }
+  }
+  Pid last_;
+  Behavior running_{"running", On(spawn, &Parent::Spawn), On(last, [this](int) { return last_; })};
+};
+
 class AwaitStartTest : public ActorTest {};
 
 TEST_F(AwaitStartTest, ReturnsOkWhenTheStartIsOverAndExpiredBefore) {
@@ -70,6 +87,27 @@ TEST_F(AwaitStartTest, TellsWhyAStartFailedAlsoWhenItFailedBefore) {
   for (size_t i = 0; i < limits::kFailedStartsKeptMax; ++i) system().Spawn<Starter>(How::kFails);
   system().RunUntilIdle();
   EXPECT_TRUE(IsNoProcess(system().AwaitStart(failing.pid(), absl::Seconds(3))));
+}
+
+TEST_F(AwaitStartTest, TellsWhyTheStartOfAChildFailedToo) {
+  const Ref<Parent> parent = system().Spawn<Parent>();
+  const auto fail = [&](size_t times) {
+    parent[&Parent::spawn].Tell(times);
+    system().RunUntilIdle();
+    return *Ask(parent[&Parent::last], 0);
+  };
+  const Ref<Starter> root = system().Spawn<Starter>(How::kFails);
+  const Pid child = fail(1);
+  fail(limits::kFailedStartsKeptMax - 1);
+  for (const Pid failed : {root.pid(), child}) {
+    const absl::Status status = system().AwaitStart(failed, absl::Seconds(3));
+    EXPECT_TRUE(IsCalleeExited(status)) << status;
+    EXPECT_EQ(ExitReasonOf(status), ExitReason::Failed(absl::DataLossError("no journal")));
+  }
+  // Not for ever, and apart from actors without a parent.
+  fail(1);
+  EXPECT_TRUE(IsNoProcess(system().AwaitStart(child, absl::Seconds(3))));
+  EXPECT_TRUE(IsCalleeExited(system().AwaitStart(root.pid(), absl::Seconds(3))));
 }
 
 TEST_F(AwaitStartTest, OneThatDeclinesOrHasEndedIsNoProcess) {

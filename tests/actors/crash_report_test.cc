@@ -203,16 +203,16 @@ TEST_F(CrashReportTest, WhatOnExitThrowsIsLoggedAndChangesNothing) {
 }
 #endif
 
-TEST_F(CrashReportTest, AnActorThatStandsForSomethingElseHasNoneOfTheEndOfThat) {
-  class StandIn final : public Actor {
+TEST_F(CrashReportTest, TheProxyOfAnotherThingHasNoneOfTheEndOfThatThing) {
+  class Proxy final : public Actor {
    public:
     StartResult Start() override {
-      return Behavior("standing in", After(absl::Seconds(1), [this] { context().StopAs(ExitReason::OsSignal(9)); }));
+      return Behavior("waiting", After(absl::Seconds(1), [this] { context().StopAs(ExitReason::OsSignal(9)); }));
     }
   };
   ActorSystem& system = System(4);
   ExitReason reason;
-  system.Spawn<Watcher>(system.Spawn<StandIn>().pid(), &reason);
+  system.Spawn<Watcher>(system.Spawn<Proxy>().pid(), &reason);
   executor_.Advance(absl::Seconds(2));
   EXPECT_EQ(reason, ExitReason::OsSignal(9));
   EXPECT_EQ(reason.crash(), nullptr);

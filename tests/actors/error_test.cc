@@ -94,6 +94,13 @@ TEST(ErrorTest, ACutChainIsStillMarkedAfterItsTravel) {
   EXPECT_TRUE(back->causes_cut());
 }
 
+TEST(ErrorTest, AChainThatWasCutBeforeItGotAnotherCauseIsStillMarkedAfterItsTravel) {
+  const ExitReason chain =
+      ExitReason::FromParts({.kind = ExitReason::Kind::kStuck, .causes_cut = true}).CausedBy(ExitReason::OsExit(1));
+  ASSERT_TRUE(chain.causes_cut());
+  EXPECT_EQ(ExitReasonOf(CalleeExitedError("x", chain)), chain);
+}
+
 TEST(ErrorTest, OnlyCalleeExitedHasAReason) {
   EXPECT_EQ(ExitReasonOf(MakeError(ErrorKind::kFull, "x")), absl::nullopt);
   EXPECT_EQ(ExitReasonOf(absl::OkStatus()), absl::nullopt);

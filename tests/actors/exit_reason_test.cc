@@ -85,6 +85,16 @@ TEST(ExitReasonTest, AReasonCausedByItselfIsNoCycle) {
   EXPECT_TRUE(reason.causes_cut());
 }
 
+TEST(ExitReasonTest, AChainThatLostCausesDiffersFromOneThatNeverHadThem) {
+  const ExitReason whole = ExitReason::OsExit(3);
+  const ExitReason cut = ExitReason::FromParts({.kind = whole.kind(), .os_value = 3, .causes_cut = true});
+  EXPECT_EQ(cut, ExitReason(cut));
+  EXPECT_FALSE(cut == whole);
+  EXPECT_FALSE(ExitReason::Stuck().CausedBy(cut) == ExitReason::Stuck().CausedBy(whole));
+  // Wherever the mark is in the chain.
+  EXPECT_EQ(cut.CausedBy(whole), whole.CausedBy(cut));
+}
+
 TEST(ExitReasonTest, AChainKeepsItsSixteenNewestCauses) {
   // semantics 5.10
   ExitReason chain = ExitReason::OsExit(0);

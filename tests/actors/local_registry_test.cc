@@ -1,5 +1,6 @@
 #include "understudy/actors/internal/system/local_registry.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,14 +13,43 @@
 #include "gtest/gtest.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/exit_reason.h"
+#include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/limits.h"
+#include "understudy/actors/pid.h"
 #include "understudy/actors/test_system.h"
 
 namespace understudy {
 namespace {
 
+using internal::UnownedNames;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+TEST(UnownedNamesTest, ANameIsRememberedUntilAnotherHasItsSlot) {
+  using internal::UnnamedError;
+  const uint32_t book = UnownedNames::Remember("book");
+  EXPECT_EQ(UnownedNames::Remember("book"), book);
+  EXPECT_GT(book, 0U);
+  EXPECT_LE(book, Pid::kNameTagMax);
+  EXPECT_EQ(UnownedNames::Find(book), "book");
+  EXPECT_EQ(UnownedNames::Find(0), "") << "a name that was not given";
+  uint32_t other = 0;
+  int lots = 0;
+  do {
+    other = UnownedNames::Remember(absl::StrCat("lot-", ++lots));
+  } while (other % limits::kUnownedNamesMax != book % limits::kUnownedNamesMax);
+  EXPECT_EQ(UnownedNames::Find(book), "");
+  EXPECT_EQ(UnnamedError(Pid::Unnamed(0, book)).message(), "NoName: no actor has that name");
+  EXPECT_EQ(UnnamedError(Pid::Vacant(0, book)).message(),
+            "Restarting: the actor with that name is being restarted by its supervisor");
+}
+
+TEST(UnownedNamesTest, ANameThatIsTooLongIsCut) {
+  const std::string long_name(10 * limits::kNameBytesMax, 'x');
+  const std::string found = UnownedNames::Find(UnownedNames::Remember(long_name));
+  EXPECT_EQ(found.size(), limits::kNameBytesMax);
+  EXPECT_THAT(found, HasSubstr("(cut: it had 2550 bytes)"));
+}
 
 // Notes what it is told, and answers as it is told to.
 class NotingPublisher final : public NamePublisher {

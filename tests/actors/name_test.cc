@@ -122,7 +122,9 @@ TEST_F(NameTest, AVacantNameAnswersRestarting) {
   EXPECT_TRUE(IsRestarting(system().Lookup<BookRef>("book", absl::Seconds(1)).status()));
   const Named<BookRef> named(system(), "book");
   EXPECT_TRUE(named.Resolve().pid().is_vacant());
-  EXPECT_TRUE(IsRestarting(named.Resolve()[&Book::extra].Send(1))) << "a plain thread's send";
+  const absl::Status sent = named.Resolve()[&Book::extra].Send(1);
+  EXPECT_TRUE(IsRestarting(sent)) << "a plain thread's send";
+  EXPECT_EQ(sent.message(), "Restarting: the actor with the name book is being restarted by its supervisor");
   RunTask(script_, [this](Script&) -> Task<> {
     auto asked = Named<BookRef>("book")->load().Ask(1, absl::Seconds(1));
     status_ = (co_await asked).status();
@@ -170,6 +172,28 @@ TEST_F(NameTest, ANamedRefIsResolvedAtEachUse) {
   system().RunUntilIdle();
   EXPECT_EQ(book.Resolve().pid(), second.pid());
   EXPECT_EQ(*Ask(book->load(), 1), 2);
+}
+
+TEST_F(NameTest, TheErrorOfASendThroughANameWithoutAnOwnerHasTheName) {
+  const Named<BookRef> named(system(), "book");
+  const BookRef book = named.Resolve();
+  EXPECT_TRUE(IsNoName(Named<BookRef>(system(), "atlas").Resolve()[&Book::extra].Send(1)));
+  std::vector<absl::Status> told = {book[&Book::extra].Send(1), Ask(named->load(), 1).status()};
+  book[&Book::extra].Tell(1);
+  ASSERT_EQ(dead_letters().size(), 1U);
+  told.push_back(dead_letters()[0].why);
+  RunTask(script_, [&told](Script&) -> Task<> {
+    auto asked = Named<BookRef>("book")->load().Ask(1, absl::Seconds(1));
+    told.push_back((co_await asked).status());
+    auto sending = Named<BookRef>("book").Resolve()[&Book::extra].SendWhenRoom(1, absl::Seconds(1));
+    told.push_back(co_await sending);
+  });
+  system().RunUntilIdle();
+  ASSERT_EQ(told.size(), 5U);
+  for (const absl::Status& status : told) {
+    EXPECT_TRUE(IsNoName(status)) << status;
+    EXPECT_EQ(status.message(), "NoName: no actor has the name book");
+  }
 }
 
 TEST_F(NameTest, ATellOfAPlainThreadThroughAFreeNameIsADeadLetterToo) {

@@ -55,6 +55,22 @@ TEST(PidTest, NobodyAndTheOwnerOfAFreeNameAreNull) {
   EXPECT_TRUE(Pid::Vacant().is_vacant());
 }
 
+TEST(PidTest, TheOwnerOfAFreeNameHasTheTagOfTheName) {
+  for (const uint32_t tag : {uint32_t{0}, uint32_t{1}, uint32_t{7'000'000}, Pid::kNameTagMax}) {
+    const Pid unnamed = Pid::Unnamed(7, tag);
+    const Pid vacant = Pid::Vacant(7, tag);
+    EXPECT_TRUE(unnamed.is_null() && unnamed.is_unnamed() && !unnamed.is_vacant()) << tag;
+    EXPECT_TRUE(vacant.is_null() && vacant.is_unnamed() && vacant.is_vacant()) << tag;
+    for (const Pid pid : {unnamed, vacant}) {
+      EXPECT_EQ(pid.node(), 7);
+      EXPECT_EQ(pid.name_tag(), tag);
+    }
+    EXPECT_EQ(unnamed.ToString(), "<no name>");
+    EXPECT_EQ(vacant.ToString(), "<restarting>");
+  }
+  EXPECT_FALSE(Pid(7, 1, 5).is_unnamed()) << "an actor's";
+}
+
 TEST(PidTest, PrintsNodeCellAndSerial) {
   const NodePlace node = InternNode("house-1", 11);
   EXPECT_EQ(Pid(node, 7, 42).ToString(), "<house-1.7.42>");

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,9 +12,12 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "gtest/gtest.h"
+#include "understudy/actors/actor.h"
 #include "understudy/actors/actor_spec.h"
+#include "understudy/actors/context.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/pid.h"
+#include "understudy/actors/spawner.h"
 #include "understudy/actors/test_system.h"
 #include "understudy/supervision/builders.h"
 #include "understudy/supervision/supervision_event.h"
@@ -378,6 +382,37 @@ TEST_P(NodeChildrenTest, AHostHasRoomForSoManyAndRefusesOneMore) {
   EXPECT_TRUE(system.Ask(root.terminate_child(), TerminateChild{.id = "a"}, absl::Seconds(9)).ok());
   const auto started = system.Ask(root.start_child(), StartChild{on_house().Spec("c")}, absl::Seconds(9));
   EXPECT_TRUE(started.ok()) << started.status();
+}
+
+// Asks its node's spawner for a proxy of `child`.
+class Asker final : public Actor {
+ public:
+  Asker(NodeChild child, absl::Status* told) : child_(std::move(child)), told_(told) {}
+  StartResult Start() override {
+    *told_ = context().Spawner()->ForNode(child_).status();
+    return StartResult::Ignore();
+  }
+
+ private:
+  const NodeChild child_;
+  absl::Status* const told_;
+};
+
+TEST(NodeChildrenTimes, ANegativeTimeIsRefusedWithItsNameAndValue) {
+  RemoteHouse house(1);
+  ASSERT_TRUE(house.Open());
+  const auto told = [&house](const NodeChild& child) {
+    absl::Status status;
+    house.cluster().system("house").Spawn<Asker>(child, &status);
+    house.Run();
+    return status;
+  };
+  EXPECT_EQ(told({.nodes = {"a", "b"}, .connect_within = absl::Seconds(-1)}),
+            absl::InvalidArgumentError("connect_within of a child on a, b is -1s: expected 0 or more"));
+  EXPECT_EQ(told({.nodes = {"a"}, .stop_within = -absl::InfiniteDuration()}),
+            absl::InvalidArgumentError("stop_within of a child on a is -inf: expected 0 or more"));
+  EXPECT_EQ(told({.nodes = {"a"}, .connect_within = absl::ZeroDuration(), .stop_within = absl::ZeroDuration()}),
+            absl::OkStatus());
 }
 
 // ---- Grants.

@@ -25,19 +25,19 @@
 namespace understudy {
 namespace {
 
-// Stands in for the node "child".
-class StandIn final : public Actor {
+// The proxy of the node "child".
+class ChildProxy final : public Actor {
  public:
   struct Over {};
   struct WaitStatus {};
 
-  StandIn(std::shared_ptr<Diary> diary, bool* has_stream) : diary_(std::move(diary)), has_stream_(has_stream) {}
+  ChildProxy(std::shared_ptr<Diary> diary, bool* has_stream) : diary_(std::move(diary)), has_stream_(has_stream) {}
 
   Mailbox<"puppet/note", testing::Note> note{this};
   Mailbox<"over", Over> over{this};
   Mailbox<"wait status", WaitStatus> wait_status{this};
 
-  StartResult Start() override { return standing_; }
+  StartResult Start() override { return waiting_; }
 
  private:
   void Tell(const char* what, bool has_ended) {
@@ -53,8 +53,8 @@ class StandIn final : public Actor {
   const std::shared_ptr<Diary> diary_;
   bool* const has_stream_;
   internal::ProcessBirth birth_;
-  Behavior standing_{"standing in", On(note, &StandIn::Started), On(over, &StandIn::StreamIsOver),
-                     On(wait_status, &StandIn::Ended)};
+  Behavior waiting_{"waiting", On(note, &ChildProxy::Started), On(over, &ChildProxy::StreamIsOver),
+                    On(wait_status, &ChildProxy::Ended)};
 };
 
 // The child tells that it is started, and ends; its wait status comes when it likes.
@@ -62,28 +62,28 @@ std::string EndOfAChild(uint64_t seed) {
   Random random(seed);
   const auto diary = std::make_shared<Diary>();
   bool has_stream = false;
-  Ref<StandIn> proxy;
+  Ref<ChildProxy> proxy;
   SimulatedCluster cluster({.seed = seed, .nodes = {"house", "child"}});
   EXPECT_TRUE(cluster.core("house").SetPeer("child", "").ok());  // it is left to dial us
   cluster.network().Listen("house", [&](std::unique_ptr<FrameStream> stream, const StreamIdentity& identity) {
     has_stream = true;
     return cluster.core("house").Accept(std::move(stream), identity, [&](const absl::Status&) {
       // It may have ended already.
-      proxy[&StandIn::over].Send({}).IgnoreError();
+      proxy[&ChildProxy::over].Send({}).IgnoreError();
     });
   });
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.IsJoined(); }, absl::Seconds(5)));
   SpawnOptions options;
   options.published_as = "proxy";
-  proxy = cluster.system("house").Spawn<StandIn>(std::move(options), diary, &has_stream);
+  proxy = cluster.system("house").Spawn<ChildProxy>(std::move(options), diary, &has_stream);
   EXPECT_TRUE(cluster.RunUntil([&] { return cluster.system("child").WhereIs("proxy").has_value(); }, absl::Seconds(5)));
   const Pid known = cluster.system("child").WhereIs("proxy").value_or(Pid());
-  Ref<StandIn>(known)[&StandIn::note].Tell(testing::Note());
+  Ref<ChildProxy>(known)[&ChildProxy::note].Tell(testing::Note());
   const auto soon = [&] { return absl::Microseconds(static_cast<int64_t>(random.Below(3000))); };
   // What it wrote may still be under way when it has ended: the stream closes later.
   const MonotonicTime now = cluster.executor().clock().Now();
   cluster.executor().RunAt(now + soon(), [&] { cluster.Crash("child"); });
-  cluster.executor().RunAt(now + soon(), [&] { proxy[&StandIn::wait_status].Send({}).IgnoreError(); });
+  cluster.executor().RunAt(now + soon(), [&] { proxy[&ChildProxy::wait_status].Send({}).IgnoreError(); });
   cluster.RunFor(absl::Seconds(1));
   std::string told;
   for (const std::string& line : *diary) told += (told.empty() ? "" : ", ") + line;

@@ -211,7 +211,7 @@ TEST_P(ExclusiveMembersTest, NorInTheNextLifeOfThePoolButAnIdThatWasMadeUpIsNew)
 class SlowToDie final : public Spawner {
  public:
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& /*child*/) override {
-    return [this] { return std::make_unique<StandIn>(&dying); };
+    return [this] { return std::make_unique<Proxy>(&dying); };
   }
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForNode(const NodeChild&) override {
     return absl::UnimplementedError("no other nodes");
@@ -220,13 +220,13 @@ class SlowToDie final : public Spawner {
   LifeHold dying;
 
  private:
-  class StandIn final : public Actor {
+  class Proxy final : public Actor {
    public:
-    explicit StandIn(LifeHold* dying) : dying_(dying) {}
+    explicit Proxy(LifeHold* dying) : dying_(dying) {}
     Mailbox<"never", int> never{this};
     StartResult Start() override {
       *dying_ = context().HoldLife();
-      return Behavior("standing in", On(never, [] {}));
+      return Behavior("waiting", On(never, [] {}));
     }
 
    private:

@@ -67,6 +67,27 @@ TEST_F(NodeCoreDrainTest, ADrainingNodePublishesNoNewNamesAndKeepsThoseThatItHas
   EXPECT_FALSE(cluster().system("a").WhereIs("late").has_value());
 }
 
+TEST_F(NodeCoreDrainTest, ItsOpenWorkIsTheNamesThatItHasAndTheCallsOfPeersThatWaitForTheirAnswers) {
+  Join({.nodes = {"a", "b", "c"}});
+  const Puppeteer a = Make("a");
+  const Puppeteer c = Make("c");
+  const Puppeteer b = Make("b", "early");
+  Make("b", "late");
+  EXPECT_EQ(cluster().core("b").open_work().calls, 0U);
+  Ask(a, Seen("a", b, "b"), -1);
+  Ask(a, Seen("a", b, "b"), -1);
+  Ask(c, Seen("c", b, "b"), -1);
+  Ask(c, Seen("c", b, "b"), 1);  // answered at once
+  EXPECT_EQ(cluster().core("b").open_work().names, 2U);
+  EXPECT_EQ(cluster().core("b").open_work().calls, 3U);
+  EXPECT_EQ(cluster().core("a").open_work().names, 0U) << "names of a peer";
+  EXPECT_EQ(cluster().core("a").open_work().calls, 0U) << "its own calls";
+  cluster().system("b").Exit(b.ref.pid(), ExitReason::Shutdown());
+  Run();
+  EXPECT_EQ(cluster().core("b").open_work().names, 1U);
+  EXPECT_EQ(cluster().core("b").open_work().calls, 0U);
+}
+
 // Notes the address of each peer that a stream carries.
 class NotingWatch final : public internal::PeerWatch {
  public:

@@ -21,6 +21,7 @@
 #include "understudy/tests/transport/cluster_test.h"
 #include "understudy/tests/transport/puppet.h"
 #include "understudy/transport/core/node_core.h"
+#include "understudy/transport/limits.h"
 #include "understudy/transport/testing/simulated_cluster.h"
 
 namespace understudy {
@@ -81,6 +82,39 @@ TEST_F(SignalsTest, AllMonitorsThatAnActorMayHaveMadeInOneTurnAndTheirDownsEndNo
   Run(absl::Seconds(5));
   ExpectNoSessionEnded();
   EXPECT_THAT(*reasons, SizeIs(limits::kMonitorsPerActorMax));
+}
+
+TEST_F(SignalsTest, DownsBeyondTheBytesForTextsOfReasonsTravelWithoutTexts) {
+  constexpr size_t kTextBytes = 1000;
+  Join();
+  const Puppeteer watcher = Make("a");
+  const Puppeteer target = Make("b");
+  const Reasons reasons = Watch(watcher, Seen("a", target, "b"), limits::kMonitorsPerActorMax);
+  Run(absl::Seconds(5));
+  const ExitReason whole =
+      ExitReason::Failed(absl::NotFoundError(std::string(kTextBytes, 'x'))).CausedBy(ExitReason::Overflow("in"));
+  Do(target, [whole](Puppet& puppet) { puppet.context().Stop(whole); });
+  Run(absl::Seconds(5));
+  ExpectNoSessionEnded();
+  ASSERT_THAT(*reasons, SizeIs(limits::kMonitorsPerActorMax));
+  EXPECT_EQ(reasons->front(), whole);
+  size_t text_bytes = 0;
+  size_t brief = 0;
+  size_t without_text = 0;
+  for (const ExitReason& reason : *reasons) {
+    ASSERT_EQ(reason.kind(), ExitReason::Kind::kFailed);
+    ASSERT_EQ(reason.status().code(), absl::StatusCode::kNotFound);
+    ASSERT_EQ(reason.causes_cut(), reason.cause() == nullptr);
+    const size_t bytes = reason.status().message().size();
+    text_bytes += bytes;
+    without_text += bytes == 0 ? 1 : 0;
+    brief += bytes > 0 && bytes < kTextBytes ? 1 : 0;
+    ASSERT_TRUE(without_text == 0 || bytes == 0) << "a text after a reason without one";
+  }
+  EXPECT_GT(brief, 0U);
+  EXPECT_GT(without_text, 0U);
+  EXPECT_EQ(reasons->back().bytes(), ExitReason().bytes());
+  EXPECT_LT(text_bytes, limits::kReasonTextsBytesMax);
 }
 
 TEST_F(SignalsTest, DownsWithALongReasonThatWaitForNamesEndNoSession) {

@@ -54,6 +54,12 @@ class SimulatedNetworkTest : public ::testing::Test {
   std::unique_ptr<FrameStream> accepted_;
 };
 
+TEST(SimulatedNetworkDeathTest, ALatencyMustBeFiniteAndNotNegative) {
+  EXPECT_DEATH(SimulatedNetwork({.latency_min = absl::Milliseconds(-1)}),
+               "a latency of the network is -1ms: expected 0 or more, and finite");
+  EXPECT_DEATH(SimulatedNetwork({.latency_max = absl::InfiniteDuration()}), "is inf: expected 0 or more, and finite");
+}
+
 TEST_F(SimulatedNetworkTest, FramesArriveInOrderAtBothEnds) {
   const auto stream = Dial("b");
   std::vector<std::string> expected;

@@ -68,7 +68,7 @@ class RemoteChildProxy final : public Actor {
     context().TrapExits(&RemoteChildProxy::LinkedExit, &RemoteChildProxy::ParentExit);
     context().TrapStops(&RemoteChildProxy::StopRequested);
     context().Tell(begin_, Begin());
-    return StartResult::Starting(standing_);
+    return StartResult::Starting(running_);
   }
 
  private:
@@ -122,8 +122,8 @@ class RemoteChildProxy final : public Actor {
   MonitorHandle watch_;
   Mailbox<"Begin", Begin> begin_{this};
   Mailbox<"Ending", Ending> ending_{this};
-  Behavior standing_{"standing in", On(begin_, &RemoteChildProxy::Live).Interleaved(),
-                     On(ending_, &RemoteChildProxy::AskToStop).Interleaved()};
+  Behavior running_{"running", On(begin_, &RemoteChildProxy::Live).Interleaved(),
+                    On(ending_, &RemoteChildProxy::AskToStop).Interleaved()};
 };
 
 proto::StartHostedChild RequestFor(const NodeChild& child) {
@@ -294,6 +294,12 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(co
   if (child.nodes.empty()) return absl::InvalidArgumentError("a child on another node needs the name of one");
   for (const std::string& node : child.nodes) {
     if (absl::Status valid = ValidateNodeName(node); !valid.ok()) return valid;
+  }
+  for (const auto& [field, time] :
+       {std::pair("connect_within", child.connect_within), std::pair("stop_within", child.stop_within)}) {
+    if (time >= absl::ZeroDuration()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(field, " of a child on ", absl::StrJoin(child.nodes, ", "), " is ",
+                                                   absl::FormatDuration(time), ": expected 0 or more"));
   }
   return [child]() -> std::unique_ptr<Actor> { return std::make_unique<RemoteChildProxy>(child); };
 }

@@ -19,7 +19,7 @@
 namespace understudy::internal {
 
 // Returns a function that makes a proxy at each call. InvalidArgument: `child` names no
-// node, or a malformed node name.
+// node or a malformed node name, or one of its times is negative.
 absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(const NodeChild& child);
 
 }  // namespace understudy::internal

@@ -235,6 +235,12 @@ SessionLedger NodeCore::Ledger() {
   return total;
 }
 
+NodeCore::OpenWork NodeCore::open_work() {
+  OpenWork work{.names = parts_.names.own_names()};
+  ForEachCore([&work](PeerCore& core) { work.calls += core.unanswered_calls(); });
+  return work;
+}
+
 NodeCounters NodeCore::counters() {
   NodeCounters total = nobody_->counters();
   ForEachCore([&total](PeerCore& core) {

@@ -140,6 +140,13 @@ class NodeCore final : public Router,
   // The sum over all sessions that this node ever had.
   SessionLedger Ledger();
 
+  // What this node's peers and actors lose when it ends now.
+  struct OpenWork {
+    size_t names = 0;  // of the cluster, that this node owns or keeps vacant
+    size_t calls = 0;  // of peers, that this node has not answered yet
+  };
+  OpenWork open_work();
+
   // All counters except user_calls_dropped and peer_events_dropped, which the node counts.
   NodeCounters counters();
 

@@ -111,6 +111,11 @@ int64_t NodeNames::ClaimsRefused(absl::string_view peer) {
   return table_.counters(peer).claims_refused;
 }
 
+size_t NodeNames::own_names() {
+  absl::MutexLock lock(&mu_);
+  return table_.own_names();
+}
+
 bool NodeNames::MustHold(absl::string_view peer) {
   absl::MutexLock lock(&mu_);
   return table_.MustHold(peer);

@@ -68,6 +68,8 @@ class NodeNames {
   bool MustHold(absl::string_view peer);
   absl::Status Hold(absl::string_view peer, std::shared_ptr<const Signal> signal, size_t bytes);
   size_t HeldBytes(absl::string_view peer);
+  // The number of names that this node owns or keeps vacant.
+  size_t own_names();
   // Whether changes wait for Carry.
   bool has_changes();
 

@@ -72,6 +72,8 @@ class OutstandingRequests {
   std::vector<Signal> End(absl::string_view why);
 
   size_t asks() const { return asks_.size(); }
+  // The calls of the peer that are not answered yet.
+  size_t calls() const { return calls_.size(); }
 
  private:
   std::map<std::pair<Pid, uint64_t>, Pid> asks_;      // (asker, id) to callee

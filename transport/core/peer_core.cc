@@ -430,4 +430,9 @@ NodeCounters PeerCore::counters() {
   return counters_;
 }
 
+size_t PeerCore::unanswered_calls() {
+  const Locked lock(*this);
+  return peer_.has_value() ? peer_->ties.calls() : 0;
+}
+
 }  // namespace understudy::internal

@@ -157,6 +157,8 @@ class PeerCore {
   SessionLedger ledger();
   // Summed over all peers that have had the core.
   NodeCounters counters();
+  // The calls of the peer that this node has not answered yet.
+  size_t unanswered_calls();
 
  private:
   class Changing;

@@ -163,6 +163,8 @@ class NameTable {
   const NameFeed* feed(absl::string_view peer) const;
   // The number of the peer's names that are entered here.
   size_t names_of(absl::string_view peer) const;
+  // The number of names that this node owns or keeps vacant.
+  size_t own_names() const { return own_.size(); }
   // The whole state as text, for model checking.
   std::string DebugString() const;
 

@@ -447,6 +447,10 @@ absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ProcessSpawner::ForProce
     return absl::InvalidArgumentError(absl::StrCat("silent_within of the process child '", child.node_name,
                                                    "' is out of its range: ", silence.message()));
   }
+  if (child.stop_within < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat("stop_within of the process child '", child.node_name, "' is ",
+                                                   absl::FormatDuration(child.stop_within), ": expected 0 or more"));
+  }
   const absl::StatusOr<std::string> binary = FindBinary(child.binary);
   if (!binary.ok()) return binary.status();
   if (access(binary->c_str(), X_OK) != 0) {

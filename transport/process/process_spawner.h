@@ -101,8 +101,8 @@ class ProcessSpawner {
 
   // Returns a function that makes a proxy, which starts the process, at each call.
   // InvalidArgument: the node's name is not a DNS label or is this node's own,
-  // silent_within is out of its range, or the binary's path is malformed. NotFound: there
-  // is no such binary. PermissionDenied: the binary is not executable.
+  // silent_within or stop_within is out of its range, or the binary's path is malformed.
+  // NotFound: there is no such binary. PermissionDenied: the binary is not executable.
   absl::StatusOr<std::function<std::unique_ptr<Actor>()>> ForProcess(const ProcessChild& child);
 
   // True if `node` is the name of a process child that runs or is being started.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "understudy/actors/check.h"
 #include "understudy/actors/clock.h"
 #include "understudy/actors/message.h"
 #include "understudy/actors/random.h"
@@ -40,7 +41,13 @@ using Direction = std::pair<std::string, std::string>;
 
 class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
  public:
-  explicit State(Options options) : options_(std::move(options)), random_(options_.seed) {}
+  explicit State(Options options) : options_(std::move(options)), random_(options_.seed) {
+    for (const absl::Duration latency : {options_.latency_min, options_.latency_max}) {
+      UNDERSTUDY_CHECK(latency >= absl::ZeroDuration() && latency != absl::InfiniteDuration(),
+                       "a latency of the network is ", absl::FormatDuration(latency),
+                       ": expected 0 or more, and finite");
+    }
+  }
 
   std::unique_ptr<FrameStream> Dial(absl::string_view from, absl::string_view to, FrameStream::Events* events);
   void Write(const std::shared_ptr<Pipe>& pipe, int end, std::string frame);

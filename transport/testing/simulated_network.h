@@ -43,6 +43,7 @@ class SimulatedNetwork {
     uint64_t seed = 1;
     Clock* clock = nullptr;
     std::function<void(MonotonicTime time, absl::AnyInvocable<void()> callback)> run_at;
+    // Each frame takes a time between these two, which are finite and not negative (CHECKed).
     absl::Duration latency_min = absl::Microseconds(100);
     absl::Duration latency_max = absl::Milliseconds(2);
     // The identity of `from` that `to` sees on a stream between them; it does not depend

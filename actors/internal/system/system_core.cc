@@ -17,6 +17,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
 #include "understudy/actors/internal/system/split_mix.h"
+#include "understudy/actors/internal/system/unowned_names.h"
 #include "understudy/actors/limits.h"
 
 namespace understudy {
@@ -127,18 +128,21 @@ absl::Status SystemCore::NoCellError(Pid to) const {
   return MakeError(ErrorKind::kNoProcess, "there is no such actor");
 }
 
-void SystemCore::NoteFailedStart(Pid actor, const ExitReason& reason) {
+void SystemCore::NoteFailedStart(Pid actor, Pid parent, const ExitReason& reason) {
   // An actor that was told to end, or that declined to start, has not failed.
   if (!reason.is_abnormal()) return;
   absl::MutexLock lock(&failed_starts_mu_);
-  if (failed_starts_.size() >= limits::kFailedStartsKeptMax) failed_starts_.pop_front();
-  failed_starts_.emplace_back(actor, reason);
+  FailedStarts& failed = parent.is_null() ? failed_roots_ : failed_children_;
+  if (failed.size() >= limits::kFailedStartsKeptMax) failed.pop_front();
+  failed.emplace_back(actor, reason);
 }
 
 absl::optional<ExitReason> SystemCore::FindFailedStart(Pid actor) const {
   absl::MutexLock lock(&failed_starts_mu_);
-  for (const auto& [pid, reason] : failed_starts_) {
-    if (pid == actor) return reason;
+  for (const FailedStarts* failed : {&failed_roots_, &failed_children_}) {
+    for (const auto& [pid, reason] : *failed) {
+      if (pid == actor) return reason;
+    }
   }
   return absl::nullopt;
 }
@@ -254,10 +258,7 @@ void SystemCore::Reply(Pid from, Pid asker, uint64_t ask, Payload answer) {
 }
 
 absl::Status NullPidError(Pid to) {
-  if (to.is_vacant()) {
-    return MakeError(ErrorKind::kRestarting, "the actor with that name is being restarted by its supervisor");
-  }
-  if (to.is_unnamed()) return MakeError(ErrorKind::kNoName, "no actor has that name now");
+  if (to.is_unnamed()) return UnnamedError(to);
   return MakeError(ErrorKind::kNoProcess, "the channel was never given an actor");
 }
 

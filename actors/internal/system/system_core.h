@@ -191,9 +191,10 @@ class SystemCore {
 
   // Number of plain threads in AwaitStart. Pairs with ActorCell::SetStarted.
   std::atomic<int> awaited_starts{0};
-  // Records why the start of an actor without a parent failed. Reasons that are not
-  // abnormal are ignored; the last limits::kFailedStartsKeptMax others are kept.
-  void NoteFailedStart(Pid actor, const ExitReason& reason);
+  // Records why the start of an actor failed; `parent` is null if it has none. Reasons that
+  // are not abnormal are ignored. Of the others, the last limits::kFailedStartsKeptMax of
+  // actors without a parent are kept, and as many of actors with one.
+  void NoteFailedStart(Pid actor, Pid parent, const ExitReason& reason);
   absl::optional<ExitReason> FindFailedStart(Pid actor) const;
 
   // Kills that life after `delay`, unless it has ended, even if its handler does not
@@ -240,8 +241,10 @@ class SystemCore {
   const uint64_t seed_;
   std::atomic<uint64_t> last_seed_{0};
   DeadLetterStream dead_letters_;
+  using FailedStarts = std::deque<std::pair<Pid, ExitReason>>;  // oldest first
   mutable absl::Mutex failed_starts_mu_;
-  std::deque<std::pair<Pid, ExitReason>> failed_starts_ ABSL_GUARDED_BY(failed_starts_mu_);  // oldest first
+  FailedStarts failed_roots_ ABSL_GUARDED_BY(failed_starts_mu_);
+  FailedStarts failed_children_ ABSL_GUARDED_BY(failed_starts_mu_);
 };
 
 // NoProcess: the error for an actor that has ended.

@@ -74,7 +74,7 @@ void ActorCore::EndLife(const ExitReason& reason) {
   LeaveRegistry(reason);
   BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
-  if (stage_ != Stage::kRunning && parent().is_null()) system().NoteFailedStart(self(), reason);
+  if (stage_ != Stage::kRunning) system().NoteFailedStart(self(), parent(), reason);
   TellOutcome(is_ignored_ && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   TellReleased(ThisTurn());

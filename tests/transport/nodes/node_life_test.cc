@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/actor_system.h"
@@ -18,6 +19,7 @@
 #include "understudy/actors/events.h"
 #include "understudy/actors/log_sink.h"
 #include "understudy/actors/mailbox.h"
+#include "understudy/actors/testing/kept_log.h"
 #include "understudy/tests/transport/echo_actor.h"
 #include "understudy/tests/transport/nodes/site.h"
 #include "understudy/transport/core/node_core.h"
@@ -26,6 +28,13 @@
 
 namespace understudy {
 namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
 
 // Delays the end of its system: after its parent's exit it lives until `linger` has passed or it is told to go.
 class Lingerer final : public Actor {
@@ -76,6 +85,11 @@ TEST(NodeStart, ASecondNodeOfASystemIsRefusedAndTheFirstGoesOn) {
   EXPECT_TRUE(Say(house.system, echo, "hello").ok());
 }
 
+TEST(NodeDrain, ANegativeTimeCountsAsZero) {
+  Site ledger("ledger");
+  EXPECT_EQ(ledger.node->Drain(-absl::Hours(1)), 0) << "there is no actor to kill";
+}
+
 TEST(NodeDrain, TwoDrainsAtOnceBothWaitForTheEndAndReturnTheSame) {
   Site ledger("ledger");
   auto told = std::make_shared<Latch<bool>>();
@@ -103,6 +117,51 @@ TEST(NodeDrain, ANodeListensUntilItsSessionsHaveLeft) {
   lingerer[&Lingerer::go].Tell({});
   house.log.WaitFor(PeerEvent::Kind::kEnded);
   draining.join();
+}
+
+// A node whose log is kept.
+struct LoggedSite {
+  LoggedSite() {
+    absl::StatusOr<std::unique_ptr<Node>> started = Node::Start(system);
+    EXPECT_TRUE(started.ok()) << started.status();
+    if (started.ok()) node = *std::move(started);
+  }
+
+  KeptLog log;
+  ActorSystem system{{.name = "ledger", .log = &log}};
+  std::unique_ptr<Node> node;
+};
+
+TEST(NodeDrain, ItsBeginAndItsEndAreLinesOfTheLog) {
+  LoggedSite site;
+  const EchoRef echo = site.system.Spawn<Echo>(SpawnOptions{.published_as = "ledger/echo"}, "");
+  ASSERT_TRUE(site.system.AwaitStart(echo.pid(), kDeadline).ok());
+  EXPECT_EQ(site.node->Drain(kDeadline), 0);
+  EXPECT_THAT(
+      site.log.lines(),
+      ElementsAre("node ledger drains within 30s (actors: 1, names in the cluster: 1, unanswered calls of peers: 0)",
+                  MatchesRegex("node ledger has drained in .*: its actors ended within 30s")));
+  EXPECT_EQ(site.node->Drain(kDeadline), 0);
+  EXPECT_THAT(site.log.lines(), SizeIs(2)) << "it drains once";
+}
+
+TEST(NodeDrain, TheLogSaysWhetherItsTimeWasOver) {
+  {
+    LoggedSite site;
+    const auto lingerer = site.system.Spawn<Lingerer>(kDeadline, std::make_shared<Latch<bool>>());
+    ASSERT_TRUE(site.system.AwaitStart(lingerer.pid(), kDeadline).ok());
+    EXPECT_EQ(site.node->Drain(absl::ZeroDuration()), 1);
+    EXPECT_THAT(site.log.lines(), Contains(HasSubstr("drains within 0 (actors: 1,")));
+    EXPECT_THAT(site.log.lines(),
+                Contains(EndsWith(": its time of 0 was over, and the actors that were left were killed")));
+  }
+  LoggedSite site;
+  const SpawnOptions brief{.shutdown_within = absl::Milliseconds(1)};
+  const auto lingerer = site.system.Spawn<Lingerer>(brief, kDeadline, std::make_shared<Latch<bool>>());
+  ASSERT_TRUE(site.system.AwaitStart(lingerer.pid(), kDeadline).ok());
+  EXPECT_EQ(site.node->Drain(kDeadline), 1);
+  EXPECT_THAT(site.log.lines(), Contains(EndsWith(": its actors ended within 30s, but one was killed because it "
+                                                  "exceeded a shorter limit of its own")));
 }
 
 // Blocks whoever writes to it until the test lets it go.

@@ -175,6 +175,13 @@ TEST(Node, BadOptionsEachHaveTheirError) {
   for (const std::string& bad : {std::string("nowhere"), std::string("h:0"), std::string(2000, 'h')}) {
     EXPECT_EQ(Node::Start(system, {.advertise = bad}).status().code(), absl::StatusCode::kInvalidArgument) << bad;
   }
+  for (const auto& [within, text] : {std::pair(absl::Seconds(-1), "-1s"), std::pair(absl::Hours(25), "25h"),
+                                     std::pair(absl::InfiniteDuration(), "inf")}) {
+    EXPECT_EQ(Node::Start(system, {.drain_within = within}).status(),
+              absl::InvalidArgumentError(absl::StrCat("NodeOptions::drain_within is ", text, ": expected 0 to 24h")));
+  }
+  EXPECT_EQ(Node::Start(system, {.fatal_signal_reports = static_cast<FatalSignalReports>(2)}).status(),
+            absl::InvalidArgumentError("NodeOptions::fatal_signal_reports is 2: expected 0 to 1"));
   EXPECT_EQ(Node::Start(system, {.grants = {{.node = "No Label"}}}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Node::Start(system, {.peers = {{"ledger", "127.0.0.1:1"}}}).status().code(),

@@ -197,7 +197,7 @@ TEST_F(ProcessSpawnerTest, ItsSignalIsItsReason) {
   Die(Find("echo/house-1"), -SIGABRT);
   const std::string end = story->WaitFor(2)[1];
   EXPECT_THAT(end, StartsWith(EndOf(ExitReason::OsSignal(SIGABRT))));
-  EXPECT_THAT(end, Not(HasSubstr("; it crashed"))) << "what stands for the process here did not";
+  EXPECT_THAT(end, Not(HasSubstr("; it crashed"))) << "its proxy did not";
   EXPECT_THAT(end, ContainsRegex("<house-1[.0-9]+>\\] SIGABRT in understudy::Echo \"echo/house-1\", mailbox [^ ]*Die "
                                  "handling a google.protobuf.Int32Value; build id [0-9a-f]{16,}"));
 }
@@ -470,6 +470,10 @@ TEST_F(ProcessSpawnerTest, WhatCouldNeverStartIsRefusedAtOnce) {
     EXPECT_EQ(spawner.ForProcess(child).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(spawner.ForProcess(child).status().message()), HasSubstr("silent_within"));
   }
+  child = TestNode("house-1", {});
+  child.stop_within = absl::Seconds(-1);
+  EXPECT_EQ(spawner.ForProcess(child).status(),
+            absl::InvalidArgumentError("stop_within of the process child 'house-1' is -1s: expected 0 or more"));
 }
 
 }  // namespace

@@ -123,6 +123,10 @@ TEST(Grants, ABadTableIsRefusedWithItsEntry) {
   };
   EXPECT_THAT(error({{.node = "No Label"}}), HasSubstr("'No Label' is not a DNS label"));
   EXPECT_THAT(error({{.node = "a"}, {.node = "b"}, {.node = "a"}}), HasSubstr("grants of node 'a' are there twice"));
+  EXPECT_EQ(error({{.node = "a", .operations = {static_cast<Operation>(5)}}}),
+            "grants of node 'a': 5 is not an Operation: expected 0 to 4");
+  EXPECT_EQ(error({{.node = "a", .operations = {Operation::kExit, static_cast<Operation>(-1)}}}),
+            "grants of node 'a': -1 is not an Operation: expected 0 to 4");
   EXPECT_THAT(error({{.node = "a", .publish = {""}}}), HasSubstr("grants of node 'a': a name to publish has 0 bytes"));
   EXPECT_THAT(error({{.node = "a", .publish = {std::string(limits::kNameBytesMax + 1, 'x')}}}), HasSubstr("256 bytes"));
   EXPECT_THAT(error({{.node = "a", .publish = std::vector<std::string>(1001, "x")}}), HasSubstr("at most 1000"));
