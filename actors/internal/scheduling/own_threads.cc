@@ -34,7 +34,8 @@ class OwnThreads::OwnThread final : public Worker {
     is_ending_ = true;
     changed_.Signal();
   }
-  // The thread runs nothing any more, so joining it does not wait. acquire: pairs with Work's release store.
+  // True if the thread runs no more turns, so that joining it does not wait for a handler. acquire: pairs with Work's
+  // release store.
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
 
  private:
@@ -60,6 +61,7 @@ class OwnThreads::OwnThread final : public Worker {
 };
 
 OwnThreads::~OwnThreads() {
+  // Declared before `lock`, so the threads are joined when mu_ is free again: a turn that runs may need mu_ to finish.
   std::vector<std::shared_ptr<OwnThread>> all;
   absl::MutexLock lock(&mu_);
   for (auto& [id, thread] : threads_) {
