@@ -25,7 +25,7 @@ std::string Text(absl::Duration duration) { return absl::FormatDuration(duration
 
 bool IsPositiveAndFinite(absl::Duration d) { return d > absl::ZeroDuration() && d != absl::InfiniteDuration(); }
 
-// What is wrong with an id or a name, or nothing.
+// Returns a description of the problem of an id or a name; empty if it has none.
 std::string NameProblem(absl::string_view name) {
   if (name.size() > limits::kNameBytesMax) {
     return absl::StrCat("has ", name.size(), " bytes; at most ", limits::kNameBytesMax, " are allowed");
@@ -36,9 +36,9 @@ std::string NameProblem(absl::string_view name) {
   return "";
 }
 
-// The waits before the last of the attempts are, with the shortest jitter, not
-// shorter than the time after which the child gives up anyway. The default
-// number is a backstop, not a choice.
+// Returns true if give_up_after_attempts cannot be reached, because the waits before
+// the last attempt, with the most jitter, add up to give_up_after or more. The default
+// number of attempts is not reported, because it was not chosen by the user.
 bool CannotReachAttempts(const RestartBackoff& backoff) {
   if (backoff.give_up_after_attempts <= 2 ||
       backoff.give_up_after_attempts == RestartBackoff().give_up_after_attempts ||
@@ -48,7 +48,7 @@ bool CannotReachAttempts(const RestartBackoff& backoff) {
   }
   const double limit = absl::FDivDuration(backoff.give_up_after, backoff.min) / (1.0 - backoff.jitter);
   const double longest = absl::FDivDuration(backoff.max, backoff.min);
-  constexpr int kTermsMax = 10000;  // beyond it the waits do not grow, or hardly
+  constexpr int kTermsMax = 10000;  // bounds the loop; later waits count as equal to the last one
   double sum = 0;                   // in units of `min`
   double wait = 1;
   int left = backoff.give_up_after_attempts - 2;
@@ -69,7 +69,7 @@ class Finder {
   std::vector<SpecError> Take() { return std::move(errors_); }
 
  private:
-  // A child, by the indices from the root, and what people call it.
+  // The place of a child in the tree: the indices from the root, and a text for people.
   struct Place {
     std::vector<size_t> path;
     std::string text;
@@ -79,7 +79,7 @@ class Finder {
   void Add(Place at, absl::string_view field, std::string what) {
     errors_.push_back({std::move(at.text), std::string(field), std::move(what), std::move(at.path)});
   }
-  // Values up to `last` have a name; a number that was cast may have none.
+  // Reports a `value` that is no enumerator, as a number that was cast may be. `last` is the last enumerator.
   template <class E>
   void FindInEnum(absl::string_view field, absl::string_view type, E value, E last);
   void FindInFlags(const SupervisorSpec& spec);
@@ -90,11 +90,11 @@ class Finder {
   void FindInStart(const ChildSpec& child);
   void FindInProcess(const ChildSpec& child);
 
-  std::vector<std::pair<size_t, const ChildSpec*>> path_;  // to the child that is looked at
+  std::vector<std::pair<size_t, const ChildSpec*>> path_;  // from the root to the child that is checked now
   std::vector<SpecError> errors_;
-  // Name to where it was used; a node's names and the cluster's are one space.
+  // From each name to the places that use it. Registered and published names share one namespace.
   std::map<std::string, std::vector<std::pair<Place, std::string>>> names_;
-  // Node name of a process to where it was given, by id or by name.
+  // From each node name of a process to the places that give it, as an id or as a node name.
   std::map<std::string, std::vector<std::pair<Place, std::string>>> nodes_;
   std::map<std::string, Place> templates_;  // by id, of pools of processes
 };
@@ -102,7 +102,7 @@ class Finder {
 std::string ChildText(const ChildSpec& child, size_t index) {
   if (index == SpecError::kTemplate && child.id.empty()) return "the template";
   if (child.id.empty()) return absl::StrCat("child number ", index + 1);
-  constexpr size_t kShownMax = limits::kNameBytesMax + 1;  // of a name that is too long, enough
+  constexpr size_t kShownMax = limits::kNameBytesMax + 1;  // only an id that is too long is cut
   const absl::string_view id = child.id;
   return absl::StrCat("child '", id.substr(0, kShownMax), id.size() > kShownMax ? "…" : "", "'");
 }
@@ -157,7 +157,7 @@ void Finder::FindInSupervisor(const SupervisorSpec& spec, int depth) {
     path_.emplace_back(i, &child);
     if (int& uses = ids[child.id]; !child.id.empty() && uses > 1) {
       Add("id", absl::StrCat("given to ", uses, " children; each needs its own"));
-      uses = 1;  // told once
+      uses = 1;  // reported once
     }
     path_.pop_back();
     FindInChild(child, i, spec, depth);
@@ -372,7 +372,7 @@ void Finder::FindRepeatedNodes() {
       parent.pop_back();
       std::vector<size_t> first_parent = uses[0].first.path;
       first_parent.pop_back();
-      // Of siblings the id itself has been reported.
+      // For siblings with the same id, FindInSupervisor has reported the id itself.
       if (uses[i].second == "id" && uses[0].second == "id" && parent == first_parent) continue;
       Add(uses[i].first, uses[i].second,
           absl::StrCat("'", node, "' is already the node of ", uses[0].first.text, "; a process child needs its own"));

@@ -61,8 +61,8 @@ absl::StatusOr<ChildStart::MakeActor> MakerOfProcess(const ChildSpec& child, Spa
                        .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
                        .limits = child.process->limits,
                        .silent_within = child.process->silent_within};
-  // The process gets SIGTERM in the middle of its shutdown time, and at the end SIGKILL from its supervisor. Without
-  // a limit it gets neither.
+  // The process gets SIGTERM when half of its shutdown time is over, and SIGKILL at the end of that time, because its
+  // supervisor then kills the stand-in. Without a limit it gets neither.
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind != ChildShutdown::Kind::kBrutalKill) process.stop_within = shutdown.LongestStop() / 2;
   return spawner->ForProcess(process);

@@ -20,14 +20,14 @@
 namespace understudy {
 namespace {
 
-// "job-17" is a node's name for each number.
+// Leaves room for '-' and a number of up to 20 digits, as in "job-17" (MemberNodeName).
 constexpr size_t kProcessIdBytesMax = limits::kNodeNameBytesMax - 1 - 20;
 
 }  // namespace
 
 std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   std::vector<FieldProblem> found;
-  // One that is no RestartStrategy at all has an error for that.
+  // False for a value that is no RestartStrategy at all, which is reported elsewhere (FindSpecErrors).
   const bool has_order = spec.strategy == RestartStrategy::kOneForAll || spec.strategy == RestartStrategy::kRestForOne;
   if (spec.stop_together && has_order) {
     found.push_back({"stop_together", absl::StrCat(RestartStrategyName(spec.strategy),
@@ -96,7 +96,7 @@ std::vector<FieldProblem> FindBudgetProblems(const ChildSpec& child, const Super
                                             " restarts within ", absl::FormatDuration(parent.period))});
   }
   if (child.backoff.has_value() && child.backoff->reset_after > absl::ZeroDuration()) {
-    // Only the first restart after each healthy time is counted.
+    // With a backoff, only the first restart after each healthy run is counted.
     absl::Duration rest;
     const int64_t healthy_times = absl::IDivDuration(budget.period, child.backoff->reset_after, &rest);
     if (healthy_times < budget.intensity) {

@@ -1,4 +1,4 @@
-// RestartPlan's requests.
+// RestartPlan: requests.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,8 @@ absl::Status NotGoneError(absl::string_view id) {
       absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
 }
 
-// A pool has no children of other specs, and none that are stopped.
+// Refuses the requests that a pool does not have: it starts only children of its template, and none of its children is
+// stopped.
 absl::Status RefuseForPool(const WaitingInput& request) {
   if (request.kind == WaitingInput::Kind::kTerminate) return absl::OkStatus();
   if (request.kind == WaitingInput::Kind::kStart) return request.is_member ? absl::OkStatus() : OnlyMembersError();
@@ -116,7 +117,8 @@ void RestartPlan::Request(WaitingInput request, MonotonicTime now) {
   Advance();
 }
 
-// A request about a child that is being started need not wait for that.
+// Handles a request about a child that is being started, or in a pool stopped, without waiting for that to end. Returns
+// false if the request has to wait.
 bool RestartPlan::AnswerWhileStarting(const WaitingInput& request) {
   Child* const child = children_.FindId(request.id);
   if (child == nullptr) return false;
@@ -127,7 +129,7 @@ bool RestartPlan::AnswerWhileStarting(const WaitingInput& request) {
   if (child->state != State::kStarting) return false;
   switch (request.kind) {
     case WaitingInput::Kind::kStart:
-      if (child->is_new) return false;  // if it cannot start, its id becomes free
+      if (child->is_new) return false;  // the id becomes free if that child cannot start
       Answer(request.request, ExistingChildError(ChildTable::InfoOf(*child)));
       return true;
     case WaitingInput::Kind::kRestart:
@@ -183,12 +185,12 @@ void RestartPlan::DoTerminate(const WaitingInput& request, Child& child) {
   Answer(request.request, absl::OkStatus());
 }
 
-// A child that waits to be started again no longer does.
+// If the child waits to be started again, stops it for good.
 void RestartPlan::CancelRestart(Child& child) {
   if (child.state == State::kStopped) return;
   Disarm(child);
   SetState(child, State::kStopped);
-  if (is_serial()) EndFirstStart();  // nothing would go on with it
+  if (is_serial()) EndFirstStart();  // the end of this child's wait would have continued the first start
 }
 
 void RestartPlan::DoRestart(const WaitingInput& request, Child& child) {
@@ -197,7 +199,7 @@ void RestartPlan::DoRestart(const WaitingInput& request, Child& child) {
     return;
   }
   if (child.state == State::kStopped) {
-    child.history.attempts = 0;  // who asks for it has seen to what was wrong
+    child.history.attempts = 0;  // the request may follow a repair, so the backoff begins anew
     child.start_request = request.request;
     BeginStart(child);
     return;
