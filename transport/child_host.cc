@@ -61,7 +61,7 @@ class ChildHost final : public ChildHostActor {
     MonitorHandle proxy;
     absl::optional<StartReplier> starting;
     absl::optional<WaitReplier> waiting;
-    absl::optional<ExitReason> ended;  // the child has ended, and its proxy has not asked yet
+    absl::optional<ExitReason> ended;  // set if the child has ended and its proxy has not called Wait yet
     bool is_orphan = false;            // its proxy has ended
     bool has_declined = false;
     Pid supervisor;               // null if the child's unhandled mail is not kept
@@ -330,7 +330,9 @@ void ChildHost::StopAll(const ExitReason& reason) {
   if (stopping_.has_value()) return;
   stopping_ = reason;
   left_.clear();
-  // Before the children end: a supervisor that gets an end looks for a host, and must not find this one.
+  // Unregistered before the children end, because a supervisor that learns of an end looks for a host to start the
+  // child
+  // again, and must not find this one.
   context().Unregister(internal::ChildHostName(node_));
   for (const auto& [proxy, hosted] : children_) {
     if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());

@@ -218,7 +218,7 @@ class ProcessChildProxy final : public ProcessParentActor {
   void SessionFailed(const NoSession& failed) {
     context().Stop(ExitReason::Failed(absl::ResourceExhaustedError(failed.why)));
   }
-  // The process ends by itself, so it is not asked to stop; but it has only stop_within for it.
+  // The process ends without having been asked to. It has stop_within for this, then it gets SIGTERM.
   void Leaving(const proto::ProcessLeaving&) {
     leaving_ = true;
     if (!stopping_) StartTerminateTimer();
