@@ -1,4 +1,4 @@
-// What leaves the node goes through the Router, what comes in through Inbound
+// Messages and signals to other nodes leave through the Router; those from other nodes come in through Inbound
 // (semantics 7.4, 7.5, 7.14).
 #include "understudy/actors/router.h"
 

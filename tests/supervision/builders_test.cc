@@ -1,5 +1,4 @@
-// The forms of a tree, process children, and what a supervisor tells of what it
-// did.
+// The builders of trees, process children, and the events of a supervisor.
 #include "understudy/supervision/builders.h"
 
 #include <functional>

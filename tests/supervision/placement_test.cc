@@ -1,5 +1,5 @@
-// Children on other nodes, as far as supervision knows of them: their data,
-// what is wrong with it, and what the spawner is asked for.
+// Children on other nodes, as far as supervision knows them: their placement, its errors, and the request that reaches
+// the NodeSpawner.
 #include <functional>
 #include <map>
 #include <memory>

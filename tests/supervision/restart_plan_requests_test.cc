@@ -1,4 +1,4 @@
-// Requests, queries and backoff: where the plan is more than OTP's.
+// Requests, queries and backoff, where RestartPlan does more than OTP's supervisor.
 #include <string>
 #include <utility>
 #include <vector>

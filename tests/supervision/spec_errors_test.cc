@@ -1,4 +1,4 @@
-// Each error as its reader sees it.
+// Each error of a tree, with the text that a user reads.
 #include "understudy/supervision/spec_errors.h"
 
 #include <limits>
