@@ -1,5 +1,4 @@
-// A tree read from a text: what it becomes, what is said of a bad one, and that
-// it runs.
+// A tree read from a text: the tree that it becomes, the errors of a bad text, and a tree that runs.
 #include "understudy/transport/tree_file.h"
 
 #include <algorithm>
