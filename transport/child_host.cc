@@ -331,8 +331,7 @@ void ChildHost::StopAll(const ExitReason& reason) {
   stopping_ = reason;
   left_.clear();
   // Unregistered before the children end, because a supervisor that learns of an end looks for a host to start the
-  // child
-  // again, and must not find this one.
+  // child again, and must not find this one.
   context().Unregister(internal::ChildHostName(node_));
   for (const auto& [proxy, hosted] : children_) {
     if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());

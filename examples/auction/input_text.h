@@ -19,8 +19,7 @@ bool IsPlainText(absl::string_view text);
 std::string Printable(absl::string_view text);
 
 // Parses an RFC 3339 time in the years 1970 to 9999, cut to whole milliseconds. InvalidArgument quotes the text and
-// says
-// what is wrong with it.
+// says what is wrong with it.
 absl::StatusOr<absl::Time> ParseInputTime(absl::string_view text);
 
 // Returns `text` without the byte order mark that some editors put before a text.

@@ -4,9 +4,8 @@
 //   Interrupt interrupt([&](int signal) { …; _exit(128 + signal); });
 //
 // Construct it before any other thread, because all threads must inherit its signal mask: it blocks all of these
-// signals
-// except SIGPIPE, which the kernel sends to the thread that writes, and for which it installs a handler. The destructor
-// waits for a function that runs, and leaves the signals blocked. At most one object in a process.
+// signals except SIGPIPE, which the kernel sends to the thread that writes, and for which it installs a handler. The
+// destructor waits for a function that runs, and leaves the signals blocked. At most one object in a process.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_INTERRUPT_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_INTERRUPT_H_
 

@@ -1,6 +1,5 @@
 // ProgressWatch: reports the progress of a run periodically: acknowledged offers, their rate, and the processes that
-// are
-// down or were restarted.
+// are down or were restarted.
 //
 // An actor in the process style. It ends with the bidding floor.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_PROGRESS_WATCH_H_

@@ -2,8 +2,8 @@
 //
 // `started` is answered when every child has started, or with an error if a child could not start. After the tree has
 // ended, an actor that waits for its processes would wait for minutes, because they are not started again. Such an
-// actor
-// is therefore sent to `waits_for_tree`, and gets an exit when the tree ends, or at once if the tree has ended already.
+// actor is therefore sent to `waits_for_tree`, and gets an exit when the tree ends, or at once if the tree has ended
+// already.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_ROOT_WATCH_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_ROOT_WATCH_H_
 

@@ -2,9 +2,8 @@
 // right.
 //
 // A lane is filled while its process or lot is up. A cross marks a crash or kill, a triangle a restart, and a diamond
-// the
-// time at which bidders found a lot again by its name; each mark has a tooltip. The picture contains its style, which
-// follows the viewer's light or dark mode, and refers to no other files. Any thread.
+// the time at which bidders found a lot again by its name; each mark has a tooltip. The picture contains its style,
+// which follows the viewer's light or dark mode, and refers to no other files. Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_PICTURE_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_RUN_PICTURE_H_
 
@@ -22,8 +21,7 @@ struct Lane {
 };
 
 // Draws the time from `start` to `end`. `happenings` may be in any order; those of processes and lots without a lane
-// are
-// left out.
+// are left out.
 std::string DrawRun(const std::vector<Lane>& lanes, const Chronicled& happenings, absl::Time start, absl::Time end);
 
 }  // namespace auction

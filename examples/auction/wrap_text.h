@@ -12,8 +12,7 @@ namespace auction {
 inline constexpr size_t kColumns = 80;
 
 // Returns `text` broken at spaces into lines of at most kColumns bytes, without a newline at the end. The lines after
-// the
-// first are indented by `indent` spaces. A word that is longer than a line gets a line of its own.
+// the first are indented by `indent` spaces. A word that is longer than a line gets a line of its own.
 std::string WrapText(absl::string_view text, size_t indent);
 
 }  // namespace auction

@@ -1,7 +1,6 @@
 // ExclusiveLives: the lives of a supervisor's children that may not be gone yet (Context::MonitorUntilGone). Two
 // supervisors use it: the next life of the same supervisor, and the parent of an exclusive supervisor. Neither may
-// start
-// a child while an earlier life of that child is not gone.
+// start a child while an earlier life of that child is not gone.
 //
 // The object outlives the lives of the supervisor. The supervisor above keeps it, for each supervisor below. A
 // supervisor without one above makes its own, so two trees made by one builder share nothing.

@@ -1,7 +1,6 @@
 // The ids and names of a pool's children. A child that is started without an id gets a generated one: the template's
-// id,
-// '#' and a number. Only generated ids contain a '#'. The names of a child are those of the template, in which "{id}"
-// stands for the child's id.
+// id, '#' and a number. Only generated ids contain a '#'. The names of a child are those of the template, in which
+// "{id}" stands for the child's id.
 //
 // Pure functions; any thread.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_MEMBER_IDS_H_
@@ -26,8 +25,7 @@ void NameMember(ChildSpec& member);
 // True for a generated id.
 bool IsMadeUpId(absl::string_view id);
 // For a pool of processes: the name of that child's node. It is job-17 for job#17, because a node's name may not
-// contain
-// a '#'.
+// contain a '#'.
 std::string MemberNodeName(absl::string_view id);
 // If `node` has the form of a MemberNodeName of a generated id, returns the id of the template.
 absl::optional<absl::string_view> TemplateOfNode(absl::string_view node);

@@ -1,6 +1,5 @@
 // PlanSupervisor: the actor that applies a RestartPlan's actions and tells the plan their results. Every supervisor is
-// a
-// PlanSupervisor; Pool adds a typed way to start children.
+// a PlanSupervisor; Pool adds a typed way to start children.
 //
 // A pool of several shards is a *front*: a supervisor whose children are the shards. The front hands each request to
 // the shard that the child's id names, or to all shards, and answers as one supervisor. It ends when a shard ends.

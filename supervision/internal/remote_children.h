@@ -16,8 +16,7 @@
 namespace understudy::internal {
 
 // The data of one life that a supervisor and the proxy of a child on another node share. The proxy writes `child`
-// before
-// the outcome of its start is told, and `left` before it ends.
+// before the outcome of its start is told, and `left` before it ends.
 struct RemoteLife {
   Pid child;                         // the child's own pid
   std::shared_ptr<const void> left;  // see NodeChild::left

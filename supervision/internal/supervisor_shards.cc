@@ -1,6 +1,5 @@
 // PlanSupervisor: the front of a pool of several shards. It passes each request to the shard of the child's id, or to
-// all
-// shards, and answers as one supervisor.
+// all shards, and answers as one supervisor.
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,8 +64,7 @@ Task<absl::StatusOr<ChildSpec>> PlanSupervisor::GetSpecOfShard(GetChildSpec quer
 }
 
 // The shard of a child cannot be told from its pid, so all shards are asked. If no shard has a child with the pid, one
-// of
-// them finds out whether the actor has ended (TerminateUnknown).
+// of them finds out whether the actor has ended (TerminateUnknown).
 Task<absl::StatusOr<ChildDone>> PlanSupervisor::TerminateInShards(TerminateChild request) {
   if (request.id.empty()) {
     const HandedTermination handed{request.pid};

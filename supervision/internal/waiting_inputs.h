@@ -1,8 +1,7 @@
 // WaitingInputs: a queue of the requests and exits that a supervisor does not handle yet.
 //
 // An input about a child that is starting or stopping may be *deferred*: it leaves the queue, so that inputs about
-// other
-// children need not wait, and returns to the front of the queue when the child has settled.
+// other children need not wait, and returns to the front of the queue when the child has settled.
 //
 // Owner only. The owner bounds how many requests wait, by size().
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_WAITING_INPUTS_H_

@@ -231,9 +231,8 @@ struct OsProcess::Watched {
   }
 
   // The note of the exit reason of the process, which ended at `end`. After a SIGKILL the tail of standard error is
-  // left
-  // out, because the process could not write about the signal. The exception is a kill for lack of memory: the process
-  // may have written about its lack of memory before.
+  // left out, because the process could not write about the signal. The exception is a kill for lack of memory: the
+  // process may have written about its lack of memory before.
   std::string Note(bool is_sigkill, bool is_ours, MonotonicTime end) const {
     const absl::optional<int64_t> now = is_sigkill && !is_ours ? internal::OomKills() : absl::nullopt;
     const bool is_oom = now.has_value() && oom_kills_before.has_value() && *now > *oom_kills_before;

@@ -47,8 +47,7 @@ class Handover final : public Outlet<T> {
     executor_.Notify();
   }
   // Call on a plain thread, once. Returns `late` if no outcome was given by `deadline`, and `closed` if the executor
-  // has
-  // nothing left to run that could give one.
+  // has nothing left to run that could give one.
   T Await(MonotonicTime deadline, absl::Status late, absl::Status closed) {
     executor_.BlockUntil([this] { return HasOutcome(); }, deadline);
     absl::MutexLock lock(&mu_);

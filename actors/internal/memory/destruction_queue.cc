@@ -40,8 +40,7 @@ void DestructionQueue::End(SystemCore& system) {
     Envelope* const oldest = newest_->next;
     oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
     // SystemCore::OnDeadLetter marks a letter to be published with kind kWake: an ordinary message may have a
-    // DeadLetter
-    // as its value too.
+    // DeadLetter as its value too.
     if (oldest->kind == EnvelopeKind::kWake && oldest->type == &TypeOf<DeadLetter>()) {
       system.dead_letters().Publish(*static_cast<const DeadLetter*>(oldest->value()));
     }

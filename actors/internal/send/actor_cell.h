@@ -182,8 +182,7 @@ class alignas(64) ActorCell {
   // True if the actor with that life lives and its start is over.
   bool HasStarted(uint64_t life) const {
     // seq_cst: pairs with SetStarted. Loaded before IsAlive: the caller has the pid, so the value is that of this life
-    // or
-    // of a later one; if this life is still alive after the load, the value is its own.
+    // or of a later one; if this life is still alive after the load, the value is its own.
     return has_started_.load(std::memory_order_seq_cst) && IsAlive(life);
   }
   // The life that the cell has now, or 0.

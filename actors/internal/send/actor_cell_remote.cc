@@ -87,9 +87,8 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
 
 // No expiry is missed. For a call: TryWake fails only if a turn runs or is scheduled, and that turn sorts the call and
 // then watches its expiry. For a tell: the first waiting sender stores the mark has_blocked_senders_, then posts a
-// wake,
-// which causes a turn (BlockedSenders::Join). If this thread pushed after the end of that turn, the push acquired what
-// TryIdle released, so this thread sees the mark. Otherwise that turn takes the message and sees the mark itself.
+// wake, which causes a turn (BlockedSenders::Join). If this thread pushed after the end of that turn, the push acquired
+// what TryIdle released, so this thread sees the mark. Otherwise that turn takes the message and sees the mark itself.
 void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
   if (!declaration.has_time_to_live() || !(declaration.is_call() || has_blocked_senders())) return;
   if (inbound_.TryWake()) Schedule(system, life);

@@ -50,8 +50,7 @@ struct Envelope {
   static constexpr uint8_t kIsBoxed = 2;  // the value lies elsewhere: it is large or over-aligned
   static constexpr uint8_t kIsEarly = 4;  // accepted before the mailboxes were known
   // The message has left a mailbox before: it was postponed, forwarded, or is unhandled mail. A remote sender has had
-  // its
-  // credit back then.
+  // its credit back then.
   static constexpr uint8_t kWasInHand = 16;
   static constexpr uint8_t kHasValue = 32;
   static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)

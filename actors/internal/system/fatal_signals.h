@@ -7,8 +7,7 @@
 // (The line is not broken in two as it is here. It begins as the lines of LogSink::Stderr do.) The fatal signals are
 // SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. After the line is written, the signal goes to the handler that was
 // installed before the first FatalSignals, or takes its default action, as if it had come only then: on the same
-// thread,
-// with the same siginfo_t and registers, and the same core dump.
+// thread, with the same siginfo_t and registers, and the same core dump.
 //
 // - The line is at most FixedText::kBytesMax bytes long and is written with one write(2), unless the system accepts
 // only

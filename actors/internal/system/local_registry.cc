@@ -14,8 +14,7 @@
 #include "understudy/actors/internal/scheduling/worker.h"
 
 // Lock rule: a fence locks change_mu_ during a seizure, which keeps a worker in user code. If that worker held
-// change_mu_
-// there, the two would deadlock. Each function that locks change_mu_ therefore enters kernel code before.
+// change_mu_ there, the two would deadlock. Each function that locks change_mu_ therefore enters kernel code before.
 namespace understudy {
 
 void LocalRegistry::TellWatchers(absl::string_view name, const NameRecord* record) {

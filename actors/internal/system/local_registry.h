@@ -73,8 +73,7 @@ class LocalRegistry final : public Registry {
 
   internal::SystemCore& system_;
   // Held by RemoveAll, Keep and Free while they change names and call the publisher, so that the publisher learns in
-  // the
-  // right order which names are vacant.
+  // the right order which names are vacant.
   absl::Mutex keep_mu_ ABSL_ACQUIRED_BEFORE(change_mu_);
   // Taken by every change, before mu_, and held while listeners run.
   absl::Mutex change_mu_ ABSL_ACQUIRED_BEFORE(mu_);

@@ -113,8 +113,7 @@ SystemCore::~SystemCore() {
 }
 
 // Checks the cell first: a fence takes its hold before it closes the cell, so a thread that sees the end of the life
-// sees
-// the hold too.
+// sees the hold too.
 bool SystemCore::IsGone(Pid life) {
   if (!IsLocal(life)) return false;
   const ActorCell* const cell = cells_.Find(life.cell());
