@@ -175,12 +175,14 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   FindInEnum("restart", "a RestartType", child.restart, RestartType::kTemporary);
   FindInShutdown(child);
   if (child.significant && child.restart == RestartType::kPermanent) {
-    Add("significant", "a permanent child is always restarted, so its end can have no significance");
+    Add("significant",
+        "a permanent child is always restarted, so its end never shuts the supervisor down; make it transient or "
+        "temporary");
   } else if (child.significant && parent.auto_shutdown == AutoShutdown::kNever) {
     Add("significant", "has no effect: the supervisor's auto_shutdown is never");
   }
   if (child.start_within <= absl::ZeroDuration()) {
-    Add("start_within", absl::StrCat(Text(child.start_within), " is no time to start in; it must be above 0"));
+    Add("start_within", absl::StrCat(Text(child.start_within), " leaves no time to start; it must be above 0"));
   }
   FindInBackoff(child, parent);
   for (FieldProblem& problem : FindBudgetProblems(child, parent)) Add(problem.field, std::move(problem.what));
@@ -195,8 +197,9 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   }
   for (const auto& [place, above] : path_) {
     if (!child.placement.has_value() || above == &child || !above->exclusive) continue;
-    Add("placement", absl::StrCat("is below '", above->id, "', which is exclusive: that cannot be kept; when a node ",
-                                  "is lost nobody knows whether a handler there runs on"));
+    Add("placement",
+        absl::StrCat("is below '", above->id, "', which is exclusive; that cannot be promised on another node: ",
+                     "when that node is lost, a handler of the child may still run there"));
     break;
   }
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
@@ -211,7 +214,7 @@ void Finder::FindInShutdown(const ChildSpec& child) {
   FindInEnum("shutdown", "a ChildShutdown::Kind", shutdown.kind, ChildShutdown::Kind::kInfinity);
   if (shutdown.kind == ChildShutdown::Kind::kWithin && !IsPositiveAndFinite(shutdown.timeout)) {
     Add("shutdown", absl::StrCat(Text(shutdown.timeout),
-                                 " is no time to stop in; it must be above 0 and finite, or BrutalKill or Infinity"));
+                                 " is not a time to stop in; give a finite time above 0, BrutalKill or Infinity"));
     return;
   }
   if (child.subtree == nullptr || shutdown.kind == ChildShutdown::Kind::kInfinity) return;
@@ -240,7 +243,7 @@ void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent)
     Add("backoff", "never begins: the first restart is immediate and counted, and the child's own budget allows none");
   }
   if (!IsPositiveAndFinite(backoff.min)) {
-    Add("backoff.min", absl::StrCat(Text(backoff.min), " is no wait; it must be above 0 and finite"));
+    Add("backoff.min", absl::StrCat(Text(backoff.min), " must be above 0 and finite"));
   }
   if (backoff.max < backoff.min || backoff.max == absl::InfiniteDuration()) {
     Add("backoff.max",
@@ -254,7 +257,8 @@ void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent)
   }
   if (backoff.reset_after <= absl::ZeroDuration()) {
     Add("backoff.reset_after",
-        absl::StrCat(Text(backoff.reset_after), ": a child would be healthy as it starts; it must be above 0"));
+        absl::StrCat(Text(backoff.reset_after),
+                     " would count a child as healthy as soon as it starts; it must be above 0"));
   }
   if (backoff.give_up_after_attempts < 2) {
     Add("backoff.give_up_after_attempts",
@@ -290,7 +294,7 @@ void Finder::FindInFactory(const ChildSpec& child) {
   if (child.kind != ChildKind::kWorker && !is_pool) {
     Add("factory", absl::StrCat("given for a ", ChildKindName(child.kind), "; only a worker and a pool have one"));
   } else if (child.factory->name.empty()) {
-    Add("factory", "has no name; which registered factory makes the child?");
+    Add("factory", "has no name; give the name of a registered factory");
   }
 }
 
@@ -307,7 +311,7 @@ void Finder::FindInProcess(const ChildSpec& child) {
   if (child.process.has_value() != (child.kind == ChildKind::kProcess)) {
     Add("process", child.process.has_value()
                        ? absl::StrCat("given for a ", ChildKindName(child.kind), "; only a process has one")
-                       : std::string("is missing: which binary to run?"));
+                       : std::string("is missing; give the binary to run"));
     return;
   }
   if (!child.process.has_value()) return;
@@ -340,7 +344,8 @@ void Finder::FindInProcess(const ChildSpec& child) {
   if (path_.back().first == SpecError::kTemplate) templates_.emplace(child.id, Here());
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {
-      Add("process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));
+      Add("process.environment",
+          absl::StrCat("'", key, "' cannot be the name of a variable: a name is not empty and has no '='"));
     }
   }
   if (!child.registered_as.empty() || !child.published_as.empty()) {
@@ -352,8 +357,10 @@ void Finder::FindRepeatedNames() {
   for (const auto& [name, uses] : names_) {
     for (size_t i = 1; i < uses.size(); ++i) {
       Add(uses[i].first, uses[i].second,
-          absl::StrCat("'", name, "' is already the name of ",
-                       uses[0].first.path == uses[i].first.path ? "it" : uses[0].first.text));
+          absl::StrCat("'", name, "' is already ",
+                       uses[0].first.path == uses[i].first.path
+                           ? absl::StrCat("its ", uses[0].second, "; leave one of them out")
+                           : absl::StrCat("the name of ", uses[0].first.text)));
     }
   }
 }
@@ -364,7 +371,7 @@ void Finder::FindRepeatedNodes() {
     const auto made_up = made_up_by.has_value() ? templates_.find(std::string(*made_up_by)) : templates_.end();
     if (made_up != templates_.end()) {
       Add(uses[0].first, uses[0].second,
-          absl::StrCat("'", node, "' is the node of a child whose id the pool of ", made_up->second.text,
+          absl::StrCat("'", node, "' is the node name of a child whose id the pool of ", made_up->second.text,
                        " makes up; a process child needs its own"));
     }
     for (size_t i = 1; i < uses.size() && !node.empty(); ++i) {
@@ -375,7 +382,8 @@ void Finder::FindRepeatedNodes() {
       // For siblings with the same id, FindInSupervisor has reported the id itself.
       if (uses[i].second == "id" && uses[0].second == "id" && parent == first_parent) continue;
       Add(uses[i].first, uses[i].second,
-          absl::StrCat("'", node, "' is already the node of ", uses[0].first.text, "; a process child needs its own"));
+          absl::StrCat("'", node, "' is already the node name of ", uses[0].first.text,
+                       "; a process child needs its own"));
     }
   }
 }

@@ -32,7 +32,7 @@ absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spa
                                                      const std::shared_ptr<RemoteLife>& life) {
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("child '", child.id, "' runs on another node, and this system knows none: it has no node"));
+        absl::StrCat("child '", child.id, "' is to run on another node, but this system has no Node; start one first"));
   }
   NodeChild remote;
   remote.nodes = NodesInTurn(*child.placement, child.id);
@@ -53,7 +53,7 @@ absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spa
 absl::StatusOr<ChildStart::MakeActor> MakerOfProcess(const ChildSpec& child, Spawner* spawner) {
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("child '", child.id, "' is a process, and this system cannot start one: it has no node"));
+        absl::StrCat("child '", child.id, "' is a process, but this system has no Node to start it; start one first"));
   }
   ProcessChild process{.binary = child.process->binary,
                        .arguments = child.process->arguments,

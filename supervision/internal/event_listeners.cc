@@ -47,7 +47,8 @@ absl::Status EventListeners::CheckRoomFor(Pid subscriber) const {
   if (subscribers_.size() < limits::kSupervisionSubscribersMax || subscribers_.contains(subscriber)) {
     return absl::OkStatus();
   }
-  return MakeError(ErrorKind::kFull, absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers already"));
+  return MakeError(ErrorKind::kFull,
+                   absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers, its limit"));
 }
 
 void EventListeners::Tell(const SupervisionEvent& event, LogSink& log) {

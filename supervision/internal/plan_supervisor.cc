@@ -321,8 +321,8 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
   if (child.placement.has_value()) {
     if (!is_below_exclusive) return MakerElsewhere(child, context().Spawner(), elsewhere);
     return absl::FailedPreconditionError(absl::StrCat(
-        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when the node is ",
-        "lost nobody knows whether its handler runs on"));
+        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when that ",
+        "node is lost, a handler of the child may still run there"));
   }
   if (child.kind == ChildKind::kProcess) return MakerOfProcess(child, context().Spawner());
   if (child.subtree == nullptr && child.start == nullptr) {

@@ -334,8 +334,7 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
 }
 
 // Call when the child must not be restarted because a limit is exceeded. If the limit is the child's own, a pool
-// forgets
-// the child and goes on; otherwise the supervisor gives up.
+// forgets the child and goes on; otherwise the supervisor gives up.
 void RestartPlan::GiveUp(Child& child, const RestartDecision& decision, const ExitReason& reason) {
   const ExitReason given_up =
       ExitReason::RestartsExhausted(absl::StrCat("child '", child.spec->id, "' ", decision.why)).CausedBy(reason);
@@ -376,7 +375,7 @@ void RestartPlan::CheckAutoShutdown() {
 void RestartPlan::BeginStopAll(const ExitReason& reason) {
   if (is_stopping()) return;
   for (const WaitingInput& waiting : waiting_.TakeAll()) {
-    Answer(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
+    Answer(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor is stopping its children"));
   }
   plan_ = OrderedPlan::StopAll(reason, children_.end_key());
   kept_names_.DoubtAll();
@@ -391,8 +390,7 @@ void RestartPlan::BeginStopAll(const ExitReason& reason) {
 // ---- Actions.
 
 // Decides here which names are still kept, and not within an input, because a child that will be started again may be
-// in
-// a stopped state for a moment while an input is handled.
+// in a stopped state for a moment while an input is handled.
 std::vector<RestartPlan::Action> RestartPlan::TakeActions() {
   for (const Key key : kept_names_.TakeDoubtful()) {
     const Child& child = *children_.FindKey(key);

@@ -24,8 +24,8 @@ namespace understudy {
 namespace {
 
 absl::Status NotGoneError(absl::string_view id) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "child '", id, "' is exclusive, and its last life is not gone: its killed handler still runs; ask again later"));
 }
 
 // Refuses the requests that a pool does not have: it starts only children of its template, and none of its children is
@@ -47,7 +47,8 @@ absl::Status UnknownPidError(const Pid& pid) {
 }
 
 absl::Status NobodyIsStoppedError() {
-  return absl::FailedPreconditionError("a pool forgets a child that is down: there is none to restart or delete");
+  return absl::FailedPreconditionError(
+      "a pool forgets a child that has stopped, so it has none to restart or delete; use StartMember");
 }
 
 void RestartPlan::StartChild(ChildSpec spec, RequestId request, MonotonicTime now) {
@@ -59,7 +60,8 @@ void RestartPlan::StartChild(ChildSpec spec, RequestId request, MonotonicTime no
 void RestartPlan::StartMember(std::string id, std::shared_ptr<const ChildStart> start, RequestId request,
                               MonotonicTime now) {
   if (!is_pool()) {
-    Answer(request, absl::FailedPreconditionError("the supervisor is no pool, and has no template; use StartChild"));
+    Answer(request, absl::FailedPreconditionError(
+                        "the supervisor is not a pool, so it has no template to start a child of; use StartChild"));
     return;
   }
   WaitingInput waiting{.kind = WaitingInput::Kind::kStart, .id = std::move(id), .request = request, .is_member = true};
@@ -97,7 +99,7 @@ void RestartPlan::DeleteChild(absl::string_view id, RequestId request, Monotonic
 void RestartPlan::Request(WaitingInput request, MonotonicTime now) {
   now_ = now;
   if (is_stopping()) {
-    Answer(request.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
+    Answer(request.request, MakeError(ErrorKind::kStopping, "the supervisor is stopping its children"));
     return;
   }
   if (absl::Status refused = is_pool() ? RefuseForPool(request) : absl::OkStatus(); !refused.ok()) {
@@ -110,7 +112,9 @@ void RestartPlan::Request(WaitingInput request, MonotonicTime now) {
   }
   if (const size_t waiting = waiting_.size(); waiting >= limits::kWaitingRequestsMax) {
     Answer(request.request,
-           MakeError(ErrorKind::kFull, absl::StrCat(waiting, " requests and exits wait for the supervisor")));
+           MakeError(ErrorKind::kFull,
+                     absl::StrCat(waiting,
+                                  " requests and exits wait for the supervisor, the most it keeps; ask again later")));
     return;
   }
   waiting_.Push(std::move(request));

@@ -146,7 +146,9 @@ TEST_F(RouterTest, WithoutARouterEveryRemoteTargetAnswersNoConnection) {
         self.context().Monitor(stranger_, [&](const Down& down) { self.Note(down.reason.ToString()); }));
   });
   system().RunUntilIdle();
-  EXPECT_THAT(notes, ElementsAre("NoConnection(this system has no node)", "NoConnection(this system has no node)"));
+  const std::string no_connection =
+      "NoConnection(this system has no Node, so it reaches no other node; start one with Node::Start)";
+  EXPECT_THAT(notes, ElementsAre(no_connection, no_connection));
   system().Kill(script.pid());
   system().RunUntilIdle();
 }

@@ -51,7 +51,8 @@ absl::Status StartError(absl::string_view binary, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return absl::NotFoundError(absl::StrCat(what, "there is no such file (or not the interpreter it names)"));
+      return absl::NotFoundError(
+          absl::StrCat(what, "there is no such file, or the interpreter that it names does not exist"));
     case EACCES:
     case EPERM:
       return absl::PermissionDeniedError(absl::StrCat(what, "it is not an executable file for this user"));
@@ -200,7 +201,8 @@ int Reap(pid_t pid) {
   do {
     waited = waitpid(pid, &wait_status, 0);
   } while (waited < 0 && errno == EINTR);
-  UNDERSTUDY_CHECK(waited == pid, "somebody else waited for our process ", pid, ": ", strerror(errno));
+  UNDERSTUDY_CHECK(waited == pid, "this program has waited for a process that its node started, process ", pid, ": ",
+                   strerror(errno));
   return wait_status;
 }
 

@@ -351,7 +351,7 @@ void ProcessChildProxy::Attached(const proto::ProcessAttached& message) {
   if (!pid.ok() || pid->is_null()) {
     context().Log().Write(LogSeverity::kError,
                           absl::StrCat("the process of node '", child_.node_name, "' is killed: ",
-                                       pid.ok() ? "it says that it is nobody" : pid.status().message()));
+                                       pid.ok() ? "it attached without the pid of an actor" : pid.status().message()));
     process_->Kill();
     return;
   }

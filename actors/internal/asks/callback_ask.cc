@@ -16,7 +16,7 @@ namespace internal {
 
 bool CallbackTurn::Cancel(Pid waiter) {
   if (!TryClaim()) return false;
-  SetOutcome(MakeError(ErrorKind::kCancelled, "the asker gave the call up"));
+  SetOutcome(MakeError(ErrorKind::kCancelled, "the asker cancelled the ask"));
   // The waiter's end cancels the call. Posted before Begin, because the system may be destroyed once the turn has run.
   if (!waiter.is_null()) {
     system_.Post({.kind = SignalKind::kExit, .to = waiter, .reason = ExitReason::Shutdown()});

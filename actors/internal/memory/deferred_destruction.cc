@@ -48,7 +48,7 @@ void DeferredDestruction::Run() {
 }
 
 std::string DeferredDestruction::Describe() {
-  return absl::StrCat("a destructor of what waited for ", whose_.ToString());
+  return absl::StrCat("a destructor of a value that waited for ", whose_.ToString());
 }
 
 }  // namespace understudy::internal

@@ -79,11 +79,12 @@ absl::StatusOr<uint32_t> OwnThreads::New() {
   absl::MutexLock lock(&mu_);
   JoinEnded();
   if (threads_.size() + ended_.size() >= limits::kOwnThreadsMax) {
-    return MakeError(ErrorKind::kFull,
-                     absl::StrCat("an executor has at most ", limits::kOwnThreadsMax, " threads of actors' own"));
+    return MakeError(
+        ErrorKind::kFull,
+        absl::StrCat(limits::kOwnThreadsMax, " actors have a thread of their own, the most that an executor allows"));
   }
   auto thread = std::make_shared<OwnThread>(executor_);
-  if (!thread->Start()) return MakeError(ErrorKind::kFull, "the operating system gives no more threads");
+  if (!thread->Start()) return MakeError(ErrorKind::kFull, "the operating system refuses another thread for an actor");
   threads_[++last_id_] = std::move(thread);
   return last_id_;
 }
@@ -115,7 +116,7 @@ bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_me
 void OwnThreads::Schedule(Runnable* runnable) {
   absl::MutexLock lock(&mu_);
   const auto thread = threads_.find(runnable->own_thread());
-  UNDERSTUDY_CHECK(thread != threads_.end(), "that thread has ended");
+  UNDERSTUDY_CHECK(thread != threads_.end(), "an actor is scheduled on its own thread, which has ended");
   thread->second->Schedule(runnable);
 }
 

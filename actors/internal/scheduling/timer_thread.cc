@@ -18,7 +18,8 @@ constexpr size_t kSweepAt = 1024;
 }  // namespace
 
 TimerThread::TimerThread(Clock& clock) : clock_(clock) {
-  UNDERSTUDY_CHECK(thread_.Start("actor-timers", [this] { Work(); }), "no thread for timers");
+  UNDERSTUDY_CHECK(thread_.Start("actor-timers", [this] { Work(); }),
+                   "the operating system refuses the thread for timers");
 }
 
 TimerThread::~TimerThread() {

@@ -61,6 +61,8 @@ void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint6
   });
 }
 
+constexpr char kNoNode[] = "this system has no Node, so it reaches no other node; start one with Node::Start";
+
 }  // namespace
 
 absl::Status EndedError() { return MakeError(ErrorKind::kNoProcess, "that actor has ended; look its name up again"); }
@@ -199,7 +201,7 @@ void SystemCore::Post(Signal signal) {
                 .to = signal.from,
                 .id = signal.id,
                 .is_link = signal.kind == SignalKind::kLink,
-                .reason = ExitReason::NoConnection("this system has no node")});
+                .reason = ExitReason::NoConnection(kNoNode)});
     return;
   }
   if (const CurrentTurn& turn = ThisTurn(); turn.cell != nullptr && signal.to == turn.self) {
@@ -293,7 +295,7 @@ absl::StatusOr<Router*> SystemCore::RouterTo(Pid to) {
                                                          "send to it from there, or through a node"));
   }
   Router* out = router();
-  if (out == nullptr) return MakeError(ErrorKind::kNoConnection, "this system has no node");
+  if (out == nullptr) return MakeError(ErrorKind::kNoConnection, kNoNode);
   return out;
 }
 
