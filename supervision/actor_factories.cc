@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<const ChildStart>> ActorFactories::PoolStartOf(co
   const absl::StatusOr<const Entry*> entry = Find(call.name);
   if (!entry.ok()) return entry.status();
   if ((*entry)->make_pool == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' makes no pools, but actors"));
+    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' makes actors, not pools"));
   }
   return std::make_shared<const ChildStart>((*entry)->make_pool, call.name);
 }
@@ -57,7 +57,7 @@ absl::StatusOr<std::shared_ptr<const ChildStart>> ActorFactories::StartOf(const 
   const absl::StatusOr<const Entry*> entry = Find(call.name);
   if (!entry.ok()) return entry.status();
   if ((*entry)->make_pool != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' makes pools: the child is a pool"));
+    return absl::InvalidArgumentError(absl::StrCat("factory '", call.name, "' makes pools, not actors"));
   }
   const std::string& wanted = (*entry)->argument_type;
   if (call.argument_type != wanted) {

@@ -7,12 +7,13 @@
 //
 // A factory makes a new actor, in that actor's turn, at each start of the
 // child. It may take one argument, a protobuf message, which a file gives as a
-// google.protobuf.Any; protobuf itself is not seen here (WireMessage).
+// google.protobuf.Any. This header does not depend on protobuf (WireMessage).
 //
-// The same registry says what a node starts for others (transport/child_host.h).
+// A node may start the actors of the same factories for other nodes
+// (transport/child_host.h).
 //
-// Names are unique: a second Add of one CHECKs. Copies are independent.
-// Threads: a value; what Start gives may be used by any.
+// Names are unique: Add CHECKs that its name is new. Copies are independent.
+// Threads: a value; the ChildStart that StartOf returns may be used on any thread.
 #ifndef UNDERSTUDY_SUPERVISION_ACTOR_FACTORIES_H_
 #define UNDERSTUDY_SUPERVISION_ACTOR_FACTORIES_H_
 
@@ -34,7 +35,7 @@
 
 namespace understudy {
 
-// The call of that factory with that message. CHECKs that it serialises.
+// The call of that factory with that message. CHECKs that the message serialises.
 template <WireMessage M>
 FactoryCall CallWith(std::string factory, const M& argument) {
   FactoryCall call{std::move(factory), internal::TypeName<M>(), ""};
@@ -88,10 +89,10 @@ class ActorFactories {
 
  private:
   struct Entry {
-    std::string argument_type;  // empty: it takes none
+    std::string argument_type;  // empty if the factory takes no argument
     // Makes the start function from the argument's bytes; null if they do not parse.
     std::function<MakeActor(const std::string& bytes)> bind;
-    // Set for a pool, which has nothing else.
+    // Set for a factory of pools, which has neither of the above.
     std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_pool;
   };
   absl::StatusOr<const Entry*> Find(const std::string& name) const;

@@ -15,7 +15,7 @@
 namespace understudy {
 
 ChildBuilder& ChildBuilder::NodeNamed(std::string name) {
-  if (!spec_.process.has_value()) spec_.process.emplace();  // the validation says that it is no process
+  if (!spec_.process.has_value()) spec_.process.emplace();  // so that ValidateSpec reports a child that is no process
   spec_.process->node_name = std::move(name);
   return *this;
 }
@@ -45,7 +45,7 @@ ChildBuilder& ChildBuilder::SilentWithin(absl::Duration time) {
 }
 
 ChildBuilder& ChildBuilder::ConnectWithin(absl::Duration time) {
-  if (!spec_.placement.has_value()) spec_.placement.emplace();  // the validation says that it has no nodes
+  if (!spec_.placement.has_value()) spec_.placement.emplace();  // so that ValidateSpec reports a child without nodes
   spec_.placement->connect_within = time;
   return *this;
 }
@@ -64,7 +64,7 @@ ChildBuilder WorkerOf(ChildStart::MakeActor make, const SpawnOptions& options) {
   if (options.shutdown_within != SpawnOptions().shutdown_within) {
     spec.shutdown = ChildShutdown::Within(options.shutdown_within);
   }
-  if (make != nullptr) {  // the validation says that nothing makes it
+  if (make != nullptr) {  // if it is null, ValidateSpec reports that the child has no start
     spec.start = std::make_shared<const ChildStart>(std::move(make), options.label, options.thread);
   }
   return ChildBuilder(std::move(spec));

@@ -55,8 +55,8 @@ void Describe(const SupervisorSpec& spec, int depth, std::string& out) {
   }
 }
 
-// Destroys the tree. The subtrees that end with it are destroyed after it, by the loop of the first call, and not
-// within.
+// Destroys the tree. Subtrees that no other tree shares are destroyed afterwards by the loop of the outermost call, not
+// by recursion, so that a deep tree needs no deep stack.
 void Destroy(const SupervisorSpec* tree) {
   thread_local std::vector<const SupervisorSpec*>* later = nullptr;
   if (later != nullptr) {
@@ -107,7 +107,7 @@ std::vector<std::string> NodesInTurn(const NodePlacement& placement, absl::strin
   if (!placement.spread || nodes.empty()) return nodes;
   uint64_t hash = 14695981039346656037U;  // FNV-1a
   for (const char c : child_id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  hash = internal::SplitMix64(hash, 0);  // ids are short and alike
+  hash = internal::SplitMix64(hash, 0);  // FNV alone spreads short, similar ids badly
   const size_t first = hash % nodes.size();
   std::rotate(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end());
   return nodes;

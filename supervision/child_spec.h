@@ -219,7 +219,7 @@ struct SupervisorSpec {
   std::shared_ptr<const PoolSpec> pool;
 };
 
-// What ChildSpec::subtree shares. Its end needs no more stack for a deep tree than for a flat one.
+// Makes the shared tree for ChildSpec::subtree. Destroying it needs no more stack for a deep tree than for a flat one.
 std::shared_ptr<const SupervisorSpec> Subtree(SupervisorSpec tree);
 
 // `child.shutdown`, or the default of its kind.
@@ -232,7 +232,7 @@ absl::string_view RestartTypeName(RestartType type);
 absl::string_view RestartStrategyName(RestartStrategy strategy);
 absl::string_view ChildKindName(ChildKind kind);
 
-// One child, as in the tree's lines: "lot-1: transient worker, killed".
+// Describes one child, as in the lines of DescribeTree: "lot-1: transient worker, killed".
 std::string DescribeChild(const ChildSpec& child);
 
 // The tree, one line for each actor, children indented; what is the default is

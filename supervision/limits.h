@@ -14,27 +14,28 @@ namespace understudy::limits {
 inline constexpr size_t kChildrenPerSupervisorMax = 100000;
 // A restart window keeps one time stamp per allowed restart: 800 kB.
 inline constexpr int kRestartIntensityMax = 100000;
-// Administrative requests that wait for a plan to end; more are refused.
+// Requests and exits that wait for an ordered plan to end. A request beyond this is refused.
 inline constexpr size_t kWaitingRequestsMax = 10000;
 // A tree is drawn and read by people, and validated by recursion.
 inline constexpr int kTreeDepthMax = 100;
-// A child that waits for its name is tried again this often unless the name is
-// known to be taken: it may have become free while the child failed.
+// The interval at which a child that waits for its name is started again, unless
+// the name is known to be taken: it may have become free while the start failed.
 inline constexpr absl::Duration kParkedRetryAfter = absl::Seconds(10);
 // Subscribers to the events of one supervisor.
 inline constexpr size_t kSupervisionSubscribersMax = 100;
 
-// A report in several lines, unless its reader says otherwise.
+// Default size of a report in several lines (SupervisionEvent::ToReport).
 inline constexpr size_t kSupervisionReportBytesMax = size_t{8} << 10;
-// A tree is written by people; a file that is longer was not meant.
+// Trees are written by people; a longer file is probably the wrong one.
 inline constexpr size_t kTreeFileBytesMax = size_t{16} << 20;
-// Children in one answer to WhichChildren: a query must not hold up its
-// supervisor.
+// Children in one answer to WhichChildren, so that a query does not delay its
+// supervisor for long.
 inline constexpr size_t kChildrenPerAnswerMax = 1000;
-// Supervisors that share the children of a pool: more than a machine has CPUs
-// to run them.
+// Supervisors (shards) that share the children of a pool: more than most machines
+// have CPUs to run them.
 inline constexpr int kPoolShardsMax = 64;
-// Requests that wait in a supervisor's mailbox: to start all its children at once.
+// Requests that wait in a supervisor's mailbox: enough to start as many children as
+// it may have (kChildrenPerSupervisorMax) at once.
 inline constexpr int64_t kSupervisorRequestsMax = 100000;
 // How long TerminateChild waits for another node to say whether an unknown pid there has ended:
 // several round trips.

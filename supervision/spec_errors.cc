@@ -25,7 +25,7 @@ std::string Text(absl::Duration duration) { return absl::FormatDuration(duration
 
 bool IsPositiveAndFinite(absl::Duration d) { return d > absl::ZeroDuration() && d != absl::InfiniteDuration(); }
 
-// What is wrong with an id or a name, or nothing.
+// Returns a description of the problem of an id or a name; empty if it has none.
 std::string NameProblem(absl::string_view name) {
   if (name.size() > limits::kNameBytesMax) {
     return absl::StrCat("has ", name.size(), " bytes; at most ", limits::kNameBytesMax, " are allowed");
@@ -36,9 +36,9 @@ std::string NameProblem(absl::string_view name) {
   return "";
 }
 
-// The waits before the last of the attempts are, with the shortest jitter, not
-// shorter than the time after which the child gives up anyway. The default
-// number is a backstop, not a choice.
+// Returns true if give_up_after_attempts cannot be reached, because the waits before
+// the last attempt, with the most jitter, add up to give_up_after or more. The default
+// number of attempts is not reported, because it was not chosen by the user.
 bool CannotReachAttempts(const RestartBackoff& backoff) {
   if (backoff.give_up_after_attempts <= 2 ||
       backoff.give_up_after_attempts == RestartBackoff().give_up_after_attempts ||
@@ -48,7 +48,7 @@ bool CannotReachAttempts(const RestartBackoff& backoff) {
   }
   const double limit = absl::FDivDuration(backoff.give_up_after, backoff.min) / (1.0 - backoff.jitter);
   const double longest = absl::FDivDuration(backoff.max, backoff.min);
-  constexpr int kTermsMax = 10000;  // beyond it the waits do not grow, or hardly
+  constexpr int kTermsMax = 10000;  // bounds the loop; later waits count as equal to the last one
   double sum = 0;                   // in units of `min`
   double wait = 1;
   int left = backoff.give_up_after_attempts - 2;
@@ -69,7 +69,7 @@ class Finder {
   std::vector<SpecError> Take() { return std::move(errors_); }
 
  private:
-  // A child, by the indices from the root, and what people call it.
+  // The place of a child in the tree: the indices from the root, and a text for people.
   struct Place {
     std::vector<size_t> path;
     std::string text;
@@ -79,7 +79,7 @@ class Finder {
   void Add(Place at, absl::string_view field, std::string what) {
     errors_.push_back({std::move(at.text), std::string(field), std::move(what), std::move(at.path)});
   }
-  // Values up to `last` have a name; a number that was cast may have none.
+  // Reports a `value` that is no enumerator, as a number that was cast may be. `last` is the last enumerator.
   template <class E>
   void FindInEnum(absl::string_view field, absl::string_view type, E value, E last);
   void FindInFlags(const SupervisorSpec& spec);
@@ -90,11 +90,11 @@ class Finder {
   void FindInStart(const ChildSpec& child);
   void FindInProcess(const ChildSpec& child);
 
-  std::vector<std::pair<size_t, const ChildSpec*>> path_;  // to the child that is looked at
+  std::vector<std::pair<size_t, const ChildSpec*>> path_;  // from the root to the child that is checked now
   std::vector<SpecError> errors_;
-  // Name to where it was used; a node's names and the cluster's are one space.
+  // From each name to the places that use it. Registered and published names share one namespace.
   std::map<std::string, std::vector<std::pair<Place, std::string>>> names_;
-  // Node name of a process to where it was given, by id or by name.
+  // From each node name of a process to the places that give it, as an id or as a node name.
   std::map<std::string, std::vector<std::pair<Place, std::string>>> nodes_;
   std::map<std::string, Place> templates_;  // by id, of pools of processes
 };
@@ -102,7 +102,7 @@ class Finder {
 std::string ChildText(const ChildSpec& child, size_t index) {
   if (index == SpecError::kTemplate && child.id.empty()) return "the template";
   if (child.id.empty()) return absl::StrCat("child number ", index + 1);
-  constexpr size_t kShownMax = limits::kNameBytesMax + 1;  // of a name that is too long, enough
+  constexpr size_t kShownMax = limits::kNameBytesMax + 1;  // only an id that is too long is cut
   const absl::string_view id = child.id;
   return absl::StrCat("child '", id.substr(0, kShownMax), id.size() > kShownMax ? "…" : "", "'");
 }
@@ -157,7 +157,7 @@ void Finder::FindInSupervisor(const SupervisorSpec& spec, int depth) {
     path_.emplace_back(i, &child);
     if (int& uses = ids[child.id]; !child.id.empty() && uses > 1) {
       Add("id", absl::StrCat("given to ", uses, " children; each needs its own"));
-      uses = 1;  // told once
+      uses = 1;  // reported once
     }
     path_.pop_back();
     FindInChild(child, i, spec, depth);
@@ -175,12 +175,14 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   FindInEnum("restart", "a RestartType", child.restart, RestartType::kTemporary);
   FindInShutdown(child);
   if (child.significant && child.restart == RestartType::kPermanent) {
-    Add("significant", "a permanent child is always restarted, so its end can have no significance");
+    Add("significant",
+        "a permanent child is always restarted, so its end never shuts the supervisor down; make it transient or "
+        "temporary");
   } else if (child.significant && parent.auto_shutdown == AutoShutdown::kNever) {
     Add("significant", "has no effect: the supervisor's auto_shutdown is never");
   }
   if (child.start_within <= absl::ZeroDuration()) {
-    Add("start_within", absl::StrCat(Text(child.start_within), " is no time to start in; it must be above 0"));
+    Add("start_within", absl::StrCat(Text(child.start_within), " leaves no time to start; it must be above 0"));
   }
   FindInBackoff(child, parent);
   for (FieldProblem& problem : FindBudgetProblems(child, parent)) Add(problem.field, std::move(problem.what));
@@ -195,8 +197,9 @@ void Finder::FindInChild(const ChildSpec& child, size_t index, const SupervisorS
   }
   for (const auto& [place, above] : path_) {
     if (!child.placement.has_value() || above == &child || !above->exclusive) continue;
-    Add("placement", absl::StrCat("is below '", above->id, "', which is exclusive: that cannot be kept; when a node ",
-                                  "is lost nobody knows whether a handler there runs on"));
+    Add("placement",
+        absl::StrCat("is below '", above->id, "', which is exclusive; that cannot be promised on another node: ",
+                     "when that node is lost, a handler of the child may still run there"));
     break;
   }
   if (child.subtree != nullptr && child.kind != ChildKind::kSupervisor) {
@@ -211,7 +214,7 @@ void Finder::FindInShutdown(const ChildSpec& child) {
   FindInEnum("shutdown", "a ChildShutdown::Kind", shutdown.kind, ChildShutdown::Kind::kInfinity);
   if (shutdown.kind == ChildShutdown::Kind::kWithin && !IsPositiveAndFinite(shutdown.timeout)) {
     Add("shutdown", absl::StrCat(Text(shutdown.timeout),
-                                 " is no time to stop in; it must be above 0 and finite, or BrutalKill or Infinity"));
+                                 " is not a time to stop in; give a finite time above 0, BrutalKill or Infinity"));
     return;
   }
   if (child.subtree == nullptr || shutdown.kind == ChildShutdown::Kind::kInfinity) return;
@@ -240,7 +243,7 @@ void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent)
     Add("backoff", "never begins: the first restart is immediate and counted, and the child's own budget allows none");
   }
   if (!IsPositiveAndFinite(backoff.min)) {
-    Add("backoff.min", absl::StrCat(Text(backoff.min), " is no wait; it must be above 0 and finite"));
+    Add("backoff.min", absl::StrCat(Text(backoff.min), " must be above 0 and finite"));
   }
   if (backoff.max < backoff.min || backoff.max == absl::InfiniteDuration()) {
     Add("backoff.max",
@@ -254,7 +257,8 @@ void Finder::FindInBackoff(const ChildSpec& child, const SupervisorSpec& parent)
   }
   if (backoff.reset_after <= absl::ZeroDuration()) {
     Add("backoff.reset_after",
-        absl::StrCat(Text(backoff.reset_after), ": a child would be healthy as it starts; it must be above 0"));
+        absl::StrCat(Text(backoff.reset_after),
+                     " would count a child as healthy as soon as it starts; it must be above 0"));
   }
   if (backoff.give_up_after_attempts < 2) {
     Add("backoff.give_up_after_attempts",
@@ -290,7 +294,7 @@ void Finder::FindInFactory(const ChildSpec& child) {
   if (child.kind != ChildKind::kWorker && !is_pool) {
     Add("factory", absl::StrCat("given for a ", ChildKindName(child.kind), "; only a worker and a pool have one"));
   } else if (child.factory->name.empty()) {
-    Add("factory", "has no name; which registered factory makes the child?");
+    Add("factory", "has no name; give the name of a registered factory");
   }
 }
 
@@ -307,7 +311,7 @@ void Finder::FindInProcess(const ChildSpec& child) {
   if (child.process.has_value() != (child.kind == ChildKind::kProcess)) {
     Add("process", child.process.has_value()
                        ? absl::StrCat("given for a ", ChildKindName(child.kind), "; only a process has one")
-                       : std::string("is missing: which binary to run?"));
+                       : std::string("is missing; give the binary to run"));
     return;
   }
   if (!child.process.has_value()) return;
@@ -340,7 +344,8 @@ void Finder::FindInProcess(const ChildSpec& child) {
   if (path_.back().first == SpecError::kTemplate) templates_.emplace(child.id, Here());
   for (const auto& [key, value] : child.process->environment) {
     if (key.empty() || key.find('=') != std::string::npos) {
-      Add("process.environment", absl::StrCat("'", key, "' cannot be the name of a variable"));
+      Add("process.environment",
+          absl::StrCat("'", key, "' cannot be the name of a variable: a name is not empty and has no '='"));
     }
   }
   if (!child.registered_as.empty() || !child.published_as.empty()) {
@@ -352,8 +357,10 @@ void Finder::FindRepeatedNames() {
   for (const auto& [name, uses] : names_) {
     for (size_t i = 1; i < uses.size(); ++i) {
       Add(uses[i].first, uses[i].second,
-          absl::StrCat("'", name, "' is already the name of ",
-                       uses[0].first.path == uses[i].first.path ? "it" : uses[0].first.text));
+          absl::StrCat("'", name, "' is already ",
+                       uses[0].first.path == uses[i].first.path
+                           ? absl::StrCat("its ", uses[0].second, "; leave one of them out")
+                           : absl::StrCat("the name of ", uses[0].first.text)));
     }
   }
 }
@@ -364,7 +371,7 @@ void Finder::FindRepeatedNodes() {
     const auto made_up = made_up_by.has_value() ? templates_.find(std::string(*made_up_by)) : templates_.end();
     if (made_up != templates_.end()) {
       Add(uses[0].first, uses[0].second,
-          absl::StrCat("'", node, "' is the node of a child whose id the pool of ", made_up->second.text,
+          absl::StrCat("'", node, "' is the node name of a child whose id the pool of ", made_up->second.text,
                        " makes up; a process child needs its own"));
     }
     for (size_t i = 1; i < uses.size() && !node.empty(); ++i) {
@@ -372,10 +379,11 @@ void Finder::FindRepeatedNodes() {
       parent.pop_back();
       std::vector<size_t> first_parent = uses[0].first.path;
       first_parent.pop_back();
-      // Of siblings the id itself has been reported.
+      // For siblings with the same id, FindInSupervisor has reported the id itself.
       if (uses[i].second == "id" && uses[0].second == "id" && parent == first_parent) continue;
       Add(uses[i].first, uses[i].second,
-          absl::StrCat("'", node, "' is already the node of ", uses[0].first.text, "; a process child needs its own"));
+          absl::StrCat("'", node, "' is already the node name of ", uses[0].first.text,
+                       "; a process child needs its own"));
     }
   }
 }

@@ -1,12 +1,12 @@
-// FindSpecErrors: what is wrong with a supervision tree, before it starts.
+// FindSpecErrors: finds the errors of a supervision tree before it starts.
 //
 // Every bad field gives one error of its own, and all are found at once. An
-// error says where (the ids from the root), which field, its value, and what
-// would be right. Besides bad values it finds what cannot work: ids and names
-// given twice, a supervisor that has less time to stop than its children need
-// one after another, a significant permanent child, a backoff that the
-// intensity or the child's own budget never lets begin, a child with nothing to
-// start.
+// error says where the field is (the ids from the root), which field it is, its
+// value, and what is expected. Besides bad values FindSpecErrors finds combinations
+// that cannot work: ids and names given twice, a supervisor that has less time to
+// stop than its children need, a significant permanent child, a backoff that never
+// begins because of the intensity or the child's own budget, a child with nothing
+// to start.
 //
 //   absl::Status status = ValidateSpec(spec);
 //   // INVALID_ARGUMENT: 2 errors in the supervision tree:
@@ -31,23 +31,24 @@ struct SpecError {
   std::string where;  // "child 'lots' / child 'lot-1'"; empty for the root
   std::string field;  // "shutdown"
   std::string what;   // "5s is not more than …"
-  // `where` as indices from the root: unlike ids they are never the same.
+  // `where` as indices from the root, which are unique even if two children have the same id.
   std::vector<size_t> path;
-  // In a path: the template of a pool.
+  // The index that stands for the template of a pool in a path.
   static constexpr size_t kTemplate = SIZE_MAX;
 
   // "child 'lots': shutdown: 5s is not more than …"
   std::string ToString() const;
 };
 
-// "child 'lots' / child 'lot-1'": the child at that path. Empty for the root.
+// Describes the child at that path: "child 'lots' / child 'lot-1'". Empty for the root.
 std::string PlaceOf(const SupervisorSpec& root, const std::vector<size_t>& path);
 
-// In the order of the tree. Empty when the tree is good.
+// Returns the errors in the order of the tree, followed by those about names and node names that are used twice. Empty
+// if the tree is valid.
 std::vector<SpecError> FindSpecErrors(const SupervisorSpec& spec);
 
-// The errors of one child to be added to a running supervisor of that kind
-// (its `children` are not looked at).
+// Returns the errors of one child that is to be added to a running supervisor with the flags of `parent`, whose
+// `children` are ignored.
 std::vector<SpecError> FindSpecErrors(const ChildSpec& child, const SupervisorSpec& parent);
 
 // OK, or InvalidArgument with all the errors, one a line.

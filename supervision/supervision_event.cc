@@ -14,7 +14,7 @@ namespace understudy {
 
 namespace {
 
-// Statuses may have lines of their own.
+// Replaces line breaks, which the text of a status may contain.
 std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", "\\n"}}); }
 
 }  // namespace

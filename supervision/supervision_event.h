@@ -26,29 +26,29 @@ namespace understudy {
 
 struct SupervisionEvent {
   enum class Kind : uint8_t {
-    kStarted = 1,      // the child runs
-    kIgnored = 2,      // its Start declined
-    kStartFailed = 3,  // its Start failed: `reason`
-    kExited = 4,       // it ended by itself: `reason`
-    kRestarting = 5,   // it will be started again, now
-    kBackoff = 6,      // it will be started again after `wait`
-    kStopped = 7,      // its supervisor stopped it: `reason`
-    kGaveUp = 8,       // the supervisor gives up because of it: `reason`
-    kShutdown = 9,     // the supervisor begins to stop its children: `reason`
-    kParked = 10,      // it has lost its name, and waits for it: `reason`
-    kHeld = 11,        // it is exclusive, and waits, at most `wait`, for the handler of its killed life to return
+    kStarted = 1,      // the child has started
+    kIgnored = 2,      // the child declined to start
+    kStartFailed = 3,  // the child's start failed with `reason`
+    kExited = 4,       // the child ended with `reason`, without being stopped
+    kRestarting = 5,   // the child will be started again now
+    kBackoff = 6,      // the child will be started again after `wait`
+    kStopped = 7,      // the supervisor stopped the child, which ended with `reason`
+    kGaveUp = 8,       // the child exceeded a limit, so the supervisor, or in a pool the child alone, is given up
+    kShutdown = 9,     // the supervisor begins to stop its children, because of `reason`
+    kParked = 10,      // the child lost its name or found it taken (`reason`), and waits until it is free
+    kHeld = 11,        // the child is exclusive and waits, at most `wait`, until its killed life is gone
   };
   static constexpr int kKindMax = 11;
   Kind kind = Kind::kStarted;
   Pid supervisor;
-  std::string child;  // its id; empty for kShutdown
-  Pid pid;            // the child's, in the life this is about; null where there is none
+  std::string child;  // the child's id; empty for kShutdown
+  Pid pid;            // the pid of the child's life that the event is about; null if it is about none
   ExitReason reason;
-  int restarts = 0;  // of this child, until now
+  int restarts = 0;  // how often the child was restarted until now
   absl::Duration wait;
   MonotonicTime time;
   // The child's spec: how it is restarted and stopped, and what makes it; null
-  // for kShutdown. What a crashed child was at is reason.crash().
+  // for kShutdown. If the child crashed, reason.crash() says what it was doing.
   std::shared_ptr<const ChildSpec> spec;
 
   // "child 'ledger' <house.7.42> exited: Failed(…); because of …"
@@ -60,7 +60,7 @@ struct SupervisionEvent {
   friend std::ostream& operator<<(std::ostream& out, const SupervisionEvent& event) { return out << event.ToString(); }
 };
 
-// "started", "start failed", …
+// "started", "failed to start", …, as in ToString.
 absl::string_view SupervisionEventName(SupervisionEvent::Kind kind);
 
 }  // namespace understudy

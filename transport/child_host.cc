@@ -61,7 +61,7 @@ class ChildHost final : public ChildHostActor {
     MonitorHandle proxy;
     absl::optional<StartReplier> starting;
     absl::optional<WaitReplier> waiting;
-    absl::optional<ExitReason> ended;  // the child has ended, and its proxy has not asked yet
+    absl::optional<ExitReason> ended;  // set if the child has ended and its proxy has not called Wait yet
     bool is_orphan = false;            // its proxy has ended
     bool has_declined = false;
     Pid supervisor;               // null if the child's unhandled mail is not kept
@@ -142,7 +142,7 @@ std::string KillTimer(Pid child) { return absl::StrCat("kill ", child.ToString()
 absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto::StartHostedChild& request,
                                                                      Pid proxy) {
   const absl::string_view from = NodeNameOf(proxy);
-  if (proxy.is_null()) return absl::InvalidArgumentError("only an actor has children");
+  if (proxy.is_null()) return absl::InvalidArgumentError("the request to start a child comes from no actor");
   if (proxy.node() != context().Self().node()) {
     Spawner* const spawner = context().Spawner();
     if (spawner == nullptr || !spawner->Grants(proxy)) {
@@ -152,13 +152,17 @@ absl::StatusOr<std::shared_ptr<const ChildStart>> ChildHost::StartOf(const proto
   }
   if (stopping_.has_value()) return StoppingError();
   if (children_.contains(proxy)) {
-    return absl::FailedPreconditionError(absl::StrCat(proxy.ToString(), " has a child here already"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(proxy.ToString(), " has a child already; a proxy is for one child"));
   }
   if (children_.size() >= options_.children_max) {
-    return absl::ResourceExhaustedError(absl::StrCat("node ", node_, " hosts ", children_.size(), " children already"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("node ", node_, " hosts ", children_.size(), " children already, its limit"));
   }
   if (request.label().size() > limits::kNameBytesMax || request.stop_within_nanos() < 0) {
-    return absl::InvalidArgumentError("a label that is too long, or a time below 0");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the request to start a child has a label of ", request.label().size(), " bytes (at most ",
+        limits::kNameBytesMax, ") and a time to stop of ", request.stop_within_nanos(), " ns (at least 0)"));
   }
   FactoryCall call{.name = request.factory()};
   if (request.has_argument()) {
@@ -177,8 +181,9 @@ void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier 
   const Pid proxy = replier.asker();
   const absl::StatusOr<std::shared_ptr<const ChildStart>> start = StartOf(request, proxy);
   if (!start.ok()) {
-    context().Log().Write(LogSeverity::kWarning, absl::StrCat("does not start a child '", request.label(), "' for ",
-                                                              proxy.ToString(), ": ", start.status().message()));
+    context().Log().Write(LogSeverity::kWarning,
+                          absl::StrCat("node ", node_, " does not start child '", request.label(), "' for ",
+                                       proxy.ToString(), ": ", start.status().message()));
     replier.Reply(start.status());
     return;
   }
@@ -205,7 +210,8 @@ void ChildHost::StartChild(const proto::StartHostedChild& request, StartReplier 
 void ChildHost::AwaitChild(const proto::AwaitHostedChild&, WaitReplier replier) {
   const auto hosted = children_.find(replier.asker());
   if (hosted == children_.end()) {
-    replier.Reply(MakeError(ErrorKind::kNoProcess, "that actor has no child here"));
+    replier.Reply(
+        MakeError(ErrorKind::kNoProcess, absl::StrCat(replier.asker().ToString(), " has no child on node ", node_)));
     return;
   }
   hosted->second.waiting = std::move(replier);
@@ -330,7 +336,8 @@ void ChildHost::StopAll(const ExitReason& reason) {
   if (stopping_.has_value()) return;
   stopping_ = reason;
   left_.clear();
-  // Before the children end: a supervisor that gets an end looks for a host, and must not find this one.
+  // Unregistered before the children end, because a supervisor that learns of an end looks for a host to start the
+  // child again, and must not find this one.
   context().Unregister(internal::ChildHostName(node_));
   for (const auto& [proxy, hosted] : children_) {
     if (!hosted.ended.has_value()) EndChild(hosted, ExitReason::Shutdown());

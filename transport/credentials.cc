@@ -56,7 +56,7 @@ bool IsLoopback(const std::string& host) {
   return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-// Letters, digits, '.', '-', '_', or a v6 address.
+// True if `host` has the characters of a host name or IPv4 address, or, in brackets, is an IPv6 address.
 bool IsHost(const std::string& host, bool bracketed) {
   in6_addr v6;
   if (bracketed) return inet_pton(AF_INET6, host.c_str(), &v6) == 1;
@@ -76,23 +76,23 @@ struct Freed {
 template <class T, void (*kFree)(T*)>
 using Owned = std::unique_ptr<T, Freed<T, kFree>>;
 
-// Called for an encrypted file: there is no password, and nobody to ask for one.
+// OpenSSL calls this for the password of an encrypted file. Fails, because a node has no password.
 int NoPassword(char*, int, int, void*) { return -1; }
 
-// What `read` finds in the file; null if it finds none.
+// Returns the object that `read` finds in the file; null if there is none.
 template <class T, void (*kFree)(T*), class Read>
 Owned<T, kFree> ReadPem(const std::string& path, Read read) {
   const std::unique_ptr<BIO, decltype([](BIO* bio) { BIO_free(bio); })> file(BIO_new_file(path.c_str(), "r"));
   return Owned<T, kFree>(file == nullptr ? nullptr : read(file.get(), nullptr, NoPassword, nullptr));
 }
 
-// OK if the private key is that of the certificate which stands first in its file.
+// Returns OK if the private key belongs to the first certificate in the certificate file.
 absl::Status CheckPair(const TlsFiles& files, absl::string_view cure) {
   const auto certificate = ReadPem<X509, X509_free>(files.certificate_file, PEM_read_bio_X509);
   const auto key = ReadPem<EVP_PKEY, EVP_PKEY_free>(files.key_file, PEM_read_bio_PrivateKey);
   const bool fits =
       certificate != nullptr && key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
-  ERR_clear_error();  // what failed above stays in this thread's list otherwise, where gRPC would find it
+  ERR_clear_error();  // otherwise gRPC would find the errors of the calls above in this thread's error queue
   if (certificate == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("'", files.certificate_file, "' has no certificate", cure));
   }
@@ -113,7 +113,7 @@ absl::StatusOr<NodeAddress> NodeAddress::Parse(absl::string_view text) {
   const size_t colon = rest.rfind(':');
   if (colon == absl::string_view::npos) return Malformed(text, "the port is missing");
   int port = 0;
-  // SimpleAtoi would also take spaces and a sign.
+  // Checked separately, because SimpleAtoi also accepts spaces and a sign.
   const bool has_digits_only = rest.find_first_not_of("0123456789", colon + 1) == absl::string_view::npos;
   if (!has_digits_only || !absl::SimpleAtoi(rest.substr(colon + 1), &port) || port > kPortMax) {
     return Malformed(text, absl::StrCat("'", rest.substr(colon + 1), "' is not a port (0 to 65535)"));

@@ -45,10 +45,10 @@ struct NodeAddress {
 
 // PEM files with which a node proves its name and verifies the names of others, as
 // tools/make_certs writes them. They are reloaded within some seconds of a change. Streams that
-// stand go on; while a new key is not that of the new certificate, no new stream is begun, so
-// rename the new files into place together.
+// exist are not affected. While the key file and the certificate file do not match, no new stream
+// can begin, so rename both new files into place together.
 struct TlsFiles {
-  std::string certificate_file;  // the node's: its DNS name (SAN) is the node's name
+  std::string certificate_file;  // the node's certificate, whose DNS name (SAN) is the node's name
   std::string key_file;
   std::string ca_file;  // the authority that signs the certificates of all nodes
 };
@@ -61,8 +61,8 @@ struct Credentials {
   // because there the kernel tells the user of the peer's process.
   static Credentials Tls(TlsFiles files) { return {.tls = std::move(files)}; }
 
-  // InvalidArgument names the file that cannot be read, is not in PEM format or has not in it
-  // what it should, and the two files if the key is not that of the certificate.
+  // InvalidArgument names the file that cannot be read, is not in PEM format, or lacks a
+  // certificate or key; or both files if the key does not belong to the certificate.
   [[nodiscard]] absl::Status Check() const;
 
   absl::optional<TlsFiles> tls;

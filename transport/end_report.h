@@ -1,4 +1,5 @@
-// EndReport: the text that tells an operator why a node's process ended.
+// EndReport: a file that tells an operator why a node's process ended (NodeOptions::end_report).
+// Any thread.
 #ifndef UNDERSTUDY_TRANSPORT_END_REPORT_H_
 #define UNDERSTUDY_TRANSPORT_END_REPORT_H_
 
@@ -13,8 +14,8 @@ namespace understudy::internal {
 struct NodeEnd {
   std::string node;
   int exit_status = 0;
-  ExitReason tree;
-  bool in_order = true;  // no actor had to be killed
+  ExitReason tree;       // the exit reason of the node's tree
+  bool in_order = true;  // false if an actor had to be killed
 };
 
 // Returns one line each for the node, for the exit reason of its tree, for each cause of

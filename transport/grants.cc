@@ -21,7 +21,8 @@ namespace {
 
 constexpr absl::string_view kReserved = "understudy/";
 constexpr absl::string_view kEveryName = "*";
-// Every peer may ask for each name that it publishes: looking through a list must stay cheap.
+// Bounds the time of a check, which may compare the name with each pattern of the peer's entry. A peer causes one check
+// for each name that it publishes.
 constexpr size_t kPublishPatternsPerEntryMax = 1000;
 
 bool Matches(absl::string_view pattern, absl::string_view name) {
@@ -29,7 +30,7 @@ bool Matches(absl::string_view pattern, absl::string_view name) {
   return absl::EndsWith(pattern, "/") ? absl::StartsWith(name, pattern) : name == pattern;
 }
 
-// "understudy/KIND/NODE" and "understudy/KIND/NODE/…" are NODE's.
+// True for the names understudy/KIND/NODE and understudy/KIND/NODE/… if NODE is `node`. Requires a reserved name.
 bool IsReservedFor(absl::string_view node, absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('/', 3));
   return parts.size() >= 3 && parts[2] == node;

@@ -36,7 +36,7 @@ struct PeerStatus {
   int64_t forbidden = 0;       // exits, links and other signals of the peer that no grant allows
   int64_t claims_refused = 0;  // names that the peer claims in the live session and this node ignores: no grant
 
-  // One line for logs: "house-1 up, epoch 2 at 127.0.0.1:7001; …".
+  // Returns one line for logs: "house-1 up, epoch 2 at 127.0.0.1:7001; …".
   std::string ToString() const;
 };
 

@@ -144,7 +144,7 @@ class Reader {
 void Reader::Time(const std::string& text, absl::string_view field, absl::Duration& out) {
   if (!absl::ParseDuration(text, &out)) {
     out = in_place_;
-    Add(field, absl::StrCat("'", text, "' is no time; write it as 1h30m, 10s, 250ms or inf"));
+    Add(field, absl::StrCat("'", text, "' is not a time; write it as 1h30m, 10s, 250ms or inf"));
   }
 }
 
@@ -279,7 +279,7 @@ ChildShutdown Reader::Shutdown(const std::string& text) {
   if (const absl::optional<ChildShutdown> shutdown = tree_words::ShutdownOf(text); shutdown.has_value()) {
     return *shutdown;
   }
-  Add("shutdown", absl::StrCat("'", text, "' is no way to stop; write a time (5s), brutal_kill or infinity"));
+  Add("shutdown", absl::StrCat("'", text, "' is not a shutdown; write a time (5s), brutal_kill or infinity"));
   return ChildShutdown::Within(in_place_);
 }
 
@@ -364,7 +364,7 @@ absl::StatusOr<SupervisorSpec> ParseTree(absl::string_view text, absl::string_vi
                                          const ActorFactories& factories) {
   if (text.size() > limits::kTreeFileBytesMax) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(file, " has ", text.size(), " bytes; a tree may have ", limits::kTreeFileBytesMax));
+        absl::StrCat(file, " has ", text.size(), " bytes; a tree has at most ", limits::kTreeFileBytesMax));
   }
   Faults faults;
   ParserFaults parser_faults(faults);

@@ -1,4 +1,4 @@
-// Amounts of money: whole cents in an int64, decimals in files.
+// Amounts of money: whole cents in an int64_t, decimal numbers in files.
 //
 // Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_AMOUNT_H_
@@ -15,8 +15,8 @@ namespace auction {
 // More than any lot is worth, and small enough that sums cannot overflow.
 inline constexpr int64_t kAmountCentsMax = int64_t{100'000'000'000'000};
 
-// "120", "119.5" and "119.50" to cents. InvalidArgument when it is not a
-// decimal number with at most two places, not above zero, or beyond
+// Converts "120", "119.5" or "119.50" to cents. InvalidArgument if `text` is not a
+// decimal number with at most two places, is not above zero, or is above
 // kAmountCentsMax.
 absl::StatusOr<int64_t> ParseAmount(absl::string_view text);
 

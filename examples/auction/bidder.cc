@@ -18,14 +18,14 @@ namespace {
 
 using understudy::Task;
 
-// A lot's house may have to start again meanwhile.
+// Long enough for a lot's house to be restarted meanwhile.
 constexpr absl::Duration kLookupDeadline = absl::Seconds(10);
-// A lot answers when the ledger has, which may have to start again.
+// A lot answers only after the ledger, so this is long enough for the ledger's process to be restarted.
 constexpr absl::Duration kOfferDeadline = absl::Seconds(10);
-// Between tries, when no Down has come that would cause one.
+// The pause between tries if no Down causes an earlier one.
 constexpr absl::Duration kPause = absl::Milliseconds(200);
 
-// Whether the lot itself answered so: then another try would get the same.
+// True if the lot itself refused the offer, so that another try would get the same answer.
 bool IsFinal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) && !understudy::ErrorKindOf(status).has_value();
 }
@@ -67,11 +67,11 @@ Task<> Bidder::Try(Seat& seat) {
     Finish(seat, absl::OkStatus(), *result);
   } else if (IsFinal(result.status())) {
     Finish(seat, result.status(), OfferResult());
-  } else if (!seat.ref.has_value()) {  // its Down was first
+  } else if (!seat.ref.has_value()) {  // the lot's Down came before this error
     TryNow(seat.lot);
   } else {
-    // If the lot has ended, its Down comes soon and is the reason to try again;
-    // the pause is for one that lives and did not answer.
+    // If the lot has ended, its Down comes soon and causes the next try. The pause is for a
+    // lot that is alive and did not answer.
     TryLater(seat.lot);
   }
 }

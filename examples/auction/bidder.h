@@ -1,11 +1,11 @@
 // Bidder: one client of the service, as an actor. It makes the offers that the
-// floor hands it, at many lots at a time, one at each.
+// BiddingFloor gives it, at many lots at a time, one at each.
 //
-// It finds a lot by its published name, monitors and watches it. When the lot
-// goes down, the bidder looks it up again and repeats the unacknowledged offer
-// under the same id. An offer that is not answered although its lot lives is
-// repeated after a while; after kTriesMax tries the bidder gives it up and says
-// so.
+// The bidder finds a lot by its published name, monitors and watches it. When the
+// lot ends, the bidder looks it up again and repeats the unacknowledged offer under
+// the same id. If an offer is not answered although its lot is alive, the bidder
+// repeats it after a pause. After kTriesMax tries the bidder reports that it has given
+// the offer up.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_BIDDER_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_BIDDER_H_
 
@@ -33,44 +33,44 @@
 
 namespace auction {
 
-// "Make this offer": an index of RunPlan::offers.
+// Tells a bidder to make the offer with this index in RunPlan::offers.
 struct Turn {
   size_t offer = 0;
 };
 
-// What became of it.
+// The result of a Turn.
 struct TurnDone {
   size_t offer = 0;
-  absl::Status status;  // not OK: given up, or refused as no offer at all
+  absl::Status status;  // not OK if the offer was given up, or the lot refused it as invalid
   Verdict verdict = VERDICT_UNSPECIFIED;
-  bool repeated = false;  // the lot had it already
+  bool repeated = false;  // the lot had recorded the offer already
   int tries = 0;
-  int64_t prices_seen = 0;  // as a watcher, since the last time
+  int64_t prices_seen = 0;  // price changes that the bidder got as a watcher since its last TurnDone
 };
 
 class Bidder final : public WatcherActor {
  public:
   static constexpr int kTriesMax = 40;
 
-  // The plan is shared by all, and never changes.
+  // `plan` is shared by all bidders.
   Bidder(std::shared_ptr<const RunPlan> plan, understudy::Channel<TurnDone> done);
 
   understudy::Mailbox<"turn", Turn> turn{this, {.capacity_messages = 100'000}};
 
  private:
-  // What is between this bidder and one lot.
+  // The state of this bidder at one lot.
   struct Seat {
     std::string lot;
     absl::optional<AuctionRef> ref;
     understudy::MonitorHandle monitor;
     absl::optional<size_t> offer;  // not acknowledged yet
     int tries = 0;
-    bool is_under_way = false;  // a try runs
-    bool was_down = false;
+    bool is_under_way = false;  // Try is running
+    bool was_down = false;      // the lot has ended, and was not found again yet
   };
 
   understudy::StartResult Start() override { return bidding_; }
-  // "Try again at this lot": after a Down, or after a pause.
+  // Tells the bidder to try again at this lot, after a Down or a pause.
   struct Again {
     std::string lot;
   };
@@ -78,7 +78,7 @@ class Bidder final : public WatcherActor {
   understudy::Task<> TakeTurn(Turn taken);
   understudy::Task<> TryAgain(Again again);
   understudy::Task<> Try(Seat& seat);
-  // OK when seat.ref is there.
+  // Sets seat.ref by a lookup unless it is set. Returns OK if it is set.
   understudy::Task<absl::Status> Find(Seat& seat);
   void SeePrice() { ++prices_seen_; }
   void LotDown(const understudy::Down& down);
@@ -94,7 +94,7 @@ class Bidder final : public WatcherActor {
   int64_t prices_seen_ = 0;
 
   understudy::Mailbox<"again", Again> again_{this, {.capacity_messages = 100'000}};
-  // Interleaved: a lot that is being restarted keeps no other lot waiting.
+  // Interleaved, so that offers at other lots need not wait for a lot that is being restarted.
   understudy::Behavior bidding_{"bidding", On(turn, &Bidder::TakeTurn).Interleaved(),
                                 On(again_, &Bidder::TryAgain).Interleaved(), On(price_changed, &Bidder::SeePrice)};
 };

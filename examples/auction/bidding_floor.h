@@ -1,11 +1,12 @@
-// BiddingFloor: the clients' side of a run. It has a Bidder for each name in
-// the bids, and hands out the offers: one lot's one after another, in file
-// order, each when it is due; lots go on side by side.
+// BiddingFloor: the clients' side of a run. It spawns a Bidder for each name in the
+// bids, and gives the bidders their offers: those of one lot one after another, in
+// file order, each when it is due. Different lots do not wait for each other.
 //
-// It counts what was acknowledged. `reached` is answered once that many offers
-// were, `finished` once every offer is done with; both at once when it is so
-// already. An abnormal exit, of a Bidder or from who sees that the service has
-// ended for good, ends the bidding: both are answered with what was done.
+// The floor counts acknowledged offers. It answers `reached` when that many offers
+// are acknowledged, and `finished` when every offer is acknowledged or given up; both
+// immediately if this is so already. An abnormal exit ends the bidding early, whether
+// a Bidder has crashed or RootWatch reports that the service has ended. Both calls are
+// then answered with the results so far.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_BIDDING_FLOOR_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_BIDDING_FLOOR_H_
 
@@ -43,10 +44,10 @@ struct Reached {
 struct WhenFinished {};
 struct FloorReport {
   std::vector<RecordedOffer> acknowledged;  // in the order of their acknowledgement
-  std::vector<std::string> problems;        // an offer each that was given up
-  int64_t repeated = 0;                     // answers to offers that the lot had already
+  std::vector<std::string> problems;        // one for each offer that was given up, and for an early end
+  int64_t repeated = 0;                     // offers that the lot had recorded already
   int64_t tries = 0;
-  int64_t prices_seen = 0;  // by all bidders, as watchers
+  int64_t prices_seen = 0;  // price changes that all bidders got as watchers
 };
 
 class BiddingFloor final : public understudy::Actor {
@@ -63,10 +64,10 @@ class BiddingFloor final : public understudy::Actor {
   void AnswerReached(const WhenReached& when, understudy::Replier<Reached> replier);
   void AnswerFinished(const WhenFinished& when, understudy::Replier<FloorReport> replier);
 
-  // Hands out the lot's next offer, now or when it is due.
+  // Gives the lot's next offer to its bidder, now or when it is due.
   void NextOffer(const std::string& lot);
   void HandOut(size_t offer);
-  // Hands out what is due, and sets the timer for what comes next.
+  // Gives all offers that are due to their bidders, and sets the timer for the next one.
   void HandOutDue();
   void AnswerWaiting();
   void Exited(const understudy::ExitEvent& exit);
@@ -75,9 +76,9 @@ class BiddingFloor final : public understudy::Actor {
   const std::shared_ptr<const RunPlan> plan_;
   const Pace pace_;
   std::map<std::string, understudy::Ref<Bidder>> bidders_;
-  std::map<std::string, std::deque<size_t>> offers_of_;  // by lot: what is still to be handed out
-  std::set<std::pair<absl::Time, size_t>> due_;
-  size_t open_ = 0;  // offers not done with
+  std::map<std::string, std::deque<size_t>> offers_of_;  // by lot: the offers that are not in due_ or given out yet
+  std::set<std::pair<absl::Time, size_t>> due_;          // when to give out each lot's next offer
+  size_t open_ = 0;                                      // offers without a TurnDone
   bool ended_early_ = false;
   FloorReport report_;
   std::vector<std::pair<int64_t, understudy::Replier<Reached>>> reached_waiting_;

@@ -1,4 +1,4 @@
-// ParseBids: a CSV of time,bidder,lot,amount.
+// ParseBids: reads a CSV of time,bidder,lot,amount.
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -24,9 +24,8 @@ namespace {
 
 constexpr size_t kLineBytesMax = 1000;
 
-// The fields of one line. A field may stand in double quotes, in which a
-// doubled quote is one; a line break ends the line all the same (RFC 4180
-// without line breaks in fields).
+// Returns the fields of one line. A field may be in double quotes, within which two
+// quotes stand for one. This is RFC 4180 without line breaks in fields.
 absl::StatusOr<std::vector<std::string>> SplitFields(absl::string_view line) {
   std::vector<std::string> fields;
   size_t at = 0;

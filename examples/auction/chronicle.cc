@@ -19,9 +19,9 @@ namespace auction {
 namespace {
 
 constexpr int64_t kSameMomentMicros = 1'000'000;
-constexpr size_t kIndent = 23;  // below what happened
+constexpr size_t kIndent = 23;  // continuation lines begin below the column of `what`
 
-// What belongs on one line.
+// The happenings that are shown as one text.
 struct Line {
   Happening first;
   std::set<std::string> who;
@@ -58,7 +58,7 @@ Happening MakeHappening(absl::Time time, absl::string_view node, absl::string_vi
 }
 
 std::vector<std::string> FormatTimeline(const Chronicled& happenings, absl::Time start) {
-  // In order of time, and of telling where times are equal.
+  // In order of time; happenings with equal times stay in the order in which they were reported.
   std::multimap<int64_t, const Happening*> ordered;
   for (const Happening& happening : happenings) ordered.emplace(happening.unix_micros(), &happening);
   std::vector<Line> lines;

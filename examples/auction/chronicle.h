@@ -1,8 +1,9 @@
-// The chronicle: what was supervised in a run, as everybody saw it.
+// The chronicle: the supervision events of a run, as reported by all nodes.
 //
-// ChronicleKeeper gathers what is told to "chronicle"; read gives it back.
-// FormatTimeline makes it a page for people: in order of time, with what many
-// saw at once (the bidders' Downs when a house dies) as one line.
+// ChronicleKeeper collects the events that are sent to "chronicle", and `read` returns
+// them. FormatTimeline makes text for people of them: in order of time, and with
+// events that many actors report at once (such as the bidders' Downs when a house is
+// killed) as one entry.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_CHRONICLE_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_CHRONICLE_H_
 
@@ -21,7 +22,7 @@
 
 namespace auction {
 
-// The name under which it is published.
+// The name under which ChronicleKeeper is published.
 inline constexpr absl::string_view kChronicle = "chronicle";
 
 struct ReadChronicle {};
@@ -43,8 +44,8 @@ class ChronicleKeeper final : public ChronicleActor {
 Happening MakeHappening(absl::Time time, absl::string_view node, absl::string_view what, absl::string_view who,
                         absl::string_view why);
 
-// A text for each, times from `start`, broken into lines that fit a terminal; what happened more than once with the
-// same `what` and `why` within a second is one text that counts whom.
+// Returns a text for each happening, with its time since `start`, broken into lines that fit a terminal. Happenings on
+// one node with the same `what` and `why` within a second are one text, which says how many there were.
 std::vector<std::string> FormatTimeline(const Chronicled& happenings, absl::Time start);
 
 }  // namespace auction

@@ -1,8 +1,8 @@
-// ClosingRound: goes round the lots once the bidders are done, and inquires of
-// each until it has closed. An actor in the process style: one coroutine that
-// asks, waits and receives.
+// ClosingRound: asks each lot in turn for its status until it has closed. It is
+// spawned when the bidders are done. An actor in the process style: one coroutine
+// that asks, waits and receives.
 //
-// `result` is answered when the round is over.
+// `result` is answered when every lot has closed or the deadline is over.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_CLOSING_ROUND_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_CLOSING_ROUND_H_
 
@@ -21,8 +21,8 @@ namespace auction {
 
 struct WhenClosed {};
 struct ClosedLots {
-  std::vector<AuctionStatus> lots;    // in the order they were asked for
-  std::vector<std::string> problems;  // a lot each that did not close in time
+  std::vector<AuctionStatus> lots;    // in the order of the constructor's `lots`
+  std::vector<std::string> problems;  // one for each lot that did not close in time
 };
 
 class ClosingRound final : public understudy::Actor {
@@ -35,7 +35,7 @@ class ClosingRound final : public understudy::Actor {
  private:
   understudy::StartResult Start() override { return GoRound(); }
   understudy::Task<> GoRound();
-  // Whether the lot said that it is closed.
+  // Returns true if the lot answers that it is closed.
   understudy::Task<bool> Inquire(std::string lot);
 
   const std::vector<std::string> lots_;

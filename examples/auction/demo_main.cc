@@ -1,5 +1,5 @@
-// demo: the auction service over three processes, which this one supervises;
-// it also plays the bidders. See README.md.
+// demo: runs the auction service in three processes, which this process supervises,
+// and plays the bidders. See README.md.
 #include <unistd.h>
 
 #include <cstddef>
@@ -71,9 +71,9 @@ constexpr char kPicture[] = "timeline.svg";
 constexpr char kLog[] = "log.txt";
 constexpr int kExitFailed = 1;
 constexpr int kExitRefused = 2;
-// Of the two seconds after which nothing may be left.
+// The part of the two seconds within which an interrupted demo must have ended.
 constexpr absl::Duration kInterruptedDrain = absl::Milliseconds(1200);
-// The processes need a moment before the first offers are due.
+// The time from the start of the run to the first offer, in which the processes start.
 constexpr absl::Duration kBeforeOpening = absl::Seconds(1);
 
 int Refuse(const absl::Status& status) {
@@ -81,7 +81,8 @@ int Refuse(const absl::Status& status) {
   return kExitRefused;
 }
 
-// absl::ParseCommandLine ends the process with status 1 for a wrong flag, and for --help.
+// absl::ParseCommandLine ends the process with status 1 for a wrong flag and for --help. The atexit handler that
+// ParseFlags installs replaces that status while is_parsing.
 bool has_help = false;
 bool is_parsing = false;
 
@@ -125,7 +126,7 @@ void PrintInput(const RunInput& input, const RunPlan& plan) {
   std::cout << '\n' << std::flush;
 }
 
-// The page at the end; true when all holds.
+// Prints the page at the end of the run. Returns true if all checks hold and the run was completed.
 bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time start, const Terminal& terminal) {
   std::ostringstream page;
   const std::vector<Check> checks = CheckRun(outcome.evidence);
@@ -151,8 +152,8 @@ bool PrintOutcome(const RunInput& input, const DemoOutcome& outcome, absl::Time 
   return all_hold;
 }
 
-// What an interrupt has to end. An interrupt takes the lock and keeps it to the
-// end of the process, so whoever sets something afterwards waits for that end.
+// The node and the folder that an interrupt has to end and remove. End keeps the lock
+// until the process exits, so a later call of Set waits for that.
 class Running {
  public:
   void Set(understudy::Node* node) {
@@ -177,7 +178,7 @@ class Running {
   TempFolder* folder_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 
-// A lane for the ledger, and for each house with its lots below it.
+// Returns a lane for the ledger, and for each house a lane with the lanes of its lots below it.
 std::vector<Lane> LanesOf(const std::vector<Lot>& lots) {
   std::vector<Lane> lanes = {{"ledger", ""}};
   for (int number = 1; number <= kHouses; ++number) {
@@ -224,7 +225,7 @@ int RunInFolder(const RunInput& input, RunPlan plan, Pace pace, TempFolder& fold
                   .status_period = terminal.is_one() ? kStatusPeriod : kStatusPeriodOfFile};
   DemoRun run(system, std::move(setup));
   DemoOutcome outcome = run.Run();
-  running.Set(static_cast<understudy::Node*>(nullptr));  // an interrupt, which removes the folder, is waited for
+  running.Set(static_cast<understudy::Node*>(nullptr));  // waits for an interrupt, which removes the folder
   outcome.failure.Update(run.ReadLedger(outcome));
   terminal.Clear();
   const bool all_hold = PrintOutcome(input, outcome, start, terminal);
@@ -257,7 +258,7 @@ int Main() {
   if (!pace.ok()) return Refuse(pace.status());
   const std::string results_path = UserPath(absl::GetFlag(FLAGS_results));
   if (!results_path.empty()) {
-    absl::Status writable = CanReplaceFile(results_path);  // rather now than at the end
+    absl::Status writable = CanReplaceFile(results_path);  // checked now, so that the error does not come after the run
     if (!writable.ok()) return Refuse(writable);
   }
   const std::string keep = absl::GetFlag(FLAGS_keep);

@@ -42,13 +42,13 @@ namespace {
 using understudy::Process;
 using understudy::Ref;
 
-// Processes that start on a loaded machine.
+// How long a process may take to start on a loaded machine.
 constexpr absl::Duration kStartPatience = absl::Seconds(60);
-// Beyond the time that the input itself takes.
+// How much longer the run may take than its input does.
 constexpr absl::Duration kRunPatience = absl::Minutes(3);
 constexpr absl::Duration kStopPatience = absl::Seconds(30);
 constexpr absl::Duration kProcessStopsWithin = absl::Seconds(5);
-// Only a process that ends by itself just then makes another attempt necessary.
+// Another attempt is necessary only if the process ends by itself just before it is killed.
 constexpr int kKillAttempts = 10;
 constexpr int kRestarts = 5;
 constexpr absl::Duration kPeriod = absl::Seconds(30);
@@ -138,7 +138,7 @@ absl::StatusOr<std::vector<NodeReport>> DemoRun::CallRoll(const std::vector<std:
   return roll->reports;
 }
 
-// Whether somebody else has killed the house in this run; it has been seen to end so.
+// True if the chronicle shows that the house was killed in this run, for example by the user.
 absl::StatusOr<bool> DemoRun::WasKilled(const std::string& house) {
   absl::StatusOr<Chronicled> chronicle = Chronicle();
   if (!chronicle.ok()) return chronicle.status();
@@ -147,8 +147,8 @@ absl::StatusOr<bool> DemoRun::WasKilled(const std::string& house) {
   });
 }
 
-// Kills the process that the house has now, unless somebody has killed one of its processes already. A process that
-// answers after its number was opened is the one that the descriptor means, so no other process gets the signal.
+// Kills the present process of the house, unless one of its processes was killed already. If the steward still reports
+// the same process id after the pidfd was opened, the pidfd refers to that process, so no other process is killed.
 absl::Status DemoRun::KillHouse() {
   const std::string house = HouseName(setup_.plan.killed_house);
   for (int attempt = 0; attempt < kKillAttempts; ++attempt) {
@@ -158,7 +158,7 @@ absl::Status DemoRun::KillHouse() {
     const absl::StatusOr<std::vector<NodeReport>> before = CallRoll({house});
     if (!before.ok()) return before.status();
     const int process = static_cast<int>(syscall(SYS_pidfd_open, before->front().os_pid(), 0));
-    if (process < 0) continue;  // it has just ended
+    if (process < 0) continue;  // the process has just ended
     const auto closer = absl::MakeCleanup([process] { close(process); });
     const absl::StatusOr<std::vector<NodeReport>> after = CallRoll({house});
     if (!after.ok()) return after.status();
@@ -201,7 +201,7 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   if (plan->killed_house != 0) {
     auto reached = system_.Ask(floor[&BiddingFloor::reached], WhenReached{plan->kill_after_offers}, patience);
     if (!reached.ok()) return WaitingFor("the offer after which a house is killed", reached.status());
-    outcome.failure = KillHouse();  // the bidders go on, or say what they have if the tree has ended
+    outcome.failure = KillHouse();  // the bidding goes on after a failure too, until the tree ends
     if (outcome.failure.ok()) {
       setup_.progress(absl::StrCat(reached->acknowledged, " offers are acknowledged: ", HouseName(plan->killed_house),
                                    " is killed"));
@@ -213,7 +213,7 @@ absl::Status DemoRun::Bid(DemoOutcome& outcome) {
   const absl::StatusOr<TreeEnd> ended = HowTheTreeEnded();
   if (!ended.ok()) return ended.status();
   if (ended->has_value()) return absl::OkStatus();
-  system_.RequestStop(floor.pid());  // the lots are stopped later: no bidder is to grieve for them
+  system_.RequestStop(floor.pid());  // so that no bidder reports a Down when the lots are stopped
   setup_.progress("the bidders are done; waiting for the last lot to close");
 
   std::vector<std::string> lots;

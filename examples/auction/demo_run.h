@@ -1,11 +1,11 @@
-// DemoRun: one run of the service over its processes, as the launcher sees it.
+// DemoRun: one run of the service with its processes, driven by the launcher.
 //
-// It starts the launcher's supervision tree, lets the bidders bid, kills and
-// crashes what the plan says, waits for the lots to close, stops everything in
-// order, and gives the evidence of what happened. It watches its tree: when that
-// gives up, the run is over, and the outcome says why.
+// Run starts the launcher's supervision tree, lets the bidders bid, kills the house
+// that the plan names, waits for the lots to close, stops everything in order, and
+// returns the evidence of the run. If the tree gives up, the run ends, and the
+// outcome gives the reason.
 //
-// Requires: a system that a Node has adopted. Threads: a plain one; Run blocks.
+// Requires: a system with a Node. Threads: one plain thread, which Run blocks.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_DEMO_RUN_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_DEMO_RUN_H_
 
@@ -39,9 +39,9 @@ struct DemoSetup {
   // Files that the processes read and write.
   std::string lots_path;
   std::string ledger_path;
-  // Told what the run has come to, a line each.
+  // Called with a line for each step of the run.
   std::function<void(absl::string_view)> progress;
-  // Told once a `status_period` how far the bidding is. Runs in a turn of an actor.
+  // Called in each `status_period` with a line about the progress of the bidding, in a turn of an actor.
   std::function<void(absl::string_view)> status;
   absl::Duration status_period = absl::Seconds(1);
 };
@@ -49,8 +49,8 @@ struct DemoSetup {
 struct DemoOutcome {
   Evidence evidence;
   std::vector<NodeReport> message_ledgers;
-  // Why the run did not come to its end: how the tree ended, or else what could not be waited for. OK and nothing when
-  // it did.
+  // If the run was not completed: the exit reason of the tree if it gave up, and the first error of a step. Otherwise
+  // OK and nullopt.
   absl::Status failure;
   TreeEnd tree_gave_up;
 };
@@ -63,11 +63,12 @@ class DemoRun {
   DemoRun(understudy::ActorSystem& system, DemoSetup setup) : system_(system), setup_(std::move(setup)) {}
 
   DemoOutcome Run();
-  // After Run: adds what the ledger's file holds.
+  // Call after Run. Adds the contents of the ledger's file.
   absl::Status ReadLedger(DemoOutcome& outcome);
 
  private:
-  // Ends `actor` when the tree ends: it would wait for processes that nobody starts any more.
+  // Makes RootWatch end `actor` when the tree ends, because `actor` waits for processes that are not started again
+  // then.
   void EndWithTree(understudy::Pid actor);
   absl::StatusOr<TreeEnd> HowTheTreeEnded();
   absl::StatusOr<Chronicled> Chronicle();

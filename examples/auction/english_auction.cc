@@ -105,9 +105,9 @@ Task<absl::StatusOr<OfferResult>> EnglishAuction::Bid(Offer offer) {
   if (!reply.ok()) {
     best_ = best_before;
     if (absl::IsInvalidArgument(reply.status())) co_return reply.status();
-    co_return Fail(reply.status());  // whether the book has it shows when the next life loads
+    co_return Fail(reply.status());  // the book may have recorded the offer: the next life will know when it loads
   }
-  if (reply->repeated()) {  // older than what this life remembers
+  if (reply->repeated()) {  // the ledger has an older offer with this id that is not in newest_
     best_ = best_before;
     recorded.set_verdict(reply->verdict());
     OfferResult result = ResultOf(recorded);

@@ -1,15 +1,15 @@
 // EnglishAuction: one lot, as an actor.
 //
-// Behaviours: `bidding` becomes `closed` at the lot's closing time, by a timer,
-// in silence too. Both judge an offer by its own time (auction_rules.h), so an
-// offer that a crash delayed past the closing still counts; then the closing
-// row is written again, in the same transaction as the offer.
+// Behaviours: `bidding` becomes `closed` at the lot's closing time, by a timer, so
+// even if no message comes. Both judge an offer by its own time (auction_rules.h), so
+// an offer that a crash delayed past the closing still counts. In this case the
+// closing row is written again, in the same transaction as the offer.
 //
-// An offer is answered only after the ledger has it. When the ledger cannot be
-// reached, the lot asks again under the same offer id, and fails in the end: a
-// lot that starts loads what the ledger knows, so nothing is lost by failing.
-// Offers that come while it recovers wait. A repeated offer is recognised by
-// its id and answered as before.
+// An offer is answered only after the ledger has recorded it. While the ledger cannot
+// be reached, the lot asks again under the same offer id, and fails after kBookTries
+// tries. Nothing is lost then, because a lot that starts loads its state from the
+// ledger. Offers that come meanwhile wait. A repeated offer is recognised by its id
+// and answered as before.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_ENGLISH_AUCTION_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_ENGLISH_AUCTION_H_
 
@@ -31,7 +31,7 @@
 
 namespace auction {
 
-// What the crash of a rehearsed failure throws.
+// The exception that a lot throws when LotSetup::crash_at_offer says so.
 class InjectedCrash : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -42,8 +42,9 @@ struct LotSetup {
   LotTerms terms;
   // The closing time on this machine.
   absl::Time closes_at;
-  // Crash in the handler of this many-th offer, between writing and answering
-  // it; 0 for never. The ledger knows the offer then, so it happens once.
+  // The number of the offer, from 1, at which the lot crashes after recording the offer
+  // and before answering it; 0 for never. The ledger then has the offer, so the lot
+  // crashes only once.
   int64_t crash_at_offer = 0;
 };
 
@@ -61,7 +62,7 @@ class EnglishAuction final : public AuctionActor {
   bool HasRoom() const;
   understudy::Task<absl::StatusOr<understudy::Behavior>> CloseBidding();
 
-  // Asks the book until it answers; the error after the last try.
+  // Asks the book until it answers. Returns the last error after kBookTries tries.
   understudy::Task<absl::StatusOr<RecordReply>> Record(RecordRequest request);
   OfferResult ResultOf(const RecordedOffer& recorded) const;
   void Remember(const RecordedOffer& recorded);
@@ -70,10 +71,11 @@ class EnglishAuction final : public AuctionActor {
 
   const understudy::Named<BookRef> book_;
   const LotSetup setup_;
-  Offer best_;  // the highest accepted one; no id when there is none
+  Offer best_;  // the highest accepted offer; its id is 0 if there is none
   int64_t offers_ = 0;
   bool is_closed_ = false;
-  // Of each bidder the newest offer: a bidder has one at a time under way.
+  // The newest offer of each bidder. It is the only one that the bidder may repeat,
+  // because a bidder waits for the answer before the next offer.
   std::map<std::string, RecordedOffer> newest_;
   std::vector<WatcherRef> watchers_;
 
@@ -81,7 +83,7 @@ class EnglishAuction final : public AuctionActor {
   understudy::Behavior closed_;
 };
 
-// "auction/lot-01": where a lot is published.
+// The name under which a lot is published: "auction/lot-01".
 std::string PublishedLot(const std::string& lot);
 
 }  // namespace auction

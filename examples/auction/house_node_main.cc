@@ -28,7 +28,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (!setup.ok()) return Refuse(setup.status());
   absl::StatusOr<std::string> text = ReadFile(setup->lots_path);
   if (!text.ok()) return Refuse(text.status());
-  std::vector<InputProblem> problems;  // the launcher has reported them
+  std::vector<InputProblem> problems;  // not shown, because the launcher has reported them
   const std::vector<Lot> lots = ParseLots(setup->lots_path, *text, problems);
 
   const std::string name = understudy::Node::GivenName(HouseName(setup->number));

@@ -42,7 +42,8 @@ absl::StatusOr<HouseSetup> HouseSetupFromArguments(const std::vector<std::string
                           absl::SimpleAtoi(arguments[6], &setup.crash_at_offer)};
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!numbers[i]) {
-      return absl::InvalidArgumentError(absl::StrCat("argument ", i + 1, ", '", arguments[i], "', is no such number"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("argument ", i + 1, ", '", arguments[i], "', is not a number in its range"));
     }
   }
   setup.lots_path = arguments[1];

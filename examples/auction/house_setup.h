@@ -1,7 +1,7 @@
-// HouseSetup: what the launcher tells a house's process, by its arguments.
+// HouseSetup: the command line arguments that the launcher gives to a house's process.
 //
-// They are the same for every life of the process, so one that was killed
-// comes back with the same lots and closing times. Any thread.
+// The arguments are the same for every life of the process, so a process that was
+// killed is restarted with the same lots and closing times. Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_SETUP_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_SETUP_H_
 
@@ -21,16 +21,15 @@ struct HouseSetup {
   int number = 0;  // from 1
   std::string lots_path;
   Pace pace;
-  // Empty and 0 when none of its lots is to crash.
+  // Empty and 0 if no lot of this house is to crash.
   std::string crashed_lot;
   int64_t crash_at_offer = 0;
 };
 
-// For the house's command line.
+// Returns the arguments of the house's command line, without the program's name.
 std::vector<std::string> ToArguments(const HouseSetup& setup);
 
-// Reads them again; `arguments` is without the program's name. InvalidArgument
-// names the one that is wrong.
+// The inverse of ToArguments. InvalidArgument names the argument that is wrong.
 absl::StatusOr<HouseSetup> HouseSetupFromArguments(const std::vector<std::string>& arguments);
 
 // The setups of this house's lots, out of all lots.

@@ -16,9 +16,9 @@ namespace {
 using understudy::Of;
 using understudy::SupervisorBuilder;
 
-// A child is asked to stop and has this long; none has much to do then.
+// The shutdown time of a child. No child has much to do at its end.
 constexpr absl::Duration kStopWithin = absl::Milliseconds(500);
-// More than one crash is rehearsed; this is for a ledger that comes back slowly.
+// Large enough for lots that fail again and again while the ledger's process is restarted slowly.
 constexpr int kRestarts = 20;
 constexpr absl::Duration kPeriod = absl::Seconds(10);
 

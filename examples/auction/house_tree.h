@@ -1,6 +1,6 @@
 // The supervision trees of the service's nodes.
 //
-// Any thread; each call gives a new builder.
+// Any thread. Each call returns a new builder.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_TREE_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_HOUSE_TREE_H_
 
@@ -18,16 +18,17 @@ namespace auction {
 // The name of the ledger's book.
 inline constexpr char kBook[] = "book";
 
-// A house: its lots, each published. A lot that fails is restarted alone; a
-// house in which lots keep failing gives up, and its process with it.
+// The tree of a house: its lots, each published. A lot that fails is restarted alone.
+// If lots keep failing the tree gives up, and the process ends.
 understudy::SupervisorBuilder HouseTree(const std::string& node, const std::vector<LotSetup>& lots,
                                         std::function<NodeReport()> totals);
 
-// The ledger: the book over the file at `path`.
+// The tree of the ledger: the book with the database at `path`.
 understudy::SupervisorBuilder LedgerTree(const std::string& node, const std::string& path,
                                          std::function<NodeReport()> totals);
 
-// The totals of that system's message ledger. `system` outlives the function.
+// Returns a function that reports the totals of the system's message ledger. `system`
+// must outlive the function.
 std::function<NodeReport()> TotalsOf(understudy::ActorSystem& system);
 
 }  // namespace auction

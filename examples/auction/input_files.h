@@ -1,8 +1,8 @@
 // The two input files: lots (textproto) and bids (CSV).
 //
-// Bad input never stops the rest: each bad lot or line becomes an InputProblem
-// with file, line and reason, and what is good is returned. Only a file that
-// cannot be read, or is larger than kInputFileBytesMax, is an error.
+// A fault in the input does not stop the parsing: each bad lot or line becomes an
+// InputProblem with file, line and reason, and all good ones are returned. Only a file
+// that cannot be read, or is larger than kInputFileBytesMax, is an error.
 //
 //   lot {                                 time,bidder,lot,amount
 //     id: "lot-01"                        2024-05-04T14:00:01Z,anna,lot-01,120.00
@@ -28,7 +28,7 @@
 namespace auction {
 
 inline constexpr size_t kInputFileBytesMax = size_t{64} << 20;
-// Each lot is an actor; its id a part of a published name.
+// Each lot is an actor, and its id is a part of a published name.
 inline constexpr size_t kLotsMax = 10'000;
 inline constexpr size_t kNameBytesMax = 64;
 
@@ -51,11 +51,12 @@ struct Bid {
 struct InputProblem {
   std::string file;
   int line = 0;
-  std::string reason;  // may quote what is not plain text
+  std::string reason;  // may quote bytes that are not plain text (Printable)
 };
 
 // The lots in `text`, in file order. A lot with a fault is left out; reading
-// goes on at the next line that begins with "lot". `file` is for the problems.
+// goes on at the next line that begins with "lot". `file` is the name of the file in
+// `problems`.
 std::vector<Lot> ParseLots(absl::string_view file, absl::string_view text, std::vector<InputProblem>& problems);
 
 // The bids in `text`, in file order. The first line may be the header. A bid
@@ -63,8 +64,8 @@ std::vector<Lot> ParseLots(absl::string_view file, absl::string_view text, std::
 std::vector<Bid> ParseBids(absl::string_view file, absl::string_view text, const std::vector<Lot>& lots,
                            std::vector<InputProblem>& problems);
 
-// NotFound when there is no such file, FailedPrecondition when it cannot be
-// read, InvalidArgument when it is too large.
+// NotFound if there is no such file, FailedPrecondition if it cannot be read,
+// InvalidArgument if it is too large.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 }  // namespace auction

@@ -14,7 +14,7 @@
 namespace auction {
 namespace {
 
-// How many bytes the character at the beginning of `text` has, which is not empty; 0 when it is not plain text.
+// The number of bytes of the character at the beginning of `text`, which must not be empty; 0 if it is not plain text.
 size_t PlainCharacter(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
@@ -60,7 +60,7 @@ absl::StatusOr<absl::Time> ParseInputTime(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("time '", text, "' is not a time such as 2024-05-04T14:10:00Z: ", why));
   }
-  // "infinite-future" is a time to absl.
+  // Also refuses "infinite-future" and "infinite-past", which absl::ParseTime accepts.
   if (time < absl::UnixEpoch() || time >= absl::FromCivil(absl::CivilYear(10000), absl::UTCTimeZone())) {
     return absl::InvalidArgumentError(absl::StrCat("time '", text, "' is not in the years 1970 to 9999"));
   }

@@ -1,4 +1,4 @@
-// What both input files have in common: texts that may be printed, and times.
+// Texts and times of the two input files.
 //
 // Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_INPUT_TEXT_H_
@@ -12,16 +12,17 @@
 
 namespace auction {
 
-// Well-formed UTF-8 without control characters, so that it can travel in a proto and does nothing to a terminal.
+// True for well-formed UTF-8 without control characters, which can be a proto string and is harmless on a terminal.
 bool IsPlainText(absl::string_view text);
 
-// `text` with '?' for each byte that is not of plain text.
+// Returns `text` with each byte that does not belong to plain text replaced by '?'.
 std::string Printable(absl::string_view text);
 
-// RFC 3339, from 1970 to 9999, in whole milliseconds. InvalidArgument says what is wrong, with the text.
+// Parses an RFC 3339 time in the years 1970 to 9999, cut to whole milliseconds. InvalidArgument quotes the text and
+// says what is wrong with it.
 absl::StatusOr<absl::Time> ParseInputTime(absl::string_view text);
 
-// Without the byte order mark that some editors put before a text.
+// Returns `text` without the byte order mark that some editors put before a text.
 absl::string_view WithoutByteOrderMark(absl::string_view text);
 
 }  // namespace auction

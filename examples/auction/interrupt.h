@@ -1,11 +1,11 @@
-// Interrupt: runs a function when the user (or the system) ends the process with SIGINT, SIGTERM, SIGHUP or SIGQUIT, or
-// when who reads its output has gone (SIGPIPE), on a thread where anything may be called.
+// Interrupt: runs a function when the process gets SIGINT, SIGTERM, SIGHUP or SIGQUIT, or when the reader of its output
+// has gone (SIGPIPE). The function runs on a thread of its own, not in a signal handler, so it may call anything.
 //
 //   Interrupt interrupt([&](int signal) { …; _exit(128 + signal); });
 //
-// Construct it before any other thread: it blocks the signals for all of them, but SIGPIPE, which is sent to the thread
-// that writes and so has a handler. Destroying it waits for a function that runs; after it signals stay blocked.
-// At most one in a process.
+// Construct it before any other thread, because all threads must inherit its signal mask: it blocks all of these
+// signals except SIGPIPE, which the kernel sends to the thread that writes, and for which it installs a handler. The
+// destructor waits for a function that runs, and leaves the signals blocked. At most one object in a process.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_INTERRUPT_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_INTERRUPT_H_
 

@@ -27,7 +27,7 @@ absl::Status MakeKeptFolder(const std::string& path) {
   struct stat found = {};
   if (lstat(path.c_str(), &found) != 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot look at ", path));
   if (!S_ISDIR(found.st_mode) || found.st_uid != getuid()) {
-    return absl::PermissionDeniedError(absl::StrCat(path, " is no folder of this user; give another with --keep"));
+    return absl::PermissionDeniedError(absl::StrCat(path, " is not a folder of this user; give another with --keep"));
   }
   return absl::OkStatus();
 }

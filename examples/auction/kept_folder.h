@@ -1,4 +1,4 @@
-// What a run leaves for its user: a folder with the picture and the log of the last run.
+// The kept folder: a folder that stays after a run, with the picture and the log of the last run.
 //
 // One thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_KEPT_FOLDER_H_
@@ -11,14 +11,14 @@
 
 namespace auction {
 
-// $TMPDIR/auction-last-run-UID, or in /tmp.
+// $TMPDIR/auction-last-run-UID, or /tmp/auction-last-run-UID if TMPDIR is not set.
 std::string DefaultKeptFolder();
 
-// Makes the folder, for its owner only, unless it is there. Errors: PermissionDenied if it is somebody else's or a
-// link, for that may lead to anybody's files; else the operating system's, with the path.
+// Makes the folder, open to its owner only, unless it exists. PermissionDenied if another user owns it, or it is not a
+// folder or is a link, which may lead to other files. Other errors are the operating system's, with the path.
 absl::Status MakeKeptFolder(const std::string& path);
 
-// Sends standard error, that of processes begun meanwhile too, to a new file until destroyed.
+// While the object lives, standard error goes to a new file, also that of processes that are started meanwhile.
 class StandardErrorToFile {
  public:
   static absl::StatusOr<StandardErrorToFile> To(const std::string& path);
@@ -29,7 +29,7 @@ class StandardErrorToFile {
  private:
   explicit StandardErrorToFile(int before) : before_(before) {}
 
-  int before_;  // -1 once moved from
+  int before_;  // a duplicate of the earlier standard error; -1 after a move from this object
 };
 
 }  // namespace auction

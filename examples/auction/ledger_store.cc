@@ -48,8 +48,8 @@ uint64_t FromColumn(int64_t column) { return std::bit_cast<uint64_t>(column); }
 
 }  // namespace
 
-// One use of a statement: binds, steps, and resets it at the end. Borrows
-// prepared statements; owns those that it prepares itself.
+// Query: one use of a statement, which it binds, steps, and resets at the end. A
+// prepared statement is borrowed; a statement given as SQL is prepared and owned.
 class LedgerStore::Query {
  public:
   Query(LedgerStore& store, sqlite3_stmt* prepared) : store_(store), statement_(prepared) {}
@@ -76,7 +76,7 @@ class LedgerStore::Query {
     return *this;
   }
 
-  // True when there is a row.
+  // Returns true if there is a row.
   absl::StatusOr<bool> Step(absl::string_view doing) {
     const int code = statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_);
     if (code == SQLITE_ROW) return true;
@@ -206,7 +206,7 @@ absl::StatusOr<RecordReply> LedgerStore::RecordOne(const RecordRequest& entry) {
     if (!recorded.ok()) return recorded.status();
     reply = *recorded;
   }
-  // A repeat changes nothing: its closing went in with it.
+  // A repeated offer changes nothing: its closing was written together with it.
   if (entry.has_closing() && !reply.repeated()) {
     absl::Status closed = RecordClosing(entry.closing());
     if (!closed.ok()) return closed;

@@ -1,11 +1,11 @@
 // LedgerStore: the ledger's file, an SQLite database in WAL mode.
 //
-// Requires: one store per file at a time. Guarantees: when Commit returns OK,
-// all its entries are on disk (synchronous=FULL), or none when it does not; an
-// offer id is stored once, and a repeat is answered with what the ledger holds;
-// a lot has at most one closing row, the latest. Threads: one at a time; calls
-// block on the disk. Failure: every error of SQLite is a Status with the file
-// and SQLite's words; Unavailable when trying again may help (busy, disk full).
+// Requires: one store per file at a time. Guarantees: if Commit returns OK, all its
+// entries are on disk (synchronous=FULL), otherwise none is; an offer id is stored
+// once, and a repeated offer is answered with the recorded verdict; a lot has at most
+// one closing row, the latest. Threads: one at a time; calls block on the disk.
+// Failure: every error of SQLite is a Status with the file and SQLite's message;
+// Unavailable if trying again may help (busy, disk full).
 //
 //   auto store = LedgerStore::Open("/tmp/x/ledger.db");
 //   auto recorded = (*store)->Commit(entries);   // one transaction
@@ -30,22 +30,23 @@ namespace auction {
 
 class LedgerStore {
  public:
-  // Opens the file, and makes it when it is new.
+  // Opens the file, which is created if it does not exist.
   static absl::StatusOr<std::unique_ptr<LedgerStore>> Open(const std::string& path);
   ~LedgerStore();
   LedgerStore(const LedgerStore&) = delete;
   LedgerStore& operator=(const LedgerStore&) = delete;
 
-  // Writes all entries in one transaction. The answer to each, in order:
-  // InvalidArgument for one that contradicts the ledger (the same offer id with
-  // other content; an entry with neither offer nor closing); such an entry
-  // alone is left out.
+  // Writes all entries in one transaction. Returns the answer to each, in order. An
+  // entry that contradicts the ledger (the same offer id with other contents) or has
+  // neither an offer nor a closing is answered with InvalidArgument and left out; the
+  // other entries are written.
   absl::StatusOr<std::vector<absl::StatusOr<RecordReply>>> Commit(absl::Span<const RecordRequest> entries);
 
-  // What a lot needs to go on. A lot that was never recorded has none of it.
+  // Returns the state of a lot. The state of a lot without records is empty.
   absl::StatusOr<LotState> Load(const std::string& lot);
 
-  // Everything, in the order of writing: for the checks at the end of a run.
+  // All offers in the order of writing, and all closings in the order of lots, for the
+  // checks at the end of a run.
   absl::StatusOr<std::vector<RecordedOffer>> Offers();
   absl::StatusOr<std::vector<Closing>> Closings();
 

@@ -1,4 +1,5 @@
-// ParseLots: a textproto, read lot by lot so that one bad lot spoils no other.
+// ParseLots: reads a textproto lot by lot, so that an error in one lot does not affect
+// the others.
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -25,8 +26,7 @@
 namespace auction {
 namespace {
 
-// The text of one lot, as far as its first line tells: from a line that begins
-// with "lot" to the next such line.
+// The text of one lot: from a line that begins with "lot" to the next such line.
 struct Block {
   int first_line = 0;
   std::string text;
@@ -48,15 +48,15 @@ std::vector<Block> SplitIntoBlocks(absl::string_view text) {
   int number = 0;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    // What stands before the first lot, other than comments, is a block too:
-    // it will not parse, and its line is reported.
+    // Text before the first lot, except comments, is a block too. It does not parse, so
+    // its line is reported.
     if (BeginsLot(line) || (blocks.empty() && !IsBlankOrComment(line))) blocks.push_back({number, ""});
     if (!blocks.empty()) absl::StrAppend(&blocks.back().text, line, "\n");
   }
   return blocks;
 }
 
-// Keeps the first error of a block: what follows it is usually its echo.
+// Keeps the first error of a block, because further errors usually follow from it.
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -108,7 +108,7 @@ absl::StatusOr<Lot> ToLot(const LotEntry& entry) {
   return lot;
 }
 
-// The lots of one block, or the reason why not, with the line it concerns.
+// Returns the lots of one block, or the first error. Sets `line` to the line of the error.
 absl::StatusOr<std::vector<Lot>> ParseBlock(const Block& block, int& line) {
   line = block.first_line;
   FirstError error;

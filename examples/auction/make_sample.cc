@@ -66,7 +66,7 @@ struct SampleLot {
   int64_t reserve_cents = 0;
   int64_t increment_cents = 0;
   absl::Time closes;
-  int64_t price_cents = 0;  // about where bidding has come to
+  int64_t price_cents = 0;  // about the highest offer so far
 };
 
 std::vector<SampleLot> MakeLots(understudy::Random& random) {
@@ -79,7 +79,7 @@ std::vector<SampleLot> MakeLots(understudy::Random& random) {
     lot.closes = Opens() + absl::Minutes(12) + absl::Seconds(60) * i;
     lot.price_cents = lot.reserve_cents * 3 / 4;
   }
-  lots.back().reserve_cents = 100'000'000;  // nobody will pay that
+  lots.back().reserve_cents = 100'000'000;  // more than any bid, so that one lot is not sold
   return lots;
 }
 
@@ -97,11 +97,11 @@ std::string LotsText(const std::vector<SampleLot>& lots) {
   return text;
 }
 
-// One line, and how it moves the price of its lot.
+// Returns one line of bids, and raises the price of its lot if the bid will be accepted.
 std::string BidLine(understudy::Random& random, absl::Time now, SampleLot& lot) {
   int64_t cents = lot.price_cents;
   switch (random.Below(10)) {
-    case 0:  // what somebody else has offered already
+    case 0:  // the same amount as an earlier offer
       break;
     case 1:  // too low by far
       cents = cents * 4 / 5;
@@ -122,10 +122,10 @@ std::string BidsText(understudy::Random& random, std::vector<SampleLot>& lots) {
   for (int i = 0; i < kBids; ++i) {
     now += absl::Milliseconds(random.Below(2800));
     SampleLot* lot = &lots[random.Below(kLots)];
-    // A lot that has long closed gets few offers: mostly another is meant.
+    // A lot that has closed more than a minute ago gets few offers.
     while (now > lot->closes + absl::Minutes(1) && random.Below(12) != 0) lot = &lots[random.Below(kLots)];
     absl::Time time = now;
-    if (i % 97 == 96) time = lot->closes;  // at the stroke of the hammer: late
+    if (i % 97 == 96) time = lot->closes;  // exactly at the closing time, which is too late
     absl::StrAppend(&text, BidLine(random, time, *lot), "\n");
     if (i % 180 == 90) absl::StrAppend(&text, kBadLines[(i / 180) % 12], "\n");
   }

@@ -30,7 +30,7 @@ bool IsNoteworthy(const SupervisionEvent& event, ReportedStops stops) {
 }
 
 understudy::Task<understudy::StartResult> Reporter::Subscribe() {
-  // Trapping makes its parent's exit end it only after the events that were sent before.
+  // Traps exits so that the parent's exit ends this actor only after the events that were sent before it.
   context().TrapExits([](const understudy::ExitEvent&) {});
   const bool has_own = supervisor_.pid() != understudy::Pid();
   const understudy::SupervisorRef supervisor(has_own ? supervisor_.pid() : context().Parent());

@@ -1,6 +1,6 @@
-// What every node of the service has beside its work: a Reporter that passes
-// its supervisor's events on to the chronicle, and a NodeSteward that tells the
-// totals of its message ledger.
+// Two actors that every node of the service has: a Reporter that forwards its
+// supervisor's events to the chronicle, and a NodeSteward that reports the totals of
+// the node's message ledger.
 //
 //   OneForOne().Child("reporter", Of<Reporter>("house-1", ReportedStops::kAbnormal))   // the first child
 //              .Child("steward", Of<NodeSteward>("house-1", totals).PublishedAs(StewardName("house-1")))
@@ -29,20 +29,20 @@
 
 namespace auction {
 
-// Which stops by the supervisor itself are worth a line.
+// Which kStopped events are reported: those with an abnormal reason, or all.
 enum class ReportedStops { kAbnormal, kAll };
 
 struct FlushReports {};
 struct ReportsFlushed {};
 
-// Subscribes to a supervisor: its parent, unless another is given. A child's
-// first start is not worth a line; everything else but plain stops is passed on.
+// Subscribes to a supervisor (its parent, unless another is given) and forwards the
+// events for which IsNoteworthy returns true.
 class Reporter final : public understudy::Actor {
  public:
   Reporter(std::string node, ReportedStops stops, understudy::SupervisorRef supervisor = understudy::SupervisorRef())
       : node_(std::move(node)), stops_(stops), supervisor_(supervisor) {}
 
-  // Answered when every event that was sent before has been passed on.
+  // Answered when every event that was sent before has been forwarded.
   understudy::Mailbox<"flush", understudy::Call<FlushReports, ReportsFlushed>> flush{this};
 
  private:
@@ -53,7 +53,7 @@ class Reporter final : public understudy::Actor {
   const std::string node_;
   const ReportedStops stops_;
   const understudy::SupervisorRef supervisor_;
-  // The same moment on both clocks.
+  // The same moment on the wall clock and on the monotonic clock.
   const absl::Time wall_start_ = context().WallNow();
   const understudy::MonotonicTime start_ = context().Now();
   const understudy::Named<ChronicleRef> chronicle_{std::string(kChronicle)};
@@ -62,12 +62,13 @@ class Reporter final : public understudy::Actor {
                                    On(flush, [](const FlushReports&) { return ReportsFlushed(); })};
 };
 
-// Whether the chronicle wants the event.
+// True for events that belong into the chronicle: all except a child's first start, kShutdown, and the stops that
+// `stops` leaves out.
 bool IsNoteworthy(const understudy::SupervisionEvent& event, ReportedStops stops);
 
 class NodeSteward final : public StewardActor {
  public:
-  // `totals` gives the report of this node, but its name and process.
+  // `totals` returns the report of this node without its name and process id.
   NodeSteward(std::string node, std::function<NodeReport()> totals)
       : node_(std::move(node)), totals_(std::move(totals)) {}
 

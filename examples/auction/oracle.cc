@@ -19,8 +19,8 @@ std::string Quoted(const std::string& field) {
 }  // namespace
 
 std::vector<LotResult> ExpectedResults(const std::vector<Lot>& lots, const std::vector<Bid>& bids) {
-  // Lot by lot. What the next offer must reach starts at the reserve price and
-  // moves to the increment above each offer that reaches it.
+  // The next offer for a lot must reach next_at_least: the reserve price at first, and then
+  // the increment above the last offer that reached it.
   std::map<std::string, std::vector<const Bid*>> bids_of;
   for (const Bid& bid : bids) bids_of[bid.lot].push_back(&bid);
   std::vector<LotResult> results;

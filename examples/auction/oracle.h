@@ -1,6 +1,6 @@
-// The results table, computed from the input alone: no actors, no ledger, and
-// none of the code that judges offers in the service. Tests and the demo hold
-// the service's results against it.
+// The expected results, computed from the input alone: without actors, the ledger or the
+// code that judges offers in the service. Tests and the demo compare the results of the
+// service with them.
 //
 // Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_ORACLE_H_
@@ -15,7 +15,7 @@
 
 namespace auction {
 
-// One line of the results: who got the lot, for how much. No winner: not sold.
+// The result of one lot. `winner` is empty if the lot was not sold.
 struct LotResult {
   std::string lot;
   std::string winner;
@@ -27,11 +27,11 @@ struct LotResult {
   }
 };
 
-// In the order of `lots`.
+// Returns the results in the order of `lots`.
 std::vector<LotResult> ExpectedResults(const std::vector<Lot>& lots, const std::vector<Bid>& bids);
 
-// "lot,winner,amount" and a line for each result; winner and amount are empty
-// when the lot was not sold. Fields are quoted where CSV asks for it.
+// Returns the header "lot,winner,amount" and a line for each result. Winner and amount
+// are empty if the lot was not sold. Fields are quoted where CSV requires it.
 std::string ResultsCsv(const std::vector<LotResult>& results);
 
 }  // namespace auction

@@ -15,7 +15,7 @@
 namespace auction {
 namespace {
 
-// How long the files' whole time takes at the highest speed.
+// The length of a run at the highest speed, from the first to the last event of the files.
 constexpr absl::Duration kShortestRun = absl::Seconds(1);
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Pace: how the files' time passes on this machine.
+// Pace: converts times in the input files to times on this machine.
 //
-// Both bidders and lots go by it: the first bid of the file is due when the run
-// opens, and `rate` seconds of the files pass in one second. At the highest
-// speed bidders do not wait at all, and the lots close within about a second.
-// It decides when things happen, and never who wins. Any thread; a value.
+// Bidders and lots use it: the earliest event of the files is due when the run opens,
+// and `rate` seconds of the files pass in one second. At the highest speed bidders do
+// not wait at all, and the lots close within about a second. The pace decides when
+// things happen, and never who wins. A value; any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_PACE_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_PACE_H_
 
@@ -17,17 +17,17 @@
 namespace auction {
 
 struct Pace {
-  absl::Time opens;  // by the machine's clock
-  absl::Time first;  // by the files'
+  absl::Time opens;  // when the run opens, by the machine's clock
+  absl::Time first;  // the earliest bid or closing time in the files
   double rate = 1.0;
   bool bidders_wait = true;
 
-  // When `file_time` comes on this machine.
+  // The time on this machine that corresponds to `file_time`.
   absl::Time WallTime(absl::Time file_time) const { return opens + (file_time - first) / rate; }
 };
 
-// `speed` is how many seconds of the files pass in one, or "max".
-// InvalidArgument when it is neither "max" nor a number above zero.
+// `speed` is the number of seconds of the files that pass in one second, or "max".
+// InvalidArgument if it is neither "max" nor a number above zero.
 absl::StatusOr<Pace> MakePace(absl::string_view speed, absl::Time opens, const std::vector<Lot>& lots,
                               const std::vector<Bid>& bids);
 

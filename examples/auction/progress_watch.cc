@@ -47,7 +47,7 @@ understudy::Task<> ProgressWatch::Watch() {
   for (;;) {
     const auto pause = context().Sleep(options_.period);
     (void)co_await pause;
-    // That many are acknowledged in any case, so the answer comes at once.
+    // At least 0 offers are acknowledged in any case, so the answer comes at once.
     auto asked_floor = floor_[&BiddingFloor::reached].Ask(WhenReached{0}, kPatience);
     const absl::StatusOr<Reached> reached = co_await asked_floor;
     if (!reached.ok()) co_return;

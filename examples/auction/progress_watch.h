@@ -1,4 +1,5 @@
-// ProgressWatch: tells once a period how far a run is: the offers that are done, how fast, and who is up.
+// ProgressWatch: reports the progress of a run periodically: acknowledged offers, their rate, and the processes that
+// are down or were restarted.
 //
 // An actor in the process style. It ends with the bidding floor.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_PROGRESS_WATCH_H_
@@ -24,8 +25,8 @@ namespace auction {
 struct RunProgress {
   int64_t acknowledged = 0;
   int64_t offers = 0;
-  double per_second = 0;  // since the progress before
-  absl::Duration left;    // until the last event of the input; infinite where that depends on the rate
+  double per_second = 0;  // acknowledged offers per second since the last report
+  absl::Duration left;    // until the last event of the input; infinite to estimate it from per_second
   std::vector<understudy::ChildInfo> processes;
 };
 

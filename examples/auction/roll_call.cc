@@ -46,7 +46,7 @@ Task<> RollCall::CallOne(std::string node) {
       roll_.reports.push_back(*std::move(report));
       co_return;
     }
-    auto paused = Receive(After(kPause, [] {}));  // its node may just have died: the name goes soon
+    auto paused = Receive(After(kPause, [] {}));  // the node may just have ended, and its names are removed soon
     co_await paused;
   }
   roll_.problems.push_back(absl::StrCat(node, ": ", failed.ToString()));

@@ -1,8 +1,8 @@
-// RollCall: asks the steward of each node for its report, and waits for those
-// that are not up yet.
+// RollCall: asks the steward of each node for its report, and waits for nodes that are
+// not up yet.
 //
-// `result` is answered when all have answered or the time is over. An actor in
-// the process style.
+// `result` is answered when all stewards have answered or their time is over. An actor
+// in the process style.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_ROLL_CALL_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_ROLL_CALL_H_
 
@@ -22,7 +22,7 @@ namespace auction {
 struct WhenCalled {};
 struct Roll {
   std::vector<NodeReport> reports;    // of the nodes that answered, in order
-  std::vector<std::string> problems;  // a node each that did not
+  std::vector<std::string> problems;  // one for each node that did not answer
 };
 
 class RollCall final : public understudy::Actor {

@@ -52,7 +52,7 @@ void RootWatch::RootDown(const understudy::Down& down) {
   for (const understudy::Pid actor : waiting_) Tell(actor);
 }
 
-// The reason is abnormal in any case: an exit with Normal ends nobody.
+// Always sends an abnormal reason, because an exit with reason Normal does not end its receiver.
 void RootWatch::Tell(understudy::Pid actor) {
   context().Exit(actor,
                  understudy::ExitReason::Failed(absl::AbortedError("the launcher's tree has ended")).CausedBy(*end_));

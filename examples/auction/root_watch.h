@@ -1,8 +1,9 @@
-// RootWatch: starts the launcher's tree, tells when it has started and how it ended, and ends what waits for the tree.
+// RootWatch: starts the launcher's tree, reports its start and its end, and ends actors that wait for the tree.
 //
-// `started` is answered once every child has started, with an error if one could not. An actor that waits for processes
-// which nobody starts any more would wait for minutes. So each is named in `waits_for_tree`, and gets an exit when the
-// tree ends, or at once when it has ended.
+// `started` is answered when every child has started, or with an error if a child could not start. After the tree has
+// ended, an actor that waits for its processes would wait for minutes, because they are not started again. Such an
+// actor is therefore sent to `waits_for_tree`, and gets an exit when the tree ends, or at once if the tree has ended
+// already.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_ROOT_WATCH_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_ROOT_WATCH_H_
 
@@ -31,7 +32,7 @@ struct WhichRoot {};
 struct WhenTreeStarted {};
 struct TreeStarted {};
 struct HowTreeEnded {};
-using TreeEnd = absl::optional<understudy::ExitReason>;  // nothing while the tree runs
+using TreeEnd = absl::optional<understudy::ExitReason>;  // nullopt while the tree runs
 
 class RootWatch final : public understudy::Actor {
  public:

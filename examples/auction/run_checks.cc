@@ -19,10 +19,10 @@ namespace {
 
 using Kind = understudy::SupervisionEvent::Kind;
 
-// How the chronicle calls such an event.
+// The word for such an event in the chronicle.
 absl::string_view Word(Kind kind) { return understudy::SupervisionEventName(kind); }
 
-// A check that failed says why; one without a fault holds.
+// Makes a check that holds if `fault` is empty. Otherwise its detail is the fault.
 Check MakeCheck(absl::string_view what, std::string fault, std::string detail) {
   const bool holds = fault.empty();
   return {std::string(what), holds, holds ? std::move(detail) : std::move(fault)};
@@ -130,7 +130,7 @@ Check LotsSayWhatTheLedgerSays(const Evidence& evidence) {
                    absl::StrCat(evidence.closed.lots.size(), " lots"));
 }
 
-// `who` exited for a reason with `why` in it, and was started after that.
+// Returns a fault unless `who` exited with a reason that contains `why`, and was started again afterwards.
 std::string FaultOfFailure(const Evidence& evidence, absl::string_view who, absl::string_view why) {
   int64_t exited = 0;
   int64_t started = 0;

@@ -1,6 +1,5 @@
-// What must hold at the end of a run, checked against three accounts of it that
-// were kept apart: what the bidders were answered, what the ledger's file
-// holds, and what was supervised.
+// The checks at the end of a run. They compare three independent records of the run: the
+// answers that the bidders got, the contents of the ledger's file, and the chronicle.
 //
 // Any thread; no I/O.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_CHECKS_H_
@@ -34,7 +33,7 @@ struct Evidence {
   std::vector<RecordedOffer> ledger_offers;
   std::vector<Closing> ledger_closings;
   Chronicled chronicle;
-  // What the kill of a house looks like to its supervisor.
+  // How the exit reason of a house that was killed with SIGKILL begins.
   std::string kill_shows_as = "OsSignal(9";
   std::vector<NodeEnd> nodes;
 };
@@ -45,14 +44,14 @@ struct Check {
   std::string detail;  // the first counterexample, or a count
 };
 
-// How each of `nodes`, children of the supervisor that `chronicle` tells of,
-// ended for the last time. Clean is Normal or Shutdown.
+// Returns how the last life of each of `nodes` ended according to `chronicle`. An end is
+// clean if its reason is Normal or Shutdown.
 std::vector<NodeEnd> LastEnds(const std::vector<std::string>& nodes, const Chronicled& chronicle);
 
-// All of them, whether they hold or not.
+// Returns all checks, whether they hold or not.
 std::vector<Check> CheckRun(const Evidence& evidence);
 
-// The result of each lot as the ledger's closing rows have it, in the order of
+// Returns the result of each lot according to the ledger's closing rows, in the order of
 // the lots file.
 std::vector<LotResult> LedgerResults(const std::vector<Lot>& lots, const std::vector<Closing>& closings);
 

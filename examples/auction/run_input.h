@@ -14,20 +14,20 @@
 namespace auction {
 
 struct RunInput {
-  std::string lots_text;  // as it was read, for the houses
+  std::string lots_text;  // the contents of the lots file, which the houses parse again
   std::vector<Lot> lots;
   std::vector<Bid> bids;
   std::vector<InputProblem> problems;
 };
 
-// Bad lots and lines are among `problems`. Error: a file that cannot be read.
+// Bad lots and lines are reported in `problems`. Returns an error if a file cannot be read.
 absl::StatusOr<RunInput> LoadInput(const std::string& lots_path, const std::string& bids_path);
 
-// Where a file that was named on the command line is. `bazel run` starts
-// programs elsewhere, and says in $BUILD_WORKING_DIRECTORY where the user is:
-// a relative path is taken from there. The shipped files are found in
-// any case: `shipped` is their path in the source tree.
+// The path of a file that the user named on the command line. `bazel run` starts
+// programs in another folder and gives the user's folder in $BUILD_WORKING_DIRECTORY, so
+// a relative path is resolved against that.
 std::string UserPath(const std::string& path);
+// The path of a file that ships with the demo. `shipped` is its path in the source tree.
 std::string ShippedPath(absl::string_view shipped);
 
 }  // namespace auction

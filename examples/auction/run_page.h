@@ -1,4 +1,4 @@
-// The page that ends a run: results, timeline, message ledgers, checks.
+// Parts of the page that is printed at the end of a run: results, message ledgers, checks.
 //
 // Text only; no I/O. Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_PAGE_H_
@@ -16,24 +16,24 @@
 
 namespace auction {
 
-// "lot-01   Brass sextant   vera   1,250.00", a line for each lot.
+// Returns a header and a line for each lot, such as "lot-01   Brass sextant   vera   1250.00".
 std::string FormatResults(const std::vector<Lot>& lots, const std::vector<LotResult>& results);
 
-// The faults of each file, below its path.
+// Returns the faults in the input, for each file below its path.
 std::string FormatProblems(const std::vector<InputProblem>& problems);
 
-// A line for each node: what its mailboxes accepted, and what became of it: a column for each disposition that a
-// message had. What is in hand when a node reports is still waiting: its request at least.
+// Returns a line for each node: the messages that its mailboxes accepted, and a column for each disposition that some
+// message has. Messages in hand while the node reports count as waiting; the request for the report is one of them.
 std::string FormatMessageLedgers(const std::vector<NodeReport>& reports);
 
-// What was accepted and is neither waiting nor has a disposition: 0 unless a turn ran
-// while it was counted.
+// The number of accepted messages that neither wait nor have a disposition: 0 unless a turn ran
+// while they were counted.
 int64_t Imbalance(const NodeReport& report);
 
-// The reason and its causes, a line each, as of a tree that gave up.
+// Returns the reason and its causes, one on each line.
 std::string FormatCauses(const understudy::ExitReason& reason);
 
-// "  ok      every winner …" and "  FAILED  …".
+// Returns an entry for each check, such as "  ok      every winner …" or "  FAILED  …".
 std::string FormatChecks(const std::vector<Check>& checks);
 
 }  // namespace auction

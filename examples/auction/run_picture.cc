@@ -25,7 +25,7 @@ constexpr double kRight = kWidth - 20;
 constexpr double kTop = 60;
 constexpr double kLaneHeight = 16;
 constexpr int kTicks = 10;
-// Bidders find a lot again one by one: those of so short a time are one mark.
+// Bidders find a lot again one after another. Marks that would be closer than this are drawn as one.
 constexpr double kOneMarkPixels = 3;
 
 constexpr absl::string_view kStyle = R"(<style>
@@ -75,7 +75,7 @@ bool IsEnd(const Happening& happening) {
   return happening.what() == "exited" || happening.what() == "was stopped" || happening.what() == "is given up";
 }
 
-// Where a lane is filled, and its marks.
+// The drawing of one lane: its filled parts and its marks.
 class LaneDrawing {
  public:
   LaneDrawing(double y, bool is_process) : y_(y), is_process_(is_process) {}

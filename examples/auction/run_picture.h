@@ -1,8 +1,9 @@
-// DrawRun: the picture of a run, as SVG: a lane for each process and each lot, along which time passes.
+// DrawRun: draws a run as an SVG picture, with a horizontal lane for each process and each lot, and time from left to
+// right.
 //
-// A lane is filled while its process or lot is up. A cross is a crash or a kill, a triangle that it runs again, and a
-// diamond that bidders, who had lost a lot, have found it again under its name; what a mark means is its tooltip too.
-// The picture has its own style, light or dark as the viewer is, and refers to nothing outside. Any thread.
+// A lane is filled while its process or lot is up. A cross marks a crash or kill, a triangle a restart, and a diamond
+// the time at which bidders found a lot again by its name; each mark has a tooltip. The picture contains its style,
+// which follows the viewer's light or dark mode, and refers to no other files. Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_RUN_PICTURE_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_RUN_PICTURE_H_
 
@@ -15,11 +16,12 @@
 namespace auction {
 
 struct Lane {
-  std::string name;  // as Happening::who has it
-  std::string host;  // the process that it lives in, whose lane is above; empty for a process
+  std::string name;  // as in Happening::who
+  std::string host;  // for a lot, the process in which it runs; empty for a process
 };
 
-// `happenings` in any order; those of nobody's lane are left out. From `start` to `end`.
+// Draws the time from `start` to `end`. `happenings` may be in any order; those of processes and lots without a lane
+// are left out.
 std::string DrawRun(const std::vector<Lane>& lanes, const Chronicled& happenings, absl::Time start, absl::Time end);
 
 }  // namespace auction

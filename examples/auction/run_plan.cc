@@ -16,7 +16,7 @@
 namespace auction {
 namespace {
 
-// A bijection of 64 bits (SplitMix64's finaliser), so that ids differ.
+// A bijection of 64 bits (the finaliser of SplitMix64), so that all ids differ.
 uint64_t Mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;

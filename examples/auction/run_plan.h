@@ -29,28 +29,28 @@ struct Kills {
 absl::StatusOr<Kills> ParseKills(absl::string_view text);
 
 struct RunPlan {
-  // One for each bid, in file order, with ids of the seed.
+  // One offer for each bid, in file order, with ids that depend on the seed.
   std::vector<Offer> offers;
-  // The house to kill (0: none), once this many offers were acknowledged.
+  // The house to kill, or 0 for none, and the number of acknowledged offers after which
+  // it is killed.
   int killed_house = 0;
   int64_t kill_after_offers = 0;
 
-  // The lot to crash (empty: none), in the handler of this many-th offer of
-  // its own, after the ledger has it and before it is acknowledged. The lot is
-  // not of the killed house, so that neither failure can hide the other.
+  // The lot to crash, or empty for none, and the number of its offer at which it crashes:
+  // after the ledger has recorded the offer and before the offer is acknowledged. The lot
+  // does not belong to the killed house, so that neither failure can hide the other.
   std::string crashed_lot;
   int64_t crash_at_offer = 0;
 };
 
-// InvalidArgument when the failures that were asked for cannot happen because
-// there are too few bids.
+// InvalidArgument if the failures in `kills` cannot happen because there are too few bids.
 absl::StatusOr<RunPlan> MakeRunPlan(const std::vector<Lot>& lots, const std::vector<Bid>& bids, uint64_t seed,
                                     const Kills& kills);
 
 // "house-1"
 std::string HouseName(int number);
 
-// The number, from 1, of the house that has the lot of that index.
+// The number, from 1, of the house to which the lot with that index belongs.
 int HouseOfLot(size_t index);
 
 }  // namespace auction

@@ -1,13 +1,13 @@
 // SqliteBook: the ledger, as an actor over a LedgerStore.
 //
-// Records that wait together go into one transaction: the first of them makes
-// the actor send itself `flush`, which comes after what has arrived by then;
-// while a commit waits for the disk, the next batch gathers. Every record is
-// answered after its commit, so an answer means that it is on disk. Load sees
-// all that was recorded before it.
+// Records that wait together are written in one transaction: the first of them makes
+// the actor send itself `flush`, which comes after the records that have arrived by
+// then. While a commit waits for the disk, the next batch collects in the mailbox. A
+// record is answered after its commit, so it is on disk then. Load sees all records
+// that came before it.
 //
-// Failure: an error that trying again may cure is the answer to the records of
-// that batch; any other ends the actor, and its supervisor opens the file anew.
+// Failure: if trying again may help, the records of the batch are answered with the
+// error. Any other error ends the actor, and the next life opens the file anew.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_SQLITE_BOOK_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_SQLITE_BOOK_H_
 
@@ -30,7 +30,7 @@ namespace auction {
 
 class SqliteBook final : public BookActor {
  public:
-  // `path` is the database; it is made when it is new.
+  // `path` is the database, which is created if it does not exist.
   explicit SqliteBook(std::string path) : path_(std::move(path)) {}
 
  private:
@@ -39,7 +39,7 @@ class SqliteBook final : public BookActor {
   understudy::StartResult Start() override;
   absl::Status Record(RecordRequest request, understudy::Replier<RecordReply> replier);
   absl::StatusOr<LotState> Load(const LoadRequest& request);
-  // Commits what is pending and answers it.
+  // Commits the pending records and answers them.
   absl::Status Flush();
 
   const std::string path_;

@@ -21,7 +21,7 @@ namespace auction {
 
 absl::StatusOr<TempFolder> TempFolder::Make(absl::string_view prefix) {
   const char* parent = std::getenv("TMPDIR");
-  // A socket's path has at most 107 bytes: a long TMPDIR is of no use.
+  // The path of a Unix socket has at most 107 bytes, so a long TMPDIR is not used.
   if (parent == nullptr || std::strlen(parent) > 60) parent = "/tmp";
   std::string path = absl::StrCat(parent, "/", prefix, "-XXXXXX");
   if (mkdtemp(path.data()) == nullptr) return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", path));
@@ -41,7 +41,7 @@ absl::Status TempFolder::Remove() {
 
 namespace {
 
-// Where the file is, behind links, and whether it is written as it is.
+// The path of a file after following links. `is_special`: the file is not a regular one, and is written directly.
 struct Target {
   std::string path;
   bool is_special = false;

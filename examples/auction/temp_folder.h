@@ -1,7 +1,7 @@
-// TempFolder: a folder of its own for a run, removed with all that is in it
-// when the object goes.
+// TempFolder: a temporary folder for a run. The destructor removes it with its contents.
 //
-// Its path is short, because Unix sockets live in it. One thread.
+// The path is short, because it may be a part of the path of a Unix socket.
+// Thread-compatible.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_TEMP_FOLDER_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_TEMP_FOLDER_H_
 
@@ -16,8 +16,8 @@ namespace auction {
 
 class TempFolder {
  public:
-  // In $TMPDIR, or /tmp; only its owner may look into it. Error: the operating
-  // system's, with the path.
+  // Makes a folder in $TMPDIR, or in /tmp if TMPDIR is not set or too long. Only its owner
+  // can open it. Returns the operating system's error, with the path.
   static absl::StatusOr<TempFolder> Make(absl::string_view prefix);
   ~TempFolder() { (void)Remove(); }
   TempFolder(TempFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
@@ -26,7 +26,7 @@ class TempFolder {
   const std::string& path() const { return path_; }
   std::string File(absl::string_view name) const;
 
-  // Removes it now. A second call does nothing.
+  // Removes the folder now. A second call does nothing.
   absl::Status Remove();
 
  private:
@@ -35,14 +35,15 @@ class TempFolder {
   std::string path_;
 };
 
-// Writes a file whole. Error: the operating system's, with the path.
+// Writes a whole file. Returns the operating system's error, with the path.
 absl::Status WriteFile(const std::string& path, absl::string_view text);
 
-// The same, so that the file is at any time what it was or what it is to be: `text` is written to a temporary file
-// beside it, which is renamed. What is no regular file, such as /dev/stdout, is written as it is.
+// As WriteFile, but replaces the file atomically: `text` is written to a temporary file beside it, which is then
+// renamed.
+// A file that is not a regular one, such as /dev/stdout, is written directly.
 absl::Status ReplaceFile(const std::string& path, absl::string_view text);
 
-// OK if ReplaceFile would be, as far as can be told now. Changes no file.
+// Returns OK if ReplaceFile will probably succeed. Leaves all files as they are.
 absl::Status CanReplaceFile(const std::string& path);
 
 }  // namespace auction

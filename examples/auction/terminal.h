@@ -1,9 +1,9 @@
-// Terminal: standard output as a person sees it during a run.
+// Terminal: writes the progress of a run to standard output.
 //
-// On a terminal the status is one line that is written over, below the others. Elsewhere it is a line each time, as
-// seldom as statuses are told. Threads: any.
+// On a terminal the status is the last line, and each new status overwrites it. Otherwise each status is a line of its
+// own. Threads: any.
 //
-// Colour is only for a terminal whose user has not set NO_COLOR (no-color.org).
+// Colour is used only on a terminal, and only if the user has not set NO_COLOR (no-color.org).
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_TERMINAL_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_TERMINAL_H_
 
@@ -15,9 +15,10 @@
 
 namespace auction {
 
-// `no_color` is the value of NO_COLOR, null where it is not set; empty, it says nothing.
+// `no_color` is the value of the environment variable NO_COLOR, or null if it is not set. An empty value counts as not
+// set.
 bool TakesColour(bool is_terminal, const char* no_color);
-// `page` with its headings (the lines after an empty one) bold, "ok" of a check green and "FAILED" red.
+// Returns `page` with headings (lines after an empty one) in bold, the "ok" of a check in green and "FAILED" in red.
 std::string Coloured(absl::string_view page);
 
 class Terminal {
@@ -27,9 +28,9 @@ class Terminal {
   bool is_one() const { return is_one_; }
   bool takes_colour() const { return takes_colour_; }
   void Line(absl::string_view text);
-  // Cut to the width of a line.
+  // Shows a status, on a terminal cut to the width of a line.
   void Status(absl::string_view text);
-  // Takes the status away.
+  // Removes the status from the terminal.
   void Clear();
 
  private:

@@ -12,7 +12,7 @@ namespace auction {
 std::string WrapText(absl::string_view text, size_t indent) {
   std::string wrapped;
   size_t width = kColumns;
-  // Spaces at the beginning belong to the line.
+  // Does not break the first line at its leading spaces.
   size_t searched_from = std::min(text.find_first_not_of(' '), text.size());
   while (text.size() > width) {
     size_t end = text.rfind(' ', width);

@@ -1,4 +1,4 @@
-// WrapText: a text in lines that fit the terminal. Any thread.
+// WrapText: breaks a text into lines that fit a terminal. Any thread.
 #ifndef UNDERSTUDY_EXAMPLES_AUCTION_WRAP_TEXT_H_
 #define UNDERSTUDY_EXAMPLES_AUCTION_WRAP_TEXT_H_
 
@@ -11,8 +11,8 @@ namespace auction {
 
 inline constexpr size_t kColumns = 80;
 
-// `text` broken at spaces into lines of at most kColumns bytes, those after the first indented by `indent` spaces,
-// without a newline at the end. A word that is longer than a line has one of its own.
+// Returns `text` broken at spaces into lines of at most kColumns bytes, without a newline at the end. The lines after
+// the first are indented by `indent` spaces. A word that is longer than a line gets a line of its own.
 std::string WrapText(absl::string_view text, size_t indent);
 
 }  // namespace auction

@@ -1,4 +1,4 @@
-// crash_lab: a tree that its user breaks. See README.md.
+// crash_lab: starts a supervision tree and breaks its children by command. See README.md.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -36,7 +36,7 @@ constexpr int kExitRefused = 2;
 constexpr absl::Duration kDrain = absl::Seconds(10);
 constexpr int kLastMessages = 5;
 
-// Reads commands until there are no more, or the lab says that it is over.
+// Reads and runs commands until there are no more, or Lab::Do returns false.
 void Read(Lab& lab, std::istream& in, bool is_echoed) {
   std::string line;
   while (true) {
@@ -51,7 +51,7 @@ void Print(Story& story) {
   for (const std::string& line : story.Take()) std::cout << "  " << line << "\n";
 }
 
-// `bazel run` starts programs elsewhere, and says where the user is: relative paths are taken from there.
+// Resolves a relative path against the user's folder, because `bazel run` starts programs in another one.
 std::string UserPath(const std::string& path) {
   const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
   return folder == nullptr || path.empty() || path[0] == '/' ? path : absl::StrCat(folder, "/", path);
@@ -99,7 +99,7 @@ int Main() {
     return Run(*tree, std::cin, /*is_echoed=*/!is_terminal);
   }
   std::ifstream file(script);
-  file.peek();  // a folder can be opened, and not be read
+  file.peek();  // fails for a folder, which can be opened but not read
   if (!file.is_open() || file.bad()) {
     std::cerr << "crash_lab: cannot read " << script << "\n";
     return kExitRefused;

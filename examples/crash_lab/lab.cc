@@ -29,12 +29,12 @@ using understudy::ChildState;
 using understudy::Pid;
 using understudy::SupervisorRef;
 
-// Of one step, with processes to be started on a loaded machine.
+// The time limit of one step, which may start processes on a loaded machine.
 constexpr absl::Duration kPatience = absl::Seconds(60);
-// Who does not answer so long hangs.
+// A worker that does not answer a ping within this time counts as hanging.
 constexpr absl::Duration kPingWithin = absl::Milliseconds(500);
 
-// Tells the story of the root's end.
+// Tells the story when the root supervisor has ended.
 class RootWatch final : public understudy::Actor {
  public:
   RootWatch(Pid root, Story* story) : root_(root), story_(story) {}

@@ -1,7 +1,7 @@
-// Lab: does what the lines of a script say, and waits until supervision has
-// come to rest.
+// Lab: runs the commands of a script, each of which breaks or stops a child, and waits
+// after each until its supervisors have finished their work.
 //
-// One plain thread.
+// Threads: one plain thread.
 #ifndef UNDERSTUDY_EXAMPLES_CRASH_LAB_LAB_H_
 #define UNDERSTUDY_EXAMPLES_CRASH_LAB_LAB_H_
 
@@ -21,19 +21,19 @@ namespace crash_lab {
 
 class Lab {
  public:
-  // Starts the tree. All others outlive the lab.
+  // Starts the tree. `system`, `story` and `out` must outlive the lab.
   Lab(understudy::ActorSystem& system, const understudy::SupervisorSpec& tree, Story& story, std::ostream& out);
 
   // Waits until no child is starting, stopping or waiting for its restart.
   void Settle();
-  // Does what the line says, and prints what supervision did. False at "quit",
-  // and when the tree has ended.
+  // Runs the command in `line`, and prints the lines that the supervisors add to the
+  // story. Returns false for "quit", and if the tree has ended.
   bool Do(absl::string_view line);
 
   static absl::string_view Help();
 
  private:
-  // A child, and the supervisor that it has.
+  // A child and its supervisor.
   struct Found {
     understudy::SupervisorRef supervisor;
     understudy::ChildInfo info;

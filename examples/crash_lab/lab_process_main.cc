@@ -1,5 +1,5 @@
-// lab_process: the process child of the lab. One worker, whose first crash
-// ends the process: its supervisor allows no restart.
+// lab_process: the process child of the lab. It has one worker. The worker's first crash
+// ends the process, because its supervisor allows no restart.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -35,7 +35,7 @@ void LabWorker::Break(const Breakage& how) {
       HangingIsOver().WaitForNotification();
       return;
     case Breakage::SEGV:
-      signal(SIGSEGV, SIG_DFL);  // a sanitizer would exit with a code
+      signal(SIGSEGV, SIG_DFL);  // otherwise a sanitizer's handler would exit with a code instead
       raise(SIGSEGV);
       return;
     case Breakage::EXIT:

@@ -1,4 +1,4 @@
-// The actor that the lab breaks.
+// LabWorker: the actor that the lab breaks.
 #ifndef UNDERSTUDY_EXAMPLES_CRASH_LAB_LAB_WORKER_H_
 #define UNDERSTUDY_EXAMPLES_CRASH_LAB_LAB_WORKER_H_
 
@@ -51,7 +51,7 @@ class LabWorker final : public LabWorkerActor {
   understudy::Behavior working_{"working", On(ping, &LabWorker::Answer), On(breaks, &LabWorker::Break)};
 };
 
-// Lets the handlers that hang return: a program must, before it ends.
+// Lets all handlers that hang return. Call this before the actor system is destroyed, which waits for them.
 void EndHanging();
 
 }  // namespace crash_lab

@@ -1,7 +1,7 @@
-// Story: what the supervisors of the lab did, in order.
+// Story: the events of the lab's supervisors, in order, as lines of text.
 //
-// Lines have neither pids nor times, so that the same script gives the same
-// story. Threads: any. Lifetime: outlives the system whose tree tells it.
+// The lines have neither pids nor times, so that the same script gives the same story.
+// Threads: any. Lifetime: the story must outlive the system with the tree.
 #ifndef UNDERSTUDY_EXAMPLES_CRASH_LAB_STORY_H_
 #define UNDERSTUDY_EXAMPLES_CRASH_LAB_STORY_H_
 
@@ -23,19 +23,21 @@ namespace crash_lab {
 
 class Story {
  public:
-  // `spec` whose supervisors, this one called `name`, tell this story.
+  // Returns `spec` with its supervisors' events added to this story. `name` is the name of
+  // the root in the story.
   understudy::SupervisorSpec ToldBy(understudy::SupervisorSpec spec, const std::string& name);
   void RootEnded(const understudy::ExitReason& reason);
 
-  // The lines since the last call.
+  // Returns the lines since the last call.
   std::vector<std::string> Take();
-  // Lines until now; AwaitMore waits for one more than `seen`. False at the
-  // deadline.
+  // The number of events so far.
   int64_t told() const;
+  // Waits until there are more than `seen` events. Returns false at the deadline.
   bool AwaitMore(int64_t seen, absl::Time deadline) const;
-  // Waits until the end of that life of a child was told.
+  // Waits for the event of the end of that life of a child, or for the end of the whole
+  // tree. Returns false at the deadline.
   bool AwaitEndOf(understudy::Pid pid, absl::Time deadline) const;
-  // Why the whole tree has ended, if it has.
+  // The exit reason of the whole tree, if it has ended.
   absl::optional<understudy::ExitReason> root_end() const;
 
  private:

@@ -1,10 +1,11 @@
 // A bounded buffer, with guards only.
 //
-// Both ends are calls. A producer's call waits in the closed mailbox `put` while
-// the buffer is full, a consumer's in `take` while it is empty; the mailboxes
-// are the lists of those who wait. When the last producer has closed, what is
-// left is taken, and then consumers are refused. The buffer ends when nobody has
-// asked for a second.
+// Both ends are calls. A producer's call waits in the mailbox `put`, which is
+// closed while the buffer is full; a consumer's call waits in `take`, which is
+// closed while the buffer is empty. The mailboxes are thus the queues of waiting
+// producers and consumers. After the last producer has closed, consumers get the
+// remaining items and are refused then. The buffer ends when no call has come for
+// a second.
 #ifndef UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_
 #define UNDERSTUDY_EXAMPLES_PATTERNS_BOUNDED_BUFFER_H_
 

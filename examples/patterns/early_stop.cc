@@ -71,7 +71,7 @@ void QueensMaster::TakeBack(const WorkerIdle& worker) {
   unfinished_ += worker.children - 1;
   if (so_far_.solutions < search_.enough && unfinished_ > 0) return;
   found_.Tell(so_far_);
-  // Ends the workers too, which are linked; what waits is left.
+  // Also ends the workers, which are linked to this actor. Boards that still wait are dropped.
   context().Stop(ExitReason::Shutdown());
 }
 

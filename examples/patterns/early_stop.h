@@ -1,13 +1,13 @@
 // A search that stops early, by rank: the first K ways to put N queens on an
 // N x N board so that none attacks another.
 //
-// The boards to look at wait with the master, in a mailbox for each depth, which
-// are open while a worker is idle. The deeper have the higher rank: that turns
-// the search from broad to deep. A worker extends its board by one queen, or
-// solves it alone when it is deep enough, and says so in the mailbox of the
-// highest rank. So the first K solutions are found when few boards have been
-// looked at, and the rest is never dealt out. Ranks are a preference; nothing is
-// wrong without them, only slow (`Order::kArrival`, to compare).
+// The boards to search wait at the master, in one mailbox for each depth. These
+// mailboxes are open while a worker is idle. Deeper boards have a higher rank, so
+// the search goes deep before it goes broad. A worker extends its board by one
+// queen, or solves the board alone if it is deep enough, and reports in the
+// mailbox with the highest rank. The first K solutions are therefore found after
+// few boards, and the other boards are never given to workers. Ranks are only a
+// preference: without them the result is the same, but later (`Order::kArrival`).
 #ifndef UNDERSTUDY_EXAMPLES_PATTERNS_EARLY_STOP_H_
 #define UNDERSTUDY_EXAMPLES_PATTERNS_EARLY_STOP_H_
 
@@ -25,29 +25,29 @@ namespace understudy::patterns {
 using Board = std::vector<int>;
 
 bool IsSafe(const Board& board, int column);
-// The ways to complete `board`.
+// The number of ways to complete `board`.
 int64_t CountSolutions(const Board& board, int queens);
 
 enum class Order { kRank, kArrival };
 
 struct Search {
   int queens = 8;
-  int alone_from = 4;  // queens on a board that one worker solves
-  int64_t enough = 1;  // solutions
+  int alone_from = 4;  // one worker alone solves a board with this many queens
+  int64_t enough = 1;  // the search stops after this many solutions
   int workers = 4;
   Order order = Order::kRank;
-  absl::Duration board_takes;  // more than it takes anyway; for simulations
+  absl::Duration board_takes;  // extra time for each board; for simulations
 };
 
 struct Found {
   int64_t solutions = 0;
-  int64_t boards = 0;  // that workers handled
+  int64_t boards = 0;  // the number of boards that workers handled
 };
 
 class QueensMaster;
 
-// A worker is idle again. It says how many children its board had: so it does
-// not matter whether they are here yet.
+// A worker is idle again. `children` is the number of boards that the worker made
+// from its board and sent, so the master counts them before they arrive.
 struct WorkerIdle {
   size_t worker = 0;
   int64_t solutions = 0;
@@ -75,7 +75,7 @@ class QueensWorker final : public Actor {
   Behavior working_{"working", After(search_.board_takes, &QueensWorker::Report)};
 };
 
-// Tells `found` once, and stops with its workers.
+// Sends the result to `found` once, and stops together with its workers.
 class QueensMaster final : public Actor {
  public:
   MailboxArray<"board", Board> boards;  // by depth
@@ -94,7 +94,7 @@ class QueensMaster final : public Actor {
   Channel<Found> found_;
   std::vector<Ref<QueensWorker>> workers_;
   std::vector<size_t> idle_workers_;
-  int64_t unfinished_ = 1;  // boards, the empty one first
+  int64_t unfinished_ = 1;  // boards that are not handled yet; at first only the empty one
   Found so_far_;
   Behavior deepest_first_{"deepest first",
                           On(boards, &QueensMaster::Deal).When(&QueensMaster::HasIdleWorker).RankByPlace(),

@@ -1,9 +1,9 @@
 // Join: one item from each of N sources makes a row.
 //
-// Each source has a mailbox of its own, so the k-th row holds the k-th item of
-// each source, however fast the one and slow the other: what comes too early
-// waits in its mailbox, closed by its guard. No tags, no sequence numbers, and
-// no more memory than one row.
+// Each source has a mailbox of its own, so the k-th row has the k-th item of each
+// source, even if one source is faster than another: an item that comes too early
+// waits in its mailbox, which its guard closes. The join needs no tags and no
+// sequence numbers, and keeps only one row.
 #ifndef UNDERSTUDY_EXAMPLES_PATTERNS_JOIN_H_
 #define UNDERSTUDY_EXAMPLES_PATTERNS_JOIN_H_
 
@@ -17,7 +17,7 @@
 
 namespace understudy::patterns {
 
-// In any order: a source whose item is there already is closed.
+// Takes the items of a row in any order. A source is closed while the row has its item.
 template <class Item>
 class Join final : public Actor {
  public:
@@ -46,7 +46,7 @@ class Join final : public Actor {
   Behavior joining_{"joining", On(sources, &Join::Take).When(&Join::IsMissing)};
 };
 
-// In turn: only the next source is open.
+// Takes the items of a row in the order of the sources. Only the next source is open.
 template <class Item>
 class RoundRobinJoin final : public Actor {
  public:

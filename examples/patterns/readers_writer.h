@@ -2,19 +2,20 @@
 // alone.
 //
 //   auto asked = lock[&ReadersWriter::read].Ask({}, absl::Seconds(5));
-//   auto permit = co_await asked;                   // when the answer is there, so is the permit
+//   auto permit = co_await asked;                   // the answer is the permit
 //   … read …
 //   lock[&ReadersWriter::done_reading].Tell({});
 //
-// Each flavour is a behaviour. They share their handlers; what differs is which
-// mailbox is open when, and at what rank:
+// Each flavour is a behaviour. The behaviours share their handlers; they differ in
+// when a mailbox is open, and at which rank:
 // - by arrival: a writer that waits closes both mailboxes, which are then one
-//   queue in the order of arrival. Nobody starves.
-// - readers first: `read` has the higher rank, and `write` opens when nobody
-//   reads. Writers may starve.
+//   queue in the order of arrival. Neither readers nor writers starve.
+// - readers first: `read` has the higher rank, and `write` is open while there is
+//   no reader. Writers may starve.
 // - writers first: `write` is always open, and a writer that waits closes
 //   `read`. Readers may starve.
-// A user that may die with a permit is to be monitored; that is left out here.
+// An actor that may end while it has a permit should be monitored. That is left
+// out here.
 #ifndef UNDERSTUDY_EXAMPLES_PATTERNS_READERS_WRITER_H_
 #define UNDERSTUDY_EXAMPLES_PATTERNS_READERS_WRITER_H_
 
@@ -62,7 +63,7 @@ class ReadersWriter final : public Actor {
     ++readers_;
     return {};
   }
-  // Answered when the writer is alone.
+  // Answers the call when there is no reader and no other writer.
   void Write(const Access&, Replier<Permit> writer) {
     writers_.push_back(std::move(writer));
     AdmitWriter();

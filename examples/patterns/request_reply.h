@@ -2,15 +2,16 @@
 // mailbox by not naming it, until the reply has come.
 //
 // SeriesWorker computes terms of the logistic map, each with the help of a
-// RateComputer. `StartResult` and `Result` arrive at any time; the worker handles one
-// of them, then only the reply. So a Result that was sent after a thousand Next
-// is answered after the thousandth: the mailbox counts, nobody else does.
+// RateComputer. NextTerm and GetTerm arrive at any time. After a NextTerm the worker
+// handles only the reply, so a GetTerm that was sent after a thousand NextTerm is
+// answered after the thousandth reply. The worker needs no counter for that, because
+// the messages wait in order.
 //
-// The same can be written as a coroutine: a handler that awaits
+// The same can be written as a coroutine:
 //   auto asked = computer_.compute().Ask({term_}, absl::Seconds(1));
 //   auto term = co_await asked;
-// holds all mailboxes of its actor meanwhile. Two behaviours, as here, let the
-// actor keep some of them open.
+// A handler that awaits keeps all mailboxes of its actor closed meanwhile. With two
+// behaviours, as here, the actor may keep some of them open.
 #ifndef UNDERSTUDY_EXAMPLES_PATTERNS_REQUEST_REPLY_H_
 #define UNDERSTUDY_EXAMPLES_PATTERNS_REQUEST_REPLY_H_
 
@@ -24,7 +25,7 @@ struct Compute {
   Channel<double> reply_to;
 };
 
-// Answers r * x * (1 - x) for its rate r.
+// Replies to a term x with r * x * (1 - x) for its rate r.
 class RateComputer final : public Actor {
  public:
   Mailbox<"compute", Compute> compute{this};

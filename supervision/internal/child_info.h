@@ -1,4 +1,4 @@
-// ChildInfo and ChildCounts: what a supervisor answers about its children.
+// ChildInfo and ChildCounts: a supervisor's answers to queries about its children.
 //
 // Threads: values.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_INFO_H_
@@ -13,14 +13,14 @@
 
 namespace understudy {
 
-// What a child is doing.
+// The state of a child, as users see it.
 enum class ChildState {
   kStopped,  // not running, and no start of it is planned
   kStarting,
   kRunning,
   kStopping,    // told to stop
-  kRestarting,  // down, and to be started again: after a wait, or after other children and requests
-  kParked,      // down until its name, which another actor has, is free
+  kRestarting,  // down; it will be started again after a wait, or after other children and requests
+  kParked,      // down until its name is free, which another actor has
 };
 
 inline absl::string_view ChildStateName(ChildState state) {
@@ -55,7 +55,7 @@ struct ChildCounts {
   int specs = 0;        // children, running or not
   int active = 0;       // running children
   int supervisors = 0;  // children that are supervisors, running or not
-  int workers = 0;      // children that are not
+  int workers = 0;      // all other children, running or not
 };
 
 }  // namespace understudy

@@ -32,7 +32,7 @@ absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spa
                                                      const std::shared_ptr<RemoteLife>& life) {
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("child '", child.id, "' runs on another node, and this system knows none: it has no node"));
+        absl::StrCat("child '", child.id, "' is to run on another node, but this system has no Node; start one first"));
   }
   NodeChild remote;
   remote.nodes = NodesInTurn(*child.placement, child.id);
@@ -53,7 +53,7 @@ absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spa
 absl::StatusOr<ChildStart::MakeActor> MakerOfProcess(const ChildSpec& child, Spawner* spawner) {
   if (spawner == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat("child '", child.id, "' is a process, and this system cannot start one: it has no node"));
+        absl::StrCat("child '", child.id, "' is a process, but this system has no Node to start it; start one first"));
   }
   ProcessChild process{.binary = child.process->binary,
                        .arguments = child.process->arguments,
@@ -61,8 +61,8 @@ absl::StatusOr<ChildStart::MakeActor> MakerOfProcess(const ChildSpec& child, Spa
                        .node_name = child.process->node_name.empty() ? child.id : child.process->node_name,
                        .limits = child.process->limits,
                        .silent_within = child.process->silent_within};
-  // The process gets SIGTERM in the middle of its shutdown time, and at the end SIGKILL from its supervisor. Without
-  // a limit it gets neither.
+  // The process gets SIGTERM when half of its shutdown time is over, and SIGKILL at the end of that time, because its
+  // supervisor then kills the proxy. Without a limit it gets neither.
   const ChildShutdown shutdown = ShutdownOf(child);
   if (shutdown.kind != ChildShutdown::Kind::kBrutalKill) process.stop_within = shutdown.LongestStop() / 2;
   return spawner->ForProcess(process);

@@ -1,4 +1,4 @@
-// How a supervisor makes the actor that is a child, or the proxy of a child that is a process or runs on another node.
+// Functions that make the actor of a child that is a process or runs on another node: its proxy on this node.
 //
 // Any thread.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_MAKERS_H_
@@ -15,16 +15,16 @@
 
 namespace understudy::internal {
 
-// Both return FailedPrecondition if `spawner`, which is that of this system, is null.
-//
-// The proxy of `child`, which has a placement. It fills in `life`, and hands what that has left to the child.
+// Makes the proxy of `child`, which runs on another node. `child` must have a placement. The proxy writes to `life`;
+// `life->left`, from the child's last life, is used for the new one. `spawner` is that of this system; returns
+// FailedPrecondition if it is null.
 absl::StatusOr<ChildStart::MakeActor> MakerElsewhere(const ChildSpec& child, Spawner* spawner,
                                                      const std::shared_ptr<RemoteLife>& life);
-// The proxy of `child`, which is a process.
+// Makes the proxy of `child`, which must be a process. FailedPrecondition if `spawner` is null.
 absl::StatusOr<ChildStart::MakeActor> MakerOfProcess(const ChildSpec& child, Spawner* spawner);
 
-// An actor whose start fails with `status`, in place of a child that cannot be made: so each attempt takes a turn,
-// and requests are handled between two attempts.
+// Makes an actor whose start fails with `status`, in place of a child that cannot be made. Each attempt thus takes a
+// turn of its own, and the supervisor handles requests between two attempts.
 ChildStart::MakeActor FailedStart(absl::Status status);
 
 }  // namespace understudy::internal

@@ -1,4 +1,4 @@
-// What a RestartPlan remembers of its children's names: WatchedNames for names that children wait for, because another
+// Parts of RestartPlan about its children's names: WatchedNames for names that children wait for, because another
 // actor has them; KeptNames for names that are kept for a child while it is down.
 //
 // Owner only.
@@ -18,16 +18,16 @@ namespace understudy {
 
 inline bool HasName(const ChildSpec& child) { return !child.registered_as.empty() || !child.published_as.empty(); }
 
-// A watch is never given up, so a name is asked for once.
+// The names that are watched, and those that are known to be taken. A watch never ends, so each name is watched once.
 class WatchedNames {
  public:
-  // Returns whether the watch is new, so that it must be set up.
+  // Returns true if the name is not watched yet: the caller must set the watch up.
   [[nodiscard]] bool Watch(const std::string& name) { return watched_.insert(name).second; }
   void Taken(absl::string_view name) { taken_.emplace(name); }
   void Freed(absl::string_view name) {
     if (const auto found = taken_.find(name); found != taken_.end()) taken_.erase(found);
   }
-  // Whether another actor is known to have a name of that child.
+  // True if another actor is known to have one of that child's names.
   bool IsTaken(const ChildSpec& child) const {
     return taken_.contains(child.registered_as) || taken_.contains(child.published_as);
   }
@@ -37,22 +37,22 @@ class WatchedNames {
   std::set<std::string, std::less<>> taken_;
 };
 
-// The names of a child are kept from its start until it will not be started again. Whether it will be is judged after
-// each input, for the children whose state the input has changed: on the way there a child that will be started again
-// may be stopped for a moment.
+// The children whose names are kept: from a child's start until it is certain that the child will not be started again.
+// The owner judges this after each input, for the children whose state the input has changed, and not before, because a
+// child that will be started again may be in a stopped state for a moment while an input is handled.
 class KeptNames {
  public:
   using Key = ChildTable::Key;
 
   void Keep(Key child) { kept_.insert(child); }
-  // The child may have come to be down for good.
+  // Call when the child's state has changed: the child is to be judged.
   void Doubt(Key child) {
     if (Keeps(child)) in_doubt_.insert(child);
   }
   void DoubtAll() { in_doubt_ = kept_; }
   // The children to judge, in start order.
   std::set<Key> TakeDoubtful() { return std::exchange(in_doubt_, {}); }
-  // Returns whether the names were kept until now.
+  // Returns true if the child's names were kept until now.
   [[nodiscard]] bool Free(Key child) {
     in_doubt_.erase(child);
     return kept_.erase(child) > 0;

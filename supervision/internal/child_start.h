@@ -1,4 +1,4 @@
-// ChildStart: how to make a child, kept with its ChildSpec. Immutable.
+// ChildStart: the function that makes a child's actor, kept in its ChildSpec. Immutable.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_START_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_START_H_
 
@@ -18,13 +18,13 @@ class ChildStart {
  public:
   using MakeActor = std::function<std::unique_ptr<Actor>()>;
 
-  // `make` is called in each new child's turn; it must not be null. `label` is for people.
+  // `make` must not be null. It is called at each start, in the new actor's turn. `label` is shown to people.
   ChildStart(MakeActor make, std::string label, SpawnThread thread = SpawnThread::kShared)
       : make_(std::move(make)), label_(std::move(label)), thread_(thread) {
     UNDERSTUDY_CHECK(make_ != nullptr, "a ChildStart without a function starts nothing: leave ChildSpec::start null");
   }
 
-  // For a supervisor of a class of its own: makes one of that tree.
+  // For a class derived from Supervisor, such as a Pool: `make_supervisor` makes a supervisor of the given tree.
   ChildStart(std::function<std::unique_ptr<Actor>(const SupervisorSpec&)> make_supervisor, std::string label)
       : make_supervisor_(std::move(make_supervisor)), label_(std::move(label)) {
     UNDERSTUDY_CHECK(make_supervisor_ != nullptr,
@@ -32,7 +32,7 @@ class ChildStart {
   }
 
   const MakeActor& make() const { return make_; }
-  // make(), or the one for a supervisor, with its tree.
+  // The function to call at a start: make() or, if this ChildStart makes supervisors, that function bound to `tree`.
   MakeActor MakerOf(SupervisorSpec tree) const {
     if (make_supervisor_ == nullptr) return make_;
     return [make = make_supervisor_, tree = std::move(tree)] { return make(tree); };

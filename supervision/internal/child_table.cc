@@ -22,7 +22,8 @@ namespace {
 
 using State = ChildTable::State;
 
-// Down for another reason than that it failed, so that the time is not part of what its backoff allows it.
+// True if a child in this state is down for another reason than a failure. Time in such a state does not count towards
+// RestartBackoff::give_up_after.
 bool IsDownWithoutFailure(State state) {
   return state == State::kStopped || state == State::kDue || state == State::kHeld || state == State::kParked;
 }
@@ -79,7 +80,7 @@ void ChildTable::SetState(Child& child, State state, MonotonicTime now) {
   Count(child, 1);
 }
 
-// Adds `n` to the counts that the child is part of.
+// Adds `n`, 1 or -1, to the counts in which the child's present state appears.
 void ChildTable::Count(const Child& child, int n) {
   in_state_[static_cast<size_t>(child.state)] += n;
   if (child.state != State::kStopped && child.spec->significant) significant_ += n;

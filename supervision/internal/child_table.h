@@ -1,14 +1,15 @@
 // ChildTable: the children of one supervisor, in start order, and which of them is in which state.
 //
-// A *life* is one run of a child. A child has at most one life at a time; each life has a number that is never used
-// again, so what is told of an ended life finds no child.
+// A *life* is one run of a child. A child has at most one life at a time. Each life has a number that is never used
+// again, so the number of an ended life finds no child.
 //
 // Invariants:
 // - a child is found by its key and by its id; by its life from BeginLife to EndLife; by its pid from SetPid until the
 //   next SetPid or Remove, so also while it is down
 // - the counts are those of the children's present states
 //
-// No clock and no decisions. Owner only. A Child stays where it is until Remove. Finding costs at most the logarithm.
+// No clock and no decisions. Owner only. References to a Child are valid until Remove. Each lookup takes at most
+// logarithmic time.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_TABLE_H_
 
@@ -45,7 +46,7 @@ class ChildTable {
     kStarting,
     kRunning,
     kStopping,
-    kDue,      // down, and to be started when its turn comes
+    kDue,      // down; it is started when its turn comes
     kBackoff,  // down until its backoff has elapsed
     kHeld,     // down until an earlier life of it is gone
     kParked,   // down until its name is free
@@ -56,19 +57,19 @@ class ChildTable {
     // Written by ChildTable.
     Key key = 0;
     State state = State::kStopped;
-    MonotonicTime since;  // of `state`
-    LifeId life = 0;      // the present one, or the last
+    MonotonicTime since;  // when `state` began
+    LifeId life = 0;      // the present life, or the last one
     Pid pid;              // of the present life, once it is known
     Pid address;          // the last pid that was not null
 
-    // Written by the table's owner; the spec keeps its id, kind and significance.
+    // Written by the table's owner, who must not change the spec's id, kind and significance.
     std::shared_ptr<const ChildSpec> spec;
-    absl::optional<MonotonicTime> started;  // when the present life, or the last, had started
-    bool has_started = false;               // in any life
-    bool was_parked = false;                // since it last started
-    bool is_new = false;                    // the StartChild that added it has no answer yet
-    bool delete_on_stop = false;            // a DeleteChild is answered when it is down
-    RequestId start_request = 0;
+    absl::optional<MonotonicTime> started;  // when the present life, or the last one, completed its start
+    bool has_started = false;               // some life of the child completed its start
+    bool was_parked = false;                // the child was parked since it last started
+    bool is_new = false;                    // the StartChild that added the child has no answer yet
+    bool delete_on_stop = false;            // the child is to be forgotten when it is down (DeleteChild)
+    RequestId start_request = 0;            // the request that is answered when the child has started; 0 if none
     std::vector<RequestId> stop_requests;
     RestartHistory history;
     int restarts = 0;
@@ -80,19 +81,19 @@ class ChildTable {
 
   // Adds a stopped child after all others. Requires that no child has its id.
   Child& Add(std::shared_ptr<const ChildSpec> spec, MonotonicTime now);
-  // Requires that the child has no present life.
+  // Removes and destroys the child. Requires that it has no present life.
   void Remove(Child& child);
-  // Time in a state in which the child was down without having failed is added to history.first_attempt.
+  // The time that a child spent down without having failed is added to history.first_attempt when its state changes.
   void SetState(Child& child, State state, MonotonicTime now);
 
-  // Returns a life that is no child's.
+  // Returns the number of a new life, which belongs to no child.
   LifeId NewLife() { return ++last_life_; }
   void BeginLife(Child& child);
-  // Another actor than before is that life. Ignored for an ended life.
+  // Sets or changes the pid of that life. Ignored for an ended life.
   void SetPid(LifeId life, Pid pid);
   void EndLife(Child& child);
 
-  // Null when there is none.
+  // These return null if there is no such child.
   Child* FindKey(Key key);
   Child* FindId(absl::string_view id);
   const Child* FindId(absl::string_view id) const;
@@ -103,10 +104,10 @@ class ChildTable {
   // The first child whose key is at least `key`, and the last whose key is below it.
   Child* FirstFrom(Key key);
   Child* LastBefore(Key key);
-  // Whether a child before `key` is down and will start the group of it when its wait is over.
+  // True if a child before `key` is down and waits: when its wait is over, its group, which includes `key`, is started.
   bool IsAnyBeforeWaiting(Key key) const;
 
-  // Above the keys of all children.
+  // A key greater than those of all children.
   Key end_key() const { return last_key_ + 1; }
   size_t size() const { return children_.size(); }
   int CountIn(State state) const { return in_state_[static_cast<size_t>(state)]; }
@@ -117,7 +118,7 @@ class ChildTable {
   const std::set<Key>& parked() const { return parked_; }
   static bool IsBusy(const Child& child) { return child.state == State::kStarting || child.state == State::kStopping; }
 
-  // Answers for users.
+  // The answers to users' queries.
   static ChildInfo InfoOf(const Child& child);
   // At most `at_most` children whose place is above `after`, in start order.
   std::vector<ChildInfo> WhichChildren(uint64_t after = 0, size_t at_most = SIZE_MAX) const;

@@ -1,5 +1,5 @@
-// What a RestartPlan remembers of a child's waits: ChildTimers for a time that must pass, and Predecessors for an
-// earlier life that must be gone before the next one may begin.
+// Parts of RestartPlan about waits: ChildTimers for a time that must pass, and Predecessors for an earlier life that
+// must be gone before a child's next one may begin.
 //
 // No clock. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_CHILD_WAITS_H_
@@ -17,7 +17,7 @@
 
 namespace understudy {
 
-// At most one timer a child. A timer that was cancelled or has elapsed is unknown.
+// The timers of the children, at most one for each. A timer is forgotten when it is cancelled or has elapsed.
 class ChildTimers {
  public:
   using Key = ChildTable::Key;
@@ -51,23 +51,23 @@ class ChildTimers {
   TimerId last_timer_ = 0;
 };
 
-// Lives of exclusive children that have ended but are not gone: a killed handler runs on, or something below a
-// supervisor does. At most one for each id; it stays when the child with that id is forgotten.
+// The lives of exclusive children that have ended but are not gone: a killed handler, of the child or of an actor below
+// it, still runs. At most one for each id; it is kept when the child with that id is forgotten.
 class Predecessors {
  public:
   using LifeId = ChildTable::LifeId;
 
-  // The life, which is about to be reported as ended, will not be gone then.
+  // Call just before the life is reported as ended, if it will not be gone then.
   void Lingers(LifeId life) { lingering_ = life; }
-  // The life has ended. Returns whether Lingers was called for it.
+  // Call when the life has ended. Returns true if Lingers was called for it.
   [[nodiscard]] bool EndedLingering(LifeId life) { return std::exchange(lingering_, 0) == life; }
 
-  // That life of the child `id` is not gone.
+  // Adds an ended life of the child `id` that is not gone.
   void Add(absl::string_view id, LifeId life) {
     lives_[std::string(id)] = life;
     ids_[life] = std::string(id);
   }
-  // That life is gone. Returns the id of its child, or nullopt for a life that was not added.
+  // Removes a life that is gone. Returns the id of its child, or nullopt for a life that was not added.
   absl::optional<std::string> Gone(LifeId life) {
     auto found = ids_.extract(life);
     if (found.empty()) return absl::nullopt;
@@ -76,7 +76,7 @@ class Predecessors {
   }
 
   bool Has(absl::string_view id) const { return lives_.contains(id); }
-  // By the child's id.
+  // All lives here, by the child's id.
   const std::map<std::string, LifeId, std::less<>>& lives() const { return lives_; }
 
  private:

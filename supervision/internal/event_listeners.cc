@@ -17,8 +17,8 @@
 namespace understudy::internal {
 namespace {
 
-// Children of a pool come and go with its work, so their usual events are for debugging. The children of the front of
-// a sharded pool are its shards, which do not.
+// The severity of an event in the log. The children of a pool come and go with its work, so their ordinary events are
+// logged for debugging only. The children of the front of a sharded pool are its shards, so their events are not.
 LogSeverity SeverityOf(const SupervisionEvent& event, const SupervisorSpec& spec) {
   const bool is_of_pool = spec.pool != nullptr && spec.pool->shards == 1;
   const LogSeverity usual = is_of_pool && !event.child.empty() ? LogSeverity::kDebug : LogSeverity::kInfo;
@@ -47,7 +47,8 @@ absl::Status EventListeners::CheckRoomFor(Pid subscriber) const {
   if (subscribers_.size() < limits::kSupervisionSubscribersMax || subscribers_.contains(subscriber)) {
     return absl::OkStatus();
   }
-  return MakeError(ErrorKind::kFull, absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers already"));
+  return MakeError(ErrorKind::kFull,
+                   absl::StrCat("the supervisor has ", subscribers_.size(), " subscribers, its limit"));
 }
 
 void EventListeners::Tell(const SupervisionEvent& event, LogSink& log) {
@@ -62,7 +63,7 @@ void EventListeners::Tell(const SupervisionEvent& event, LogSink& log) {
     const Channel<SupervisionEvent>& channel = subscriber->second.channel;
     const absl::Status sent = channel.Send(event);
     if (IsNoProcess(sent) || IsStopping(sent) || IsNoConnection(sent)) {
-      subscribers_.erase(subscriber);  // its Down would come soon
+      subscribers_.erase(subscriber);  // as its Down, which is on the way, would do
     } else if (!sent.ok()) {
       channel.Tell(event);  // if it is refused again, a dead letter says that an event is lost
     }

@@ -1,4 +1,4 @@
-// EventListeners: who hears of one supervisor's events: the log, the OnEvent of its tree, and its subscribers.
+// EventListeners: the receivers of one supervisor's events: the log, the OnEvent of its tree, and its subscribers.
 //
 // Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_EVENT_LISTENERS_H_
@@ -22,19 +22,19 @@ class EventListeners {
  public:
   explicit EventListeners(std::shared_ptr<const SupervisorSpec> spec) : spec_(std::move(spec)) {}
 
-  // Whether any event reaches the log or the tree's OnEvent.
+  // True if some event would reach the log or the tree's OnEvent.
   bool HearsWithoutSubscribers(const LogSink& log) const;
 
-  // ResourceExhausted if that pid would be a subscriber too many.
+  // ResourceExhausted if the subscription of that pid would exceed limits::kSupervisionSubscribersMax.
   absl::Status CheckRoomFor(Pid subscriber) const;
-  // Tells that subscriber of later events, in place of an earlier subscription of the same pid. `monitor` is of the
-  // subscriber, and ends with the subscription.
+  // Adds a subscriber, which gets all later events. Replaces an earlier subscription of the same pid. `monitor` watches
+  // the subscriber, and ends with the subscription.
   void Subscribe(const Channel<SupervisionEvent>& channel, MonitorHandle monitor) {
     subscribers_[channel.pid()] = {channel, std::move(monitor)};
   }
   void Unsubscribe(Pid subscriber) { subscribers_.erase(subscriber); }
 
-  // `event` has its supervisor.
+  // Passes `event`, whose `supervisor` must be set, to all listeners.
   void Tell(const SupervisionEvent& event, LogSink& log);
 
  private:

@@ -13,7 +13,7 @@ void ExclusiveLives::Add(const std::string& child, Pid life, Why why, IsGone is_
   const absl::MutexLock lock(&mu_);
   forgotten_.erase(child);
   Entry& entry = entries_[child];
-  std::erase_if(entry.lives, is_gone);  // earlier ones that nobody waited for
+  std::erase_if(entry.lives, is_gone);  // earlier lives are removed here if no supervisor waits for them
   entry.lives.insert(life);
   entry.is_exclusive = why == Why::kIsExclusive;
 }
@@ -50,8 +50,9 @@ void ExclusiveLives::Forget(const std::string& child, IsGone is_gone) {
   }
 }
 
-// Erases the entry if it has nothing to tell to anybody. While the supervisor whose `below` that is has its object, it
-// may still start something.
+// Returns the entry after `entry`. Erases `entry` if all its lives are gone and no supervisor uses its `below` any
+// more:
+// a supervisor whose object still exists may start further children.
 ExclusiveLives::Entries::iterator ExclusiveLives::NextAfterLook(Entries::iterator entry, IsGone is_gone) {
   const bool is_used = entry->second.below != nullptr && entry->second.below.use_count() > 1;
   if (is_used || !FirstOf(entry->second, is_gone).is_null()) return std::next(entry);

@@ -1,13 +1,15 @@
-// ExclusiveLives: the lives of a supervisor's children of which something may be left (Context::MonitorUntilGone), for
-// the supervisor's next life, and for an exclusive supervisor's parent: neither may start anything beside them.
+// ExclusiveLives: the lives of a supervisor's children that may not be gone yet (Context::MonitorUntilGone). Two
+// supervisors use it: the next life of the same supervisor, and the parent of an exclusive supervisor. Neither may
+// start a child while an earlier life of that child is not gone.
 //
-// It outlives the supervisor's lives. A supervisor that stands for itself makes one of its own; each supervisor below
-// has one that the supervisor above keeps, so two trees of one builder share nothing.
+// The object outlives the lives of the supervisor. The supervisor above keeps it, for each supervisor below. A
+// supervisor without one above makes its own, so two trees made by one builder share nothing.
 //
-// A child goes by a key: its id, where the next life of the supervisor means the same child by it.
+// A child is identified by a key. The key is the child's id if the id means the same child in the supervisor's next
+// life; see PlanSupervisor::KeyOf for the other case.
 //
-// Threads: any. An earlier life of the supervisor may itself run on. `is_gone` is called under the lock; once it says
-// of a life that it is gone, that life is forgotten.
+// Threads: any, because an earlier life of the supervisor may itself still run. `is_gone` is called under the lock. A
+// life for which it returns true is removed.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_EXCLUSIVE_LIVES_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_EXCLUSIVE_LIVES_H_
 
@@ -27,20 +29,21 @@ namespace understudy::internal {
 class ExclusiveLives {
  public:
   using IsGone = absl::FunctionRef<bool(Pid life)>;
-  // Which lives are recorded here: those of exclusive children, and those of all that is below an exclusive supervisor.
+  // The reason why a life is recorded: the child is exclusive, or a supervisor above it is.
   enum class Why { kIsExclusive, kIsBelowExclusive };
 
+  // Records a life of that child, which has begun.
   void Add(const std::string& child, Pid life, Why why, IsGone is_gone);
-  // A life of that child, or of what is below it, which is not gone; null when there is none. When it is gone, ask
-  // again.
+  // Returns a life of that child, or of an actor below it, that is not gone; null if there is none. When the returned
+  // life is gone, call this again: there may be others.
   Pid FirstNotGone(const std::string& child, IsGone is_gone);
-  // The exclusive children that have one.
+  // The keys of the exclusive children for which FirstNotGone would return a life.
   std::vector<std::string> NotGone(IsGone is_gone);
 
-  // Of the supervisor with that key: the same one until it is forgotten.
+  // The ExclusiveLives of the child with that key, which is a supervisor. The object stays the same until Forget.
   std::shared_ptr<ExclusiveLives> Below(const std::string& child);
 
-  // There is no child of that key any more. What is not gone is remembered until then.
+  // Call when there is no child with that key any more. Its lives are kept until they are gone.
   void Forget(const std::string& child, IsGone is_gone);
 
  private:
@@ -52,14 +55,14 @@ class ExclusiveLives {
 
   using Entries = std::map<std::string, Entry>;
 
-  // Depth of both: the tree's.
+  // These two call each other, as deep as the supervision tree.
   static Pid FirstOf(Entry& entry, IsGone is_gone);
   Pid First(IsGone is_gone);
   Entries::iterator NextAfterLook(Entries::iterator entry, IsGone is_gone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   absl::Mutex mu_;
   Entries entries_ ABSL_GUARDED_BY(mu_);
-  std::set<std::string> forgotten_ ABSL_GUARDED_BY(mu_);  // those that have still an entry
+  std::set<std::string> forgotten_ ABSL_GUARDED_BY(mu_);  // keys given to Forget that still have an entry
 };
 
 }  // namespace understudy::internal

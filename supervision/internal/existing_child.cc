@@ -19,7 +19,8 @@ namespace {
 
 constexpr absl::string_view kChildUrl = "understudy.dev/existing-child";
 
-// The pid's numbers and, because they mean something in this process only, how it prints here.
+// The pid's numbers, which have a meaning in this process only, and its text, so that ExistingChild can tell whether
+// the status was made in this process.
 std::string Encode(Pid pid) { return absl::StrCat(pid.life(), " ", pid.cell(), " ", pid.ToString()); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The answer to a request to start a child whose id is taken: AlreadyExists, which says what the child with that id is
-// doing, and has its pid where it has one.
+// ExistingChildError: the answer to a request to start a child whose id is taken. The status is AlreadyExists; its text
+// gives the state of the child with that id, and a payload has the child's pid.
 //
 //   auto asked = house.start_child().Ask({spec}, absl::Seconds(1));
 //   const absl::StatusOr<ChildStarted> started = co_await asked;
@@ -21,8 +21,8 @@ namespace understudy {
 
 absl::Status ExistingChildError(const ChildInfo& child);
 
-// The pid of that child: null while it is stopped or down. Nothing for every other status, and for one that was made in
-// another process.
+// The pid of the child with that id, from an ExistingChildError; a null pid if the child was down. Returns nullopt for
+// every other status, and for one that was made in another process.
 absl::optional<Pid> ExistingChild(const absl::Status& status);
 
 }  // namespace understudy

@@ -20,14 +20,14 @@
 namespace understudy {
 namespace {
 
-// "job-17" is a node's name for each number.
+// Leaves room for '-' and a number of up to 20 digits, as in "job-17" (MemberNodeName).
 constexpr size_t kProcessIdBytesMax = limits::kNodeNameBytesMax - 1 - 20;
 
 }  // namespace
 
 std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   std::vector<FieldProblem> found;
-  // One that is no RestartStrategy at all has an error for that.
+  // False for a value that is no RestartStrategy at all, which is reported elsewhere (FindSpecErrors).
   const bool has_order = spec.strategy == RestartStrategy::kOneForAll || spec.strategy == RestartStrategy::kRestForOne;
   if (spec.stop_together && has_order) {
     found.push_back({"stop_together", absl::StrCat(RestartStrategyName(spec.strategy),
@@ -36,8 +36,9 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   if (spec.pool == nullptr) return found;
   const PoolSpec& pool = *spec.pool;
   if (!spec.children.empty()) {
-    found.push_back({"children", absl::StrCat("there are ", spec.children.size(),
-                                              "; a pool has none but those that it is asked to start")});
+    found.push_back(
+        {"children", absl::StrCat("there are ", spec.children.size(),
+                                  "; a pool must have none here, since it starts its children by request")});
   }
   if (has_order) {
     found.push_back(
@@ -51,7 +52,7 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
   if (pool.shards < 1 || pool.shards > limits::kPoolShardsMax) {
     found.push_back({"pool.shards", absl::StrCat(pool.shards, " is not in [1, ", limits::kPoolShardsMax, "]")});
   } else if (pool.shards > 1 && spec.auto_shutdown != AutoShutdown::kNever) {
-    found.push_back({"auto_shutdown", "no shard knows of the children of the others; use 1 shard, or never"});
+    found.push_back({"auto_shutdown", "a shard does not know the children of the other shards; use 1 shard, or never"});
   }
   for (const std::string& name : {pool.child.registered_as, pool.child.published_as}) {
     if (name.empty() || absl::StrContains(name, kIdInName)) continue;
@@ -69,7 +70,9 @@ std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec) {
                                                 kProcessIdBytesMax, " leave room for a number in a node's name")});
   }
   if (IsMadeUpId(pool.child.id)) {
-    found.push_back({"pool.child", absl::StrCat("the id '", pool.child.id, "' has a '#', which begins the numbers")});
+    found.push_back({"pool.child",
+                     absl::StrCat("the id '", pool.child.id,
+                                  "' contains '#', which the pool puts before its children's numbers; leave it out")});
   }
   return found;
 }
@@ -96,7 +99,7 @@ std::vector<FieldProblem> FindBudgetProblems(const ChildSpec& child, const Super
                                             " restarts within ", absl::FormatDuration(parent.period))});
   }
   if (child.backoff.has_value() && child.backoff->reset_after > absl::ZeroDuration()) {
-    // Only the first restart after each healthy time is counted.
+    // With a backoff, only the first restart after each healthy run is counted.
     absl::Duration rest;
     const int64_t healthy_times = absl::IDivDuration(budget.period, child.backoff->reset_after, &rest);
     if (healthy_times < budget.intensity) {
@@ -131,7 +134,7 @@ std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_
     return found;
   }
   if (!child.factory.has_value()) {
-    found.push_back({"factory", "is missing: which factory of the other node makes the child?"});
+    found.push_back({"factory", "is missing; name the factory of the other node that makes the child"});
   }
   const NodePlacement& placement = *child.placement;
   if (placement.nodes.empty()) found.push_back({"placement.nodes", "is empty; name at least one node"});
@@ -148,14 +151,17 @@ std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_
          absl::StrCat("'", node, "' cannot be a node's name: at most 63 small letters, digits and inner hyphens")});
   }
   if (placement.connect_within <= absl::ZeroDuration()) {
-    found.push_back({"placement.connect_within", absl::StrCat(absl::FormatDuration(placement.connect_within),
-                                                              " is no time to wait for a node; it must be above 0")});
+    found.push_back(
+        {"placement.connect_within", absl::StrCat(absl::FormatDuration(placement.connect_within),
+                                                  " leaves no time to connect to a node; it must be above 0")});
   }
   if (!child.registered_as.empty()) {
     found.push_back({"registered_as", "is a name of this node, and the child runs on another; use published_as"});
   }
   if (child.exclusive) {
-    found.push_back({"exclusive", "cannot be kept: when its node is lost nobody knows whether its handler runs on"});
+    found.push_back(
+        {"exclusive",
+         "cannot be promised on another node: when that node is lost, a handler of the child may still run there"});
   }
   return found;
 }

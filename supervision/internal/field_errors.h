@@ -1,5 +1,5 @@
-// Parts of FindSpecErrors (spec_errors.h): what is wrong with a pool, with the restart budget of a child, and with
-// where a child is to run.
+// Parts of FindSpecErrors (spec_errors.h): the checks of a pool, of a child's restart budget, and of the nodes on which
+// a child is to run.
 //
 // Pure functions; any thread.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_FIELD_ERRORS_H_
@@ -18,8 +18,8 @@ struct FieldProblem {
   std::string what;
 };
 
-// Returns the problems of `spec.pool`, but those that its template has as a child. None if `spec` is not a pool, unless
-// it has `stop_together` beside a strategy with an order.
+// Returns the problems of `spec.pool`, except those that any child with the fields of its template would have. Also
+// checks `spec.stop_together`, which needs a strategy without an order, for supervisors that are not pools.
 std::vector<FieldProblem> FindPoolProblems(const SupervisorSpec& spec);
 
 // Returns the problems of `child.budget` and `child.exclusive`.
@@ -29,8 +29,8 @@ std::vector<FieldProblem> FindBudgetProblems(const ChildSpec& child, const Super
 // a placement. `is_made_by_class`: the child is the template of a pool of a class, which makes its children.
 std::vector<FieldProblem> FindPlacementProblems(const ChildSpec& child, bool is_made_by_class);
 
-// A DNS label: letters, digits and inner hyphens (RFC 1035, with RFC 1123's
-// leading digit).
+// True if `name` is a DNS label of small letters: letters, digits and inner hyphens (RFC 1035, with RFC 1123's leading
+// digit).
 bool IsDnsLabel(absl::string_view name);
 
 }  // namespace understudy

@@ -37,12 +37,13 @@ absl::optional<absl::string_view> TemplateOfNode(absl::string_view node) {
 
 absl::Status GivenIdError(absl::string_view id, const ChildSpec& child) {
   if (IsMadeUpId(id)) {
-    return absl::InvalidArgumentError(absl::StrCat("the id '", id, "' has a '#', as only ids that were made up have"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the id '", id, "' contains '#', which is reserved for ids that the pool makes up; leave it out"));
   }
   if (!child.process.has_value() || TemplateOfNode(id) != absl::string_view(child.id)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the id '", id, "' is the name of the node of '", child.id, "#",
-                                                 id.substr(child.id.size() + 1),
-                                                 "', an id that is made up; give another"));
+  return absl::InvalidArgumentError(absl::StrCat("the id '", id,
+                                                 "' is the node name of the child that the pool may call '", child.id,
+                                                 "#", id.substr(child.id.size() + 1), "'; give another"));
 }
 
 }  // namespace understudy

@@ -1,7 +1,6 @@
-// The ids that a pool makes up for children that were given none: that of its
-// template, and a number. Only these have a '#'.
-//
-// And the names of a pool's children: those of its template, in which "{id}" stands for the child's id.
+// The ids and names of a pool's children. A child that is started without an id gets a generated one: the template's
+// id, '#' and a number. Only generated ids contain a '#'. The names of a child are those of the template, in which
+// "{id}" stands for the child's id.
 //
 // Pure functions; any thread.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_MEMBER_IDS_H_
@@ -17,21 +16,21 @@
 
 namespace understudy {
 
-// job#17, of the template `child`.
+// Generates an id from the template `child`, such as job#17.
 std::string MemberId(const ChildSpec& child, uint64_t number);
-// In a name of a template it stands for the child's id.
+// The part of a template's name that stands for the child's id.
 inline constexpr absl::string_view kIdInName = "{id}";
-// `member` is a copy of a template, with an id of its own: now its names are its own too.
+// Replaces kIdInName in the names of `member`, a copy of a template that has its own id already.
 void NameMember(ChildSpec& member);
+// True for a generated id.
 bool IsMadeUpId(absl::string_view id);
-// Of a pool of processes: the name of that child's node. job-17 for job#17, which
-// is no node's name.
+// For a pool of processes: the name of that child's node. It is job-17 for job#17, because a node's name may not
+// contain a '#'.
 std::string MemberNodeName(absl::string_view id);
-// The id of the template that MemberNodeName would give that name for, if it has
-// the form.
+// If `node` has the form of a MemberNodeName of a generated id, returns the id of the template.
 absl::optional<absl::string_view> TemplateOfNode(absl::string_view node);
-// Why a child of that pool cannot be given the id: it, or its node's name, may be
-// made up for another. OK for others; `child` is the template.
+// Returns InvalidArgument if a request may not give a child of a pool this id, because the id or its node's name may be
+// generated for another child; otherwise OK. `child` is the template.
 absl::Status GivenIdError(absl::string_view id, const ChildSpec& child);
 
 }  // namespace understudy

@@ -1,13 +1,14 @@
-// OrderedPlan: how far a supervisor has come with starting or stopping its children one after another.
+// OrderedPlan: the progress of a supervisor that stops and starts its children one after another.
 //
-// A plan has a group: the children whose key is at least `first`. It stops those of them that are up, the last one
-// first, and then starts them in order; a first start has nothing to stop, and a stop of all starts nothing.
+// A plan has a group: the children whose key is at least `first`. The plan stops the children of the group that are up,
+// the last one first, and then starts the group in order. The first start of a supervisor has no children to stop; the
+// plan that stops all children starts none.
 //
 // Invariant: while the plan stops, every child of the group at or above `cursor` is down (or told to stop, where
 // children are stopped together). While it starts, every child of the group below `cursor` has had its start, and
 // `cursor` is the next one, or the one that is being started.
 //
-// Knows keys only: its owner says what became of the children, and asks where to go on. Owner only.
+// The class knows only the keys of children: its owner starts and stops them, and tells the plan. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_ORDERED_PLAN_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_ORDERED_PLAN_H_
 
@@ -23,14 +24,14 @@ class OrderedPlan {
   using Key = ChildTable::Key;
 
   enum class Kind {
-    kFirstStart,  // the supervisor is not started before it has ended
-    kGroup,
-    kStopAll,  // the supervisor ends afterwards
+    kFirstStart,  // the supervisor counts as started when the plan has ended
+    kGroup,       // restarts a group
+    kStopAll,     // the supervisor ends when the plan has ended
   };
 
-  // Starts all children. Call TurnBack for a plan that begins by stopping some.
+  // Makes a plan that starts all children. Call TurnBack then for a plan that begins by stopping some.
   explicit OrderedPlan(Kind kind) : kind_(kind) {}
-  // Stops all children; `end` is above their keys.
+  // Makes a plan that stops all children; `end` is greater than their keys.
   static OrderedPlan StopAll(ExitReason reason, Key end) {
     OrderedPlan plan(Kind::kStopAll);
     plan.reason_ = std::move(reason);
@@ -38,7 +39,8 @@ class OrderedPlan {
     return plan;
   }
 
-  // The plan stops the children from `first` on, whatever it was doing; `end` is above all keys.
+  // From now on the plan stops the children from `first` on, then starts them, whatever it did before. `end` is greater
+  // than all keys.
   void TurnBack(Key first, Key end) {
     is_stopping_ = true;
     first_ = first;
@@ -46,13 +48,13 @@ class OrderedPlan {
     is_starting_one_ = false;
     is_cancelled_ = false;
   }
-  // The plan ends when the group is stopped, because its start is another plan.
+  // Makes the plan end when the group is stopped. Another plan starts the group.
   void EndWhenStopped() { ends_when_stopped_ = true; }
-  // The plan starts no child after the present one.
+  // Makes the plan start no child after the one that is being started.
   void Cancel() { is_cancelled_ = true; }
 
   void MoveTo(Key cursor) { cursor_ = cursor; }
-  // The group is stopped: its start begins.
+  // Call when the group is stopped. The plan then starts the group.
   void HasStopped() {
     is_stopping_ = false;
     cursor_ = first_;
@@ -61,7 +63,7 @@ class OrderedPlan {
     is_starting_one_ = true;
     cursor_ = key;
   }
-  // The start of that child is over, whether it runs or not. Ignored unless the plan began that start.
+  // Call when the start of that child has succeeded, failed or was cancelled. Ignored unless the plan began that start.
   void StartIsOver(Key key) {
     if (!is_starting_one_ || cursor_ != key) return;
     is_starting_one_ = false;
@@ -75,11 +77,11 @@ class OrderedPlan {
   bool is_stopping() const { return is_stopping_; }
   bool is_starting_one() const { return is_starting_one_; }
   bool ends_when_stopped() const { return ends_when_stopped_; }
-  // Nothing is left to start, because the plan was cancelled.
+  // True if the plan was cancelled and no start that it began is under way.
   bool is_abandoned() const { return is_cancelled_ && !is_starting_one_; }
   bool Includes(Key key) const { return key >= first_; }
   bool WillStop(Key key) const { return is_stopping_ && Includes(key); }
-  // Whether the plan will start that child, or is starting it.
+  // True if the plan is starting that child or will start it.
   bool WillStart(Key key) const { return !is_cancelled_ && Includes(key) && (is_stopping_ || key >= cursor_); }
 
  private:

@@ -15,10 +15,10 @@
 
 namespace understudy::internal {
 
-// Called once with what became of a request: OK with the pid where there is one.
+// A function that is called once with the result of a request: the pid (null if the result has none) or the error.
 using AnswerRequest = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
 
-// Answers the call of `replier` with the error, or with what `of_pid` makes of the pid.
+// Makes the function that answers the call of `replier`: with the error, or with of_pid(pid).
 template <class R, class OfPid>
 AnswerRequest AnswerWith(Replier<R> replier, OfPid of_pid) {
   return [replier = std::move(replier), of_pid = std::move(of_pid)](absl::StatusOr<Pid> pid) mutable {
@@ -34,12 +34,12 @@ class PendingAnswers {
  public:
   using RequestId = RestartPlan::RequestId;
 
-  // Returns the id to give to the plan with the request.
+  // Returns the id with which to pass the request to the plan.
   RequestId Add(AnswerRequest answer) {
     answers_.emplace(++last_request_, std::move(answer));
     return last_request_;
   }
-  // Ignored for a request that has its answer.
+  // Answers the request. Does nothing if it has been answered before.
   void Answer(RestartPlan::Reply reply) {
     auto found = answers_.extract(reply.request);
     if (found.empty()) return;

@@ -205,9 +205,9 @@ void PlanSupervisor::Outcome(const SpawnOutcome& outcome) {
       break;
     case SpawnOutcome::Kind::kIgnored:
       declined_.insert(life);
-      break;  // its Down is next, with what it leaves
+      break;  // the plan is told when the Down comes, which has the unhandled mail
     case SpawnOutcome::Kind::kFailed:
-      break;  // so it is, with the same reason
+      break;  // likewise; the Down has the same reason
   }
 }
 
@@ -264,7 +264,7 @@ void PlanSupervisor::Apply() {
 
 void PlanSupervisor::Carry(const RestartPlan::StopLife& stop) {
   listeners_.Unsubscribe(ActorOf(stop.life));
-  KeepNames(stop.life, NameKeep::After::kAnyEnd);  // if it is to be started again with its siblings
+  KeepNames(stop.life, NameKeep::After::kAnyEnd);  // because the child may be started again with its siblings
   context().Exit(ActorOf(stop.life), ExitReason::Shutdown());
 }
 
@@ -321,15 +321,15 @@ absl::StatusOr<MakeActor> PlanSupervisor::MakerOf(const std::shared_ptr<const Ch
   if (child.placement.has_value()) {
     if (!is_below_exclusive) return MakerElsewhere(child, context().Spawner(), elsewhere);
     return absl::FailedPreconditionError(absl::StrCat(
-        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when the node is ",
-        "lost nobody knows whether its handler runs on"));
+        "child '", child.id, "' is to run on another node, but a supervisor above it is exclusive: when that ",
+        "node is lost, a handler of the child may still run there"));
   }
   if (child.kind == ChildKind::kProcess) return MakerOfProcess(child, context().Spawner());
   if (child.subtree == nullptr && child.start == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("child '", child.id, "' has nothing to start: no ChildSpec::start"));
   }
-  // A factory may make a supervisor too.
+  // Gives the actor the ExclusiveLives for its own children if it is a supervisor, which a factory may make too.
   auto hand_down = [lives = lives_, key = KeyOf(child.id), is_below_exclusive](std::unique_ptr<Actor> made) {
     if (auto* const supervisor = dynamic_cast<PlanSupervisor*>(made.get()); supervisor != nullptr) {
       supervisor->SetAbove(lives->Below(key), is_below_exclusive);
@@ -387,7 +387,7 @@ SpawnOptions PlanSupervisor::OptionsOf(const ChildSpec& child) const {
   SpawnOptions options = options_;
   if (!child.registered_as.empty()) options.registered_as = child.registered_as;
   if (!child.published_as.empty() && !child.placement.has_value())
-    options.published_as = child.published_as;  // else there
+    options.published_as = child.published_as;  // a child on another node publishes its name there
   options.start_within = child.start_within;
   options.shutdown_within = ShutdownOf(child).LongestStop();
   options.label = child.id;

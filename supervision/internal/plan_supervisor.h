@@ -1,5 +1,5 @@
-// PlanSupervisor: the actor that applies a RestartPlan's actions and tells the plan what became of them. Every
-// supervisor is a PlanSupervisor; Pool adds a typed way to start children.
+// PlanSupervisor: the actor that applies a RestartPlan's actions and tells the plan their results. Every supervisor is
+// a PlanSupervisor; Pool adds a typed way to start children.
 //
 // A pool of several shards is a *front*: a supervisor whose children are the shards. The front hands each request to
 // the shard that the child's id names, or to all shards, and answers as one supervisor. It ends when a shard ends.
@@ -164,9 +164,10 @@ class PlanSupervisor : public Supervisor {
   void KeepNameElsewhere(LifeId life);
   absl::StatusOr<MakeActor> MakerOf(const std::shared_ptr<const ChildSpec>& spec,
                                     const std::shared_ptr<RemoteLife>& elsewhere);
-  // The actor of this node that is that life of a child or, for a child on another node, its proxy; null if it has
-  // ended. And the other way round; 0 for an actor that is neither.
+  // The actor of this node for that life of a child: the child itself or, for a child on another node, its proxy. Null
+  // if the life has ended.
   Pid ActorOf(LifeId life) const;
+  // The inverse of ActorOf; 0 if `actor` is neither a child nor a proxy.
   LifeId LifeOf(Pid actor) const;
   SpawnOptions OptionsOf(const ChildSpec& child) const;
   void ArmEarliest();
@@ -176,7 +177,7 @@ class PlanSupervisor : public Supervisor {
     kStarting,  // Start has returned; some child has not started yet
     kStarted,
   };
-  // A pid that TerminateChild was asked to end, and that is no child's.
+  // A TerminateChild for a pid that no child has.
   struct UnknownPid {
     Pid pid;
     Replier<ChildDone> replier;
@@ -184,7 +185,7 @@ class PlanSupervisor : public Supervisor {
   };
 
   // Constant after construction.
-  const std::shared_ptr<const SupervisorSpec> spec_;  // as it was given; the tree of a front is made from it
+  const std::shared_ptr<const SupervisorSpec> spec_;  // as given; a front makes its own tree from it (FrontOf)
 
   // Constant from Start on.
   std::shared_ptr<ExclusiveLives> lives_;
@@ -202,7 +203,7 @@ class PlanSupervisor : public Supervisor {
 
   Stage stage_ = Stage::kInStart;
   std::set<LifeId> declined_;                       // lives that declined to start; their Downs are yet to come
-  std::map<std::string, UnhandledMail> unhandled_;  // what a child's last life left for the next, by the child's id
+  std::map<std::string, UnhandledMail> unhandled_;  // the mail of a child's last life for the next one, by child id
   std::map<uint64_t, UnknownPid> unknown_pids_;     // by monitor
 };
 

@@ -1,7 +1,7 @@
-// PlanTimers: a RestartPlan's timers on one timer of its actor, which is set to the earliest of them.
+// PlanTimers: runs all timers of a RestartPlan on one timer of the actor, which is set to the earliest deadline.
 //
-// Invariant: from TakeToArm on, the actor's timer comes no later than the earliest deadline. It may come earlier,
-// because a timer that is cancelled leaves it as it is.
+// Invariant: after TakeToArm, the actor's timer fires no later than the earliest deadline. It may fire earlier, because
+// cancelling a timer of the plan does not change it.
 //
 // No clock. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_PLAN_TIMERS_H_
@@ -36,9 +36,9 @@ class PlanTimers {
     return due;
   }
 
-  // The actor's timer has come, and is not set any more.
+  // Call when the actor's timer has fired.
   void Came() { armed_ = MonotonicTime::InfiniteFuture(); }
-  // Returns the time to set the actor's timer to, or nullopt if it comes early enough.
+  // Returns the time to which the caller must set the actor's timer, or nullopt if it is set early enough.
   absl::optional<MonotonicTime> TakeToArm() {
     if (queue_.Next() >= armed_) return absl::nullopt;
     armed_ = queue_.Next();

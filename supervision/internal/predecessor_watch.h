@@ -1,10 +1,10 @@
-// PredecessorWatch: the lives of exclusive children that a supervisor waits for, until all of each is gone.
+// PredecessorWatch: the earlier lives of exclusive children that are not gone, for which a supervisor waits.
 //
-// Of a life several actors may be left, one below another, and an actor that is not gone may start others. So a life
-// is *due* to be looked at again whenever the actor that was found last is gone; in between it is awaited, by a monitor
-// of that actor.
+// A life of a child that is a supervisor may consist of several actors that are not gone, and such an actor may start
+// others. A life is therefore looked at again (it is *due*) whenever the actor that was found last is gone. In between
+// the life is *awaited*, by a monitor of that actor.
 //
-// Knows monitors by their ids only, and sets none up. Owner only.
+// The class sets up no monitors; it only knows their ids. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_PREDECESSOR_WATCH_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_PREDECESSOR_WATCH_H_
 
@@ -18,7 +18,7 @@
 
 namespace understudy::internal {
 
-// A life of an exclusive child, of which something may be left.
+// A life of an exclusive child that may not be gone.
 struct Predecessor {
   RestartPlan::LifeId life = 0;
   std::string child;  // its id
@@ -27,13 +27,13 @@ struct Predecessor {
 
 class PredecessorWatch {
  public:
-  // The life is to be looked at.
+  // Adds a life that is due.
   void Add(Predecessor predecessor) { due_.push_back(std::move(predecessor)); }
-  // Removes and returns the lives to look at, oldest first. Each is gone or is given to Await.
+  // Removes and returns the lives that are due, oldest first. The caller gives each that is not gone to Await.
   std::vector<Predecessor> TakeDue() { return std::exchange(due_, {}); }
-  // Something of that life is not gone. `monitor` is the id of a monitor that fires when it is.
+  // An actor of that life is not gone; `monitor` is the id of the monitor that fires when it is.
   void Await(Predecessor predecessor, uint64_t monitor) { awaited_.emplace(monitor, std::move(predecessor)); }
-  // That monitor has fired. Returns whether a life is due again for it.
+  // Call when that monitor has fired. Returns true if a life is due now because of this.
   [[nodiscard]] bool Fired(uint64_t monitor) {
     auto found = awaited_.extract(monitor);
     if (found.empty()) return false;

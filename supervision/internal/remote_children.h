@@ -1,5 +1,5 @@
-// RemoteChildren: a supervisor's children on other nodes, by their lives. Such a child has two pids: that of its proxy,
-// an actor of this node that is linked with the supervisor, and its own, which is known once it has started.
+// RemoteChildren: a supervisor's children on other nodes, by their lives. Such a child has two pids: the pid of its
+// proxy, an actor of this node that the supervisor has spawned, and its own pid, which is known once it has started.
 //
 // Owner only; a RemoteLife is written in the turns of its proxy.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_REMOTE_CHILDREN_H_
@@ -15,8 +15,8 @@
 
 namespace understudy::internal {
 
-// What a supervisor and the proxy of a child on another node share about one life. The proxy writes `child` before it
-// has started, and `left` before it ends.
+// The data of one life that a supervisor and the proxy of a child on another node share. The proxy writes `child`
+// before the outcome of its start is told, and `left` before it ends.
 struct RemoteLife {
   Pid child;                         // the child's own pid
   std::shared_ptr<const void> left;  // see NodeChild::left
@@ -26,25 +26,25 @@ class RemoteChildren {
  public:
   using LifeId = RestartPlan::LifeId;
 
-  // Makes what the next life of the child `id` shares with its proxy, with what the child's last life left.
+  // Makes the RemoteLife for the next life of the child `id`. Its `left` is that of the child's last life.
   std::shared_ptr<RemoteLife> NewLife(const std::string& id) {
     auto life = std::make_shared<RemoteLife>();
     if (auto left = left_.extract(id); !left.empty()) life->left = std::move(left.mapped());
     return life;
   }
-  // The proxy of that life was spawned.
+  // Call when the proxy of that life was spawned.
   void Spawned(LifeId life, Pid proxy, std::shared_ptr<RemoteLife> shared) {
     lives_[life] = {proxy, std::move(shared)};
     proxies_[proxy] = life;
   }
-  // The proxy of that life, which is of the child `id`, has ended. Ignored for a life that is not here.
+  // Call when the proxy of that life, a life of the child `id`, has ended. Ignored for a life that is not here.
   void Ended(LifeId life, const std::string& id) {
     auto found = lives_.extract(life);
     if (found.empty()) return;
     if (found.mapped().shared->left != nullptr) left_[id] = std::move(found.mapped().shared->left);
     proxies_.erase(found.mapped().proxy);
   }
-  // No life of the child `id` will follow: drops what the last one left.
+  // Call when no further life of the child `id` will follow. Drops the `left` of its last life.
   void Forget(const std::string& id) { left_.erase(id); }
 
   // Null for a life that is not here.
@@ -57,7 +57,7 @@ class RemoteChildren {
     const auto found = lives_.find(life);
     return found == lives_.end() ? Pid() : found->second.shared->child;
   }
-  // 0 for a pid that is no proxy's.
+  // 0 if the pid is not that of a proxy.
   LifeId LifeOf(Pid proxy) const {
     const auto found = proxies_.find(proxy);
     return found == proxies_.end() ? 0 : found->second;

@@ -68,7 +68,7 @@ RestartDecision RestartDecider::Decide(const ChildSpec& child, RestartHistory& h
 }
 
 absl::Duration BackoffWait(const RestartBackoff& backoff, int waits) {
-  // The cap keeps the power finite for every factor that validation lets pass but the largest.
+  // After 1000 waits the wait no longer grows. If the power is infinite, the comparison below makes the wait `max`.
   const double times = std::pow(backoff.factor, std::min(waits, 1000));
   if (times >= absl::FDivDuration(backoff.max, backoff.min)) return backoff.max;
   return std::min(backoff.max, backoff.min * times);

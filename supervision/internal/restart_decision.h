@@ -1,11 +1,11 @@
-// RestartDecider: now, later, or not at all?
+// RestartDecider: decides whether a child is restarted now, later or not at all.
 //
-// Decides on each restart of a supervisor's children. A child without backoff
-// is restarted at once and counted in the supervisor's window. One with
-// backoff is restarted at once, and counted, the first time after a healthy
-// run; then it waits, longer each time, uncounted, up to its own limit. What is
-// counted is counted in the child's own budget first: a restart that this
-// refuses costs the supervisor's nothing.
+// A child without backoff is restarted at once, and the restart is counted in the
+// supervisor's window. A child with backoff is restarted at once, and counted, the
+// first time after a healthy run; its further restarts wait, longer each time, and
+// are not counted, up to limits of the child's own. A restart that is counted is
+// first counted in the child's own budget, if it has one; a restart that the budget
+// refuses is not counted in the supervisor's window.
 //
 // A pure state machine; the owner gives it the time. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_DECISION_H_
@@ -25,25 +25,27 @@ namespace understudy {
 struct RestartDecision {
   enum class Kind { kNow, kLater, kGiveUp };
   Kind kind = Kind::kNow;
-  absl::Duration wait;        // of kLater
-  std::string why;            // of kGiveUp: "needed 4 restarts within 10s; 3 are allowed"
-  bool is_own_limit = false;  // of kGiveUp: the child's own limit, not its supervisor's
+  absl::Duration wait;        // for kLater
+  std::string why;            // for kGiveUp: "needed 4 restarts within 10s; 3 are allowed"
+  bool is_own_limit = false;  // for kGiveUp: the limit was the child's own, not its supervisor's
 };
 
-// What is remembered of one child between its restarts.
+// The state of one child between its restarts.
 struct RestartHistory {
-  // Since it was last healthy; the owner sets it to 0 after a healthy run, and at a start by request.
+  // The restarts since the child was last healthy. The owner sets this to 0 after a healthy run, and when a request
+  // starts the child.
   int attempts = 0;
-  // Of these; the owner moves it on by the time that the child was down for another reason than to fail.
+  // The time of the first of these restarts. The owner adds the time that the child was down for another reason than a
+  // failure, so that this time does not count towards give_up_after.
   MonotonicTime first_attempt;
-  absl::optional<RestartWindow> budget;  // of a child that has one, from its first restart on
+  absl::optional<RestartWindow> budget;  // for a child with a budget, from its first restart on
 };
 
 class RestartDecider {
  public:
   RestartDecider(int intensity, absl::Duration period, Random random);
 
-  // The child of `history` is to be restarted at `now`, and counts as tried.
+  // Decides on a restart of the child at `now`, and records it in `history` and in the window.
   RestartDecision Decide(const ChildSpec& child, RestartHistory& history, MonotonicTime now);
 
  private:
@@ -55,8 +57,8 @@ class RestartDecider {
   Random random_;
 };
 
-// The wait before the restart that follows `waits` earlier waits, without
-// jitter: min * factor^waits, at most max.
+// The wait, without jitter, before the restart that follows `waits` earlier waits:
+// min * factor^waits, at most max. More than 1000 waits count as 1000.
 absl::Duration BackoffWait(const RestartBackoff& backoff, int waits);
 
 }  // namespace understudy

@@ -1,5 +1,6 @@
-// Lives, what follows from their ends, and actions. How a plan goes on is in restart_plan_steps.cc, requests are in
-// restart_plan_requests.cc, what children wait for is in restart_plan_waits.cc.
+// RestartPlan: the lives of children, the decisions after an exit, and the actions. The steps of ordered plans are in
+// restart_plan_steps.cc, requests in restart_plan_requests.cc, waits for names and predecessors in
+// restart_plan_waits.cc.
 #include "understudy/supervision/internal/restart_plan.h"
 
 #include <memory>
@@ -64,7 +65,7 @@ absl::StatusCode CodeOfFailedStart(const ExitReason& reason) {
   return absl::StatusCode::kFailedPrecondition;
 }
 
-// Whether the child is to wait for its name: another actor has it.
+// True if the child ended because another actor has its name, and may wait for the name.
 bool MayPark(const ChildSpec& child, const ExitReason& reason) {
   const bool is_about_a_name =
       reason.kind() == ExitReason::Kind::kNameConflict || reason.kind() == ExitReason::Kind::kNameLost;
@@ -246,7 +247,7 @@ void RestartPlan::HandleStartFailed(Child& child, const ExitReason& reason) {
            absl::Status(CodeOfFailedStart(reason), absl::StrCat(what, ": ", reason.ToString())));
     if (child.is_new) Forget(child);
   } else if (is_stopping()) {
-    return;  // nobody is started again
+    return;  // no child is restarted while the supervisor stops
   } else if (stage_ == Stage::kFirstStart && !child.has_started && !MayPark(*child.spec, reason)) {
     BeginStopAll(ExitReason::Failed(absl::Status(CodeOfFailedStart(reason), what)).CausedBy(reason));
   } else {
@@ -282,7 +283,7 @@ void RestartPlan::HandleStopped(Child& child, const ExitReason& reason) {
   if (child.delete_on_stop || IsForgottenWhenDown(child)) Forget(child);
 }
 
-// The start of the child has succeeded, failed or been cancelled: the plan may go on.
+// Call when the start of the child has succeeded, failed or was cancelled: the plan may go on.
 void RestartPlan::StartIsOver(const Child& child) {
   if (plan_.has_value()) plan_->StartIsOver(child.key);
 }
@@ -332,8 +333,8 @@ void RestartPlan::RestartOrGiveUp(Child& child, const ExitReason& reason) {
   }
 }
 
-// The child is not restarted. If the limit is the child's own, a pool forgets the child and goes on; otherwise the
-// supervisor gives up.
+// Call when the child must not be restarted because a limit is exceeded. If the limit is the child's own, a pool
+// forgets the child and goes on; otherwise the supervisor gives up.
 void RestartPlan::GiveUp(Child& child, const RestartDecision& decision, const ExitReason& reason) {
   const ExitReason given_up =
       ExitReason::RestartsExhausted(absl::StrCat("child '", child.spec->id, "' ", decision.why)).CausedBy(reason);
@@ -363,7 +364,7 @@ void RestartPlan::RestartGroup(const Child& child) {
 
 void RestartPlan::CheckAutoShutdown() {
   if (flags_.auto_shutdown == AutoShutdown::kNever) return;
-  if (stage_ == Stage::kFirstStart) {  // the starter is told of the start first, then of the end
+  if (stage_ == Stage::kFirstStart) {  // the supervisor completes its start before it ends
     auto_shutdown_due_ = true;
     return;
   }
@@ -374,7 +375,7 @@ void RestartPlan::CheckAutoShutdown() {
 void RestartPlan::BeginStopAll(const ExitReason& reason) {
   if (is_stopping()) return;
   for (const WaitingInput& waiting : waiting_.TakeAll()) {
-    Answer(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
+    Answer(waiting.request, MakeError(ErrorKind::kStopping, "the supervisor is stopping its children"));
   }
   plan_ = OrderedPlan::StopAll(reason, children_.end_key());
   kept_names_.DoubtAll();
@@ -388,14 +389,15 @@ void RestartPlan::BeginStopAll(const ExitReason& reason) {
 
 // ---- Actions.
 
-// Names are judged here, after the input: on the way a child that will be started again may be stopped for a moment.
+// Decides here which names are still kept, and not within an input, because a child that will be started again may be
+// in a stopped state for a moment while an input is handled.
 std::vector<RestartPlan::Action> RestartPlan::TakeActions() {
   for (const Key key : kept_names_.TakeDoubtful()) {
     const Child& child = *children_.FindKey(key);
     if (!WillBeStarted(child)) {
       StopKeepingNames(child);
     } else if (child.state == State::kStopped || child.state == State::kStopping) {
-      kept_names_.Doubt(key);  // its group will start it: judge again after the next input
+      kept_names_.Doubt(key);  // the child depends on its group, whose start later inputs may cancel: judge again then
     }
   }
   return std::exchange(actions_, {});

@@ -22,17 +22,18 @@
 // it has not started stay down.
 //
 // A pool is a one_for_one whose children are made from one template by request. A child of a pool is forgotten
-// when it is down for good, and the children stop side by side. An input about one child costs at most a search
-// among the others.
+// when it is down for good, and the children stop side by side. An input about one child takes at most logarithmic
+// time in the number of children.
 //
-// A killed handler of an exclusive child, or anything else of its life, may run on after the child's end. The
-// child is not started before that life is gone; meanwhile it waits as for a backoff. No other child can have its
-// id until then, even when the child is forgotten.
+// A killed handler of an exclusive child, or an actor below it, may still run after the child's end. The child is
+// not started again before that life is gone; meanwhile it waits as for a backoff. No other exclusive child can
+// get its id until then, even when the child is forgotten.
 //
-// The parts: ChildTable (the children and their states), WaitingInputs (what waits for its turn), OrderedPlan (how
-// far the running plan is), ChildTimers, Predecessors, WatchedNames, KeptNames, RestartDecider.
+// The parts: ChildTable (the children and their states), WaitingInputs (requests and exits that wait for their
+// turn), OrderedPlan (the progress of the running plan), ChildTimers, Predecessors, WatchedNames, KeptNames,
+// RestartDecider.
 //
-// Nothing follows Finish. Owner only.
+// Finish is the last action. Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_PLAN_H_
 #define UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_PLAN_H_
 
@@ -62,10 +63,11 @@
 
 namespace understudy {
 
-// What a pool answers to StartChild, and to RestartChild and DeleteChild.
+// The answer of a pool to StartChild.
 absl::Status OnlyMembersError();
+// The answer of a pool to RestartChild and DeleteChild.
 absl::Status NobodyIsStoppedError();
-// What TerminateChild answers for a pid that no child of the supervisor has.
+// The answer to a TerminateChild for a pid that no child of the supervisor has.
 absl::Status UnknownPidError(const Pid& pid);
 
 class RestartPlan {
@@ -97,7 +99,7 @@ class RestartPlan {
   struct Reply {
     RequestId request = 0;
     absl::Status status;
-    Pid pid;  // of OK; null when there is none
+    Pid pid;  // the child's if `status` is OK; null if the answer has none
   };
   // Call NameTaken if `name` has an owner and whenever it gets one, and NameFreed when it is free again.
   struct WatchName {
@@ -108,11 +110,11 @@ class RestartPlan {
     LifeId life = 0;
     std::shared_ptr<const ChildSpec> child;
   };
-  // The child will not be started again: its names, kept since StartLife, are kept no longer.
+  // Stop keeping the child's names, which were kept since StartLife: the child will not be started again.
   struct FreeNames {
     std::shared_ptr<const ChildSpec> child;
   };
-  // The child is forgotten: drop what its lives left for a next one.
+  // Drop everything that is kept for a next life of the child: it is forgotten.
   struct ForgetChild {
     std::shared_ptr<const ChildSpec> child;
   };
@@ -134,7 +136,8 @@ class RestartPlan {
   RestartPlan(const RestartPlan&) = delete;
   RestartPlan& operator=(const RestartPlan&) = delete;
 
-  // Sets whether the plan emits Report actions (initially true). Turn them off while there is no listener.
+  // Sets whether the plan emits Report actions, as it does at first. The owner turns them off while there is no
+  // listener.
   void set_reports(bool reports) { has_reports_ = reports; }
 
   // Returns the actions to apply, oldest first. Applying an action may call any input.
@@ -189,9 +192,9 @@ class RestartPlan {
 
   // Observers; they answer at once, from the present state.
   const ChildTable& children() const { return children_; }
-  // Whether a life of an exclusive child of that id has ended and is not gone.
+  // True if a life of an exclusive child with that id has ended and is not gone.
   bool HasPredecessor(absl::string_view id) const { return predecessors_.Has(id); }
-  // Whether the names of that life's child are to be kept when it goes down: from each start on, unless the child
+  // True if the names of that life's child are to be kept when it goes down: from each start on, unless the child
   // is temporary, and for as long as it will be started again.
   bool KeepsNames(LifeId life) const;
   bool is_stopping() const { return plan_.has_value() && plan_->kind() == OrderedPlan::Kind::kStopAll; }
@@ -222,7 +225,7 @@ class RestartPlan {
   void HandleStopped(Child& child, const ExitReason& reason);
   void StartIsOver(const Child& child);
 
-  // What follows from an exit (restart_plan.cc).
+  // Decisions after an exit (restart_plan.cc).
   bool MayJudge(const Child& child) const;
   void JudgeExit(Child& child, const ExitReason& reason);
   void RestartOrGiveUp(Child& child, const ExitReason& reason);
@@ -243,8 +246,8 @@ class RestartPlan {
   void StopKeepingNames(const Child& child);
   bool WillBeStarted(const Child& child) const;
 
-  // Ordered plans, and what waits for their end (restart_plan_steps.cc). StepPlan, StepStop, StepStopTogether and
-  // StepStart return whether the plan, or its stop or start, has ended.
+  // Ordered plans, and inputs that wait for their end (restart_plan_steps.cc). StepPlan returns true if the plan has
+  // ended; StepStop, StepStopTogether and StepStart return true if the stop or the start of the plan has.
   void Advance();
   bool StepPlan();
   bool StepStop();
@@ -263,21 +266,21 @@ class RestartPlan {
   void DoDelete(const WaitingInput& request, Child& child);
   void CancelRestart(Child& child);
 
-  // Actions (restart_plan.cc). Request 0 is nobody's: its answer is dropped.
+  // Actions (restart_plan.cc). Request 0 stands for no request: its answer is dropped.
   void Answer(RequestId request, absl::Status status, Pid pid = Pid());
   void Tell(SupervisionEvent::Kind kind, const Child& child, Pid pid, const ExitReason& reason,
             absl::Duration wait = absl::ZeroDuration());
   void Arm(const Child& child, absl::Duration wait);
   void Disarm(const Child& child);
 
-  // One thing at a time, in order.
+  // True for the strategies with an order, which do one thing at a time.
   bool is_serial() const { return flags_.strategy != RestartStrategy::kOneForOne; }
   bool is_pool() const { return flags_.pool != nullptr; }
 
   const SupervisorSpec flags_;  // without its children
 
   // The parts. Invariants between them: a child has a timer only while it is stopping, in backoff, held or parked;
-  // inputs are deferred only with children that are starting or stopping; nothing waits once is_stopping().
+  // inputs are deferred only with children that are starting or stopping; waiting_ is empty once is_stopping().
   RestartDecider decider_;
   ChildTable children_;
   ChildTimers timers_;
@@ -288,11 +291,11 @@ class RestartPlan {
   absl::optional<OrderedPlan> plan_;  // the running one
 
   Stage stage_ = Stage::kFirstStart;
-  MonotonicTime now_;               // of the present input
-  bool auto_shutdown_due_ = false;  // a significant child has ended in the first start
-  uint64_t last_member_ = 0;        // the number in the last id that was made up
+  MonotonicTime now_;               // the time of the present input
+  bool auto_shutdown_due_ = false;  // a significant child has ended during the first start
+  uint64_t last_member_ = 0;        // the number in the last generated id
   bool has_reports_ = true;
-  std::vector<Action> actions_;  // not taken yet
+  std::vector<Action> actions_;  // those that TakeActions has not returned yet
 };
 
 }  // namespace understudy

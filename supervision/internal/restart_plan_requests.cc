@@ -1,4 +1,4 @@
-// RestartPlan's requests.
+// RestartPlan: requests.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,11 +24,12 @@ namespace understudy {
 namespace {
 
 absl::Status NotGoneError(absl::string_view id) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("child '", id, "' is exclusive, and its last life is not gone: a killed handler runs still"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "child '", id, "' is exclusive, and its last life is not gone: its killed handler still runs; ask again later"));
 }
 
-// A pool has no children of other specs, and none that are stopped.
+// Refuses the requests that a pool does not have: it starts only children of its template, and none of its children is
+// stopped.
 absl::Status RefuseForPool(const WaitingInput& request) {
   if (request.kind == WaitingInput::Kind::kTerminate) return absl::OkStatus();
   if (request.kind == WaitingInput::Kind::kStart) return request.is_member ? absl::OkStatus() : OnlyMembersError();
@@ -46,7 +47,8 @@ absl::Status UnknownPidError(const Pid& pid) {
 }
 
 absl::Status NobodyIsStoppedError() {
-  return absl::FailedPreconditionError("a pool forgets a child that is down: there is none to restart or delete");
+  return absl::FailedPreconditionError(
+      "a pool forgets a child that has stopped, so it has none to restart or delete; use StartMember");
 }
 
 void RestartPlan::StartChild(ChildSpec spec, RequestId request, MonotonicTime now) {
@@ -58,7 +60,8 @@ void RestartPlan::StartChild(ChildSpec spec, RequestId request, MonotonicTime no
 void RestartPlan::StartMember(std::string id, std::shared_ptr<const ChildStart> start, RequestId request,
                               MonotonicTime now) {
   if (!is_pool()) {
-    Answer(request, absl::FailedPreconditionError("the supervisor is no pool, and has no template; use StartChild"));
+    Answer(request, absl::FailedPreconditionError(
+                        "the supervisor is not a pool, so it has no template to start a child of; use StartChild"));
     return;
   }
   WaitingInput waiting{.kind = WaitingInput::Kind::kStart, .id = std::move(id), .request = request, .is_member = true};
@@ -96,7 +99,7 @@ void RestartPlan::DeleteChild(absl::string_view id, RequestId request, Monotonic
 void RestartPlan::Request(WaitingInput request, MonotonicTime now) {
   now_ = now;
   if (is_stopping()) {
-    Answer(request.request, MakeError(ErrorKind::kStopping, "the supervisor stops its children"));
+    Answer(request.request, MakeError(ErrorKind::kStopping, "the supervisor is stopping its children"));
     return;
   }
   if (absl::Status refused = is_pool() ? RefuseForPool(request) : absl::OkStatus(); !refused.ok()) {
@@ -109,14 +112,17 @@ void RestartPlan::Request(WaitingInput request, MonotonicTime now) {
   }
   if (const size_t waiting = waiting_.size(); waiting >= limits::kWaitingRequestsMax) {
     Answer(request.request,
-           MakeError(ErrorKind::kFull, absl::StrCat(waiting, " requests and exits wait for the supervisor")));
+           MakeError(ErrorKind::kFull,
+                     absl::StrCat(waiting,
+                                  " requests and exits wait for the supervisor, the most it keeps; ask again later")));
     return;
   }
   waiting_.Push(std::move(request));
   Advance();
 }
 
-// A request about a child that is being started need not wait for that.
+// Handles a request about a child that is being started, or in a pool stopped, without waiting for that to end. Returns
+// false if the request has to wait.
 bool RestartPlan::AnswerWhileStarting(const WaitingInput& request) {
   Child* const child = children_.FindId(request.id);
   if (child == nullptr) return false;
@@ -127,7 +133,7 @@ bool RestartPlan::AnswerWhileStarting(const WaitingInput& request) {
   if (child->state != State::kStarting) return false;
   switch (request.kind) {
     case WaitingInput::Kind::kStart:
-      if (child->is_new) return false;  // if it cannot start, its id becomes free
+      if (child->is_new) return false;  // the id becomes free if that child cannot start
       Answer(request.request, ExistingChildError(ChildTable::InfoOf(*child)));
       return true;
     case WaitingInput::Kind::kRestart:
@@ -183,12 +189,12 @@ void RestartPlan::DoTerminate(const WaitingInput& request, Child& child) {
   Answer(request.request, absl::OkStatus());
 }
 
-// A child that waits to be started again no longer does.
+// If the child waits to be started again, stops it for good.
 void RestartPlan::CancelRestart(Child& child) {
   if (child.state == State::kStopped) return;
   Disarm(child);
   SetState(child, State::kStopped);
-  if (is_serial()) EndFirstStart();  // nothing would go on with it
+  if (is_serial()) EndFirstStart();  // the end of this child's wait would have continued the first start
 }
 
 void RestartPlan::DoRestart(const WaitingInput& request, Child& child) {
@@ -197,7 +203,7 @@ void RestartPlan::DoRestart(const WaitingInput& request, Child& child) {
     return;
   }
   if (child.state == State::kStopped) {
-    child.history.attempts = 0;  // who asks for it has seen to what was wrong
+    child.history.attempts = 0;  // the request may follow a repair, so the backoff begins anew
     child.start_request = request.request;
     BeginStart(child);
     return;

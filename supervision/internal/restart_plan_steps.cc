@@ -1,4 +1,4 @@
-// How a RestartPlan's ordered plans go on, and what waits for their end.
+// RestartPlan: the steps of its ordered plans, and the inputs that wait for their end.
 #include <utility>
 
 #include "absl/status/status.h"
@@ -34,7 +34,7 @@ bool RestartPlan::StepPlan() {
   return false;
 }
 
-// Stops the last child that is up. True when all are down.
+// Stops the last child of the group that is up. Returns true when all of them are down.
 bool RestartPlan::StepStop() {
   if (is_pool() || flags_.stop_together) return StepStopTogether();
   for (Key end = plan_->cursor();;) {
@@ -47,7 +47,8 @@ bool RestartPlan::StepStop() {
       BeginStop(*child);
       return false;
     }
-    // Down already. Its wait goes on, unless everything ends.
+    // The child is down already. If it waits for a backoff, a name or a predecessor, the wait goes on, unless the
+    // supervisor stops all children.
     if (plan_->kind() != OrderedPlan::Kind::kStopAll && child->state != State::kDown) continue;
     Disarm(*child);
     SetState(*child, State::kStopped);
@@ -57,8 +58,7 @@ bool RestartPlan::StepStop() {
   return true;
 }
 
-// Stops all children, newest first, without waiting for any. True when all are
-// down.
+// Stops all children, newest first, without waiting in between. Returns true when all are down.
 bool RestartPlan::StepStopTogether() {
   while (Child* const child = children_.LastBefore(plan_->cursor())) {
     plan_->MoveTo(child->key);
@@ -78,9 +78,9 @@ bool RestartPlan::StepStart() {
     EndFirstStart();
     return true;
   }
-  // A child that waits holds up those that start after it: with one_for_all,
-  // all. The end of its wait makes the plan that goes on. To wait for a name is
-  // no failure, so the first start is complete.
+  // Children that start after a waiting child wait too; with one_for_all these are all children. This plan then ends,
+  // and the end of the wait makes the plan that goes on. Waiting for a name is no failure, so it completes the first
+  // start.
   if (flags_.strategy == RestartStrategy::kOneForAll && !plan_->is_starting_one()) {
     HoldAllWithPredecessors();
     const bool is_any_parked = !children_.parked().empty();
@@ -111,7 +111,7 @@ void RestartPlan::EndFirstStart() {
   actions_.push_back(StartDone());
 }
 
-// Runs the oldest input that need not wait longer. False when there is none.
+// Runs the oldest input that need not wait longer. Returns false if there is none.
 bool RestartPlan::RunOneWaiting() {
   while (waiting_.has_next() && !(is_serial() && children_.busy() > 0)) {
     WaitingInput input = *waiting_.Pop();

@@ -1,4 +1,4 @@
-// What a RestartPlan's children wait for, a name or a predecessor, and how long their names are kept meanwhile.
+// RestartPlan: children that wait for a name or for a predecessor, and the names that are kept meanwhile.
 #include <set>
 #include <string>
 #include <utility>
@@ -21,7 +21,7 @@
 
 namespace understudy {
 
-// The child is started again when its name is free; nothing is counted.
+// Makes the child wait until its name is free. It is then started again, which is not counted as a restart.
 void RestartPlan::Park(Child& child, const ExitReason& reason) {
   SetState(child, State::kParked);
   if (!std::exchange(child.was_parked, true)) Tell(SupervisionEvent::Kind::kParked, child, Pid(), reason);
@@ -41,14 +41,14 @@ void RestartPlan::NameFreed(absl::string_view name, MonotonicTime now) {
   for (const Key key : std::set<Key>(children_.parked())) {
     Child& child = *children_.FindKey(key);
     if (child.spec->registered_as != name && child.spec->published_as != name) continue;
-    if (watched_names_.IsTaken(*child.spec)) continue;  // its other name
+    if (watched_names_.IsTaken(*child.spec)) continue;  // another actor has the child's other name
     Disarm(child);
     WaitIsOver(child);
   }
   Advance();
 }
 
-// A child's backoff has elapsed, its name may be free, or its predecessor is gone.
+// Call when a child's backoff has elapsed, its name may be free, or its predecessor is gone.
 void RestartPlan::WaitIsOver(Child& child) {
   // While everything stops, no child is started: this one stays down.
   SetState(child, is_stopping() ? State::kStopped : State::kDue);
@@ -60,7 +60,7 @@ void RestartPlan::WaitIsOver(Child& child) {
   }
 }
 
-// The group of `child`, which is due, is restarted after the requests and exits that wait already.
+// Queues the restart of the group of `child`, which is due, behind the requests and exits that wait already.
 void RestartPlan::AwaitTurn(const Child& child) {
   waiting_.Push({.kind = WaitingInput::Kind::kDue, .key = child.key, .life = child.life});
 }
@@ -83,18 +83,18 @@ bool RestartPlan::KeepsNames(LifeId life) const {
   return child != nullptr && kept_names_.Keeps(child->key);
 }
 
-// FreeNames goes before all other actions, so that an actor that sees a child stopped sees its name free.
+// FreeNames goes before all other actions, so that an actor that learns of a child's end finds its name free.
 void RestartPlan::StopKeepingNames(const Child& child) {
   if (kept_names_.Free(child.key)) actions_.insert(actions_.begin(), FreeNames{child.spec});
 }
 
-// Whether the child will be started again or, if it is up, would be if it failed now.
+// True if the child will be started again or, if it is up, would be started again if it failed now.
 bool RestartPlan::WillBeStarted(const Child& child) const {
   if (is_stopping() || child.state == State::kParked) return false;  // parked: another actor has the name
   if (child.state != State::kStopped && child.state != State::kStopping) return true;
   if (!is_serial()) return false;
   if (plan_.has_value() && plan_->WillStart(child.key)) return true;
-  // A sibling that waits will start its group.
+  // A sibling that waits, or is due, will start its group.
   if (children_.waiting() + children_.CountIn(State::kDue) == 0 && children_.parked().empty()) return false;
   return flags_.strategy == RestartStrategy::kOneForAll || children_.IsAnyBeforeWaiting(child.key);
 }
@@ -115,8 +115,8 @@ void RestartPlan::StartOrHold(Child& child) {
   }
 }
 
-// The child is started when its predecessor is gone, and given up when that
-// takes longer than a stop may.
+// Makes the child wait until its predecessor is gone. It is given up if that takes longer than its shutdown time, or
+// than the default shutdown time if it is stopped by a kill.
 void RestartPlan::Hold(Child& child) {
   SetState(child, State::kHeld);
   ChildShutdown limit = ShutdownOf(*child.spec);

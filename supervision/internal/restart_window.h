@@ -1,7 +1,6 @@
-// RestartWindow: has there been too much restarting lately?
-//
-// Counts the restarts of the last `period` on the monotonic clock. An attempt
-// exactly `period` old still counts. After OTP's supervisor:add_restart.
+// RestartWindow: counts the restarts of the last `period` on the monotonic clock, and
+// says when there are more than `intensity`. A restart exactly `period` ago still
+// counts. After OTP's supervisor:add_restart.
 //
 // Owner only. Memory: one time for each allowed restart, and one more.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_RESTART_WINDOW_H_
@@ -19,11 +18,11 @@ class RestartWindow {
   // Requires intensity >= 0 and period > 0.
   RestartWindow(int intensity, absl::Duration period) : intensity_(intensity), period_(period) {}
 
-  // Counts one attempt at `now`, which never goes back. False when there have
-  // been more than `intensity` within `period`.
+  // Counts one restart at `now`, which must not be earlier than in the last call. Returns
+  // false if there were more than `intensity` restarts within `period`.
   [[nodiscard]] bool Add(MonotonicTime now);
 
-  // Attempts in the period that ended with the last Add.
+  // The restarts in the period that ended with the last Add; at most `intensity` + 1.
   int count() const { return static_cast<int>(attempts_.size()); }
 
  private:

@@ -18,7 +18,8 @@
 namespace understudy::internal {
 namespace {
 
-// A place of the front: the shard's index above these bits, the place in the shard in them.
+// A place that the front gives to users: the child's place in its shard in the lower kPlaceBits bits, and the index of
+// the shard above them.
 constexpr int kPlaceBits = 56;
 constexpr uint64_t kPlaceMask = (uint64_t{1} << kPlaceBits) - 1;
 

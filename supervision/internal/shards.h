@@ -1,5 +1,5 @@
-// Shards: how a pool of several shards is split, as its *front* sees it. The front is a supervisor whose children are
-// the shards, each of which is a pool of its own with a part of the pool's children.
+// Shards: the shards of a pool, for its *front*. The front is a supervisor whose children are the shards; each shard is
+// a pool of its own with a part of the pool's children.
 //
 // Owner only.
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_SHARDS_H_
@@ -24,18 +24,19 @@ SupervisorSpec FrontOf(const SupervisorSpec& pool);
 
 class Shards {
  public:
-  // The shards have started, in this order. Call once, before the others.
+  // Stores the shards, which have started, in the order of their indices. Call once, before the other functions.
   void Learn(const std::vector<ChildInfo>& shards);
 
   const std::vector<SupervisorRef>& all() const { return shards_; }
-  // The shard of the child with that id: the same in every run of the program.
+  // The shard of the child with that id, which is the same in every run of the program.
   const SupervisorRef& Of(absl::string_view id) const;
-  // Numbers from 1, for the ids that the front makes up.
+  // Returns 1, 2, … for the ids that the front generates.
   uint64_t NextMemberNumber() { return ++last_member_; }
 
-  // WhichChildren goes through the shards one after another, so that no answer is of more than one. A place and a
-  // `next` given to users say which shard they are of. `In` turns a query for the front into one for the shard `index`,
-  // and is an error if its `after` is from no answer; `Out` turns the shard's answer into the front's.
+  // WhichChildren goes through the shards one after another, so that each answer has children of one shard only. Each
+  // `place` and `next` in an answer contains the index of the shard. `In` turns a query for the front into one for the
+  // shard `index`; it returns InvalidArgument if the query's `after` is not from an earlier answer. `Out` turns the
+  // shard's answer into the front's.
   struct ShardQuery {
     size_t index = 0;
     WhichChildren query;

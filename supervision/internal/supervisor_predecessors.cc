@@ -1,5 +1,5 @@
-// How a PlanSupervisor records and awaits the lives of exclusive children that are not gone: of its own children, and
-// of children that an earlier life of this supervisor has left.
+// PlanSupervisor: records and awaits lives of exclusive children that are not gone, both lives of its own children and
+// those that an earlier life of this supervisor has left.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,7 +23,8 @@ void PlanSupervisor::SetAbove(std::shared_ptr<ExclusiveLives> lives, bool is_bel
   is_below_exclusive_ = is_below_exclusive;
 }
 
-// The id, which means the same child in the next life of this supervisor. Only an id that a pool has made up does not.
+// Returns the child's key in ExclusiveLives: its id, which means the same child in the next life of this supervisor. An
+// id that a pool has generated does not, so its key contains the pid of this life.
 std::string PlanSupervisor::KeyOf(const std::string& child) {
   const bool is_of_this_life = spec_->pool != nullptr && !is_front() && IsMadeUpId(child);
   return is_of_this_life ? absl::StrCat(child, " of ", context().Self().ToString()) : child;
@@ -43,7 +44,7 @@ void PlanSupervisor::InheritPredecessors() {
   }
 }
 
-// Call when that life is down: tells the plan if something of it is not gone.
+// Call before the plan is told that this life is down. Tells the plan if the life is not gone.
 void PlanSupervisor::NoticeWhatLingers(LifeId life) {
   const std::shared_ptr<const ChildSpec> child = plan_->children().SpecOf(life);
   if (child->exclusive && !lives_->FirstNotGone(KeyOf(child->id), IsGone()).is_null()) plan_->Lingers(life);

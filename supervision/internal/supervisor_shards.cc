@@ -1,5 +1,5 @@
-// PlanSupervisor as the front of a pool of several shards: it hands each request to the shard that the child's id
-// names, or to all, and answers as one supervisor.
+// PlanSupervisor: the front of a pool of several shards. It passes each request to the shard of the child's id, or to
+// all shards, and answers as one supervisor.
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,8 +63,8 @@ Task<absl::StatusOr<ChildSpec>> PlanSupervisor::GetSpecOfShard(GetChildSpec quer
   co_return spec;
 }
 
-// A pid does not say which shard its child is in, so all are asked. If it is no child of any, one shard finds out
-// whether the actor has ended.
+// The shard of a child cannot be told from its pid, so all shards are asked. If no shard has a child with the pid, one
+// of them finds out whether the actor has ended (TerminateUnknown).
 Task<absl::StatusOr<ChildDone>> PlanSupervisor::TerminateInShards(TerminateChild request) {
   if (request.id.empty()) {
     const HandedTermination handed{request.pid};

@@ -1,7 +1,7 @@
-// WaitingInputs: the requests and exits that a supervisor does not handle yet, in the order in which it will.
+// WaitingInputs: a queue of the requests and exits that a supervisor does not handle yet.
 //
-// An input about a child that is starting or stopping may be *deferred*: it waits with that child, out of the way of
-// inputs about other children, and is the next in turn when the child has settled.
+// An input about a child that is starting or stopping may be *deferred*: it leaves the queue, so that inputs about
+// other children need not wait, and returns to the front of the queue when the child has settled.
 //
 // Owner only. The owner bounds how many requests wait, by size().
 #ifndef UNDERSTUDY_SUPERVISION_INTERNAL_WAITING_INPUTS_H_
@@ -25,23 +25,24 @@ namespace understudy {
 
 struct WaitingInput {
   enum class Kind {
-    kExit,  // the child `key` has ended, and its exit is to be judged
-    kDue,   // the group of the child `key` is to be started
+    kExit,  // the child `key` has ended: decide whether it is restarted
+    kDue,   // start the group of the child `key`
     kStart,
     kTerminate,
     kRestart,
     kDelete,
   };
   Kind kind = Kind::kExit;
-  // Of kExit and kDue: the child, and its life when the input came. Of a later life the input says nothing.
+  // For kExit and kDue: the child, and its life when the input came. If the child has a later life by now, the input is
+  // ignored.
   ChildTable::Key key = 0;
   ChildTable::LifeId life = 0;
-  ExitReason reason;  // of kExit
-  // Of the others, which are requests.
+  ExitReason reason;  // for kExit
+  // For the other kinds, which are requests.
   std::string id;
   ChildTable::RequestId request = 0;
-  std::shared_ptr<const ChildSpec> spec;  // of kStart
-  bool is_member = false;                 // of kStart: the spec is that of a pool's template
+  std::shared_ptr<const ChildSpec> spec;  // for kStart
+  bool is_member = false;                 // for kStart: the spec was made from a pool's template (StartMember)
 };
 
 class WaitingInputs {
@@ -49,19 +50,19 @@ class WaitingInputs {
   using Key = ChildTable::Key;
 
   void Push(WaitingInput input) { queue_.push_back(std::move(input)); }
-  // Removes and returns the input whose turn it is; nullopt if there is none but deferred ones.
+  // Removes and returns the first input of the queue; nullopt if there is none, apart from deferred ones.
   absl::optional<WaitingInput> Pop() {
     if (queue_.empty()) return absl::nullopt;
     absl::optional<WaitingInput> first(std::move(queue_.front()));
     queue_.pop_front();
     return first;
   }
-  // Puts the input with that child, behind those that wait with it already.
+  // Defers the input until that child has settled, behind the inputs that are deferred for it already.
   void Defer(Key child, WaitingInput input) {
     deferred_[child].push_back(std::move(input));
     ++deferred_count_;
   }
-  // The child neither starts nor stops any more: what waits with it is next.
+  // Call when the child neither starts nor stops any more. Its deferred inputs become the first of the queue.
   void Settled(Key child) {
     auto found = deferred_.extract(child);
     if (found.empty()) return;
@@ -69,7 +70,7 @@ class WaitingInputs {
     queue_.insert(queue_.begin(), std::make_move_iterator(found.mapped().begin()),
                   std::make_move_iterator(found.mapped().end()));
   }
-  // Removes and returns everything: those in turn first, then the deferred ones in the order of their children.
+  // Removes and returns all inputs: first those of the queue, then the deferred ones in the order of their children.
   std::vector<WaitingInput> TakeAll() {
     std::vector<WaitingInput> all(std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
     for (auto& [child, inputs] : deferred_) {
@@ -81,9 +82,9 @@ class WaitingInputs {
     return all;
   }
 
-  // Whether Pop would return an input.
+  // True if Pop would return an input.
   bool has_next() const { return !queue_.empty(); }
-  // Deferred inputs are counted too.
+  // The number of all inputs, deferred ones included.
   size_t size() const { return queue_.size() + deferred_count_; }
 
  private:

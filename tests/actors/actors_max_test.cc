@@ -1,4 +1,4 @@
-// ActorSystemOptions::actors_max: what is spawned beyond it.
+// ActorSystemOptions::actors_max: a spawn beyond it is refused.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// A scoped close that is bound to an ask ends with it (semantics 2.2).
+// A scoped close that is bound to an ask ends when the ask does (semantics 2.2).
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// AskTable alone: slots, deadlines, waiters.
+// AskTable without an actor: its slots, deadlines and waiters.
 #include "understudy/actors/internal/asks/ask_table.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Asks: deadlines, cancellation, and what an asker is told (semantics 4).
+// Asks: their deadlines, their cancellation, and the errors that an asker is told (semantics 4).
 #include <functional>
 #include <memory>
 #include <string>

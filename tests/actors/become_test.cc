@@ -1,4 +1,4 @@
-// The stack of behaviours, and the hooks of entering and leaving them.
+// The stack of behaviours, and the hooks that run when a behaviour is entered or left.
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Blocks go round: what one thread frees, others allocate.
+// BlockPool gives blocks that one thread has freed to other threads.
 #include "understudy/actors/internal/memory/block_pool.h"
 
 #include <cstddef>

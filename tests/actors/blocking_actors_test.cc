@@ -1,5 +1,5 @@
-// Actors that block in their handlers, on real threads and held by the seeded
-// executor. What blocks waits for a notification of the test.
+// Actors that block in their handlers, on real threads and under the seeded executor. A handler blocks until the test
+// notifies it.
 #include <memory>
 #include <string>
 #include <vector>

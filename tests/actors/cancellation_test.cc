@@ -1,5 +1,5 @@
-// The cancellation of a call travels (semantics 4.3): what its handler has
-// asked for it, and awaits or may, is cancelled too, on and on.
+// The cancellation of a call goes on to the calls that its handler has made for it, and from those to the next
+// (semantics 4.3).
 #include <string>
 #include <utility>
 #include <vector>

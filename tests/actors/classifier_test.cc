@@ -1,5 +1,4 @@
-// Mailboxes whose handlers pass messages on to other mailboxes of their actor
-// (semantics 2.9).
+// Classifiers: mailboxes whose handlers forward messages to other mailboxes of their actor (semantics 2.9).
 #include <functional>
 #include <memory>
 #include <string>

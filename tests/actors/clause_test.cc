@@ -1,5 +1,5 @@
-// What a clause may be made of, and how many there may be: callables of every
-// size, several guards and predicates, whole arrays twice (behavior.h).
+// What a clause of a behaviour may have, and how many clauses there may be: callables of every size, several guards and
+// predicates, several clauses for one array of mailboxes (behavior.h).
 #include <array>
 #include <cstddef>
 #include <cstdint>

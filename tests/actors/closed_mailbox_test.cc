@@ -1,5 +1,5 @@
-// Mail for a closed mailbox wakes nobody (semantics 2.5): every turn that is
-// scheduled is counted, whoever sends.
+// Mail for a closed mailbox schedules no turn (semantics 2.5), whether an actor or a plain thread sends it. The test
+// counts the turns that are scheduled.
 #include <atomic>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// CrashBy: ends an actor by an exception; in a build without them by the exit
-// reason that it would be.
+// CrashBy: ends an actor by an exception. In a build without exceptions it ends the actor with the exit reason that the
+// exception would have given.
 //
 //   void Crash(int) { CrashBy(context(), std::logic_error("crashed")); }
 #ifndef UNDERSTUDY_TESTS_ACTORS_CRASH_BY_H_

@@ -1,4 +1,5 @@
-// What a crash report says: what the actor was at, and its last messages.
+// A crash report says which actor failed, in which handler or hook, with which message in hand, and which messages came
+// last.
 #include "understudy/actors/crash_report.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Dead letters as a stream and in the log, and what sending to nobody answers.
+// Dead letters as a stream and in the log, and the errors of sends to actors that do not exist.
 #include "understudy/actors/dead_letters.h"
 
 #include <memory>

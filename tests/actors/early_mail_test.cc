@@ -1,5 +1,4 @@
-// What is sent before an actor's constructor has run and said which mailboxes
-// there are (semantics 5.2).
+// Early mail: messages that are sent before the actor's constructor has run and declared its mailboxes (semantics 5.2).
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// Who polls the process's EventSource, and when.
+// Which thread polls the process's EventSource: an idle worker, a busy pool, the watchdog, or the source's own thread.
 #include "understudy/actors/event_source.h"
 
 #include <atomic>

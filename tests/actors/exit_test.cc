@@ -1,4 +1,4 @@
-// Exits, links, traps, stops and the order in which an actor ends (semantics 5).
+// Exits, links, traps, requests to stop, and the order of steps in which an actor ends (semantics 5).
 #include <algorithm>
 #include <memory>
 #include <string>

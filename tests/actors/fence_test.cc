@@ -1,5 +1,5 @@
-// Kill of an actor whose handler does not return (semantics 5.11): held by the
-// seeded executor, and on real threads, where it waits for its test.
+// Fencing: the kill of an actor whose handler does not return (semantics 5.11). The handler is held by the seeded
+// executor, or on a real thread until the test releases it.
 #include <atomic>
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
-// Where a program looks for the binary of a process: asked of a program that
-// was copied to where its test wants it.
+// The places in which FindBinary looks for a binary, and their order. A program that calls it is copied to a folder of
+// the test and run there.
 #include <unistd.h>
 
 #include <array>

@@ -1,4 +1,5 @@
-// Monitors until gone: their Down comes when nothing of the actor is left.
+// Monitors until gone: their Down comes when the object and frames of the actor are destroyed and nothing holds its
+// life.
 #include <memory>
 #include <string>
 #include <thread>

@@ -1,5 +1,5 @@
-// What an actor sends to one that is idle: it is handed over, and handled past the queue of its mailbox if nothing has
-// come since (actors/internal/send/plain_send.h). To users it is a message like any other.
+// The direct hand-off: a message to an idle actor skips the inbound list of its mailbox, if nothing has come since
+// (actors/internal/send/plain_send.h). Users must see no difference from any other message.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Every form of handler there is, for tells and calls,
-// and what each result does to its message.
+// Every form of handler, for tells and calls, and what each form's result does to its message.
 #include "understudy/actors/internal/turn/handler.h"
 
 #include <climits>

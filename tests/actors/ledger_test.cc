@@ -1,4 +1,4 @@
-// The ledger of messages: every disposition of semantics.md 0, mailbox by mailbox.
+// The ledger of messages: each disposition of semantics 0 is counted, mailbox by mailbox.
 #include "understudy/actors/ledger.h"
 
 #include <map>

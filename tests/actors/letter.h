@@ -1,4 +1,4 @@
-// Letter: a message of the wire without protobuf, for tests.
+// Letter: a message with a wire form that does not need protobuf, for tests.
 #ifndef UNDERSTUDY_TESTS_ACTORS_LETTER_H_
 #define UNDERSTUDY_TESTS_ACTORS_LETTER_H_
 

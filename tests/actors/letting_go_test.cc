@@ -1,5 +1,5 @@
-// The suspended handlers of an actor that ends (semantics 5.4): when they are
-// destroyed, what they hold is given back, and everything else is refused.
+// What the suspended handlers of an actor that ends may do while they are destroyed (semantics 5.4): release what they
+// hold. Sends, asks, spawns, timers and the like are refused.
 #include <functional>
 #include <memory>
 #include <string>

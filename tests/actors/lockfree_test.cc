@@ -1,5 +1,4 @@
-// The lock-free parts on real threads and real memory; tests/model walks
-// through their interleavings.
+// The lock-free parts on real threads and real memory. tests/model explores their interleavings exhaustively.
 #include <array>
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What bounds a mailbox in bytes: the sizes of messages, the bound that it has by default, and the message that is
-// larger than that.
+// The bound of a mailbox in bytes: the sizes of messages, the default bound, and a message that is larger than the
+// bound.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

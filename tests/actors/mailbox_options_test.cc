@@ -1,4 +1,4 @@
-// Options of a mailbox that are out of range fail the start of their actor.
+// An option of a mailbox that is out of range fails the start of its actor.
 #include "understudy/actors/mailbox_options.h"
 
 #include <cstdint>

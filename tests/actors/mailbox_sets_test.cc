@@ -1,4 +1,5 @@
-// A process may have so many sets of mailboxes; one more is an error that says so.
+// limits.h bounds the number of different sets of mailboxes in a process. An actor with one more fails its start with
+// an error that says so.
 #include <algorithm>
 #include <cstdint>
 #include <random>

@@ -1,4 +1,4 @@
-// Mailboxes that stay closed with mail (semantics 2.3).
+// The warning about mailboxes that stay closed with mail (semantics 2.3).
 #include "understudy/actors/internal/system/mailbox_watch.h"
 
 #include <cstdint>

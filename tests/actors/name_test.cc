@@ -1,4 +1,4 @@
-// Names: register, publish, look up, watch, resolve at each use (semantics 8).
+// Names: registering, publishing, looking up, watching, and names that are resolved at each use (semantics 8).
 #include <memory>
 #include <string>
 #include <thread>

@@ -1,5 +1,4 @@
-// SpawnLink::kOneWay: the child ends with its parent, which hears of the child's
-// end by OnDown alone.
+// SpawnLink::kOneWay: the child ends with its parent; the parent is told of the child's end by OnDown alone.
 #include <cstdint>
 #include <string>
 #include <vector>

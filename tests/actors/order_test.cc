@@ -1,5 +1,5 @@
-// Order: one sender's messages and signals arrive in the order of sending, over
-// many schedules and on real threads (semantics 1.3, 1.4).
+// One sender's messages and signals arrive in the order of sending, with every seed of the seeded executor and on real
+// threads (semantics 1.3, 1.4).
 #include <memory>
 #include <string>
 #include <utility>

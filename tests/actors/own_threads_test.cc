@@ -1,4 +1,4 @@
-// Threads of actors' own.
+// Actors with a thread of their own.
 #include <sys/mman.h>
 
 #include <cstdint>

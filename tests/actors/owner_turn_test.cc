@@ -1,4 +1,4 @@
-// What is the actor's own is for its turn: debug builds CHECK that.
+// Debug builds CHECK that an actor's context, handles and behaviours are used in that actor's turn.
 #include <functional>
 #include <optional>
 #include <utility>

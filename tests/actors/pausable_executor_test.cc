@@ -1,5 +1,5 @@
-// A simulated process that is paused does nothing, and afterwards what was due;
-// the other processes of its executor go on meanwhile.
+// PausableExecutor: while a simulated process is paused, its turns and timers wait; the other processes of the executor
+// go on.
 #include "understudy/actors/pausable_executor.h"
 
 #include <cstdint>

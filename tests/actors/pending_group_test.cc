@@ -1,4 +1,4 @@
-// Awaiting several answers at once, and asking a group.
+// Awaiting several answers at once (PendingGroup), and asking a group.
 #include "understudy/actors/pending_group.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Postponed messages: when they come back, what befalls them meanwhile, and what
-// cannot be postponed (context.h).
+// Postponed messages: when they come back, what happens to them meanwhile, and which messages cannot be postponed
+// (context.h).
 #include <functional>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// A mailbox in which postponed messages and others wait together: what each costs, and in which order they come out,
-// whatever they leave it for.
+// A mailbox that holds postponed messages and others: the cost of each message, and the order in which messages leave
+// the mailbox for a handler, dead letters or unhandled mail.
 #include <algorithm>
 #include <ctime>
 #include <functional>

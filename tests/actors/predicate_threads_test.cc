@@ -1,5 +1,4 @@
-// Whose thread looks at a message: guards and predicates are code of the
-// receiver, and run in its turns (semantics 5), never in a send.
+// Guards and predicates are code of the receiver: they run in its turns (semantics 5), never in a send.
 #include <atomic>
 #include <cstdint>
 #include <memory>

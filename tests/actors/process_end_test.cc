@@ -1,4 +1,5 @@
-// What is known of the end of a process besides its wait status, and what it may use.
+// ProcessEnd: what is known of the end of a process besides its wait status (the end of its standard error, a kill for
+// want of memory). ProcessLimits: what a process may use.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

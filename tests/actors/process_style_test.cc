@@ -1,4 +1,4 @@
-// The process style: one coroutine that receives (semantics 3.8).
+// The process style: an actor whose body is one coroutine that receives (semantics 3.8).
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
-// What a Receive takes and what waits: messages, events, timeouts; Receives in
-// the handlers of Receives (semantics 3.8).
+// Which messages, events and timeouts a Receive takes and which wait; Receives in the handlers of Receives (semantics
+// 3.8).
 #include <functional>
 #include <stdexcept>
 #include <string>

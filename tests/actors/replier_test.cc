@@ -1,4 +1,5 @@
-// Whoever has a Replier answers, or its end does (semantics 4.2).
+// A call whose Replier was moved out of its handler is answered by the Replier, or by the end of the actor that holds
+// the Replier (semantics 4.2).
 #include "understudy/actors/replier.h"
 
 #include <cstdint>

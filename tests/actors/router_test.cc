@@ -1,4 +1,4 @@
-// What leaves the node goes through the Router, what comes in through Inbound
+// Messages and signals to other nodes leave through the Router; those from other nodes come in through Inbound
 // (semantics 7.4, 7.5, 7.14).
 #include "understudy/actors/router.h"
 
@@ -146,7 +146,9 @@ TEST_F(RouterTest, WithoutARouterEveryRemoteTargetAnswersNoConnection) {
         self.context().Monitor(stranger_, [&](const Down& down) { self.Note(down.reason.ToString()); }));
   });
   system().RunUntilIdle();
-  EXPECT_THAT(notes, ElementsAre("NoConnection(this system has no node)", "NoConnection(this system has no node)"));
+  const std::string no_connection =
+      "NoConnection(this system has no Node, so it reaches no other node; start one with Node::Start)";
+  EXPECT_THAT(notes, ElementsAre(no_connection, no_connection));
   system().Kill(script.pid());
   system().RunUntilIdle();
 }

@@ -1,4 +1,4 @@
-// Messages that throw, as they are moved, copied or measured.
+// Messages that throw while they are moved, copied or measured.
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>

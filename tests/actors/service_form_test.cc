@@ -1,5 +1,5 @@
-// An actor in the form that a generator writes from a service: mailboxes that
-// nobody else can name, a ref with a channel for each, a start that recovers.
+// An actor in the form that protoc-gen-understudy writes for a service: mailboxes that no other code can name, a ref
+// with a channel for each, and a Start that recovers.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// An actor that handles its parent's exit has its shutdown timeout, whatever its
-// handler does (semantics 5.7, 5.13).
+// An actor that traps its parent's exit is killed when its shutdown timeout is over, even if its handler has not
+// returned (semantics 5.7, 5.13).
 #include <vector>
 
 #include "absl/status/status.h"

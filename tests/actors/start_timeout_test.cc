@@ -1,5 +1,5 @@
-// A start that is bounded is over in time, whatever its constructor or Start does,
-// and whoever spawned it (semantics 5.3, 5.13).
+// The start timeout bounds a start whatever the constructor or Start does, and whoever has spawned the actor (semantics
+// 5.3, 5.13).
 #include <functional>
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-// gen_statem's three kinds of timeouts, written with what an actor has: its state timeout is After in the behaviour,
-// its event timeout Idle, its generic timeouts are named timers. All in virtual time.
+// The three kinds of timeouts of OTP's gen_statem, in an actor's terms: a state timeout is After in the behaviour, an
+// event timeout is Idle, and generic timeouts are named timers. All in virtual time.
 #include <functional>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Requests to stop that wait (semantics 5.8, 5.12).
+// Requests to stop that wait in an actor's queue (semantics 5.8, 5.12).
 #include <cstdint>
 #include <vector>
 

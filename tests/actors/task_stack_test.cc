@@ -1,5 +1,5 @@
-// Tasks that await each other take no stack for it, nor does their destruction. This file is built without
-// optimisation, where GCC makes no tail call of a transfer from one coroutine to the next.
+// Tasks that await each other use no stack for it, nor does their destruction. This file is compiled without
+// optimisation: there GCC does not turn the transfer from one coroutine to the next into a tail call.
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The language of actors' tests itself: what it must find.
+// The library for tests of actors: each check must find the failure that it is for.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

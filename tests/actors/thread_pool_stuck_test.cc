@@ -1,5 +1,5 @@
-// Handlers that do not return, on real threads. What blocks waits for a
-// notification of the test, and the test for events, with a deadline.
+// ThreadPool with handlers that do not return, on real threads. A handler blocks until the test notifies it; the test
+// waits for events with a deadline.
 #include <pthread.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The timers of an actor: At, After and Idle of its behaviour, and its named
-// ones (semantics 3.3), all in virtual time.
+// The timers of an actor: At, After and Idle of its behaviour, and its named timers (semantics 3.3), all in virtual
+// time.
 #include <algorithm>
 #include <functional>
 #include <memory>

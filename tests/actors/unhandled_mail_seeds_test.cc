@@ -1,4 +1,5 @@
-// Unhandled mail while actors die at random: nothing that was accepted is lost, doubled or overtaken (semantics 6.1).
+// Unhandled mail while actors end at random: no accepted message is lost, handled twice or overtaken by a later one of
+// its sender (semantics 6.1).
 #include <atomic>
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-// Unhandled mail: what waits in mailboxes that keep it crosses to the next life (semantics 6.1).
+// Unhandled mail: messages that wait in mailboxes that keep it are given to the actor's next life (semantics 6.1).
 #include "understudy/actors/unhandled_mail.h"
 
 #include <algorithm>

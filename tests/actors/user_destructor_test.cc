@@ -1,7 +1,6 @@
-// Destructors of messages, answers, handlers and behaviours are user code,
-// wherever they run: while one does not return, others go on, and its actor can
-// be fenced. Held by the seeded executor, which CHECKs that it is user code, and
-// on one real thread.
+// Destructors of messages, answers, handlers and behaviours are user code, wherever they run. While one does not
+// return, other actors go on, and its actor can be fenced. The destructor is held by the seeded executor, which CHECKs
+// that it runs as user code, or on one real thread.
 #include <atomic>
 #include <functional>
 #include <memory>

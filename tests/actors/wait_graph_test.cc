@@ -1,4 +1,4 @@
-// WaitGraph alone.
+// WaitGraph without actors.
 #include "understudy/actors/internal/asks/wait_graph.h"
 
 #include <cstdint>

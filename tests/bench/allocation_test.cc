@@ -1,6 +1,5 @@
-// In the steady state nothing is allocated: each case first runs until all
-// that is kept has been made, and then counts every malloc of the process over
-// many messages.
+// In the steady state nothing is allocated. Each case runs until everything that is kept has been allocated, and then
+// counts every malloc of the process over many messages.
 #include <array>
 #include <new>
 #include <ostream>

@@ -1,8 +1,8 @@
-// AllocationCount: how often this process has asked malloc for memory.
+// AllocationCount: how many times this process has called malloc.
 //
-// A program that links :allocations has its own malloc, calloc, realloc,
-// aligned_alloc and posix_memalign, which count and call glibc's; operator new
-// is counted through them. Not under a sanitizer, which has its own.
+// A program that links :allocations has its own malloc, calloc, realloc, aligned_alloc and posix_memalign, which count
+// and call glibc's; operator new is counted through them. Not for builds with a sanitizer, which replaces malloc
+// itself.
 #ifndef UNDERSTUDY_TESTS_BENCH_ALLOCATIONS_H_
 #define UNDERSTUDY_TESTS_BENCH_ALLOCATIONS_H_
 

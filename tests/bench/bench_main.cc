@@ -1,12 +1,11 @@
-// One run of one workload, measured:
+// One measured run of one workload:
 //
 //   understudy_bench --workload=ping_pong --operations=1200000 [--threads=2]
 //
-// It prints one line of name=value, as the peers' programs do, for compare; of a
-// workload that does one thing at a time also how long that takes.
-// `--build` prints how it was built. `--reclaim` with `--operations` prints the
-// resident memory after each of three rounds in which so many actors live and
-// end. Exit status 2: called wrongly.
+// It prints one line of name=value, as the peers' programs do, for compare.py; for a workload that does one operation
+// at a time the line also has how long an operation takes. `--build` prints how the program was built. `--reclaim` with
+// `--operations` prints the resident memory after each of three rounds in which that many actors start and end. Exit
+// status 2: wrong arguments.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>

@@ -1,5 +1,5 @@
-// What the codec costs a message of 64 bytes, by hand and by protobuf, and what a
-// permuted address costs.
+// What it costs to write and read a message of 64 bytes, by the codec and by protobuf, and what the permutation of an
+// address costs.
 //
 //   ./bazelw run --config=opt //tests/bench:codec_speed
 #include <time.h>

@@ -1,11 +1,10 @@
-// Runs one operation of the kernel again and again, on one worker thread, for
-// callgrind to count:
+// Runs one operation of the kernel again and again, on one worker thread, for callgrind to count its instructions:
 //
 //   counted --operation=send --bytes=80 --operations=6400
 //
-// Messages go in bursts, so that the mailbox never holds more than its
-// capacity, and what a burst costs besides is shared by many. The sends run
-// inside understudy_counted_sends, by which callgrind tells them from the rest.
+// Messages are sent in bursts, so that the mailbox never holds more than its capacity and the fixed cost of a burst is
+// spread over many messages. The sends run inside understudy_counted_sends, by which callgrind tells them from the
+// rest.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A million actors that were spawned and have ended, in three rounds, leave no
-// memory behind: none after the third that was not there after the first.
+// A million actors that were spawned and have ended, in three rounds, leave no memory behind: after the third round no
+// more memory is resident than after the first.
 #include <cstdint>
 #include <string>
 #include <vector>

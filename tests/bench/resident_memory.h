@@ -1,4 +1,4 @@
-// ResidentBytes: the memory of this process that is resident now.
+// ResidentBytes: the resident memory of this process now.
 #ifndef UNDERSTUDY_TESTS_BENCH_RESIDENT_MEMORY_H_
 #define UNDERSTUDY_TESTS_BENCH_RESIDENT_MEMORY_H_
 

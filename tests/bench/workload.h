@@ -1,8 +1,7 @@
 // Workload: one benchmark of the kernel.
 //
-// A workload spawns its actors on a given system, measures from the first
-// message to the last, checks what the actors counted, and ends its actors. It
-// is written against the public headers only, and runs on any executor.
+// A workload spawns its actors on a given system, measures from the first message to the last, checks what the actors
+// counted, and ends its actors. It uses the public headers only, and runs on any executor.
 #ifndef UNDERSTUDY_TESTS_BENCH_WORKLOAD_H_
 #define UNDERSTUDY_TESTS_BENCH_WORKLOAD_H_
 

@@ -1,4 +1,4 @@
-// Whatever bytes come: a request that parses is written and read back as it was.
+// A request parsed from any bytes can be written and read back unchanged.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Values handed from thread to thread under a lock: the sanitizers must not report what libraries without
-// instrumentation do with them.
+// Values handed from thread to thread under a lock. The sanitizers must not report a race in what uninstrumented
+// libraries do with such values.
 
 #include <exception>
 #include <memory>

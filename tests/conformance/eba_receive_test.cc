@@ -1,5 +1,5 @@
-// The rows of the work on event-based actors that are about receiving; the race is in wake_up_race_test.cc. Receive is
-// awaited by a coroutine, and what it does not name waits.
+// The rows of the work on event-based actors that are about receiving: a coroutine awaits a Receive, and the messages
+// that the Receive does not name wait. The row about a race is in wake_up_race_test.cc.
 #include <functional>
 #include <string>
 #include <utility>

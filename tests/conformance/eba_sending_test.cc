@@ -1,5 +1,5 @@
-// The rows of the work on event-based actors that are about sending, events and scheduling. What a row asks of other
-// nodes is in nodes_test.cc and nodes_programs_test.cc; its ratios of time are not measured.
+// The rows of the work on event-based actors that are about sending, events and scheduling. Rows that need other nodes
+// are in nodes_test.cc and nodes_programs_test.cc; the work's ratios of time are not measured.
 #include <time.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Rows about fair turns: what actors get that share one worker. Messages are counted, and no times.
+// Rows about fair turns of actors that share one worker. The tests count messages and measure no times.
 #include <algorithm>
 #include <array>
 #include <cstdint>

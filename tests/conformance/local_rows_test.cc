@@ -1,5 +1,5 @@
-// Rows of several works that one process shows: shared messages, actors that are wired to each other before they start,
-// mailboxes that others open, and pids.
+// Rows of several works that need only one process: shared messages, actors that are given each other's channels before
+// they start, secondary mailboxes, pids, and systems that end.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Rows about who is connected, and about names that arrive by the thousand, in a cluster that is simulated in one
+// Rows about which nodes are connected, and about thousands of names that arrive at once, in a cluster simulated on one
 // thread.
 #include <cstddef>
 #include <memory>

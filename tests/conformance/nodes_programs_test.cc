@@ -1,5 +1,5 @@
-// Programs of the works on selectors and on event-based actors whose actors live on several nodes of a cluster that is
-// simulated in one thread.
+// Programs of the works on selectors and on event-based actors whose actors are spread over the nodes of a cluster
+// simulated on one thread.
 #include <bit>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Rows of several works that are about nodes: links, monitors, names and messages between the actors of a cluster that
-// is simulated in one thread.
+// Rows of several works that are about nodes: links, monitors, names and messages between actors of different nodes, in
+// a cluster simulated on one thread.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

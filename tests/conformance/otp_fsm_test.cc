@@ -1,5 +1,5 @@
-// State machines: OTP's gen_statem_SUITE, in behaviours, ranks, postponed messages and timers. Its races are in
-// otp_fsm_race_test.cc.
+// State machines: OTP's gen_statem_SUITE, written with behaviours, ranks, postponed messages and timers. Its races are
+// in otp_fsm_race_test.cc.
 #include <functional>
 #include <string>
 #include <utility>

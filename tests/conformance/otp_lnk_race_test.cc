@@ -1,4 +1,4 @@
-// The races of OTP's erl_link_SUITE, with a thousand seeds and a thousand times on threads.
+// The races of OTP's erl_link_SUITE, each with many seeds and many times on threads (rounds.h).
 #include <atomic>
 #include <utility>
 #include <vector>

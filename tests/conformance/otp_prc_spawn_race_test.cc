@@ -1,5 +1,5 @@
-// The races of OTP's process_SUITE between a spawn that is under way and what ends it, with a thousand seeds and a
-// thousand times on threads.
+// The races of OTP's process_SUITE in which a spawn is under way, each with many seeds and many times on threads
+// (rounds.h).
 #include <atomic>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Starting and stopping in step: OTP's proc_lib_SUITE, with its races.
+// Starts and stops that the starting actor waits for: OTP's proc_lib_SUITE, with its races.
 #include <functional>
 #include <string>
 #include <utility>

@@ -1,5 +1,4 @@
-// Reports of actors that end abnormally by their own doing (OTP's crash
-// reports, of proc_lib and gen_server).
+// Crash reports of actors that end abnormally (those of OTP's proc_lib and gen_server).
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
-// Static supervisors: OTP's supervisor_SUITE, its counts, specs, restarts that take long, significant children and
-// logs.
+// Static supervisors: the rows of OTP's supervisor_SUITE about counts, specs, restarts that take long, significant
+// children and logs.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Dynamic supervisors: what OTP's supervisor_SUITE asks of simple_one_for_one.
+// Dynamic supervisors: the rows of OTP's supervisor_SUITE about simple_one_for_one.
 #include <time.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Static supervisors: OTP's supervisor_SUITE, its starts, stops, strategies and restart types.
+// Static supervisors: the rows of OTP's supervisor_SUITE about starts, stops, strategies and restart types.
 #include <memory>
 #include <string>
 #include <vector>

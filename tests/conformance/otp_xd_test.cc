@@ -1,4 +1,4 @@
-// Receiving with a long queue: of OTP's receive_SUITE.
+// Receiving with a long queue: rows of OTP's receive_SUITE.
 #include <cstdint>
 #include <memory>
 #include <utility>

@@ -1,4 +1,5 @@
-// A ring of very many actors: what it takes to make it. Alone, so that nothing else is resident.
+// How much time and memory it takes to make a ring of very many actors. The test has a process of its own, so that
+// nothing else is resident.
 #include <cstdint>
 #include <ctime>
 

@@ -1,11 +1,12 @@
-// Rounds: one scenario, many times: with as many seeds under the seeded executor, and on the thread pool.
+// WithEverySeed and OnThreads: run one scenario many times, with a new seed each time under the seeded executor, or on
+// a thread pool.
 //
 //   void Race(ActorSystem& system, Random& random);
 //   TEST(MonTest, …WithEverySeed) { WithEverySeed(Race); }
 //   TEST(MonTest, …OnThreads) { OnThreads(Race); }
 //
-// A scenario spawns actors, waits for what must come (Tally), and ends with ExpectAllEnded, after which nobody refers
-// to its variables any more. It draws what is to vary from `random`.
+// A scenario spawns actors, waits for what must come (Tally), and ends with ExpectAllEnded, after which no actor refers
+// to the scenario's variables any more. It draws what is to vary from `random`.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_ROUNDS_H_
 

@@ -1,4 +1,4 @@
-// What OTP's suites take for granted, with a thousand seeds and a thousand times on threads:
+// Rules that OTP's suites take for granted, each with many seeds and many times on threads (rounds.h):
 //   a result sent just before death is handled before its Down;
 //   a tell, then a call, are handled in that order;
 //   a parent's exit ends a trapping child;

@@ -1,4 +1,4 @@
-// ConformanceTest: a system, and scripts (tests/actors/script.h) that note what they are told.
+// ConformanceTest: a fixture with a system and scripts (tests/actors/script.h), which write down what they are told.
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 #define UNDERSTUDY_TESTS_CONFORMANCE_SCENE_H_
 

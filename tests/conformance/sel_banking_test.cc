@@ -1,4 +1,5 @@
-// The bank of the Savina suite: request and reply that interfere with each other.
+// The bank of the Savina suite: an account that waits for the reply to a transfer takes deposits, but no other
+// transfer.
 #include <cstdint>
 #include <utility>
 #include <vector>

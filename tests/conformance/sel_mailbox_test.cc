@@ -1,5 +1,5 @@
-// The rows of the work on selectors that are about mailboxes and guards, in one process; the race is in
-// wake_up_race_test.cc. What a row asks of other processes is in nodes_programs_test.cc. A mailbox is closed here by a
+// The rows of the work on selectors that are about mailboxes and guards, in one process. The row about a race is in
+// wake_up_race_test.cc; rows that need several processes are in nodes_programs_test.cc. A mailbox is closed here by a
 // behaviour that does not name it, by a guard or by a scoped close.
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// Starter: an actor whose start ends as it is told.
+// Starter: an actor whose start ends in the way that its argument says.
 //
 //   parent.context().Spawn<Starter>("wait", oracle, &lives);
 #ifndef UNDERSTUDY_TESTS_CONFORMANCE_STARTER_H_

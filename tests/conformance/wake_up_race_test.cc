@@ -1,5 +1,6 @@
-// The rows that no wake-up is lost, of the works on event-based actors and on selectors: with a thousand seeds and a
-// thousand times on threads, and once at length. Their other rows are in eba_receive_test.cc and sel_mailbox_test.cc.
+// The rows of the works on event-based actors and on selectors that no wake-up is lost: each with many seeds and many
+// times on threads (rounds.h), and once with very many messages. The other rows of these works are in
+// eba_receive_test.cc and sel_mailbox_test.cc.
 #include <cstdint>
 #include <thread>
 #include <utility>

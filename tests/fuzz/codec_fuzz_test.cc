@@ -1,5 +1,4 @@
-// The codec by hand and by protobuf read the same from any bytes, and write the
-// same bytes.
+// The hand-written codec and protobuf read the same from any bytes, and write the same bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// BiasedLock (actors/internal/memory/biased_lock.h): the owner's kernel code and a
-// seizure exclude each other, and each sees what the other did before.
+// BiasedLock (actors/internal/memory/biased_lock.h): the owner's kernel code and a seizure exclude each other, and each
+// sees what the other did before.
 #include <atomic>
 #include <cstdint>
 #include <memory>

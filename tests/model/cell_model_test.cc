@@ -1,10 +1,9 @@
-// A cell's next life (actors/internal/send/actor_cell.h): a sender that found the
-// actor alive may push when the actor has died and the cell is another's. Its
-// message does not reach that one, and the counts that bound a mailbox come out
-// right.
+// The next life of a cell (actors/internal/send/actor_cell.h): a sender that has found the actor alive may push after
+// the actor has died and the cell has a new actor. The new actor does not get that message, and the counts that bound a
+// mailbox come out right.
 //
-// The steps are those of actor_cell.cc (Accept, Close, ResetCounts, Open,
-// SetLayout, ForgetStale), over the real Inbound.
+// The steps are those of actor_cell.cc (Accept, Close, ResetCounts, Open, SetLayout, ForgetStale), over the real
+// Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -1,8 +1,9 @@
-// A peer of which nothing is proved gives its place to a newcomer (transport/core/node_core_accept.cc) while its
-// handshake may just be completed: either its session begins and keeps its stream, or all of it is gone.
+// NodeCore evicts a peer of which nothing is proved, to make room for a new peer (transport/core/node_core_accept.cc),
+// while the handshake of the first may just complete. Either its session begins and keeps its stream, or nothing of it
+// is left.
 //
 // The steps are those of NodeCore::EndOldestHandshake and OnIdle, and of PeerCore::Evict, Vacate, Occupy, Bind, OnFrame
-// and Do, for one place and the core that has it. Then the peer comes again, and gets another core.
+// and Do, for one place and its PeerCore. Then the peer comes again, and gets another PeerCore.
 #include <atomic>
 #include <cstdint>
 #include <memory>

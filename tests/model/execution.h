@@ -1,8 +1,7 @@
 // Execution: one run of a model's threads, one operation at a time.
 //
-// Whoever drives it asks which threads can go on, chooses one, and where the
-// operation may read several stores also which one it reads. The same choices
-// give the same run. One operating-system thread; at most one run at a time.
+// The caller asks which threads can go on, chooses one, and chooses which store is read where the operation may read
+// several. The same choices give the same run. One operating-system thread; at most one run at a time.
 #ifndef UNDERSTUDY_TESTS_MODEL_EXECUTION_H_
 #define UNDERSTUDY_TESTS_MODEL_EXECUTION_H_
 

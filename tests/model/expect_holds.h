@@ -1,4 +1,4 @@
-// ExpectHolds: everything was explored, nothing failed, and it was not little.
+// ExpectHolds: the exploration was complete, found no failure, and was as large as the test says.
 #ifndef UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_
 #define UNDERSTUDY_TESTS_MODEL_EXPECT_HOLDS_H_
 

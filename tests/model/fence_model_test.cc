@@ -1,11 +1,9 @@
-// The fence against a handler that returns (semantics 5.11): an actor was
-// killed while its handler runs. Its own worker, when the handler has returned,
-// or the watchdog, under a seizure, ends its life: exactly one of them, and
-// every message sent to it is accounted once, and the call in hand answered.
+// The fence against a handler that returns (semantics 5.11): an actor is killed while its handler runs. Its life is
+// ended by its own worker when the handler has returned, or by the watchdog under a seizure. Exactly one of them ends
+// it, every message sent to it is counted once in the ledger, and the call in hand is answered.
 //
-// The steps are those of actors/internal/scheduling/worker.h (RunTurn, WhileInUserCode,
-// UserCode, KernelCode) and of an actor's Fence and End, over the real
-// BiasedLock and Inbound.
+// The steps are those of actors/internal/scheduling/worker.h (RunTurn, WhileInUserCode, UserCode, KernelCode) and of an
+// actor's Fence and End, over the real BiasedLock and Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>

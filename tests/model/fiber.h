@@ -1,8 +1,7 @@
-// Fiber: a function with a stack of its own, run in pieces on one thread.
+// Fiber: a function with a stack of its own that runs in pieces on one thread.
 //
-// Its pieces are run by Resume; inside, Yield ends a piece. A fiber is used for
-// one function after the other. Not for the address and thread sanitizers,
-// which have to be told of each change of stack.
+// Resume runs the next piece; Yield, called inside, ends it. A fiber can run one function after another. Not for builds
+// with the address or thread sanitizer, which have to be told of each change of stack.
 #ifndef UNDERSTUDY_TESTS_MODEL_FIBER_H_
 #define UNDERSTUDY_TESTS_MODEL_FIBER_H_
 

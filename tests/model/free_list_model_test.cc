@@ -1,5 +1,5 @@
-// FreeList (actors/internal/memory/free_list.h): nobody is given an item that another
-// has, none is lost, and who takes one sees what was done to it before.
+// FreeList (actors/internal/memory/free_list.h): no item is given to two threads, no item is lost, and the thread that
+// takes an item sees what was done to it before.
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -1,11 +1,9 @@
-// A message handed to an idle actor past its gate and its inbound list
-// (actors/internal/send/plain_send.h): the sender that claims the actor is its owner
-// until it schedules it. No turn runs beside that, the message reaches the life
-// it was sent to, and the mailbox never holds more than it has room for.
+// The direct hand-off: a message skips the gate and the inbound list of an idle actor
+// (actors/internal/send/plain_send.h). The sender that claims the actor owns it until it schedules it. No turn runs at
+// the same time, the message reaches the life it was sent to, and the mailbox never holds more than its capacity.
 //
-// The steps are those of ActorCell::AcceptPlain, TryHand, Hand and HasPlace, and of a turn
-// (actor_core.cc) that may end the life and begin the cell's next, over the
-// real Inbound.
+// The steps are those of ActorCell::AcceptPlain, TryHand, Hand and HasPlace, and of a turn (actor_core.cc) that may end
+// the life and begin the cell's next, over the real Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,5 @@
-// Going idle and waking with the open mask (actors/internal/send/inbound.h,
-// semantics 2.5): no wake-up is lost, an actor never runs twice at a time, and
-// each turn sees what the one before it did.
+// Going idle and waking with the open mask (actors/internal/send/inbound.h, semantics 2.5): no wake-up is lost, no two
+// turns of an actor run at the same time, and each turn sees what the one before it did.
 #include <array>
 #include <atomic>
 #include <cstddef>

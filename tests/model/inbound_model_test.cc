@@ -1,5 +1,5 @@
-// The inbound word (actors/internal/send/inbound.h): what is pushed is taken once or
-// refused, in order, and what a node holds is seen by who takes it.
+// The inbound word (actors/internal/send/inbound.h): each node that is pushed is taken once or refused, in order, and
+// the thread that takes a node sees its contents.
 #include <array>
 #include <cstddef>
 #include <memory>

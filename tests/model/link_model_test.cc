@@ -1,10 +1,10 @@
-// Links and monitors (actors/internal/turn/link_table.h; semantics 5.5, 5.6): two and three
-// actors link, unlink, monitor and die while signals are under way; every
-// interleaving of what they do with what arrives is walked through.
+// Links and monitors (actors/internal/turn/link_table.h; semantics 5.5, 5.6): two and three actors link, unlink,
+// monitor and die while signals are under way. Every interleaving of these steps with the arrivals of signals is
+// explored.
 //
-// The table is a plain state machine, so this needs no explorer: the state of
-// the actors is copied at each fork, and one that was seen is not left again.
-// Between two actors signals keep their order; the others' go side by side.
+// LinkTable is a plain state machine, so the test explores without Explore: it copies the actors' state at each fork
+// and skips states that it has seen. Signals between two actors stay in order; signals between different pairs may
+// overtake each other.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,18 +1,14 @@
-// Memory: atomics and plain variables as C++ defines them, one operation at a
-// time.
+// Memory: atomics and plain variables as C++ defines them, one operation at a time.
 //
-// Each atomic keeps every store since the run began. A load may read any that
-// the thread's view does not hide, and the caller of Memory chooses which. A
-// read-modify-write that stores reads the newest. The model is the one known as
-// RC11 without its axioms for old hardware: release, acquire and relaxed with
-// release sequences through read-modify-writes, fences, and seq_cst as one
-// total order, the order of the run.
+// Each atomic keeps every store since the run began. A load may read any store that the thread's view does not hide;
+// the caller of Memory chooses which. A read-modify-write that stores reads the newest. The model is RC11 without its
+// axioms for old hardware: release, acquire and relaxed with release sequences through read-modify-writes, fences, and
+// seq_cst as one total order, the order of the run.
 //
-// What it leaves out, so that a bug of this kind is not found:
-// - stores become visible in the order of the run: no load reads a store of
-//   another thread's future (load buffering), and no store goes into the
-//   modification order before one that the run made earlier;
-// - consume; a weak compare-and-swap that fails without a reason.
+// The model leaves out the following, so bugs that need it are not found:
+// - stores become visible in the order of the run: no load reads a store that another thread makes later (load
+//   buffering), and no store goes into the modification order before one that the run made earlier;
+// - consume; a weak compare-and-swap that fails spuriously.
 #ifndef UNDERSTUDY_TESTS_MODEL_MEMORY_H_
 #define UNDERSTUDY_TESTS_MODEL_MEMORY_H_
 

@@ -1,9 +1,8 @@
-// Parking (actors/internal/scheduling/parking.h): no work is left in a queue while a
-// worker sleeps or polls that could run it.
+// Parking (actors/internal/scheduling/parking.h): no work is left in a queue while a worker that could run it sleeps or
+// polls.
 //
-// Parking takes its mutex from Abseil, so these are its steps, and Polling's,
-// over ModelAtomics. Two pieces of work need both workers at the same time:
-// whoever runs one waits in it until the other is run too.
+// Parking takes its mutex from Abseil, so the test repeats its steps, and those of Polling, over ModelAtomics. Two
+// pieces of work need both workers at the same time: the worker that runs one waits in it until the other is run too.
 #include <array>
 #include <atomic>
 #include <cstddef>

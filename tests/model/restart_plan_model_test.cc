@@ -1,13 +1,11 @@
-// RestartPlan against a supervisor written from OTP's documentation alone: one
-// that blocks, and so does everything in a row. Over all lists of up to four
-// children of all restart types and all strategies, both must do the same, in
-// the same order:
+// RestartPlan against a model supervisor that is written from OTP's documentation alone, and does everything in
+// sequence and blocks. For all lists of up to four children of all restart types and all strategies, both must do the
+// same, in the same order:
 //
 // - with all pairs of exits and every single start that fails or is refused;
-// - with every exit (of four children, every crash) and every set of failing
-//   starts.
+// - with every exit (of four children, every crash) and every set of failing starts.
 //
-// Bugs are put in to see that they are found.
+// Bugs are put into the plan to see that the comparison finds them.
 #include <algorithm>
 #include <cstddef>
 #include <map>

@@ -1,7 +1,6 @@
-// RestartPlan under random starts, stops, exits, requests and timers, in every
-// interleaving that seeds reach. Whatever happens: no child has two lives, no
-// request is left without its one answer, counted restarts never pass the
-// intensity, and everything ends when it is told to.
+// RestartPlan under random starts, stops, exits, requests and timers, in the interleavings that the seeds give. Under
+// every seed: no child has two lives at once, each request has exactly one answer, the counted restarts never exceed
+// the intensity, and the plan ends when it is told to.
 #include <cstdint>
 #include <cstdlib>
 #include <map>

@@ -1,8 +1,8 @@
-// Waiting for room (actors/internal/send/blocked_senders.h): whoever waits for room in
-// a full mailbox gets it when there is some, or hears that the actor has died.
+// Waiting for room (actors/internal/send/blocked_senders.h): a sender that waits for room in a full mailbox gets it
+// when there is some, or is told that the actor has died.
 //
-// The steps are those of BlockedSenders::Add and Admit, of a turn's end and of an
-// actor's, over the real Inbound.
+// The steps are those of BlockedSenders::Add and Admit, and of the ends of a turn and of an actor, over the real
+// Inbound.
 #include <array>
 #include <atomic>
 #include <cstddef>

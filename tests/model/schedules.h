@@ -8,22 +8,17 @@
 //   });
 //   EXPECT_TRUE(outcome.holds()) << outcome.failure;
 //
-// The function sets up one run and is called once for each. Requires: a run
-// depends on nothing but its schedule, and threads share nothing but
-// ModelAtomics' Atomic and Plain (what else they touch at the same time would
-// be seen in some orders only). What only one thread writes may be read AtEnd.
-// A run fails when an Expect does not hold, when two threads touch a Plain
-// unordered, when nobody can go on, or when it takes too many steps.
+// The function sets up one run and is called once for each. Requires: a run depends only on its schedule, and threads
+// share only Atomic and Plain of ModelAtomics (other accesses to shared state would be tried in some orders only). A
+// variable that only one thread writes may be read AtEnd. A run fails when an Expect does not hold, when two threads
+// access a Plain unordered, when no thread can go on, or when it takes too many steps.
 //
-// Every operation on an atomic is a point where any thread may go on, and a
-// load may read any store that C++ lets it read (memory.h says what is left
-// out). Without a bound on preemptions all schedules are covered: of those that
-// differ only in the order of independent operations one is run to its end
-// (sleep sets). With a bound, all that change from a thread that could go on at
-// most that often. Reads of old stores can be bounded too.
+// Every operation on an atomic is a point where any thread may go on, and a load may read any store that C++ lets it
+// read (memory.h says what is left out). Without a bound on preemptions all schedules are covered; of those that differ
+// only in the order of independent operations, one is run to its end (sleep sets). With a bound, all schedules are
+// covered that switch from a thread that could go on at most that often. Reads of old stores can be bounded too.
 //
-// A failing schedule is printed step by step, with a text that replays it: see
-// README.md.
+// A failing schedule is printed step by step, with a text that replays it: see README.md.
 #ifndef UNDERSTUDY_TESTS_MODEL_SCHEDULES_H_
 #define UNDERSTUDY_TESTS_MODEL_SCHEDULES_H_
 

@@ -1,4 +1,4 @@
-// The explorer itself: it allows what C++ allows, and nothing that C++ forbids.
+// The explorer itself: it allows every outcome that C++ allows in these programs, and none that C++ forbids.
 #include "understudy/tests/model/schedules.h"
 
 #include <atomic>

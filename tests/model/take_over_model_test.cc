@@ -1,9 +1,8 @@
-// The take-over of a stuck worker's slot and queue (semantics 5.13): whatever
-// was runnable there runs once, and nothing runnable is left behind a handler
-// that does not return.
+// The take-over of a stuck worker's slot and queue (semantics 5.13): each actor that was runnable there runs once, and
+// none is left behind a handler that does not return.
 //
-// The steps are those of actors/thread_pool*.cc, over the real ReadySlot,
-// RunQueue and BiasedLock. What goes to the shared queue ends there.
+// The steps are those of actors/thread_pool*.cc, over the real ReadySlot, RunQueue and BiasedLock. An actor that is
+// moved to the shared queue is taken as done.
 #include <array>
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,6 @@
-// Timers (actors/internal/scheduling/timer_table.h, timer_wheel.h): each one fires once or
-// is cancelled once, whoever comes first; entries are used again without being
-// mistaken for what they were; and the firing thread does not sleep while a
-// timer waits that it does not know of.
+// Timers (actors/internal/scheduling/timer_table.h, timer_wheel.h): each timer fires once or is cancelled once,
+// whichever comes first; a handle of an earlier use of an entry does nothing to its later use; and the firing thread
+// does not sleep past a timer that was armed meanwhile.
 //
 // The firing thread's steps are those of actors/internal/scheduling/timer_thread.cc.
 #include <array>

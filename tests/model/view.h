@@ -1,4 +1,4 @@
-// View: what a modelled thread knows.
+// View: what a modelled thread knows of the stores so far.
 #ifndef UNDERSTUDY_TESTS_MODEL_VIEW_H_
 #define UNDERSTUDY_TESTS_MODEL_VIEW_H_
 

@@ -1,6 +1,5 @@
-// Policies with a bug: memory orders that are weaker than the code asks for.
-// A model that cannot tell them from ModelAtomics does not show that its orders
-// are needed.
+// Policies with a bug: memory orders that are weaker than the code asks for. A model under which the code still passes
+// with such a policy does not show that its orders are needed.
 #ifndef UNDERSTUDY_TESTS_MODEL_WEAKENED_H_
 #define UNDERSTUDY_TESTS_MODEL_WEAKENED_H_
 

@@ -1,4 +1,4 @@
-// Planted: a block that nobody frees. LeakSanitizer, a part of AddressSanitizer, must report it.
+// Planted: a block that is never freed. LeakSanitizer, a part of AddressSanitizer, must report it.
 
 #include <cstdlib>
 

@@ -1,17 +1,15 @@
-// ClusterHistory: what the actors of a simulated cluster did and were told, and
-// whether that is what semantics 3, 7 and 8 promise:
+// ClusterHistory: what the actors of a simulated cluster did and were told, and whether that agrees with semantics 3, 7
+// and 8:
 //
-//   1. A send has an outcome, also one that waits for room. A message whose send said OK is handled once, by its
-//   receiver, in its sender's
-//      order; or somebody was told: a dead letter, a counted drop, or the end of the
-//      session that had accepted it. A message whose send was refused is not handled.
-//   2. Each ask is answered once, and each monitor fires once, unless it was ended or
-//      its target lives.
-//   3. No actor ends but by what the test did to it, and none loses its name but to
-//      another of the cluster that keeps it.
+//   1. A send has an outcome, also one that waits for room. A message whose send returned OK is handled
+//      once, by its receiver, in its sender's order; or its loss was told: by a dead letter, a counted
+//      drop, or the end of the session that had accepted it. A message whose send was refused is not handled.
+//   2. Each ask is answered once, and each monitor fires once, unless it was ended or its target lives.
+//   3. No actor ends except by what the test did to it, and none loses its name except to another actor
+//      of the cluster, which keeps it.
 //
-// Actors write down what they do while it happens; Check compares in the end. Threads: one.
-// Lifetime: it outlives the cluster.
+// Actors write down what they do while it happens; Check compares in the end. Threads: one. Lifetime: it outlives the
+// cluster.
 #ifndef UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_
 #define UNDERSTUDY_TESTS_SIM_CLUSTER_HISTORY_H_
 

@@ -1,6 +1,6 @@
-// Many random histories of clusters with every kind of fault, half of them with a
-// hostile peer: every accepted message has a disposition that somebody was told, monitors
-// fire once, names agree, memory is bounded, and honest nodes still talk in the end.
+// Many random histories of clusters with every kind of fault, half of them with a hostile peer. Each accepted message
+// has a disposition that was told, monitors fire once, names agree, memory is bounded, and honest nodes still talk in
+// the end.
 //
 //   bazel test //tests/sim:cluster_history_test --test_env=UNDERSTUDY_SEED=7
 #include <cstdint>

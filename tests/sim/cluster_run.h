@@ -1,7 +1,6 @@
-// ClusterRun: one random history of a simulated cluster, and its checks. Traders on two
-// to four nodes do errands while streams break, directions stall or are slow, nodes
-// pause, crash and come back, actors end and claim the same names, and perhaps a
-// hostile peer speaks. Then all faults heal, and what was promised is checked.
+// ClusterRun: one random history of a simulated cluster, and its checks. Traders on two to four nodes do errands while
+// streams break, directions stall or are slow, nodes pause, crash and come back, and actors end and claim the same
+// names; a hostile peer may take part. Then all faults are healed, and the promises are checked.
 //
 //   ClusterRun run(/*seed=*/7);
 //   EXPECT_EQ(run.Run(), "");

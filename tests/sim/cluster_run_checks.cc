@@ -1,4 +1,4 @@
-// ClusterRun: what it looks at while it runs, and checks in the end.
+// ClusterRun: the checks that it makes while it runs and in the end.
 #include <algorithm>
 #include <cstdint>
 #include <string>

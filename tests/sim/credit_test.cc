@@ -1,6 +1,6 @@
-// Room in one node's mailboxes for messages of others (semantics 7.5): what a
-// session accepted is never refused for lack of room, first contact is not
-// refused at all, and what is not used comes back.
+// Room in one node's mailboxes for messages of other nodes (semantics 7.5): a message that a session has accepted is
+// never refused for lack of room, the first message to a mailbox is not refused at all, and credit that is not used is
+// returned.
 #include "understudy/transport/codec/credit.h"
 
 #include <cstddef>

@@ -1,11 +1,9 @@
-// HostilePeer: a process in a simulated cluster that speaks the protocol and means
-// harm. It opens streams to honest nodes, in its own name or in theirs, with a
-// proper handshake or without one, and then says random well-formed things: what it
-// may not, what is not true, and too much of what it may.
+// HostilePeer: a process in a simulated cluster that speaks the protocol and attacks. It opens streams to honest nodes,
+// in its own name or in theirs, with a proper handshake or without one, and then sends random well-formed frames:
+// forbidden ones, untrue ones, and too many of allowed ones.
 //
-// It knows what a peer knows: what it is told over its own sessions, and addresses
-// that somebody gave it. Every choice comes from the seed. Threads: one. Lifetime: it
-// outlives the network, which ends its streams.
+// It knows what a peer knows: what it is told over its own sessions, and addresses that it was given. Every choice
+// comes from the seed. Threads: one. Lifetime: it outlives the network, which ends its streams.
 #ifndef UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
 #define UNDERSTUDY_TESTS_SIM_HOSTILE_PEER_H_
 

@@ -1,6 +1,5 @@
-// The whole path from a name to a reply, between nodes, in one process on
-// virtual time: look up, monitor, ask, reply; streams that are cut; a partition;
-// a node that is restarted.
+// From a name to a reply, between nodes in one process on virtual time: look up, monitor, ask, reply, with streams that
+// are cut, a partition, and a node that restarts.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

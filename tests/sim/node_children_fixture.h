@@ -1,5 +1,5 @@
-// A supervisor on node "house" with children on "worker-1" and "worker-2", on
-// the simulated network and virtual time.
+// A fixture: a supervisor on node "house" with children on "worker-1" and "worker-2", on the simulated network and
+// virtual time.
 #ifndef UNDERSTUDY_TESTS_SIM_NODE_CHILDREN_FIXTURE_H_
 #define UNDERSTUDY_TESTS_SIM_NODE_CHILDREN_FIXTURE_H_
 

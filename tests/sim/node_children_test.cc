@@ -1,5 +1,5 @@
-// Children on other nodes: how they start, end and stop. Each test runs with
-// many seeds: what it promises does not depend on the order of turns.
+// Children on other nodes: how they start, end and stop. Each test runs with many seeds, since its promise must not
+// depend on the order of turns.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,4 @@
-// Children on other nodes when nodes are lost: of the children, of the
-// supervisor, and everything at once.
+// Children on other nodes when nodes are lost: the children's node, the supervisor's node, or all.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,4 @@
-// What a child on another node leaves in mailboxes that are kept: its next life
-// has it when that begins on the same node.
+// Unhandled mail of a child on another node: its next life gets it if that starts on the same node.
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
-// A process says that it is started over its stream, and its wait status comes
-// by another way: whichever is first, a process that said so has been started.
+// A process child reports over its stream that it has started, and its wait status comes another way. In either order,
+// a process that has reported its start counts as started.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// A bug behind a fault point, a search for a seed that shows it, and two runs
-// of that seed with equal traces, byte for byte.
+// A bug behind a fault point, a search for a seed that shows the bug, and two runs of that seed with traces that are
+// equal byte for byte.
 #include <cstdint>
 #include <iostream>
 #include <memory>

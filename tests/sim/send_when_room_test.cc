@@ -1,5 +1,5 @@
-// Waiting for room in a mailbox of another node (Channel::SendWhenRoom; semantics
-// 3.9, 7.5): one line for the senders of all nodes, and nothing is left behind.
+// Waiting for room in a mailbox of another node (Channel::SendWhenRoom; semantics 3.9, 7.5): the senders of all nodes
+// wait in one line, and nothing is left behind.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

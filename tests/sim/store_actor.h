@@ -1,5 +1,4 @@
-// Store: an actor with one bounded mailbox, which handles what is sent to it at
-// the pace that a test gives it.
+// Store: an actor with one bounded mailbox, which handles messages at the pace that a test sets.
 #ifndef UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_
 #define UNDERSTUDY_TESTS_SIM_STORE_ACTOR_H_
 

@@ -1,5 +1,5 @@
-// Trader: an actor of a simulated cluster that does the errands a test gives it, has
-// small mailboxes, rests now and then, and writes all of it into a ClusterHistory.
+// Trader: an actor of a simulated cluster that does the errands a test gives it, has small mailboxes, stops handling
+// messages now and then, and writes all of it into a ClusterHistory.
 #ifndef UNDERSTUDY_TESTS_SIM_TRADER_ACTOR_H_
 #define UNDERSTUDY_TESTS_SIM_TRADER_ACTOR_H_
 

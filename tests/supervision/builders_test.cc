@@ -1,5 +1,4 @@
-// The forms of a tree, process children, and what a supervisor tells of what it
-// did.
+// The builders of trees, process children, and the events of a supervisor.
 #include "understudy/supervision/builders.h"
 
 #include <functional>
@@ -183,7 +182,7 @@ TEST_F(BuildersTest, ABuilderIsDataAndCanBeStartedManyTimes) {
 TEST_F(BuildersTest, AnErrorDeepInATreeSaysWhere) {
   const auto tree = OneForOne().Child("lots", Of(OneForOne().Child("lot-1", A().StartWithin(absl::ZeroDuration()))));
   EXPECT_EQ(tree.Validate().message(),
-            "error in the supervision tree: child 'lots' / child 'lot-1': start_within: 0 is no time to start in; it "
+            "error in the supervision tree: child 'lots' / child 'lot-1': start_within: 0 leaves no time to start; it "
             "must be above 0");
 }
 
@@ -208,8 +207,8 @@ TEST_F(BuildersTest, AProcessChildNeedsANode) {
   auto life = std::make_shared<RootLife>();
   system_.Spawn<Launcher>(OneForOne().Child("ledger", Process("ledger_node")), life);
   system_.RunUntilIdle();
-  EXPECT_THAT(life->end().ToString(), HasSubstr("child 'ledger' is a process, and this system cannot start one: it has "
-                                                "no node"));
+  EXPECT_THAT(life->end().ToString(),
+              HasSubstr("child 'ledger' is a process, but this system has no Node to start it"));
 }
 
 class FakeSpawner final : public Spawner {
@@ -293,7 +292,7 @@ TEST_F(BuildersTest, NoGivenIdIsTheNodeNameOfOneThatIsMadeUp) {
       return system_.Ask(root.start_member(), StartMember{id}, kSoon).status();
     };
     EXPECT_EQ(start("job-1").message(),
-              "the id 'job-1' is the name of the node of 'job#1', an id that is made up; give another");
+              "the id 'job-1' is the node name of the child that the pool may call 'job#1'; give another");
     EXPECT_TRUE(absl::IsInvalidArgument(start("job-18446744073709551616")));
     EXPECT_TRUE(absl::IsInvalidArgument(start("job#1")));
     for (const char* id : {"", "job", "job1", "job-x", "jobs-1", ""}) EXPECT_TRUE(start(id).ok()) << id;
@@ -466,7 +465,7 @@ TEST_F(BuildersTest, SubscribersAreBounded) {
   }
   const Ref<Listener> one_more = system_.Spawn<Listener>(&heard);
   EXPECT_EQ(system_.Ask(root.subscribe(), Subscribe{one_more[&Listener::event]}, kSoon).status().message(),
-            "Full: the supervisor has 100 subscribers already");
+            "Full: the supervisor has 100 subscribers, its limit");
 }
 
 TEST(SupervisionLog, EachEventIsALineThatNamesSupervisorChildAndReason) {

@@ -1,4 +1,5 @@
-// What a child is made of: for how long it is kept, and what of it is checked before anything starts.
+// ChildStart: how long a supervisor keeps the arguments of a child, and which of its errors are found before anything
+// starts.
 #include "understudy/supervision/internal/child_start.h"
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-// What an earlier life of a child asked for and watched is over with it
-// (semantics 6.1): no answer and no Down reaches the next life, however late
-// they come and although the next life asks and watches under the same numbers.
+// No answer and no Down of an earlier life of a child reaches its next life (semantics 6.1), however late it comes, and
+// although the next life asks and watches under the same numbers.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,4 @@
-// Exclusive children of every kind: supervisors, what a factory makes, members
-// of pools, processes.
+// Exclusive children of every kind: supervisors, children of factories, members of pools, processes.
 #include <functional>
 #include <memory>
 #include <string>

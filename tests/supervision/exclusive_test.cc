@@ -1,4 +1,4 @@
-// Exclusive children as actors: their handlers are held, and killed.
+// Exclusive workers, as actors whose handlers are held and killed.
 #include <algorithm>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// Actors whose handlers hold on when they are told to, in virtual time, and the
-// scene of a tree that has one.
+// Actors whose handlers take as long as the test says, in virtual time, and a fixture with a tree that has such a
+// child.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_HOLDERS_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_HOLDERS_H_
 

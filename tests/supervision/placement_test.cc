@@ -1,5 +1,5 @@
-// Children on other nodes, as far as supervision knows of them: their data,
-// what is wrong with it, and what the spawner is asked for.
+// Children on other nodes, as far as supervision knows them: their placement, its errors, and the request that reaches
+// the NodeSpawner.
 #include <functional>
 #include <map>
 #include <memory>
@@ -57,17 +57,17 @@ TEST(Placement, EachBadFieldHasItsOwn) {
   EXPECT_THAT(ErrorsOf(Remote(OnNode(std::string(64, 'n')), "encoder")),
               ElementsAre(HasSubstr("cannot be a node's name")));
   EXPECT_THAT(ErrorsOf(Remote(OnNode(std::string(63, 'n')), "encoder")), IsEmpty());
-  EXPECT_THAT(ErrorsOf(Good().ConnectWithin(absl::ZeroDuration())),
-              ElementsAre("child 'a': placement.connect_within: 0 is no time to wait for a node; it must be above 0"));
+  EXPECT_THAT(
+      ErrorsOf(Good().ConnectWithin(absl::ZeroDuration())),
+      ElementsAre("child 'a': placement.connect_within: 0 leaves no time to connect to a node; it must be above 0"));
   EXPECT_THAT(ErrorsOf(Good().RegisteredAs("encoder")),
               ElementsAre("child 'a': registered_as: is a name of this node, and the child runs on another; use "
                           "published_as"));
-  EXPECT_THAT(
-      ErrorsOf(Good().Exclusive()),
-      ElementsAre("child 'a': exclusive: cannot be kept: when its node is lost nobody knows whether its handler "
-                  "runs on"));
+  EXPECT_THAT(ErrorsOf(Good().Exclusive()),
+              ElementsAre("child 'a': exclusive: cannot be promised on another node: when that node is lost, a handler "
+                          "of the child may still run there"));
   EXPECT_THAT(ErrorsOf(Remote(OnNode("w"), "")),
-              ElementsAre("child 'a': factory: has no name; which registered factory makes the child?"));
+              ElementsAre("child 'a': factory: has no name; give the name of a registered factory"));
 }
 
 TEST(Placement, OnlyAWorkerOfAFactoryHasOne) {
@@ -196,7 +196,7 @@ TEST_F(RemoteChildTest, TheBuilderFillsInWhatTheSpawnerIsAskedFor) {
 
 TEST_F(RemoteChildTest, WithoutANodeTheStartFailsAndSaysSo) {
   EXPECT_THAT(EndOf(OneForOne().Child("a", Good())),
-              HasSubstr("child 'a' runs on another node, and this system knows none: it has no node"));
+              HasSubstr("child 'a' is to run on another node, but this system has no Node"));
 }
 
 TEST_F(RemoteChildTest, OneThatCanNeverStartSaysWhy) {

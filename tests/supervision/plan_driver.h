@@ -1,11 +1,11 @@
-// PlanDriver: carries out a RestartPlan's actions on children that are only
-// names, in virtual time, and writes down what it was told to do:
+// PlanDriver: carries out a RestartPlan's actions on children that are only names, in virtual time, and writes down
+// each action:
 //
 //   PlanDriver plan(Spec(RestartStrategy::kOneForOne, {"a", "b"}));
 //   plan.StartAll();
 //   EXPECT_EQ(plan.Log(), "start a, start b, done");
 //
-// Children start and stop at once unless told otherwise.
+// Children start and stop at once unless the test says otherwise.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_PLAN_DRIVER_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_PLAN_DRIVER_H_
 

@@ -43,8 +43,9 @@ TEST(PoolErrors, AGoodPoolHasNone) {
 TEST(PoolErrors, EachBadFieldHasItsOwn) {
   SupervisorSpec with_children = PoolTree(GoodPool());
   with_children.children = {{.id = "a"}, {.id = "b"}};
-  EXPECT_THAT(ErrorsOf(with_children),
-              ElementsAre("children: there are 2; a pool has none but those that it is asked to start"));
+  EXPECT_THAT(
+      ErrorsOf(with_children),
+      ElementsAre("children: there are 2; a pool must have none here, since it starts its children by request"));
   SupervisorSpec ordered = PoolTree(GoodPool());
   ordered.strategy = RestartStrategy::kRestForOne;
   EXPECT_THAT(ErrorsOf(ordered), ElementsAre("strategy: rest_for_one needs an order, which a pool's children do not "
@@ -65,7 +66,10 @@ TEST(PoolErrors, EachBadFieldHasItsOwn) {
   EXPECT_THAT(ErrorsOf(PoolTree(pool)), IsEmpty());
   pool = GoodPool();
   pool.child.id = "w#";
-  EXPECT_THAT(ErrorsOf(PoolTree(pool)), ElementsAre("pool.child: the id 'w#' has a '#', which begins the numbers"));
+  EXPECT_THAT(
+      ErrorsOf(PoolTree(pool)),
+      ElementsAre(
+          "pool.child: the id 'w#' contains '#', which the pool puts before its children's numbers; leave it out"));
   pool = GoodPool();
   pool.child = {.id = "job", .kind = ChildKind::kProcess, .process = ProcessSpec{.binary = "b", .node_name = "n"}};
   EXPECT_THAT(ErrorsOf(PoolTree(pool)),
@@ -82,8 +86,9 @@ TEST(PoolErrors, EachBadFieldHasItsOwn) {
   pool = GoodPool();
   pool.shards = 2;
   significant.pool = std::make_shared<const PoolSpec>(pool);
-  EXPECT_THAT(ErrorsOf(significant),
-              ElementsAre("auto_shutdown: no shard knows of the children of the others; use 1 shard, or never"));
+  EXPECT_THAT(
+      ErrorsOf(significant),
+      ElementsAre("auto_shutdown: a shard does not know the children of the other shards; use 1 shard, or never"));
 }
 
 TEST(PoolErrors, ItsTemplateIsAChildLikeAnyOther) {

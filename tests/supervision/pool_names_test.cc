@@ -1,4 +1,4 @@
-// Names that a pool's children have of their ids.
+// The registered names of a pool's children, which are made of their ids.
 #include <cstdint>
 #include <string>
 

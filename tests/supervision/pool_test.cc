@@ -1,5 +1,4 @@
-// Pools as actors, on the seeded executor: of one shard, and of several that
-// answer as one.
+// Pools as actors on the seeded executor: pools of one shard, and of several shards that answer as one supervisor.
 #include "understudy/supervision/pool.h"
 
 #include <cstddef>

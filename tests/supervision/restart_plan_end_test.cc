@@ -1,4 +1,5 @@
-// RestartPlan while everything stops: whatever falls due then, nobody is started or counted any more.
+// RestartPlan while its supervisor stops: an exit, a timer or a failed start that comes then starts no child and is not
+// counted.
 #include <string>
 
 #include "absl/time/time.h"

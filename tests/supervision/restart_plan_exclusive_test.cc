@@ -1,4 +1,4 @@
-// Exclusive children, and a child's own budget, in every kind of plan.
+// Exclusive children, and children with a budget of their own, with every strategy.
 #include <string>
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// Requests, queries and backoff: where the plan is more than OTP's.
+// Requests, queries and backoff, where RestartPlan does more than OTP's supervisor.
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +60,7 @@ TEST(RestartPlanRequests, StartChildAddsAtTheEndAndRefusesDuplicatesAndBadSpecs)
   EXPECT_TRUE(absl::IsAlreadyExists(plan.StatusOf(2))) << plan.StatusOf(2);
   plan.StartChild({.id = "c", .start_within = absl::ZeroDuration()});
   EXPECT_EQ(plan.StatusOf(3).ToString(),
-            "INVALID_ARGUMENT: error in the supervision tree: child 'c': start_within: 0 is no time to start in; it "
+            "INVALID_ARGUMENT: error in the supervision tree: child 'c': start_within: 0 leaves no time to start; it "
             "must be above 0");
   plan.Log();
   plan.Shutdown();

@@ -1,5 +1,5 @@
-// The plan as OTP's supervisor would have it: starting, restarting, stopping.
-// What is our own is tested in restart_plan_requests_test.cc.
+// RestartPlan where it does as OTP's supervisor: starting, restarting, stopping. What it does beyond that is tested in
+// restart_plan_requests_test.cc.
 #include "understudy/supervision/internal/restart_plan.h"
 
 #include <string>

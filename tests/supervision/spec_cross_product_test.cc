@@ -1,5 +1,5 @@
-// Every combination of good and bad fields of one child: the validation finds
-// exactly as many errors as the rule, written here a second time, has.
+// Every combination of good and bad fields of one child: the validation finds exactly as many errors as the rule has,
+// which this test states a second time.
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Each error as its reader sees it.
+// Each error of a tree, with the text that a user reads.
 #include "understudy/supervision/spec_errors.h"
 
 #include <limits>
@@ -76,7 +76,7 @@ TEST(SpecErrors, BadShutdown) {
   for (const absl::Duration bad : {absl::ZeroDuration(), -absl::Seconds(3)}) {
     EXPECT_THAT(ErrorsOf(With({.shutdown = ChildShutdown::Within(bad)})),
                 ElementsAre("child 'a': shutdown: " + absl::FormatDuration(bad) +
-                            " is no time to stop in; it must be above 0 and finite, or BrutalKill or Infinity"));
+                            " is not a time to stop in; give a finite time above 0, BrutalKill or Infinity"));
   }
   // OTP SUP-16
   EXPECT_EQ(ChildShutdown::Within(absl::InfiniteDuration()), ChildShutdown::Infinity());
@@ -84,15 +84,15 @@ TEST(SpecErrors, BadShutdown) {
 
 TEST(SpecErrors, BadStartTime) {
   EXPECT_THAT(ErrorsOf(With({.start_within = absl::ZeroDuration()})),
-              ElementsAre("child 'a': start_within: 0 is no time to start in; it must be above 0"));
+              ElementsAre("child 'a': start_within: 0 leaves no time to start; it must be above 0"));
 }
 
 // OTP SUP-23
 TEST(SpecErrors, SignificanceThatCannotWork) {
   EXPECT_THAT(
       ErrorsOf({.auto_shutdown = AutoShutdown::kAnySignificant, .children = {{.id = "a", .significant = true}}}),
-      ElementsAre("child 'a': significant: a permanent child is always restarted, so its end can have no "
-                  "significance"));
+      ElementsAre("child 'a': significant: a permanent child is always restarted, so its end never shuts the "
+                  "supervisor down; make it transient or temporary"));
   EXPECT_THAT(ErrorsOf(With({.restart = RestartType::kTransient, .significant = true})),
               ElementsAre("child 'a': significant: has no effect: the supervisor's auto_shutdown is never"));
 }
@@ -131,14 +131,14 @@ TEST(SpecErrors, BadBackoff) {
                      .give_up_after = absl::ZeroDuration()};
   EXPECT_THAT(
       ErrorsOf(With({.backoff = bad})),
-      ElementsAre("child 'a': backoff.min: 0 is no wait; it must be above 0 and finite",
-                  "child 'a': backoff.max: inf must be finite and not below backoff.min, 0",
-                  "child 'a': backoff.factor: 0.5 is not in [1, 1000]",
-                  "child 'a': backoff.jitter: 1.5 is not in [0, 1]",
-                  "child 'a': backoff.reset_after: 0: a child would be healthy as it starts; it must be above 0",
-                  "child 'a': backoff.give_up_after_attempts: 1 gives up before the first wait; it must be 2 or more",
-                  "child 'a': backoff.give_up_after: 0 gives up within the first wait; it must be more than "
-                  "backoff.min, 0"));
+      ElementsAre(
+          "child 'a': backoff.min: 0 must be above 0 and finite",
+          "child 'a': backoff.max: inf must be finite and not below backoff.min, 0",
+          "child 'a': backoff.factor: 0.5 is not in [1, 1000]", "child 'a': backoff.jitter: 1.5 is not in [0, 1]",
+          "child 'a': backoff.reset_after: 0 would count a child as healthy as soon as it starts; it must be above 0",
+          "child 'a': backoff.give_up_after_attempts: 1 gives up before the first wait; it must be 2 or more",
+          "child 'a': backoff.give_up_after: 0 gives up within the first wait; it must be more than "
+          "backoff.min, 0"));
   EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.factor = std::numeric_limits<double>::quiet_NaN()}})),
               ElementsAre("child 'a': backoff.factor: nan is not in [1, 1000]"));
   EXPECT_THAT(ErrorsOf(With({.backoff = RestartBackoff{.min = absl::Seconds(2), .max = absl::Seconds(1)}})),
@@ -190,7 +190,7 @@ TEST(SpecErrors, NamesGivenTwiceAnywhereInTheTree) {
                                      {.id = "lots", .kind = ChildKind::kSupervisor, .subtree = lots}}}),
               ElementsAre("child 'lots' / child 'x': registered_as: 'book' is already the name of child 'a'"));
   EXPECT_THAT(ErrorsOf(With({.registered_as = "n", .published_as = "n"})),
-              ElementsAre("child 'a': published_as: 'n' is already the name of it"));
+              ElementsAre("child 'a': published_as: 'n' is already its registered_as; leave one of them out"));
   EXPECT_THAT(ErrorsOf(With({.registered_as = "a\tb"})),
               ElementsAre("child 'a': registered_as: has a control character; names are read by people"));
 }
@@ -205,9 +205,10 @@ TEST(SpecErrors, BadProcesses) {
       ErrorsOf(With(Process("p", {.binary = "b", .environment = {{"A=B", ""}}, .node_name = "-x"}))),
       ElementsAre("child 'p': process.node_name: '-x' cannot be a node's name: at most 63 small letters, digits "
                   "and inner hyphens",
-                  "child 'p': process.environment: 'A=B' cannot be the name of a variable"));
+                  "child 'p': process.environment: 'A=B' cannot be the name of a variable: a name is not empty and has "
+                  "no '='"));
   EXPECT_THAT(ErrorsOf(With({.kind = ChildKind::kProcess})),
-              ElementsAre("child 'a': process: is missing: which binary to run?"));
+              ElementsAre("child 'a': process: is missing; give the binary to run"));
   EXPECT_THAT(ErrorsOf(With({.process = ProcessSpec{.binary = "b"}})),
               ElementsAre("child 'a': process: given for a worker; only a process has one"));
   ChildSpec named = Process("p", {.binary = "b"});
@@ -223,9 +224,9 @@ TEST(SpecErrors, TwoProcessesWithOneNodeName) {
   EXPECT_THAT(
       ErrorsOf({.children = {Process("ledger", {.binary = "b"}),
                              {.id = "lots", .kind = ChildKind::kSupervisor, .subtree = lots}}}),
-      ElementsAre("child 'lots' / child 'ledger': id: 'ledger' is already the node of child 'ledger'; a process "
+      ElementsAre("child 'lots' / child 'ledger': id: 'ledger' is already the node name of child 'ledger'; a process "
                   "child needs its own",
-                  "child 'lots' / child 'y': id: 'y' is already the node of child 'lots' / child 'x'; a process "
+                  "child 'lots' / child 'y': id: 'y' is already the node name of child 'lots' / child 'x'; a process "
                   "child needs its own"));
   // Of two siblings the id is the error.
   EXPECT_THAT(ErrorsOf({.children = {Process("p", {.binary = "b"}), Process("p", {.binary = "b"})}}),
@@ -243,16 +244,16 @@ TEST(SpecErrors, AProcessWithTheNodeNameOfAPoolsMember) {
   }
   EXPECT_THAT(
       errors_with(Process("job-17", {.binary = "b"})),
-      ElementsAre("child 'job-17': id: 'job-17' is the node of a child whose id the pool of child 'jobs' / child "
+      ElementsAre("child 'job-17': id: 'job-17' is the node name of a child whose id the pool of child 'jobs' / child "
                   "'job' makes up; a process child needs its own"));
   EXPECT_THAT(errors_with(Process("x", {.binary = "b", .node_name = "job-1"})),
-              ElementsAre(HasSubstr("child 'x': process.node_name: 'job-1' is the node of a child whose id")));
+              ElementsAre(HasSubstr("child 'x': process.node_name: 'job-1' is the node name of a child whose id")));
 }
 
 TEST(SpecErrors, AFactoryIsAWorkersAndHasAName) {
   EXPECT_THAT(ErrorsOf(With({.factory = FactoryCall{.name = "f"}})), IsEmpty());
   EXPECT_THAT(ErrorsOf(With({.factory = FactoryCall{}})),
-              ElementsAre("child 'a': factory: has no name; which registered factory makes the child?"));
+              ElementsAre("child 'a': factory: has no name; give the name of a registered factory"));
   EXPECT_THAT(ErrorsOf(With({.kind = ChildKind::kSupervisor, .factory = FactoryCall{.name = "f"}})),
               ElementsAre("child 'a': factory: given for a supervisor; only a worker and a pool have one"));
 }

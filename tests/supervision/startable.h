@@ -1,4 +1,4 @@
-// Startable: what a test of rules leaves out, so that its trees could start.
+// Startable: gives each worker of a tree the factory that a test of other rules leaves out, so that the tree can start.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_STARTABLE_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_STARTABLE_H_
 

@@ -1,4 +1,5 @@
-// Subscribers of a supervisor that end before its other children do, or while it tells them an event.
+// Subscribers to a supervisor's events that are its own children: they end before their siblings do, or while they are
+// told an event.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,13 +1,12 @@
-// One supervisor whose children do everything that children can, in every state, while others ask it to do things with
-// them, take their names, and kill them. Under every seed:
+// One supervisor whose children start, stop and fail in every way, in every state, while other actors send it requests,
+// take the children's names and kill children. Under every seed:
 //
-// - a query is answered at once, whatever goes on; each request is answered once;
-// - never more actors live than children are said to start, run or stop;
-// - when all is well again, nothing hangs: no child is starting, stopping or waiting, those that are said to run do,
-// and
-//   without requests every permanent child runs;
+// - a query is answered at once, whatever else is under way, and each request is answered once;
+// - the live actors are those of the children that the supervisor says are starting, running or stopping;
+// - when nothing fails any more, no child stays in a state of starting, stopping or waiting; each child that is said to
+//   run has a live actor; and without requests every permanent child runs;
 // - a running child has its name;
-// - everything ends when it is told to.
+// - the supervisor and all children end when the supervisor is told to stop.
 #include <cstdint>
 #include <iterator>
 #include <map>

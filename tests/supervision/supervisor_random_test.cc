@@ -1,11 +1,11 @@
-// Random trees, four supervisors deep and of 200 actors, under random kills, crashes and ends at random times, with
-// starts and stops that take their time. Whatever happens, under every seed:
+// Random trees of supervisors, four levels deep and with 200 actors, under random kills, crashes and ends at random
+// times, with starts and stops that take time. Under every seed:
 //
-// - no orphan: an actor whose parent has ended is ending too, and has ended after the time that it has for it;
-// - children are stopped in the reverse of their order;
-// - counted restarts within a period are never more than the intensity;
-// - each death is told of once, and none is missed by a supervisor that was not killed;
-// - everything ends when the root does.
+// - no orphans: an actor whose parent has ended is ending too, and has ended when its shutdown timeout is over;
+// - children are stopped in the reverse of their order of starting;
+// - the restarts counted within a period never exceed the intensity;
+// - each death is reported once, and none is missed by a supervisor that was not killed;
+// - all actors end when the root does.
 #include <cstdint>
 #include <functional>
 #include <iterator>

@@ -1,5 +1,5 @@
-// The supervisor as an actor, on the seeded executor. Each test runs with many
-// seeds: what it promises does not depend on the order of turns.
+// The supervisor as an actor on the seeded executor. Each test runs with many seeds, since its promise must not depend
+// on the order of turns.
 #include "understudy/supervision/supervisor.h"
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What crosses a restart (semantics 6.1): the waiting tells of mailboxes that keep them, and nothing else.
+// Which messages a child's next life is given after a restart (semantics 6.1): the waiting tells of mailboxes that keep
+// them, and nothing else.
 #include "understudy/actors/unhandled_mail.h"
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What others see of a supervised child's name while the child is down. Each test runs with many seeds.
+// What other actors see of a supervised child's name while the child is down. Each test runs with many seeds, since its
+// promise must not depend on the order of turns.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// Children for the supervisors' tests: workers that write down their lives and
-// do as they are told.
+// Workers for the supervisors' tests, which write down their starts and ends in a Journal and do what the test tells
+// them.
 #ifndef UNDERSTUDY_TESTS_SUPERVISION_WORKERS_H_
 #define UNDERSTUDY_TESTS_SUPERVISION_WORKERS_H_
 

@@ -1,4 +1,4 @@
-// ClusterTest: nodes in one process with puppets on them.
+// ClusterTest: a fixture of nodes in one process, with puppets on them.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_CLUSTER_TEST_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_CLUSTER_TEST_H_
 

@@ -1,13 +1,10 @@
-// Credit, explored: two nodes send to one mailbox of capacity 1 or 2 beside a
-// sender of its own node. Each order of sends, arrivals, reservations, handling
-// and taking back is walked through. Credit and messages travel apart, as senders
-// share a session. Streams that break do not matter: a session is reliable. One
-// sender of a node may wait for room, in a line that it shares with none, and may
-// give up at any time.
+// Credit, explored: two nodes send to one mailbox of capacity 1 or 2, beside a sender of the mailbox's own node. Every
+// order of sends, arrivals, reservations, handling and taking back is explored. Credit and messages travel in separate
+// orders, since senders share a session. Broken streams are left out: a session is reliable. One sender of a node may
+// wait for room, in a line of its own, and may give up at any time.
 //
-// An accepted message always finds its room, and when all is over nothing is
-// reserved and every account is as at first. Each rule is broken once, and the
-// model finds it.
+// An accepted message always finds its room, and when all is over nothing is reserved and every account is as it was at
+// first. Each rule is broken once, and the model finds it.
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// An actor for tests between nodes: answers, waits, fails and dies as told.
+// An actor for tests between nodes, which answers, waits, fails and dies when the test tells it to.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_ECHO_ACTOR_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_ECHO_ACTOR_H_
 

@@ -1,4 +1,4 @@
-// How often a node tells why a peer and it do not come together, and in which words.
+// How often a node logs why it and a peer do not connect, and in which words.
 #include "understudy/transport/session/handshake_log.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The first frames of a node that a test speaks for.
+// The first frames of a peer that a test plays.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_HELLO_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_HELLO_H_
 

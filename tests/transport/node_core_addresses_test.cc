@@ -1,5 +1,5 @@
-// Addresses between nodes: a ref is good for whoever holds it, and one that was
-// never given out reaches nobody.
+// Addresses between nodes: a ref works for every actor that is given it, and an address that was never given out
+// reaches no actor.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,4 @@
-// NodeCore: what a node that drains takes and refuses, and what it tells a PeerWatch.
+// NodeCore: what a draining node takes and refuses, and what it tells a PeerWatch.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,4 @@
-// Names between nodes: what the table's rules (name_table_test) lead to for
-// actors, registries and sessions.
+// Names between nodes: what the table's rules (name_table_test) mean for actors, registries and sessions.
 #include <memory>
 #include <string>
 #include <utility>

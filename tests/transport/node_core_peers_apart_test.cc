@@ -1,5 +1,5 @@
-// One node with two peers, each over a network thread of its own. What is under way
-// with one peer, held at any place of its path, holds up nothing of the other.
+// One node with two peers, each on a network thread of its own. A frame of one peer that is held anywhere on its path
+// holds up nothing of the other.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// NodeCore: names, and nodes that come, go and misbehave.
+// NodeCore: names, and peers that come, go and misbehave.
 #include <cstddef>
 #include <cstdint>
 #include <map>

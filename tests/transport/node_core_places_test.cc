@@ -1,5 +1,5 @@
-// NodeCore: the places of incarnations that are dead are given out again, and a pid that was kept of one of them never
-// comes to name an actor of another.
+// NodeCore: the places of dead incarnations are given out again, and a pid of a dead incarnation never comes to mean an
+// actor of a later one.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Exits and Downs between nodes when very many of them come at once.
+// Very many exits and Downs at once between nodes.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

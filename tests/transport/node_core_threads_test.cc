@@ -1,5 +1,5 @@
-// Two nodes on real threads: actors on their pools, streams on a thread of
-// their own, timers on another. For ThreadSanitizer above all.
+// Two nodes on real threads: actors on their pools, streams on a thread of their own, timers on another. Mainly for
+// ThreadSanitizer.
 #include <atomic>
 #include <cstdint>
 #include <functional>

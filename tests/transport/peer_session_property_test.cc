@@ -1,5 +1,5 @@
-// Many seeds of cuts, stalls, partitions and restarts: while a session lives,
-// nothing on it is lost, doubled or reordered.
+// Many seeds of cuts, stalls, partitions and restarts: while a session lives, no envelope on it is lost, doubled or
+// reordered.
 #include <cstdint>
 #include <map>
 #include <numeric>

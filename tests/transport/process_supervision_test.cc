@@ -1,4 +1,4 @@
-// Process children under a supervisor: crashes in a row, what is left of them, and what is told.
+// Process children under a supervisor: crashes in a row, what the processes leave behind, and the events that are told.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>

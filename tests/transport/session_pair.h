@@ -1,6 +1,5 @@
-// SessionPair: two PeerSessions, "a" and "b", joined by a simulated network in
-// virtual time. Streams can be cut, stalled and forbidden; latency is random,
-// from a seed, and each stream keeps its order.
+// SessionPair: two PeerSessions, "a" and "b", joined by a simulated network in virtual time. Streams can be cut,
+// stalled and forbidden; latency is random, from a seed, and each stream keeps its order.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SESSION_PAIR_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_SESSION_PAIR_H_
 

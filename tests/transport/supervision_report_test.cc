@@ -1,4 +1,4 @@
-// Supervision events on the wire and back.
+// Supervision events are written to the wire form and read back.
 #include "understudy/transport/supervision_report.h"
 
 #include <cstdint>

@@ -3,19 +3,18 @@
 //   test_node standalone NAME [LISTEN]   a node; writes its address to descriptor 3
 //   test_node child             a process child with an Echo
 //   test_node host              a process child that hosts children: an "echo", greeting as its argument says
-//   test_node relay NAME        a process child whose Echo asks another first
+//   test_node relay NAME        a process child whose Echo asks the actor NAME first
 //   test_node holder FIFO       a process child that keeps a FIFO open
 //   test_node launcher FIFO     a node whose process child is a holder
-//   test_node crasher FILE N    a process child that crashes N times, from its second start on at once; a file named go
-//                               beside FILE makes the first crash
-//   test_node tree FIFO…        a node with a supervisor of a holder, of one whose actor never returns, and of a
-//   branch,
-//                               which has the last three of five FIFOs
+//   test_node crasher FILE N    a process child whose first N lives crash: the first as soon as there is a file
+//                               named go in FILE's folder, the others at once
+//   test_node tree FIFO…        a node that supervises a holder, a process child whose actor never returns, and a
+//                               branch; the branch has the last three of the five FIFOs
 //   test_node branch FIFO…      a process child that keeps a FIFO open and supervises two such process children
 //   test_node slow FIFO         a process child whose stop takes until a byte is written to a FIFO
 //   test_node stuck FIFO        a process child that keeps a FIFO open while its actor never returns
 //   test_node brief             a process child that is started, and ends at once
-//   test_node deaf              a process child that hears neither its parent nor SIGTERM
+//   test_node deaf              a process child that heeds neither its parent nor SIGTERM
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
-// ThreadedNetwork: streams between two nodes in one process, with a thread that
-// carries them.
+// ThreadedNetwork: streams between two nodes in one process, with a thread that carries their frames.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_THREADED_NETWORK_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_THREADED_NETWORK_H_
 

@@ -1,5 +1,4 @@
-// What becomes of a process whose root supervisor gives up, and what it leaves
-// for whoever runs it.
+// How a process ends whose root supervisor gives up, and the report that it leaves for its operator.
 #include <stdlib.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// No text crashes the reader of trees; what is wrong with one is told in lines
-// that people can read; and what it accepts can be printed and read again.
+// No text crashes the reader of tree files. The errors of a bad text are readable lines, and a text that the reader
+// accepts can be printed and read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// A tree read from a text: what it becomes, what is said of a bad one, and that
-// it runs.
+// A tree read from a text: the tree that it becomes, the errors of a bad text, and a tree that runs.
 #include "understudy/transport/tree_file.h"
 
 #include <algorithm>
@@ -202,10 +201,10 @@ child {
 }
 )"),
             "13 errors in t:\n"
-            "  t:1: period: 'long' is no time; write it as 1h30m, 10s, 250ms or inf\n"
-            "  t:5: child 'a': shutdown: 'soon' is no way to stop; write a time (5s), brutal_kill or infinity\n"
-            "  t:6: child 'a': start_within: -1s is no time to start in; it must be above 0\n"
-            "  t:8: child 'a': backoff.min: '1' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+            "  t:1: period: 'long' is not a time; write it as 1h30m, 10s, 250ms or inf\n"
+            "  t:5: child 'a': shutdown: 'soon' is not a shutdown; write a time (5s), brutal_kill or infinity\n"
+            "  t:6: child 'a': start_within: -1s leaves no time to start; it must be above 0\n"
+            "  t:8: child 'a': backoff.min: '1' is not a time; write it as 1h30m, 10s, 250ms or inf\n"
             "  t:9: child 'a': backoff.factor: 0.5 is not in [1, 1000]\n"
             "  t:15: child 'lots': intensity: -1 is negative; 0 or more restarts may be allowed\n"
             "  t:18: child 'lots' / child 'x': actor.factory: there is no factory 'nobody'; registered: plain, "
@@ -239,7 +238,7 @@ child {
       "3 errors in t:\n"
       "  t:5: child 'a': placement.nodes: 'N!' cannot be a node's name: at most 63 small letters, digits and inner "
       "hyphens\n"
-      "  t:6: child 'a': placement.connect_within: 'soon' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+      "  t:6: child 'a': placement.connect_within: 'soon' is not a time; write it as 1h30m, 10s, 250ms or inf\n"
       "  t:12: child 'b': placement: given for a process; only a worker is started on another node (its factory "
       "may make a supervisor)");
 }
@@ -250,7 +249,7 @@ child { id: "a" actor { factory: "plain" } start_within: "0s" }
 )"),
             "2 errors in t:\n"
             "  t:1: child 'a': id: given to 2 children; each needs its own\n"
-            "  t:2: child 'a': start_within: 0 is no time to start in; it must be above 0");
+            "  t:2: child 'a': start_within: 0 leaves no time to start; it must be above 0");
 }
 
 TEST(TreeFile, AFieldThatIsNotGivenIsAtTheLineOfItsChild) {
@@ -268,7 +267,7 @@ TEST(TreeFile, ATimeThatCannotBeReadMakesNoErrorElsewhere) {
   id: "s" shutdown: "2s"
   supervisor { child { id: "a" shutdown: "x" actor { factory: "plain" } } }
 })"),
-            "error in t:3: child 's' / child 'a': shutdown: 'x' is no way to stop; write a time (5s), brutal_kill or "
+            "error in t:3: child 's' / child 'a': shutdown: 'x' is not a shutdown; write a time (5s), brutal_kill or "
             "infinity");
   const auto lines_of = [](absl::string_view fields, absl::string_view flags = "") {
     const std::string error =
@@ -286,14 +285,14 @@ TEST(TreeFile, ATimeThatCannotBeReadMakesNoErrorElsewhere) {
   id: "s" shutdown: "2s"
   supervisor { child { id: "t" shutdown: "x" supervisor { child { id: "a" actor { factory: "plain" } } } } }
 })"),
-            "error in t:3: child 's' / child 't': shutdown: 'x' is no way to stop; write a time (5s), brutal_kill or "
+            "error in t:3: child 's' / child 't': shutdown: 'x' is not a shutdown; write a time (5s), brutal_kill or "
             "infinity");
 }
 
 TEST(TreeFile, WhatIsWrongWhateverWasMeantIsToldWithIt) {
   EXPECT_EQ(ErrorOf("child { id: 'a' actor { factory: 'plain' }\n backoff { min: 'x'\n factor: 0 } }"),
             "2 errors in t:\n"
-            "  t:2: child 'a': backoff.min: 'x' is no time; write it as 1h30m, 10s, 250ms or inf\n"
+            "  t:2: child 'a': backoff.min: 'x' is not a time; write it as 1h30m, 10s, 250ms or inf\n"
             "  t:3: child 'a': backoff.factor: 0 is not in [1, 1000]");
 }
 
@@ -315,7 +314,7 @@ TEST(TreeFile, ASyntaxErrorIsToldWithItsPlace) {
 
 TEST(TreeFile, WhatTheFileSaysStaysOnOneLineThatCanBePrinted) {
   EXPECT_EQ(ErrorOf(R"(child { id: "a" actor { factory: "plain" } shutdown: "1\n\033[2J\377\302\205\303\251" })"),
-            "error in t:1: child 'a': shutdown: '1\\n\\x1b[2J\\xff\\xc2\\x85é' is no way to stop; write a time (5s), "
+            "error in t:1: child 'a': shutdown: '1\\n\\x1b[2J\\xff\\xc2\\x85é' is not a shutdown; write a time (5s), "
             "brutal_kill or infinity");
   const std::string long_id(5000, 'i');
   const std::string error =
@@ -346,7 +345,7 @@ TEST(TreeFile, ATreeTooDeepIsRefusedAndDoesNotOverflowTheStack) {
 
 TEST(TreeFile, ALongerFileThanItsBoundIsRefused) {
   const std::string text(limits::kTreeFileBytesMax + 1, ' ');
-  EXPECT_EQ(Parse(text).status(), absl::ResourceExhaustedError("t has 16777217 bytes; a tree may have 16777216"));
+  EXPECT_EQ(Parse(text).status(), absl::ResourceExhaustedError("t has 16777217 bytes; a tree has at most 16777216"));
   EXPECT_TRUE(Parse(text.substr(1)).ok());
 }
 
@@ -377,7 +376,7 @@ TEST(TreeFile, WithoutFactoriesItSaysThatNoneIsRegistered) {
 
 TEST(TreeFile, AFactoryWithoutANameIsABadField) {
   EXPECT_EQ(ErrorOf("child { id: 'a' actor {} }"),
-            "error in t:1: child 'a': factory: has no name; which registered factory makes the child?");
+            "error in t:1: child 'a': factory: has no name; give the name of a registered factory");
 }
 
 TEST(TreeFile, ATreeThatWasReadRunsAndItsChildrenAreMadeAnew) {
@@ -428,12 +427,12 @@ TEST(TreeFile, AnErrorInAPoolSaysWhere) {
                     "    child {\n      start_within: '0'\n      actor {}\n    }\n  }\n}\n"
                     "child { id: 'a' actor { factory: 'speakers' } }"),
             "6 errors in t:\n"
-            "  t:4: child 'w': pool.factory: factory 'plain' makes no pools, but actors\n"
+            "  t:4: child 'w': pool.factory: factory 'plain' makes actors, not pools\n"
             "  t:5: child 'w': pool.shards: 0 is not in [1, 64]\n"
             "  t:6: child 'w': intensity: -1 is negative; 0 or more restarts may be allowed\n"
-            "  t:8: child 'w' / child 'child': start_within: 0 is no time to start in; it must be above 0\n"
+            "  t:8: child 'w' / child 'child': start_within: 0 leaves no time to start; it must be above 0\n"
             "  t:9: child 'w' / child 'child': actor: given for a template; the class of its pool makes its children\n"
-            "  t:13: child 'a': actor.factory: factory 'speakers' makes pools: the child is a pool");
+            "  t:13: child 'a': actor.factory: factory 'speakers' makes pools, not actors");
 }
 
 TEST(TreeFile, AFileIsReadAndAMissingOneIsNotFound) {

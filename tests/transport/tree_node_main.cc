@@ -1,10 +1,9 @@
-// A node whose tree gives up, for tests, in a process of its own:
+// A node whose tree gives up, in a process of its own, for tests:
 //
 //   tree_node FOLDER [deaf]
 //
-// The ledger fails again and again, its supervisor gives up, and so does the
-// root. Who ends writes its name to FOLDER/ends; the report goes to
-// FOLDER/report. With `deaf` a sibling ignores that it is to stop.
+// The ledger fails again and again, its supervisor gives up, and so does the root. Each actor writes its name to
+// FOLDER/ends when it ends; the report goes to FOLDER/report. With `deaf` a sibling ignores that it is to stop.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Random trees: printed and read again they are the same, and a bad one is
-// refused with every error that the validation finds.
+// Random trees: a tree that is printed and read again is the same, and a bad one is refused with every error that the
+// validation finds.
 #include <cstdint>
 #include <limits>
 #include <memory>

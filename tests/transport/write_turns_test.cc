@@ -1,4 +1,4 @@
-// Who writes to a stream: frames of its session, and heartbeats.
+// Who writes to a stream: the frames of its session, and its heartbeats.
 #include "understudy/transport/session/write_turns.h"
 
 #include "absl/time/time.h"

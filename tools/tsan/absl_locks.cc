@@ -1,9 +1,10 @@
-// Tells ThreadSanitizer what Abseil's locks do.
+// Tells ThreadSanitizer what Abseil's locks order.
 //
-// Debian's libabsl_synchronization is not instrumented, so each critical section would look like a race, in gRPC too.
-// The members defined here come before those of the shared library; each calls the real one between annotations.
-// Between a `pre` and a `post` annotation ThreadSanitizer ignores memory accesses: there the real function may run
-// other waiters' conditions, on whichever thread holds the lock.
+// Debian's libabsl_synchronization is not instrumented: ThreadSanitizer would see no lock, and would report a race
+// between any two critical sections, gRPC's too. The dynamic linker finds the members defined here before those of the
+// shared library; each calls the library's between two annotations.
+// ThreadSanitizer ignores memory accesses between a `pre` and its `post` annotation: the library's function may
+// evaluate the conditions of other waiting threads there, on the thread that holds the lock.
 
 #include <dlfcn.h>
 #include <sanitizer/tsan_interface.h>
@@ -21,7 +22,7 @@
 // The inline namespace of Debian's build is part of each mangled name.
 #define MANGLED(rest) "_ZN4absl7debian3" rest
 #define MANGLED_CONST(rest) "_ZNK4absl7debian3" rest
-// Calls the definition after ours. A name that is not found ends the process: a silent miss would hide races.
+// The library's function of that name. A name that is not found ends the process: passing over it would hide races.
 #define REAL(result, name, parameters)                                            \
   ([]() -> result(*) parameters {                                                 \
     static auto* const real = reinterpret_cast<result(*) parameters>(Find(name)); \
@@ -86,7 +87,8 @@ void Releasing(void* mu, unsigned mode, void (*real)(void*)) {
   if (outermost) __tsan_mutex_post_unlock(mu, mode);
 }
 
-// Waits with the lock released. Whoever waits is taken to hold it for writing.
+// Await and CondVar::Wait: the lock is released while the thread waits, and taken again. A thread that waits with the
+// lock held for reading is annotated as if it held it for writing, since Abseil does not say which it was.
 template <typename Call>
 auto Waiting(void* mu, Call call) {
   if (depth == 0) {
@@ -100,7 +102,7 @@ auto Waiting(void* mu, Call call) {
 
 namespace absl {
 
-// Mutex. Each function is one line, so that what is missing can be seen.
+// Mutex, but for ReaderLockWhenWithTimeout and ReaderLockWhenWithDeadline, which nothing here calls.
 using C = const Condition&;
 Mutex::~Mutex() {
   REAL(void, MANGLED("5MutexD1Ev"), (void*))(this);

@@ -8,11 +8,13 @@ extern "C" const char* __tsan_default_options() {
          ":halt_on_error=0";
 }
 
-// What libraries without instrumentation do between themselves. A called_from_lib line may match one library only
-// (two end the process), so it begins with the folder's slash: we have a transport/libgrpc of our own. A user's
-// reaction runs below gRPC's frames, so nothing of ours is suppressed by a frame further down: race_top looks at the
-// top frame only. But what runs below the wait of a completion queue is gRPC's own finishing of an operation: reactions
-// run after it.
+// Suppressed are races inside libraries that are not instrumented.
+// - called_from_lib: the process ends if such a line matches two loaded libraries. So each begins with the slash before
+//   the file's name: Bazel's name of //transport:grpc, libtransport_Slibgrpc.so, contains libgrpc.so too.
+// - race_top looks at the top frame only. A suppression that looked at all frames would hide races in users' reactions,
+//   which gRPC calls.
+// - race:…AsyncNextInternal looks at all frames, and may: below the wait of a completion queue only gRPC's own
+//   finishing of an operation runs; reactions run after the wait has returned.
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:/libgrpc.so\n"
          "called_from_lib:/libgrpc++.so\n"

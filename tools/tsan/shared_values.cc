@@ -1,7 +1,8 @@
-// Tells ThreadSanitizer what the last owner of a shared value may do.
+// Tells ThreadSanitizer that the last owner of a shared value destroys it after all other owners have let go of it.
 //
 // absl::Status, absl::Cord and std::exception_ptr count their owners in libraries that are not instrumented. Without
-// these definitions, which come before the libraries', whoever drops the last share would seem to race with all others.
+// these definitions, which the dynamic linker finds before the libraries', the destruction by the last owner would be
+// reported as a race with the accesses of the others.
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -27,8 +28,9 @@ Function* Real(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-// Orders everything that may destroy one exception object. Few locks for many objects: an exception's destructor may
-// drop another exception, so they are recursive; a destructor that waits for another thread's would hang here.
+// The lock that orders all calls that may destroy this exception object. Many objects share each of the 64 locks. The
+// locks are recursive, since an exception's destructor may release another exception. An exception's destructor that
+// waits for another thread to release an exception may hang here.
 std::recursive_mutex& LockOf(const void* object) {
   static auto* const locks = new std::recursive_mutex[64];
   return locks[(reinterpret_cast<uintptr_t>(object) >> 4) % 64];
@@ -38,7 +40,7 @@ std::recursive_mutex& LockOf(const void* object) {
 
 namespace absl {
 
-// As in status.cc.
+// A copy of the definition in Abseil's status.cc, compiled with instrumentation.
 void Status::UnrefNonInlined(uintptr_t rep_in) {
   status_internal::StatusRep* rep = RepToPointer(rep_in);
   if (rep->ref.load(std::memory_order_acquire) == 1 || rep->ref.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -46,7 +48,7 @@ void Status::UnrefNonInlined(uintptr_t rep_in) {
   }
 }
 
-// As in cord.cc.
+// A copy of the definition in Abseil's cord.cc, compiled with instrumentation.
 void Cord::DestroyCordSlow() {
   if (cord_internal::CordRep* tree = contents_.tree()) {
     cord_internal::CordzInfo::MaybeUntrackCord(contents_.cordz_info());
@@ -66,10 +68,10 @@ void exception_ptr::_M_release() noexcept {
 
 }  // namespace std::__exception_ptr
 
-// The end of a catch block drops a share of the exception, or the last one.
+// The end of a catch block releases the exception, and destroys it if no exception_ptr holds it.
 extern "C" void __cxa_end_catch() {
   static auto* const real = Real<void()>("__cxa_end_catch");
-  std::exception_ptr current = std::current_exception();  // dropped last, and not in here
+  std::exception_ptr current = std::current_exception();  // keeps the object alive until the lock is released
   if (current == nullptr) return real();
   const void* object = *reinterpret_cast<const void* const*>(&current);
   std::lock_guard lock(LockOf(object));

@@ -1,7 +1,7 @@
 // ChildHostActor: the service of child_host.proto as an actor class, and the name under
 // which a node's child host is found.
 //
-// Threads are those of every actor.
+// Threads: as for every actor.
 #ifndef UNDERSTUDY_TRANSPORT_CHILDREN_CHILD_HOST_ACTORS_H_
 #define UNDERSTUDY_TRANSPORT_CHILDREN_CHILD_HOST_ACTORS_H_
 

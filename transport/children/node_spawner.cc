@@ -10,7 +10,8 @@ namespace understudy::internal {
 
 absl::StatusOr<NodeSpawner::MakeActor> NodeSpawner::ForProcess(const ProcessChild& child) {
   if (processes_ == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("this node starts no processes, so not ", child.binary));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot start process '", child.binary, "': this node starts no process children"));
   }
   return processes_(child);
 }

@@ -291,7 +291,8 @@ ExitReason RemoteChildProxy::ReasonOf(const absl::Status& status) const {
 }  // namespace
 
 absl::StatusOr<std::function<std::unique_ptr<Actor>()>> RemoteChildProxyMaker(const NodeChild& child) {
-  if (child.nodes.empty()) return absl::InvalidArgumentError("a child on another node needs the name of one");
+  if (child.nodes.empty())
+    return absl::InvalidArgumentError("a child on another node needs the name of at least one node");
   for (const std::string& node : child.nodes) {
     if (absl::Status valid = ValidateNodeName(node); !valid.ok()) return valid;
   }

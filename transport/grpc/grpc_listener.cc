@@ -1,4 +1,4 @@
-// The accepting side.
+// GrpcListener: the accepting side of streams.
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/security/server_credentials.h>

@@ -46,7 +46,8 @@ class GrpcEvents final : public EventSource {
   GrpcEvents() : queue_(grpc::ServerBuilder().AddCompletionQueue()) {}
 
   bool Poll(Wait wait) override {
-    // Taken out of due_ first, because gRPC may call back on this thread meanwhile, and add to due_.
+    // due_ is emptied before its functions are called, because gRPC may call back on this thread meanwhile and add to
+    // it.
     for (absl::AnyInvocable<void()>& begin : std::exchange(due_, {})) begin();
     void* tag = nullptr;
     bool ok = false;
@@ -70,7 +71,7 @@ class GrpcEvents final : public EventSource {
 
  private:
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
-  // Only the thread that polls uses it.
+  // Used only by the thread that polls.
   std::vector<absl::AnyInvocable<void()>> due_;
 };
 

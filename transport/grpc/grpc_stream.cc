@@ -1,4 +1,4 @@
-// The dialing side.
+// The dialing side of streams.
 #include "understudy/transport/grpc/grpc_stream.h"
 
 #include <grpcpp/channel.h>
@@ -99,7 +99,7 @@ std::unique_ptr<FrameStream> Started(std::shared_ptr<grpc::Channel> channel, Fra
   return call->NewHandle();
 }
 
-// gRPC gets IP addresses as such, and resolves only names.
+// The target in gRPC's form. IP addresses are marked as such, so that gRPC resolves only names.
 std::string Target(const NodeAddress& address) {
   if (absl::StrContains(address.host, ':')) return absl::StrCat("ipv6:", address.ToString());
   const bool literal = address.host.find_first_not_of("0123456789.") == std::string::npos;

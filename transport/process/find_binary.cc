@@ -1,4 +1,4 @@
-// FindBinary: where a program looks for the binaries of its process children.
+// FindBinary (os_process.h): the search for the binaries of process children.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,8 +43,8 @@ std::vector<std::string> RunfilesRoots(absl::string_view own_path) {
   return roots;
 }
 
-// The folders in `root`: first that of the test's workspace, then all in the order of their
-// names.
+// The folders in `root`: first the folder of the test's workspace, then all folders in the
+// order of their names.
 std::vector<std::string> Workspaces(const std::string& root) {
   std::vector<std::string> folders;
   std::error_code error;

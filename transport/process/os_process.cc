@@ -51,7 +51,8 @@ absl::Status StartError(absl::string_view binary, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return absl::NotFoundError(absl::StrCat(what, "there is no such file (or not the interpreter it names)"));
+      return absl::NotFoundError(
+          absl::StrCat(what, "there is no such file, or the interpreter that it names does not exist"));
     case EACCES:
     case EPERM:
       return absl::PermissionDeniedError(absl::StrCat(what, "it is not an executable file for this user"));
@@ -64,7 +65,7 @@ absl::Status StartError(absl::string_view binary, int error) {
   }
 }
 
-// Watching needs the kernel to keep the wait status for us.
+// If SIGCHLD is ignored, the kernel does not keep the wait status of an ended process.
 void CheckSigchldIsNotIgnored() {
   struct sigaction action;
   const int result = sigaction(SIGCHLD, nullptr, &action);
@@ -111,7 +112,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// Own signal state and process group for the new process.
+// Gives the new process the default signal handlers, no blocked signals, and a process group of its own.
 void SetAttributes(posix_spawnattr_t* attributes) {
   sigset_t none;
   sigset_t all;
@@ -126,8 +127,8 @@ void SetAttributes(posix_spawnattr_t* attributes) {
 // posix_spawn with the spec's descriptors at 3, 4, … and no others.
 absl::StatusOr<pid_t> Spawn(const std::string& path, const OsProcessSpec& spec, int standard_error) {
   const int beyond = kFirstInheritedDescriptor + static_cast<int>(spec.descriptors.size());
-  // Copies above the range that they will be moved to, so that none is
-  // overwritten before it is moved.
+  // Duplicates the descriptors above the range to which they will be moved, so that none is overwritten before it is
+  // moved.
   std::vector<int> copies;
   const auto close_copies = absl::MakeCleanup([&copies] {
     for (const int copy : copies) close(copy);
@@ -193,14 +194,15 @@ void Forward(absl::string_view text) {
   }
 }
 
-// Waits for a child of ours that is known to have ended or to be ending.
+// Waits for a process that this program started and that has ended, or is ending because it was killed.
 int Reap(pid_t pid) {
   int wait_status = 0;
   pid_t waited = 0;
   do {
     waited = waitpid(pid, &wait_status, 0);
   } while (waited < 0 && errno == EINTR);
-  UNDERSTUDY_CHECK(waited == pid, "somebody else waited for our process ", pid, ": ", strerror(errno));
+  UNDERSTUDY_CHECK(waited == pid, "this program has waited for a process that its node started, process ", pid, ": ",
+                   strerror(errno));
   return wait_status;
 }
 
@@ -212,13 +214,13 @@ struct OsProcess::Watched {
 
   void Signal(int number) {
     absl::MutexLock lock(&mu);
-    // After the process is reaped, the number may belong to another group.
+    // After the process was reaped, its id may belong to another group.
     if (ended) return;
     killed = killed || number == SIGKILL;
     kill(-pid, number);
   }
 
-  // Reads and forwards what the process has written to its standard error. Watcher only.
+  // Reads and forwards the text that the process has written to its standard error. Watcher only.
   void ReadErrors() {
     std::array<char, kForwardBytes> text;
     ssize_t got = 0;
@@ -230,8 +232,9 @@ struct OsProcess::Watched {
     }
   }
 
-  // The note of the exit reason, after the process ended at `end`. After a SIGKILL the tail of standard error is left
-  // out, because the process could not write about the signal; only before an OOM kill it may have said something.
+  // The note of the exit reason of the process, which ended at `end`. After a SIGKILL the tail of standard error is
+  // left out, because the process could not write about the signal. The exception is a kill for lack of memory: the
+  // process may have written about its lack of memory before.
   std::string Note(bool is_sigkill, bool is_ours, MonotonicTime end) const {
     const absl::optional<int64_t> now = is_sigkill && !is_ours ? internal::OomKills() : absl::nullopt;
     const bool is_oom = now.has_value() && oom_kills_before.has_value() && *now > *oom_kills_before;
@@ -289,7 +292,7 @@ class OsProcess::Watcher {
 
   Watcher() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     UNDERSTUDY_CHECK(epoll_ >= 0, "epoll_create1: ", strerror(errno));
-    // Signals are for the program's own threads.
+    // Blocks all signals on the new thread, so that they are delivered to the program's own threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -339,7 +342,7 @@ class OsProcess::Watcher {
     bool was_killed = false;
     {
       absl::MutexLock lock(&watched.mu);
-      // While the first process is a zombie, its number is still the group's.
+      // While the first process is a zombie, its id still names the group.
       kill(-watched.pid, SIGKILL);
       wait_status = Reap(watched.pid);
       watched.ended = true;
@@ -362,7 +365,7 @@ class OsProcess::Watcher {
 
   const int epoll_;
   absl::Mutex mu_;
-  // Each process is here twice, by its pidfd and by its standard error.
+  // Each process has two entries: by its pidfd, and by its standard error.
   std::map<int, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -23,7 +23,7 @@ std::string ParentInvitation::ToString() const {
 }
 
 absl::StatusOr<ParentInvitation> ParentInvitation::Parse(absl::string_view text) {
-  // The address is the last, and may contain spaces.
+  // The address is the last part, because it may contain spaces.
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 4));
   ParentInvitation invitation;
   int64_t silence_ms = 0;

@@ -2,8 +2,8 @@
 // and its parent (the services of process.proto), and ParentInvitation, by which the child
 // learns who its parent is.
 //
-// The child finds the parent's proxy by its published name, ProcessParentName. Threads are
-// those of every actor.
+// The child finds its proxy in the parent by the proxy's published name, ProcessParentName.
+// Threads: as for every actor.
 #ifndef UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_ACTORS_H_
 #define UNDERSTUDY_TRANSPORT_PROCESS_PROCESS_ACTORS_H_
 

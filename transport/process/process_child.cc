@@ -200,7 +200,7 @@ void ParentWatch::Run() {
     eventfd_t told = 0;  // clears a late ParentIsGone, so that poll waits for the destructor only
     eventfd_read(wake_, &told);
     if (stopping_.load(std::memory_order_acquire)) return;
-    // Anew after an early end of poll: a late ParentIsGone, or a signal to the process.
+    // Computed anew in each round, because a late ParentIsGone or a signal to the process may end poll early.
     const int left = PollTimeout(absl::FromChrono(exit_at - std::chrono::steady_clock::now()));
     if (poll(&wait[1], 1, left) != 0) continue;
     fprintf(stderr, "E the parent of this node is gone; the process exits\n");

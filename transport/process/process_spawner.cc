@@ -218,7 +218,7 @@ class ProcessChildProxy final : public ProcessParentActor {
   void SessionFailed(const NoSession& failed) {
     context().Stop(ExitReason::Failed(absl::ResourceExhaustedError(failed.why)));
   }
-  // The process ends by itself, so it is not asked to stop; but it has only stop_within for it.
+  // The process ends without having been asked to. It has stop_within for this, then it gets SIGTERM.
   void Leaving(const proto::ProcessLeaving&) {
     leaving_ = true;
     if (!stopping_) StartTerminateTimer();
@@ -351,7 +351,7 @@ void ProcessChildProxy::Attached(const proto::ProcessAttached& message) {
   if (!pid.ok() || pid->is_null()) {
     context().Log().Write(LogSeverity::kError,
                           absl::StrCat("the process of node '", child_.node_name, "' is killed: ",
-                                       pid.ok() ? "it says that it is nobody" : pid.status().message()));
+                                       pid.ok() ? "it attached without the pid of an actor" : pid.status().message()));
     process_->Kill();
     return;
   }

@@ -37,7 +37,7 @@ struct ListeningOptions {
   absl::string_view listen;
   absl::string_view advertise;
   absl::string_view children_listen;
-  bool is_process_child = false;  // then `listen` is what its parent has given it
+  bool is_process_child = false;  // if true, `listen` is the address that the parent has given to this process
 };
 // Returns the first error of the checks above for `options`, or of the files of `credentials`.
 [[nodiscard]] absl::Status CheckSockets(const Credentials& credentials, const ListeningOptions& options);

@@ -6,7 +6,7 @@
 namespace understudy::internal {
 namespace {
 
-// Each switches off one rule, so that tests can show that the rule is needed.
+// Each of these fault points switches off one rule, so that tests can show that the rule is needed.
 FaultPoint kNeedsOneRefusal("evidence_needs_one_refusal");
 FaultPoint kKeepsRefusals("evidence_keeps_refusals_before_an_answer");
 FaultPoint kBelievesRefusals("evidence_believes_refusals_of_a_living_process");

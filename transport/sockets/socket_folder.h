@@ -1,8 +1,8 @@
 // SocketFolder: a folder of one node, open to its user only, for the Unix sockets
 // on which its process children listen for each other.
 //
-// Any thread. Lifetime: the folder is made when the first address is asked for,
-// and goes with this object.
+// Any thread. Lifetime: the first call of AddressFor makes the folder, and the
+// destructor removes it.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_FOLDER_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_SOCKET_FOLDER_H_
 

@@ -1,4 +1,4 @@
-// Threads of the transport.
+// StartThread: how the transport starts its threads.
 #ifndef UNDERSTUDY_TRANSPORT_SOCKETS_THREAD_H_
 #define UNDERSTUDY_TRANSPORT_SOCKETS_THREAD_H_
 

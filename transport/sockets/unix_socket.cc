@@ -30,7 +30,8 @@ absl::StatusOr<sockaddr_un> Address(const std::string& path) {
   memset(&address, 0, sizeof(address));
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not a path for a socket"));
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' cannot be the path of a socket: expected 1 to ",
+                                                   sizeof(address.sun_path) - 1, " bytes"));
   }
   memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -143,7 +144,8 @@ absl::StatusOr<std::pair<int, int>> SocketPair() {
 absl::Status Adopt(int descriptor) {
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 || fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("descriptor ", descriptor, ": ", strerror(errno)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot use descriptor ", descriptor, " as a stream: ", strerror(errno)));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
-// UserThread: a thread on which a node calls the user's code. One writes to the
-// LogSink and calls dead-letter listeners, another calls NodeOptions::on_peer.
+// UserThread: a thread on which a node calls the user's code. A node has one that
+// writes to the LogSink and calls dead-letter listeners, and, if NodeOptions::on_peer
+// is given, another that calls it.
 //
 // Code that must not block (a polling worker, a gRPC callback, the holder of a lock) queues
 // such a call and goes on, so a log sink or listener that blocks delays no stream.

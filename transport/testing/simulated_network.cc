@@ -24,7 +24,7 @@
 namespace understudy {
 namespace {
 
-// Both ends of one stream; end 0 dialled.
+// One stream with its two ends. End 0 is the one that dialled.
 struct Pipe {
   int64_t number = 0;
   std::array<std::string, 2> nodes;
@@ -107,7 +107,7 @@ class SimulatedNetwork::State : public std::enable_shared_from_this<State> {
   std::map<std::string, AcceptStream> listeners_;
   std::set<Direction> partitions_;
   std::map<Direction, absl::Duration> delays_;
-  // For each paused node its due events, in order.
+  // For each paused node, its events that have become due meanwhile, in order.
   std::map<std::string, std::vector<absl::AnyInvocable<void(State&)>>, std::less<>> paused_;
   int64_t frames_carried_ = 0;
 

@@ -16,7 +16,7 @@
 //   has arrived.
 // - Events for a paused node wait until it is resumed.
 //
-// Threads: one, that of the seeded executor. Lifetime: the destructor closes every
+// Threads: only the thread of the seeded executor. Lifetime: the destructor closes every
 // stream and calls OnClosed; callbacks that are due later do nothing.
 #ifndef UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_NETWORK_H_
 #define UNDERSTUDY_TRANSPORT_TESTING_SIMULATED_NETWORK_H_

@@ -1,4 +1,4 @@
-// TreeText: a tree as the text from which tree_file.cc makes it again.
+// TreeText (tree_file.h): prints a tree as text that ParseTree reads back as the same tree.
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +24,7 @@ class Writer {
  public:
   explicit Writer(const SupervisorSpec& root) : root_(root) {}
   void Supervisor(const SupervisorSpec& spec, proto::SupervisionTree& out);
-  // The children that a file cannot hold, and why.
+  // One line for each child that a file cannot describe, with the reason.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:

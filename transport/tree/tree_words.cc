@@ -9,7 +9,7 @@
 
 namespace understudy::tree_words {
 
-// The numbers are the same on both sides.
+// The enums of specs and of the .proto have the same numbers, so a cast converts them.
 static_assert(static_cast<int>(RestartStrategy::kOneForAll) == proto::SupervisionTree::ONE_FOR_ALL &&
               static_cast<int>(RestartStrategy::kRestForOne) == proto::SupervisionTree::REST_FOR_ONE);
 static_assert(static_cast<int>(AutoShutdown::kAnySignificant) == proto::SupervisionTree::ANY_SIGNIFICANT &&

@@ -11,9 +11,9 @@
 namespace understudy::internal {
 namespace {
 
-// An actor that once asked very many keeps no memory for it.
+// When the last entry is freed, a table with more slots than this gives its memory back.
 constexpr size_t kSlotsKeptMax = 1024;
-// Stale deadlines that are not worth cleaning.
+// The heap of deadlines is not cleaned for fewer stale deadlines than this.
 constexpr size_t kStaleDeadlinesMin = 16;
 
 }  // namespace
@@ -76,7 +76,7 @@ absl::optional<Waiter> AskTable::Answered(uint64_t id, Answer&& answer) {
   slot->answer = std::move(answer);
   GroupWait* group = slot->group;
   if (group == nullptr) return slot->waiter;
-  if (group->is_over()) return Waiter();  // it is about to go on
+  if (group->is_over()) return Waiter();  // an earlier answer has made the group's coroutine resumable
   group->Count(slot->answer.status.ok());
   return group->is_over() ? group->waiter : Waiter();
 }
@@ -96,7 +96,8 @@ void AskTable::StopWaiting(uint64_t id) {
   if (slot == nullptr) return;
   slot->waiter = {};
   slot->group = nullptr;
-  // What was awaited and answered had no deadline any more.
+  // An entry that is answered and awaited has no live deadline, so its deadline may have been removed from the heap.
+  // The entry is not awaited any more: its deadline frees it unless the answer is taken before.
   if (slot->answered != 0) AddDeadline(slot->deadline, id);
 }
 
@@ -109,8 +110,8 @@ absl::optional<Answer> AskTable::Take(uint64_t id) {
 }
 
 void AskTable::Free(Slot& slot) {
-  // The end of a heap can be cut off: so an actor that asks one thing after the
-  // other has no stale deadlines at all.
+  // The last element of a heap can be removed without a search. An actor that asks one thing after the other thus
+  // leaves no stale deadlines.
   if (!deadlines_.empty() && deadlines_.back().id == slot.id) deadlines_.pop_back();
   const auto index = static_cast<uint32_t>(&slot - slots_.data());
   slot.id = 0;

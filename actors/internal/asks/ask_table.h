@@ -3,8 +3,8 @@
 //
 // AskTable is a plain state machine: it has no clock, sends nothing and resumes nothing. Its actor tells it what
 // happened and does what it answers. An entry is a slot. Its id consists of the slot's index and a serial number, so
-// the id of a freed entry never finds a later one. Deadlines are in a heap; the deadlines of freed slots stay in it and
-// are removed when most of the heap is stale, so that freeing an entry searches nothing.
+// the id of a freed entry never finds a later one. Deadlines are in a heap. The deadline of a freed slot stays there as
+// a stale one, so that freeing an entry searches nothing; stale deadlines are removed when they are most of the heap.
 //
 // For the owner's turn only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ASKS_ASK_TABLE_H_
@@ -39,7 +39,8 @@ struct Waiter {
   Activation* activation = nullptr;
 };
 
-// One coroutine that waits for several answers, until one of the counts is zero. It lives in the coroutine's frame.
+// The state of one coroutine that waits for several answers, until one of the counts is zero. The object lives in the
+// coroutine's frame.
 struct GroupWait {
   size_t answers_left = 0;
   size_t good_left = 0;
@@ -55,13 +56,13 @@ struct GroupWait {
   bool is_over() const { return answers_left == 0 || good_left == 0 || bad_left == 0; }
 };
 
-// What only few asks need.
+// The data that only few asks have.
 struct AskNotes {
   uint64_t name_watch = 0;  // the registry's watch of the name that a lookup waits for; 0 if none
-  std::string looks_up;
-  std::string publishes;    // of a publication under way
-  Pid waits_for_room;       // in whose mailbox a message is to be sent
-  std::vector<int> closes;  // mailboxes that stay closed until it is answered
+  std::string looks_up;     // the name that a lookup waits for; empty if the ask is no lookup
+  std::string publishes;    // the name whose publication is under way; empty if none is
+  Pid waits_for_room;       // the actor in whose mailbox a SendWhenRoom waits for room; null if none
+  std::vector<int> closes;  // mailboxes that stay closed until the ask is answered
 };
 
 class AskTable {
@@ -78,7 +79,8 @@ class AskTable {
 
   bool Has(uint64_t id) const { return Find(id) != nullptr; }
   bool IsAnswered(uint64_t id) const { return AnsweredAs(id) != 0; }
-  // The place of the answer in the order of all answers; 0 if there is no answer or no entry.
+  // The position of the answer in the order in which this table got its answers, from 1; 0 if there is no answer or no
+  // entry.
   uint64_t AnsweredAs(uint64_t id) const;
   bool HasGoodAnswer(uint64_t id) const;
   bool IsAwaited(uint64_t id) const;
@@ -132,19 +134,19 @@ class AskTable {
  private:
   struct Slot {
     uint64_t id = 0;        // 0 when free
-    uint64_t answered = 0;  // place in the order of the answers
+    uint64_t answered = 0;  // position in the order of the answers; 0 without an answer
     Pid callee;
     MonotonicTime deadline;
     Answer answer;
     Waiter waiter;
-    GroupWait* group = nullptr;  // instead of waiter
+    GroupWait* group = nullptr;  // not null if a group awaits the answer; `waiter` is then null
     std::unique_ptr<AskNotes> notes;
     uint32_t next_free = 0;
   };
   struct Deadline {
     MonotonicTime time;
     uint64_t id = 0;
-    // Makes a heap's top the earliest.
+    // Reversed, because the standard heap has the greatest element on top and this one needs the earliest.
     friend bool operator<(const Deadline& a, const Deadline& b) {
       return a.time != b.time ? b.time < a.time : b.id < a.id;
     }
@@ -162,7 +164,8 @@ class AskTable {
   Slot* Find(uint64_t id) { return const_cast<Slot*>(static_cast<const AskTable*>(this)->Find(id)); }
   void Free(Slot& slot);
   void AddDeadline(MonotonicTime time, uint64_t id);
-  // It still says when something is to be done.
+  // False for a stale deadline: the entry was freed, has another deadline by now, or has an answer that a coroutine
+  // awaits and will take.
   bool IsLive(const Deadline& deadline) const;
   bool IsUnderWay(uint64_t id) const;
   void RemoveStaleFromTop();
@@ -173,7 +176,7 @@ class AskTable {
   uint64_t last_serial_ = 0;
   uint64_t last_answer_ = 0;
   std::vector<Deadline> deadlines_;    // a heap
-  std::vector<AskForCall> for_calls_;  // and some that have been answered
+  std::vector<AskForCall> for_calls_;  // may still contain asks that have been answered or freed
 };
 
 }  // namespace understudy::internal

@@ -1,8 +1,8 @@
-// CallWatch: watches the calls of one system for circles, and reports them: a
-// log line, a count, and the listeners. It changes nothing.
+// CallWatch: looks for call cycles (call_cycle.h) among the calls of one system. Each cycle is logged, counted and
+// passed to the listeners when it closes; the calls themselves are not changed.
 //
-// Any thread. Present in debug builds and simulations only; where it is not,
-// an ask costs a look at a null pointer.
+// Any thread. Only debug builds and simulations have a CallWatch. Without one an ask costs a comparison of a pointer
+// with null.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ASKS_CALL_WATCH_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ASKS_CALL_WATCH_H_
 
@@ -28,29 +28,31 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // Before it is sent: the answer may be quick.
+  // These functions do under a lock what the functions of WaitGraph with the same names do, and report the cycle that
+  // closes, if any. A call is identified by its asker and by `ask`, the asker's id for it.
+
+  // Call before the call is sent, because its answer may come before the send returns.
   void Asked(Pid asker, uint64_t ask, Pid callee, std::string mailbox);
   void Awaits(Pid asker, uint64_t ask, std::string handler);
   void Moved(Pid asker, uint64_t ask, Pid holder);
-  // A handler has it that its actor is not held by.
   void IsInHand(Pid asker, uint64_t ask);
-  // That handler has passed it on to a mailbox of its own actor.
   void WaitsAgain(Pid asker, uint64_t ask);
-  // Answered or over.
+  // Call when the call was answered, or its ask has ended without an answer.
   void Forget(Pid asker, uint64_t ask);
   void ForgetAll(Pid asker);
 
   int64_t cycles() const { return cycles_.load(std::memory_order_relaxed); }
+  // Listeners are called one at a time, on the thread that closed the cycle.
   void Subscribe(absl::AnyInvocable<void(const CallCycle&)> listener);
 
-  // While it lives, a Replier that is moved on this thread goes to `to`.
+  // While the object lives, this thread sends a message to `to`: a Replier that is moved meanwhile goes to that actor.
   class SendScope {
    public:
     explicit SendScope(Pid to);
     ~SendScope();
     SendScope(const SendScope&) = delete;
     SendScope& operator=(const SendScope&) = delete;
-    // Null when none lives on this thread.
+    // The receiver given to the innermost SendScope of this thread; null if the thread has none.
     static const Pid* Current();
 
    private:

@@ -16,8 +16,8 @@ namespace internal {
 
 bool CallbackTurn::Cancel(Pid waiter) {
   if (!TryClaim()) return false;
-  SetOutcome(MakeError(ErrorKind::kCancelled, "the asker gave the call up"));
-  // The waiter's end cancels the call. First: once the turn has run, the system may be destroyed.
+  SetOutcome(MakeError(ErrorKind::kCancelled, "the asker cancelled the ask"));
+  // The waiter's end cancels the call. Posted before Begin, because the system may be destroyed once the turn has run.
   if (!waiter.is_null()) {
     system_.Post({.kind = SignalKind::kExit, .to = waiter, .reason = ExitReason::Shutdown()});
   }
@@ -27,7 +27,7 @@ bool CallbackTurn::Cancel(Pid waiter) {
 
 void CallbackTurn::Begin() {
   self_ = shared_from_this();
-  // It keeps the system, as an actor does.
+  // The turn counts as a live actor, so the system is not destroyed before Run has decremented the count.
   system_.live_actors.fetch_add(1, std::memory_order_relaxed);
   system_.executor().Schedule(this);
 }
@@ -38,9 +38,11 @@ void CallbackTurn::Run() {
     UserCode user(*ThisWorker());
     Call();
   }
-  // In kernel code, so that no watchdog describes a turn that is gone. No object of users is left in it.
+  // Destroys this object, unless an AskHandle still refers to it. In kernel code, so that the watchdog cannot call
+  // Describe meanwhile; Call has destroyed all objects of users already.
   (void)std::exchange(self_, nullptr);
-  // As when an actor ends: the system may be destroyed at once.
+  // The decrement allows another thread to destroy the system, so `system` is not used after it. seq_cst: pairs with
+  // Executor::BlockUntil, as at the end of an actor (ActorCore).
   Executor& executor = system.executor();
   system.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();

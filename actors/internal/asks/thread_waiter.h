@@ -1,12 +1,12 @@
-// How what an actor awaits reaches whoever waits for it outside of all actors: a thread that blocks, or a callback
-// (callback_ask.h).
+// Outlet: passes the outcome of an ask or lookup from the actor that awaits it to code outside actors: to a plain
+// thread that blocks (Handover), or to a callback (callback_ask.h).
 //
 //   auto handover = std::make_shared<Handover<absl::StatusOr<int>>>(executor);
-//   … an actor that has OutletEnd(handover, cancelled) calls its Give …
+//   … an actor that owns OutletEnd(handover, cancelled) awaits the answer and calls Give …
 //   absl::StatusOr<int> got = handover->Await(deadline, late, cancelled);
 //
-// Of each Outlet exactly one outcome is taken, the first: what the actor gives, or, if it ends or never comes to be
-// before it has given any, the error that its end carries.
+// Guarantee: an Outlet takes exactly one outcome, the first. That is the one that the actor gives. If the actor ends,
+// or could not be spawned, before it has given one, it is the error with which its OutletEnd was made.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_ASKS_THREAD_WAITER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_ASKS_THREAD_WAITER_H_
 
@@ -23,16 +23,16 @@
 
 namespace understudy::internal {
 
-// Where an outcome goes. `T` is a StatusOr. Any thread.
+// The receiver of one outcome. `T` is a StatusOr. Any thread.
 template <class T>
 class Outlet {
  public:
   virtual ~Outlet() = default;
-  // Drops the outcome if there was one before.
+  // Does nothing if an outcome was given before.
   virtual void Give(T outcome) = 0;
 };
 
-// That of a thread that blocks.
+// The Outlet of a plain thread that blocks until there is an outcome.
 template <class T>
 class Handover final : public Outlet<T> {
  public:
@@ -46,8 +46,8 @@ class Handover final : public Outlet<T> {
     }
     executor_.Notify();
   }
-  // On a plain thread, once. `late` when nothing was given by `deadline`, `closed` when the executor has nothing left
-  // to run that could give it.
+  // Call on a plain thread, once. Returns `late` if no outcome was given by `deadline`, and `closed` if the executor
+  // has nothing left to run that could give one.
   T Await(MonotonicTime deadline, absl::Status late, absl::Status closed) {
     executor_.BlockUntil([this] { return HasOutcome(); }, deadline);
     absl::MutexLock lock(&mu_);
@@ -66,12 +66,12 @@ class Handover final : public Outlet<T> {
   absl::optional<T> outcome_ ABSL_GUARDED_BY(mu_);
 };
 
-// The actor's end of it.
+// The actor's end of an Outlet. If it is destroyed before Give was called, it gives an error.
 template <class T>
 class OutletEnd {
  public:
   using Value = T;
-  // `closed` is the outcome if none is given.
+  // `closed` is the outcome if Give is never called.
   OutletEnd(std::shared_ptr<Outlet<T>> outlet, absl::Status closed)
       : outlet_(std::move(outlet)), closed_(std::move(closed)) {}
   OutletEnd(OutletEnd&&) = default;
@@ -79,15 +79,16 @@ class OutletEnd {
   ~OutletEnd() {
     if (outlet_ != nullptr) outlet_->Give(T(std::move(closed_)));
   }
-  // Once.
+  // Call at most once.
   void Give(T given) { std::exchange(outlet_, nullptr)->Give(std::move(given)); }
 
  private:
-  std::shared_ptr<Outlet<T>> outlet_;  // null: moved from, or an outcome was given
+  std::shared_ptr<Outlet<T>> outlet_;  // null after a move from this object, or after Give
   absl::Status closed_;
 };
 
-// Awaits for others what `begin` starts in this actor's turn: it is given the context and the time that is left.
+// An actor that awaits, on behalf of code outside actors, the answer to the Pending that `begin` returns, and gives it
+// to `result`. `begin` is called in the actor's turn, with the actor's context and the time until `deadline`.
 template <class T, class Begin>
 class ThreadWaiter final : public Actor {
  public:

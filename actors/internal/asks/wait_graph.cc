@@ -63,7 +63,7 @@ void WaitGraph::ForgetAll(Pid asker) {
   calls_.erase(calls_.lower_bound({asker, 0}), calls_.upper_bound({asker, UINT64_MAX}));
 }
 
-// Breadth first, so it gives a shortest circle.
+// Searches breadth first from the holder of `closing` to its waiter, so the cycle is a shortest one.
 CallCycle WaitGraph::CycleThrough(const Call& closing) const {
   if (!closing.holds()) return {};
   const Pid target = closing.wait.waiter;

@@ -75,7 +75,7 @@ struct StdAtomics {
   }
 
  private:
-  static constexpr int kSpins = 100;  // about as long as a short seizure
+  static constexpr int kSpins = 100;  // lasts about as long as a short seizure of a BiasedLock
   static bool Register();
 
   // True only when HeavyBarrier makes every thread pass a barrier. It goes from

@@ -49,7 +49,7 @@ class BiasedLock {
 
   // Owner, while it does not hold the lock. Waits until the present seizure, if any, has ended.
   void Acquire() {
-    // relaxed: a failed TrySeize reads nothing that the owner wrote.
+    // relaxed: a TrySeize that reads kInside fails, and then reads nothing that the owner wrote.
     owner_.store(kInside, std::memory_order_relaxed);
     Atomics::LightBarrier();  // pairs with TrySeize's heavy one
     // acquire: pairs with EndSeizure's release store of seizer_, so the owner sees

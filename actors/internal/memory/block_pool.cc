@@ -39,7 +39,8 @@ struct Returner {
   bool is_made = true;
 };
 
-// A batch from the shared list, or new memory.
+// Takes a batch from the shared list. If that is empty, allocates a chunk and returns all its blocks, which may be more
+// than kBatchBlocks.
 BlockBatch TakeBatch(size_t units) {
   ReturnBlocksAtExit();
   SharedLists& shared = Shared();

@@ -50,18 +50,17 @@ struct BlockBatch {
 };
 
 struct ThreadBlocks {
-  std::array<BlockBatch, kPooledUnits + 1> of;     // by units
-  std::array<BlockBatch, kPooledUnits + 1> spare;  // a whole batch, or nothing
+  std::array<BlockBatch, kPooledUnits + 1> of;     // free blocks, indexed by their units
+  std::array<BlockBatch, kPooledUnits + 1> spare;  // for each number of units one full batch, or none
 };
 inline constinit thread_local ThreadBlocks thread_blocks __attribute__((tls_model("initial-exec"))) = {};
 
-// Makes this thread's free blocks available to other threads when it ends. A
-// thread calls this if it might only free a few blocks; FillBlocks (from an
-// allocation) and SpareBlocks (from a full list) call it too.
+// Gives this thread's free blocks to the shared lists when the thread ends. A thread that may never call FillBlocks or
+// SpareBlocks, which call this too, calls it itself, as one that only frees a few blocks.
 void ReturnBlocksAtExit();
 
-// Slow paths: FillBlocks refills this thread's empty list; SpareBlocks sets its
-// full list aside, and passes the batch that was set aside before to the shared list.
+// The slow paths of allocating and freeing. FillBlocks refills this thread's empty list, from its spare batch if it has
+// one. SpareBlocks makes the full list the spare batch, and gives the earlier spare batch to the shared list.
 UNDERSTUDY_SLOW_PATH void FillBlocks(size_t units);
 UNDERSTUDY_SLOW_PATH void SpareBlocks(size_t units);
 

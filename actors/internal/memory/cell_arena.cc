@@ -1,4 +1,5 @@
-// CellArena: the cells of one system, in chunks from a pool of the process.
+// CellArena takes its chunks of cells from a pool of the process and returns them there, because senders of another
+// system may still read a cell after its system was destroyed.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

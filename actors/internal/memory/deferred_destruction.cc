@@ -22,7 +22,7 @@ DeferredDestruction::DeferredDestruction(SystemCore& system, Pid whose, ExitReas
 void DeferredDestruction::Begin(std::unique_ptr<DeferredDestruction> destruction) {
   if (destruction->deferred_.empty()) return;
   SystemCore& system = destruction->system_;
-  // It counts as a live actor, so the system is not destroyed before Run has finished.
+  // `destruction` counts as a live actor, so the system is not destroyed before Run has decremented the count.
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   system.executor().Schedule(destruction.release());
 }
@@ -33,20 +33,22 @@ void DeferredDestruction::Run() {
   SystemCore& core = system_;
   {
     UserCode user(*ThisWorker());
-    // Nests: while the seeded executor holds a handler it runs other turns inside that handler, such as another Run.
+    // `running` is restored, because Run may nest: to simulate a handler that does not return, the seeded executor runs
+    // other turns inside that handler, and one of these may be another Run.
     const DeferredDestruction* const outer = std::exchange(running, this);
     deferred_.End(core);
     running = outer;
   }
   delete this;
-  // The decrement allows another thread to destroy the system, so `core` is not used after it.
+  // The decrement allows another thread to destroy the system, so `core` is not used after it. seq_cst: pairs with
+  // Executor::BlockUntil, as at the end of an actor (ActorCore).
   Executor& executor = core.executor();
   core.live_actors.fetch_sub(1, std::memory_order_seq_cst);
   executor.Notify();
 }
 
 std::string DeferredDestruction::Describe() {
-  return absl::StrCat("a destructor of what waited for ", whose_.ToString());
+  return absl::StrCat("a destructor of a value that waited for ", whose_.ToString());
 }
 
 }  // namespace understudy::internal

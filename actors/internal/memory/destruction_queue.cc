@@ -39,7 +39,8 @@ void DestructionQueue::End(SystemCore& system) {
   while (newest_ != nullptr) {
     Envelope* const oldest = newest_->next;
     oldest == newest_ ? newest_ = nullptr : newest_->next = oldest->next;
-    // Only kind kWake is a dead letter to publish: an ordinary message may also have a DeadLetter as its value.
+    // SystemCore::OnDeadLetter marks a letter to be published with kind kWake: an ordinary message may have a
+    // DeadLetter as its value too.
     if (oldest->kind == EnvelopeKind::kWake && oldest->type == &TypeOf<DeadLetter>()) {
       system.dead_letters().Publish(*static_cast<const DeadLetter*>(oldest->value()));
     }

@@ -5,9 +5,9 @@
 // no kernel lock is held: a turn between two messages and at the end of its actor,
 // and a DeferredDestruction in a turn of its own.
 //
-//   DestroyLater(envelope);                            // in kernel code
+//   DestroyLater(envelope);                   // in kernel code
 //   …
-//   InUserCode([&] { remains.End(system); });   // ActorCore::Sweep, DeferredDestruction::Run
+//   InUserCode([&] { queue.End(system); });   // as ActorCore::Sweep and DeferredDestruction::Run do
 //
 // Thread-compatible: a queue is used by one thread at a time, the one that runs the
 // turn or the fence that it belongs to.
@@ -30,12 +30,12 @@ class DestructionQueue {
   DestructionQueue(const DestructionQueue&) = delete;
   DestructionQueue& operator=(const DestructionQueue&) = delete;
 
-  // The queue that DestroyLater uses on this thread: that of the innermost Scope,
-  // or else, in kernel code of a turn, that of the turn, whose actor is told to
-  // call End. Null elsewhere: the caller then destroys the value at once.
+  // The queue that DestroyLater uses on this thread: the queue of the innermost Scope, or else, in kernel code of a
+  // turn, the queue of the turn; its actor is then told to call End. Null in user code and outside turns: the caller
+  // then destroys the value at once.
   static DestructionQueue* Gathering();
 
-  // While a Scope lives, this thread's DestroyLater adds to `remains`.
+  // While a Scope lives, DestroyLater on this thread adds to the queue that the Scope was given.
   class Scope {
    public:
     explicit Scope(DestructionQueue& remains);
@@ -49,9 +49,10 @@ class DestructionQueue {
 
   bool empty() const { return newest_ == nullptr; }
   void Add(Envelope* envelope);
+  // Takes all values of the other queue. Requires that this queue is empty.
   void TakeFrom(DestructionQueue& others) { newest_ = std::exchange(others.newest_, nullptr); }
-  // In user code. Publishes dead letters and destroys all other values, oldest
-  // first, until the queue is empty.
+  // Call in user code. Publishes the dead letters and destroys all other values, oldest first, until the queue is
+  // empty. A destructor or listener may add values.
   void End(SystemCore& system);
 
  private:
@@ -61,8 +62,8 @@ class DestructionQueue {
 // The slow path of DestroyLater.
 UNDERSTUDY_SLOW_PATH void DestroyValueLater(Envelope* envelope);
 
-// Frees `envelope` with its value: at once if that runs no user code, otherwise when
-// the queue of Gathering() is ended.
+// Destroys the value of `envelope` and frees the envelope. If that runs user code and Gathering() returns a queue, the
+// envelope is added to the queue; otherwise this happens at once.
 inline void DestroyLater(Envelope* envelope) {
   if (ABSL_PREDICT_TRUE(envelope->has(Envelope::kIsSmall))) {
     FreeSmallBlock(envelope, envelope->units);

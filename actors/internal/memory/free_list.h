@@ -58,7 +58,7 @@ class FreeList {
   using Atomic = typename Atomics::template Atomic<T>;
 
   static uint32_t ItemOf(uint64_t head) { return static_cast<uint32_t>(head); }
-  // `item` as the head, with the tag that follows that of `head`.
+  // The head that makes `item` the first one, with a tag one higher than the tag of `head`.
   static uint64_t After(uint64_t head, uint32_t item) { return ((head >> 32) + 1) << 32 | item; }
 
   Atomic<uint64_t> head_{kNone};

@@ -14,7 +14,7 @@
 namespace understudy::internal {
 namespace {
 
-// The group itself first.
+// The folder of `group`, then those of its ancestors, as Cgroup::folders has them.
 std::vector<std::string> FoldersOf(const std::string& mount, absl::string_view group) {
   std::vector<std::string> folders;
   while (!group.empty() && group != "/") {
@@ -25,7 +25,7 @@ std::vector<std::string> FoldersOf(const std::string& mount, absl::string_view g
   return folders;
 }
 
-// The numbers at the beginning of a file: none where it does not exist or begins with a word such as "max".
+// The numbers at the beginning of a file. Empty if the file does not exist or begins with a word such as "max".
 std::vector<int64_t> ReadNumbers(const std::string& path) {
   std::ifstream file(path);
   std::vector<int64_t> numbers;

@@ -34,7 +34,8 @@ class OwnThreads::OwnThread final : public Worker {
     is_ending_ = true;
     changed_.Signal();
   }
-  // The thread runs nothing any more, so joining it does not wait. acquire: pairs with Work's release store.
+  // True if the thread runs no more turns, so that joining it does not wait for a handler. acquire: pairs with Work's
+  // release store.
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
 
  private:
@@ -60,6 +61,7 @@ class OwnThreads::OwnThread final : public Worker {
 };
 
 OwnThreads::~OwnThreads() {
+  // Declared before `lock`, so the threads are joined when mu_ is free again: a turn that runs may need mu_ to finish.
   std::vector<std::shared_ptr<OwnThread>> all;
   absl::MutexLock lock(&mu_);
   for (auto& [id, thread] : threads_) {
@@ -77,11 +79,12 @@ absl::StatusOr<uint32_t> OwnThreads::New() {
   absl::MutexLock lock(&mu_);
   JoinEnded();
   if (threads_.size() + ended_.size() >= limits::kOwnThreadsMax) {
-    return MakeError(ErrorKind::kFull,
-                     absl::StrCat("an executor has at most ", limits::kOwnThreadsMax, " threads of actors' own"));
+    return MakeError(
+        ErrorKind::kFull,
+        absl::StrCat(limits::kOwnThreadsMax, " actors have a thread of their own, the most that an executor allows"));
   }
   auto thread = std::make_shared<OwnThread>(executor_);
-  if (!thread->Start()) return MakeError(ErrorKind::kFull, "the operating system gives no more threads");
+  if (!thread->Start()) return MakeError(ErrorKind::kFull, "the operating system refuses another thread for an actor");
   threads_[++last_id_] = std::move(thread);
   return last_id_;
 }
@@ -113,7 +116,7 @@ bool OwnThreads::WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_me
 void OwnThreads::Schedule(Runnable* runnable) {
   absl::MutexLock lock(&mu_);
   const auto thread = threads_.find(runnable->own_thread());
-  UNDERSTUDY_CHECK(thread != threads_.end(), "that thread has ended");
+  UNDERSTUDY_CHECK(thread != threads_.end(), "an actor is scheduled on its own thread, which has ended");
   thread->second->Schedule(runnable);
 }
 

@@ -27,7 +27,7 @@ class OwnThreads {
   OwnThreads(const OwnThreads&) = delete;
   OwnThreads& operator=(const OwnThreads&) = delete;
 
-  // As the methods of Executor with these names.
+  // These functions implement Executor::NewOwnThread, EndOwnThread and WhileInUserCode for the threads here.
   absl::StatusOr<uint32_t> New();
   void End(uint32_t id);
   bool WhileInUserCode(Runnable* turn, absl::FunctionRef<bool()> is_meant, absl::FunctionRef<void()> action);
@@ -46,7 +46,7 @@ class OwnThreads {
   uint32_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   // Shared, because WhileInUserCode uses a thread without holding mu_.
   std::map<uint32_t, std::shared_ptr<OwnThread>> threads_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<OwnThread>> ended_ ABSL_GUARDED_BY(mu_);  // to be joined
+  std::vector<std::shared_ptr<OwnThread>> ended_ ABSL_GUARDED_BY(mu_);  // End was called; New joins those that are done
 };
 
 }  // namespace understudy::internal

@@ -34,7 +34,7 @@ void Parking::OrderAgainstAnnounce(uint64_t parked) const {
 }
 
 bool Parking::StartSearch(int workers) {
-  // At most half of the workers search: more would only contend for the same queues.
+  // At most half of the workers search: more would only contend for the same queues. relaxed: an estimate is enough.
   if (Searching(state_.load(std::memory_order_relaxed)) * 2 >= static_cast<uint64_t>(workers)) return false;
   state_.fetch_add(kOneSearching, std::memory_order_seq_cst);
   return true;
@@ -54,7 +54,8 @@ void Parking::WakeOne() {
   Spot* spot = spots_.back();
   // The polling worker is the last choice: waking it costs more and interrupts the polling.
   if (spot == poller_ && spots_.size() > 1) spot = spots_[spots_.size() - 2];
-  // This thread is the poller, and an event that it handles queued work: it looks at its own queue after the event.
+  // This thread is the poller, and an event that it handles has queued work. It takes that work itself when it has
+  // handled its events (take_own in PollWhileParked).
   if (spot == polling_here) return;
   Wake(*spot);
 }

@@ -45,7 +45,8 @@ class Parking {
   // Where one worker sleeps.
   class Spot {
    public:
-    // The worker sleeps or is about to. Any thread; on others the value may be stale.
+    // True if the worker sleeps or polls, or is about to. Any thread; on threads other than the worker's the value may
+    // be stale.
     bool is_parked() const { return is_parked_.load(std::memory_order_relaxed); }
 
    private:
@@ -78,7 +79,8 @@ class Parking {
   // Worker only. Registers it as searching. Returns false if enough workers search
   // already; the worker then looks once and parks.
   bool StartSearch(int workers);
-  // Worker only. It was searching and found work; `has_more` says whether there is more.
+  // Worker only. Call when the worker was searching and has found work. `has_more` says whether there is more work in
+  // the queues: then the last worker that searched wakes another one.
   void FoundWork(absl::FunctionRef<bool()> has_more);
   // Worker only. Sleeps, or polls, until there may be work. `was_searching`:
   // StartSearch returned true. `has_work` says whether the queues that Announce is

@@ -28,7 +28,8 @@ void Polling::Install(EventSource& source) {
 void Polling::Join(Pool& pool) {
   absl::MutexLock lock(&mu_);
   pools_.push_back(&pool);
-  // The source's own thread gives the turn back when it sees the store, and offers it to a pool.
+  // The source's own thread gives the turn back when it sees is_alone_ false, and offers it to a pool. seq_cst: pairs
+  // with the load in ServeAlone.
   if (is_alone_.exchange(false, std::memory_order_seq_cst) && has_thread_) source()->Wake();
 }
 
@@ -56,7 +57,7 @@ void Polling::ServeAlone() {
       absl::MutexLock lock(&mu_);
       while (!pools_.empty()) alone_changed_.Wait(&mu_);
     }
-    // Only workers of pools and this thread take the turn. A pool that has just joined may have been quicker.
+    // Only pools and this thread take the turn. TryTake fails if a pool that has just joined was quicker.
     if (!TryTake()) continue;
     // seq_cst: pairs with the exchange in Join, which then wakes the source. Either this load sees the exchange, or the
     // Poll that follows returns because of the Wake.

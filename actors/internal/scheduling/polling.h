@@ -1,5 +1,5 @@
-// Polling: who polls the process's EventSource: one thread at most, of any ThreadPool, or a thread of the source while
-// the process has no pool.
+// Polling: decides which thread polls the process's EventSource. At most one thread does: a worker or the watchdog of
+// any ThreadPool, or a thread of the source itself while the process has no pool. The right to poll is called the turn.
 //
 // Invariants:
 // 1. Only the thread that holds the turn calls EventSource::Poll. TryTake takes the turn, GiveBack releases it.
@@ -27,14 +27,14 @@ class Polling {
   // A pool of threads that polls when it is idle.
   class Pool {
    public:
-    // The turn is free: wakes an idle worker, if there is one, to take it. Called with Polling's mu_ held.
+    // Called when the turn is free, with Polling's mu_ held. Wakes an idle worker, if there is one, to take the turn.
     virtual void OfferTurn() = 0;
 
    protected:
     ~Pool() = default;
   };
 
-  // The one of this process.
+  // The Polling of this process.
   static Polling& Process();
 
   Polling() = default;
@@ -46,12 +46,12 @@ class Polling {
   // Requires that no thread of `pool` holds the turn or will take it.
   void Leave(Pool& pool);
 
-  // Null before Install. acquire: pairs with Install's release, so that the source is seen whole.
+  // Null before Install. acquire: pairs with Install's release store, so the caller sees the source as constructed.
   EventSource* source() const { return source_.load(std::memory_order_acquire); }
   // Returns true if there is a source and this thread now holds the turn.
   [[nodiscard]] bool TryTake() {
     if (source() == nullptr || is_taken_.load(std::memory_order_relaxed)) return false;
-    // acquire: pairs with GiveBack's release, so that the source sees what its last Poll did.
+    // acquire: pairs with GiveBack's release, so this thread sees what the last Poll wrote.
     if (is_taken_.exchange(true, std::memory_order_acquire)) return false;
     turns_.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -71,7 +71,7 @@ class Polling {
   std::atomic<EventSource*> source_{nullptr};
   std::atomic<bool> is_taken_{false};
   std::atomic<uint64_t> turns_{0};
-  // Written under mu_.
+  // True while pools_ is empty. Written under mu_.
   std::atomic<bool> is_alone_{true};
 
   absl::Mutex mu_;

@@ -20,13 +20,13 @@ class PoolWorker final : public Worker {
   PoolWorker(Executor& its_executor, StuckWatch its_watch, uint32_t number)
       : Worker(its_executor, &its_executor), next_victim(number), watch(its_watch) {}
 
-  // Used by its own thread.
-  uint32_t slot_runs = 0;      // in a row
-  uint32_t turns = 0;          // since the shared queue was first
-  uint64_t seen_round = 0;     // of the watchdog
-  uint32_t rounds_in_row = 0;  // of the watchdog, that began in one row of slot runs
-  bool is_searching = false;
-  uint32_t next_victim;
+  // Used by its own thread (ThreadPool::Next).
+  uint32_t slot_runs = 0;      // turns of actors from the slot, without another turn in between
+  uint32_t turns = 0;          // since the worker last took from the shared queue first
+  uint64_t seen_round = 0;     // the watchdog's round in which that was
+  uint32_t rounds_in_row = 0;  // rounds of the watchdog that began during the present row of slot runs
+  bool is_searching = false;   // registered with Parking as searching
+  uint32_t next_victim;        // the worker from which to steal next
 
   Parking::Spot spot;
   RunQueue<Runnable> queue;
@@ -34,7 +34,8 @@ class PoolWorker final : public Worker {
   // Used by the watchdog.
   StuckWatch watch;
 
-  // No thread uses this object: its last thread is about to end, and can be joined without a long wait.
+  // True if no thread uses this object: it had no thread yet, or its last thread is about to end and can be joined
+  // without a long wait.
   std::atomic<bool> is_free{true};
   // Used by the watchdog and by the pool's constructor and destructor.
   OsThread thread;

@@ -2,8 +2,9 @@
 // on that worker.
 //
 // The slot is guarded by the worker's lock (BiasedLock): the owner uses it in
-// kernel code, and the watchdog takes it over under a seizure. So it is plain
-// memory, and passing control from actor to actor costs one store and one load.
+// kernel code, and the watchdog takes it over under a seizure. The slot therefore
+// needs no atomics, and passing control from actor to actor costs one store and one
+// load.
 //
 // While the slot is taken over it accepts nothing: the actors that the stuck
 // handler makes runnable go to a queue where other workers find them.
@@ -46,13 +47,13 @@ class ReadySlot {
     return item;
   }
 
-  // Under a seizure. Empties the slot, and returns what was there or null.
+  // Call under a seizure. Empties the slot and returns the item that was there, or null.
   [[nodiscard]] T* TakeOver() {
     is_taken_over_ = true;
     return Take();
   }
 
-  // Owner.
+  // Owner. After GiveBack the slot accepts items again.
   bool is_taken_over() const { return is_taken_over_; }
   void GiveBack() { is_taken_over_ = false; }
 

@@ -61,8 +61,9 @@ class RunQueue {
     return nullptr;
   }
 
-  // Any thread. Moves the older half, rounded up, to `into`; returns how many.
+  // Any thread. Moves the older half of the items, rounded up, to `into`; returns how many.
   [[nodiscard]] size_t Steal(Batch& into) {
+    // acquire, here and where the compare-and-swap fails: keeps this load before the one of tail_ below.
     uint64_t head = head_.load(std::memory_order_acquire);
     for (;;) {
       // acquire: pairs with Push's release store of tail_.

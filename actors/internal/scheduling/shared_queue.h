@@ -1,9 +1,9 @@
 // SharedQueue: the runnable actors that are in no worker's own queue: those made
 // runnable by plain threads or by stuck workers, and the overflow of full queues.
 //
-// First in, first out. It holds each Runnable at most once, so it is no larger
-// than there are actors; its memory is kept, so that a steady state allocates
-// nothing. Any thread.
+// First in, first out. The queue holds each Runnable at most once, so its size is
+// bounded by the number of actors and other Runnables. Its memory never shrinks, so
+// a steady state allocates nothing. Any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_SHARED_QUEUE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_SHARED_QUEUE_H_
 

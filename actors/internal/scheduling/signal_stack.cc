@@ -17,7 +17,7 @@ struct Guard {
   uintptr_t begin = 0;
   uintptr_t end = 0;
 };
-// At an offset known when the program is loaded, so that a signal handler may read it.
+// initial-exec: the variable's offset is known when the program is loaded, so a signal handler may read it.
 constinit thread_local Guard guard __attribute__((tls_model("initial-exec")));
 
 Guard FindGuard() {

@@ -2,8 +2,8 @@
 // for too long. A plain state machine: no clock, no thread.
 //
 //   switch (watch.Observe(worker.handlers, now)) {
-//     case StuckWatch::Verdict::kTakeOver: …        // again at each Observe until TookOver
-//     case StuckWatch::Verdict::kName: …            // say who it is, each time it has doubled
+//     case StuckWatch::Verdict::kTakeOver: …        // returned by each Observe until TookOver is called
+//     case StuckWatch::Verdict::kName: …            // log the worker's actor, then call Named
 //   }
 //
 // Owner only.
@@ -41,11 +41,11 @@ class StuckWatch {
     return Verdict::kNothing;
   }
 
-  // The caller has taken over the worker's slot and queue, while the worker was in user code.
+  // Call after taking over the worker's slot and queue while the worker was in user code.
   void TookOver() { is_taken_over_ = true; }
-  // The caller has named the worker. kName comes again when the section has lasted twice as long.
+  // Call after logging the worker's actor. Observe returns kName again when the section has lasted twice as long.
   void Named() { next_name_ = 2 * (now_ - since_); }
-  // The worker runs no turn now.
+  // Call when the worker runs no turn. The next Observe begins to watch a new section.
   void Reset() { is_watching_ = false; }
 
   // The section that is watched, and how long it had lasted at the last Observe.
@@ -63,9 +63,9 @@ class StuckWatch {
   absl::Duration next_name_;
 };
 
-// Finds that a pool has had fewer workers than it wants because its bound is reached: to be reported at once, and again
-// each time that this has lasted twice as long, from `again_after` on. A shortage that comes and goes is reported at
-// most once in `again_after`. Owner only.
+// ShortageWatch: says when to report that a pool has fewer workers than it wants because its bound is reached. A
+// shortage is reported when it begins, again after `again_after`, and then each time it has lasted twice as long. One
+// that comes and goes is reported at most once in `again_after`. Owner only.
 class ShortageWatch {
  public:
   explicit ShortageWatch(absl::Duration again_after) : again_after_(again_after) {}

@@ -5,9 +5,9 @@
 //   const uint64_t id = queue.Add(now + absl::Seconds(1), 7);
 //   while (auto due = queue.PopDue(now)) Fire(*due);
 //
-// A heap of four children a node, which knows the place of each value: adding
-// and removing cost at most the logarithm, and nothing is allocated once it has
-// been as large before. Owner only.
+// A heap in which each node has four children. `places_` records where in the heap
+// each value is, so that Add and Remove take logarithmic time. Memory is kept, so
+// nothing is allocated up to the largest size that the queue has had. Owner only.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_QUEUE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_QUEUE_H_
 
@@ -23,7 +23,7 @@
 
 namespace understudy {
 
-// T has a default, which a place holds that is not used.
+// T must be default-constructible: unused places hold T().
 template <class T>
 class TimerQueue {
  public:
@@ -43,7 +43,7 @@ class TimerQueue {
     if (place >= places_.size()) return false;
     const size_t position = places_[place].position;
     if (position >= heap_.size() || heap_[position].id != id) return false;
-    // Destroyed when the queue is in order again.
+    // Destroyed on return, when the queue is consistent again, because the destructor of a T may use the queue.
     [[maybe_unused]] const T removed = std::exchange(places_[place].value, T());
     Erase(position);
     return true;
@@ -77,7 +77,7 @@ class TimerQueue {
   };
   struct Place {
     T value{};
-    uint32_t position = 0;  // in the heap; of a free place, the next free one
+    uint32_t position = 0;  // where the value is in the heap; in a free place, the number of the next free place
   };
 
   uint32_t NewPlace() {
@@ -109,7 +109,8 @@ class TimerQueue {
     places_[node.id & kPlaceMask].position = static_cast<uint32_t>(position);
   }
 
-  // `position` is free for `node`, or for one that moves there in its favour.
+  // SiftUp and SiftDown put `node` into the heap. `position` is free at first; the nodes on the path from there to the
+  // final position of `node` move by one level each.
   void SiftUp(size_t position, const Node& node) {
     while (position != 0) {
       const size_t parent = (position - 1) / kChildren;

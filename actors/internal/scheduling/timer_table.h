@@ -40,12 +40,12 @@ class TimerTable {
     // Owned by the arming thread, then by the firing thread.
     Plain<MonotonicTime> time;
     Plain<Value> value;
-    Plain<Entry*> next = nullptr;  // in the intake; afterwards the firing thread's to use
-    Plain<uint64_t> order = 0;     // the firing thread's to use
+    Plain<Entry*> next = nullptr;  // the next older entry in the intake; afterwards for the firing thread's lists
+    Plain<uint64_t> order = 0;     // for the firing thread's use
 
    private:
     friend class TimerTable;
-    uint32_t index = 0;         // constant once it has been made
+    uint32_t index = 0;         // constant once the chunk has been added
     Atomic<uint64_t> state{0};  // generation << 2 | State
     Atomic<uint32_t> next_free{0};
   };
@@ -82,7 +82,7 @@ class TimerTable {
     const uint64_t index = (id & kIndexMask) - 1;
     if ((id & kIndexMask) == 0 || index >= used_.load(std::memory_order_acquire)) return false;
     Entry* const entry = At(static_cast<uint32_t>(index));
-    if (entry == nullptr) return false;
+    if (entry == nullptr) return false;  // an id that Arm has not returned: the entry's chunk is still being added
     uint64_t armed = (id >> kIndexBits) << 2 | kArmed;
     const uint64_t cancelled = (id >> kIndexBits) << 2 | kCancelled;
     // relaxed: the swap publishes no data; the rest of the entry is the firing thread's.
@@ -112,6 +112,7 @@ class TimerTable {
   }
 
   // Firing thread, when the entry is due. Returns true if the caller must use its value; false if it was cancelled.
+  // relaxed: the swap only decides between Fire and Cancel; TakeArmed has acquired the value.
   bool Fire(Entry& entry) {
     uint64_t armed = (entry.state.load(std::memory_order_relaxed) & ~kStateMask) | kArmed;
     return entry.state.compare_exchange_strong(armed, (armed & ~kStateMask) | kFired, std::memory_order_relaxed,
@@ -120,7 +121,8 @@ class TimerTable {
   bool IsCancelled(const Entry& entry) const {
     return (entry.state.load(std::memory_order_relaxed) & kStateMask) == kCancelled;
   }
-  // Firing thread. Frees an entry that has fired or was cancelled, and that the caller has removed from its lists.
+  // Firing thread. Frees an entry that has fired or was cancelled. Requires that the caller has removed it from its
+  // lists.
   void Free(Entry& entry) {
     if (IsCancelled(entry)) cancelled_.fetch_sub(1, std::memory_order_relaxed);
     entry.value = Value();

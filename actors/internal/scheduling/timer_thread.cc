@@ -11,13 +11,15 @@
 namespace understudy::internal {
 namespace {
 
-// Cancelled timers are swept out when there are so many, and more of them than of others.
+// Cancelled timers are removed from the wheel when there are at least this many of them, and they are at least half of
+// all timers there.
 constexpr size_t kSweepAt = 1024;
 
 }  // namespace
 
 TimerThread::TimerThread(Clock& clock) : clock_(clock) {
-  UNDERSTUDY_CHECK(thread_.Start("actor-timers", [this] { Work(); }), "no thread for timers");
+  UNDERSTUDY_CHECK(thread_.Start("actor-timers", [this] { Work(); }),
+                   "the operating system refuses the thread for timers");
 }
 
 TimerThread::~TimerThread() {
@@ -39,6 +41,7 @@ uint64_t TimerThread::RunAt(MonotonicTime time, absl::AnyInvocable<void()> callb
 
 bool TimerThread::Cancel(uint64_t timer) {
   if (!table_.Cancel(timer)) return false;
+  // The timer thread may sleep for long although many timers were cancelled; woken, it removes them.
   if (table_.cancelled() % kSweepAt == 0) Wake();
   return true;
 }
@@ -81,8 +84,10 @@ bool TimerThread::SleepUntil(MonotonicTime time) {
       changed_.WaitWithTimeout(&mu_, time.is_infinite() ? absl::InfiniteDuration() : left);
     }
   }
+  // relaxed: a RunAt that still loads the old time may call Wake for nothing, which is harmless.
   sleeps_until_.store(0, std::memory_order_relaxed);
   absl::MutexLock lock(&mu_);
+  // No wake-up is lost: a RunAt that set the flag has armed its timer before, and Work calls TakeArmed after this.
   is_woken_ = false;
   return !is_stopping_;
 }

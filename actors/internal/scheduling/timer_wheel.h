@@ -1,17 +1,18 @@
 // TimerWheel: entries that fall due at given times, in order of time and, for
-// equal times, of insertion. Adding costs the same however many there are; what
-// is due late is not put in order before its time.
+// equal times, of insertion. Adding an entry takes constant time, however many
+// there are: entries are sorted only when their millisecond begins.
 //
 // A wheel of 8 levels with 64 places each, after Varghese and Lauck, "Hashed and
-// hierarchical timing wheels" (1987). The lowest level's places are about a
-// millisecond wide. What lies in the millisecond that has begun is in a heap, so
-// that the order is exact.
+// hierarchical timing wheels" (1987). A place of the lowest level spans one tick,
+// about a millisecond. The entries of ticks that have begun are in a heap, so that
+// the order is exact.
 //
-// Invariant: an entry lies at the level of the highest group of six bits in
-// which its tick and the present one differ. So the first place of the lowest
-// level that has any is the next to be looked at.
+// Invariant: an entry lies at the level of the highest group of six bits in which
+// its tick and the present tick differ. The first occupied place of the lowest
+// occupied level therefore has the earliest entries outside the heap.
 //
-// Owner only. Entry has time, order and next, for this class's use.
+// Owner only. `Entry` has members `time`, `order` and `next`; the last two are for
+// this class's use.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_WHEEL_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_TIMER_WHEEL_H_
 
@@ -47,8 +48,8 @@ class TimerWheel {
     return entry;
   }
 
-  // When to call PopDue next: not after the earliest time. Infinite when there
-  // is nothing.
+  // The time at which to call PopDue next, which is not later than the earliest time of an entry; InfiniteFuture if
+  // there are no entries.
   MonotonicTime Next() const {
     if (!near_.empty()) return near_.front()->time;
     const Position next = NextPosition();
@@ -62,7 +63,8 @@ class TimerWheel {
     for (Entry* entry : near_) {
       if (is_gone(*entry)) gone.push_back(entry);
     }
-    // `is_gone` may become true for another entry meanwhile, so it is not asked again: `gone` alone decides what goes.
+    // `is_gone` may become true for further entries meanwhile. It is therefore called once for each entry: those in
+    // `gone` are removed and no others.
     std::sort(gone.begin(), gone.end());
     std::erase_if(near_, [&](Entry* entry) { return std::binary_search(gone.begin(), gone.end(), entry); });
     std::make_heap(near_.begin(), near_.end(), &TimerWheel::IsLater);
@@ -85,7 +87,7 @@ class TimerWheel {
   struct Position {
     int level = kLevels;
     int place = 0;
-    uint64_t tick = 0;  // its first
+    uint64_t tick = 0;  // the first tick of the place
   };
 
   static uint64_t TickOf(MonotonicTime time) {
@@ -122,7 +124,8 @@ class TimerWheel {
     return {};
   }
 
-  // Spreads what lies in the places up to `tick` over the levels below.
+  // Makes `tick` the present tick. Moves the entries of each place that begins by then to lower levels or, if their own
+  // ticks have begun, to the heap.
   void TurnTo(uint64_t tick) {
     for (;;) {
       const Position next = NextPosition();
@@ -149,7 +152,7 @@ class TimerWheel {
       if (is_gone(*entry)) {
         gone.push_back(entry);
       } else {
-        entry->next = kept;  // the order within a place says nothing
+        entry->next = kept;  // reverses the list, whose order has no meaning: `order` decides between equal times
         kept = entry;
       }
       entry = after;
@@ -162,10 +165,10 @@ class TimerWheel {
     return places_[static_cast<size_t>(level) * kPlaces + static_cast<size_t>(place)];
   }
 
-  uint64_t tick_ = 0;  // that has begun
+  uint64_t tick_ = 0;  // the present tick: the last one that has begun
   uint64_t last_order_ = 0;
   size_t size_ = 0;
-  std::vector<Entry*> near_;  // a heap, the earliest first: those of ticks that have begun
+  std::vector<Entry*> near_;  // a heap of the entries whose ticks have begun; the earliest is on top
   std::array<uint64_t, kLevels> occupied_{};
   std::array<Entry*, static_cast<size_t>(kLevels) * kPlaces> places_{};
 };

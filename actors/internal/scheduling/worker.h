@@ -1,19 +1,19 @@
 // Worker: the state of a thread that runs turns. UserCode and KernelCode mark
 // whether the thread is in a handler or in the kernel (the framework's code).
 //
-//   void ActorCell::Run() {                 // kernel code
+//   void ActorCore::Run() {                 // kernel code
 //     Worker& worker = *ThisWorker();
 //     {
 //       UserCode user(worker);
-//       handler(message);                   // may call context(), which says KernelCode
+//       handler(message);                   // may call the kernel, whose functions construct a KernelCode
 //     }
 //     if (worker.rights == Rights::kNone) … // the actor was fenced meanwhile
 //   }
 //
 // A worker holds its lock in kernel code and releases it around user code. The
-// watchdog and fences seize the lock: so they act on a worker only while it is in
-// user code, and the worker cannot leave user code until the seizure ends. Every
-// thread of an executor has a Worker while it runs turns.
+// watchdog and fences seize the lock before they act on a worker. They can do so
+// only while the worker is in user code, and the worker cannot leave user code until
+// the seizure ends. Every thread of an executor has a Worker while it runs turns.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_WORKER_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SCHEDULING_WORKER_H_
 
@@ -61,9 +61,11 @@ class Worker {
   // kernel all the time can be seized when it returns to user code (GiveWay).
   [[nodiscard]] bool TrySeize() {
     if (lock.TrySeize()) return true;
+    // relaxed: is_wanted_ is a request that publishes nothing. A worker that sees it late only makes more tries fail.
     is_wanted_.store(1, std::memory_order_relaxed);
     bool is_seized = false;
     for (int i = 0; i < kSeizeTries && !is_seized; ++i) is_seized = lock.TrySeize();
+    // release: pairs with the acquire of WaitWhile in GiveWay.
     is_wanted_.store(0, std::memory_order_release);
     StdAtomics::WakeAll(is_wanted_);
     return is_seized;
@@ -173,11 +175,11 @@ class KernelCode {
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
 
-  // The turn's actor was fenced.
+  // True if the turn's actor was fenced.
   bool is_fenced() const {
     return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) == Rights::kNone;
   }
-  // The turn's actor was fenced, or is ending and its suspended handlers are being destroyed.
+  // True if the turn's actor was fenced, or is ending and its suspended handlers are being destroyed.
   bool is_refused() const {
     return worker_ != nullptr && worker_->rights.load(std::memory_order_relaxed) != Rights::kAll;
   }

@@ -121,7 +121,7 @@ void CopyValue(Envelope* envelope, const MessageType& type, const void* value) {
 
 void ActorCell::Schedule(SystemCore& system, uint64_t life) {
   SystemCore* its = &system;
-  // A slow sender may have woken the cell's next life, perhaps of another system.
+  // A sender that was slow to push may have woken a later life of the cell, which may even belong to another system.
   if (const uint64_t present = owners_life(); ABSL_PREDICT_FALSE(present != life)) its = SystemCore::OfLife(present);
   its->executor().Schedule(owner());
 }
@@ -147,8 +147,8 @@ void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value) 
 
 void ActorCell::AdmitInstead(SystemCore& system) {
   if (!has_blocked_senders()) return;
-  // The present life, even if the send was to an earlier one: the cell's gates, which counted that send for a moment,
-  // are those of the present life.
+  // Uses the present life, even if the send was to an earlier one, because the gates that counted the send for a moment
+  // belong to the present life.
   const uint64_t present = life();
   if (present == 0) return;
   const KernelCode kernel;
@@ -233,7 +233,7 @@ absl::Status ActorCell::Accept(SystemCore& system, const OutboundMessage& messag
 absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& message, TransferMode mode,
                                     WhenFull when_full) {
   if (!inbound_.IsLive()) return EndedError();
-  // relaxed: an early message that comes late is sorted like any other.
+  // relaxed: if the actor opens its gates meanwhile, the message is still sorted like any early one.
   if (stage_.load(std::memory_order_relaxed) == Stage::kStopping) return StoppingError();
   // The waiting sender keeps its message until the actor has started and the mailbox's room is known.
   if (when_full == WhenFull::kWaits) return MakeError(ErrorKind::kFull, "the actor has not started yet");
@@ -246,7 +246,8 @@ absl::Status ActorCell::AcceptEarly(SystemCore& system, const OutboundMessage& m
                                                     " messages, the most it may"));
   }
   OnThrow release([this] { ReleaseEarly(); });
-  // Called now because it is user code and may throw, although perhaps no mailbox counts bytes.
+  // Whether the mailbox counts bytes is not known yet. BytesOf is called all the same: it is user code that may throw,
+  // so it must run in the sender's call and not when the message is sorted.
   const uint64_t bytes = BytesOf(message);
   Envelope* envelope = Fill(message, mode, /*has_call_part=*/true);
   release.Done();
@@ -265,6 +266,7 @@ absl::Status ActorCell::AcceptBytes(const MailboxDeclaration& declaration, Gate*
                                     uint32_t accepted, bool& wakes) {
   const bool drops = declaration.options.overflow == Overflow::kDropOldest;
   if (drops) {
+    // The room of such a mailbox is twice its capacity. A sender wakes the owner to drop when it exceeds the capacity.
     const uint32_t waiting = accepted - gates[place].limit.load(std::memory_order_relaxed) + declaration.room();
     wakes = waiting > declaration.room() / 2;
   }
@@ -318,7 +320,7 @@ void ActorCell::TakeBack(Gate* gates, const MessageType& type, const void* value
                          Envelope* envelope) {
   if (gates != nullptr) Uncount(gates, envelope->mailbox, envelope->counted_bytes());
   if (mode == TransferMode::kMove && type.moves_safely) {
-    // Moves the message back into the sender's value, which was moved from.
+    // Moves the message back into the sender's object, from which it was moved.
     void* const moved_from = const_cast<void*>(value);
     if (type.destroy != nullptr) type.destroy(moved_from);
     const TransferScope on_its_way(/*comes_back=*/true);
@@ -434,7 +436,8 @@ void ActorCell::SetLayout(const MailboxLayout& layout) {
 
 absl::Status ActorCell::AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes) {
   Gate* const gates = gates_.load(std::memory_order_relaxed);
-  // A mailbox that drops its oldest message is never full here: this is the receiver's turn, which will drop them.
+  // A mailbox that drops its oldest messages is never full here: this is the receiver's own turn, which drops them
+  // afterwards.
   const bool drops = declaration.options.overflow == Overflow::kDropOldest;
   const uint32_t accepted = gates[place].accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!drops && static_cast<int32_t>(accepted - gates[place].limit.load(std::memory_order_relaxed)) > 0) {
@@ -479,7 +482,7 @@ void ActorCell::ForgetStale(Envelope* envelope) {
   }
   if (envelope->has(Envelope::kIsBeside)) return;
   const uint64_t bytes = envelope->has(Envelope::kHasCallPart) ? envelope->call().bytes : 0;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): Accept made it of a pointer.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): Accept stored the address of the gates there.
   Uncount(reinterpret_cast<Gate*>(static_cast<uintptr_t>(envelope->stamp)), envelope->mailbox, bytes);
 }
 

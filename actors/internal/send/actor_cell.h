@@ -8,10 +8,11 @@
 // 1. `life_` is the life that has the cell, or had it last. A send to any other
 //    life gets NoProcess. A sender that checked `life_` and pushes only after the
 //    cell's next life has begun is detected by the life in its envelope.
-// 2. A gate counts the messages that it accepted; the owner counts those that left
-//    (Queue::left) and sets `limit` to left + room. Counting beyond `limit` is a
-//    refusal. Both are 0 in a dead actor, except for senders that have counted a
-//    message and are about to take the count back.
+// 2. A gate counts in `accepted` the messages that it accepted; the owner counts
+//    those that left (Queue::left) and sets `limit` to left + room. A message whose
+//    count exceeds `limit` is refused. In a dead actor `limit` is 0, and so is
+//    `accepted`, except for senders that have counted a message and are about to
+//    take the count back.
 // 3. Gates and queues move to larger memory only, and the old memory is kept, so a
 //    sender that still has the old pointer counts in memory that holds gates.
 // Any thread, unless a method says "owner".
@@ -60,7 +61,8 @@ struct SpawnReport {
   ExitReason reason;
 };
 
-// The value of a kOverdue envelope: the actor sets it when it handles the envelope, if its start is over by then.
+// The value of a kOverdue envelope, shared with the timer that posted the envelope. The actor sets it to true when it
+// handles the envelope, if its start is over by then.
 using HasStarted = std::shared_ptr<std::atomic<bool>>;
 
 // A watched name has an owner, or has none any more (a null pid).
@@ -70,7 +72,7 @@ struct NameReport {
   Pid pid;
 };
 
-// One mailbox as senders see it. Counts wrap; only their differences count.
+// The counts of one mailbox that senders use. They wrap around; only their differences have a meaning.
 struct Gate {
   std::atomic<uint32_t> accepted{0};
   std::atomic<uint32_t> limit{0};
@@ -82,20 +84,20 @@ struct ByteGate {
   std::atomic<uint64_t> limit{0};
 };
 
-// One mailbox as its owner sees it. Other threads read the counts for the ledger.
+// The part of one mailbox that its owner uses. Other threads read the counts for the ledger.
 struct Queue {
   Envelope* newest = nullptr;  // circular list: newest->next is the oldest
-  // Messages that left, of those that the gate counted. A direct hand-off subtracts
-  // one, because its message leaves without having been counted by the gate.
+  // The number of messages that left, of those that the gate counted. A direct hand-off
+  // subtracts one: its message is added when it leaves, but the gate never counted it.
   std::atomic<uint32_t> left{0};
   std::atomic<uint32_t> handled{0};
 };
 
 // The mail of a closed mailbox.
 struct ClosedMail {
-  absl::string_view mailbox;
-  int64_t waiting = 0;
-  uint32_t left = 0;  // messages that it has let out, ever
+  absl::string_view mailbox;  // its wire name
+  int64_t waiting = 0;        // messages that wait
+  uint32_t left = 0;          // messages that have left since the life began
 };
 
 // Adds to a counter that only the owner writes and others read; returns the sum.
@@ -114,22 +116,25 @@ class CellOwner : public Runnable {
   virtual void Fence(ExitReason reason) = 0;
   // True if the actor's start is not over. Call under a seizure, as Fence.
   virtual bool IsStarting() const = 0;
-  // Own turn: the turn's DestructionQueue has something to end in user code.
+  // Called in the actor's own turn: the turn's DestructionQueue has values to destroy in user code.
   virtual void HasDeferred() = 0;
-  // Own turn: the actor sent itself a signal, which acts before the messages that wait.
+  // Called in the actor's own turn: the actor sent itself a signal, which has to act before the messages that wait.
   virtual void DrainSoon() = 0;
 
  protected:
   ~CellOwner() = default;
 };
 
-// What happens to a message for which the mailbox has no room: it is refused; its sender waits; or it is accepted,
-// because it counts against a first allowance and not against the mailbox's room (RemoteRoom, "beside").
-enum class WhenFull { kRefuses, kWaits, kIsBeside };
+// The treatment of a message for which the mailbox has no room.
+enum class WhenFull {
+  kRefuses,  // the message is refused
+  kWaits,    // the message is refused for now, and its sender waits for room (BlockedSenders)
+  kIsBeside  // the message is accepted: it counts against a session's first allowance (RemoteRoom, "beside")
+};
 
 class alignas(64) ActorCell {
  public:
-  static constexpr size_t kOwnerBytes = 80;  // so that a cell is three lines
+  static constexpr size_t kOwnerBytes = 80;  // so that a cell is three cache lines
 
   ActorCell() = default;
   ActorCell(const ActorCell&) = delete;
@@ -146,7 +151,8 @@ class alignas(64) ActorCell {
   absl::Status AcceptMade(SystemCore& system, const OutboundMessage& message, Envelope* made) {
     return Accept(system, message, TransferMode::kMove, WhenFull::kWaits, made);
   }
-  // As Accept, for a message of another node, which credit covers: never refused for lack of room.
+  // As Accept, for a message of another node. Credit covers it, so it is not refused for lack of room, except that an
+  // actor that has not started yet refuses messages beyond a limit that its 16-bit count of early mail needs.
   absl::Status AcceptRemote(SystemCore& system, Message came);
   // True if the actor is idle: not running, not scheduled, and its inbound list is empty. The value may be stale when
   // the caller sees it.
@@ -168,23 +174,23 @@ class alignas(64) ActorCell {
   Pushed Post(SystemCore& system, uint64_t life, Envelope* envelope);
 
   bool IsAlive(uint64_t life) const { return life_.load(std::memory_order_acquire) == life && inbound_.IsLive(); }
-  // True if that life has ended. The caller then sees what the life wrote.
+  // Returns true if that life has ended. The caller then sees what the life's turns wrote.
   bool HasEnded(uint64_t life) const {
     // acquire: if this reads a later life, it pairs with the release store in that life's Open.
     return life_.load(std::memory_order_acquire) != life || inbound_.HasEnded();
   }
-  // The actor with that life lives, and its start is over.
+  // True if the actor with that life lives and its start is over.
   bool HasStarted(uint64_t life) const {
-    // seq_cst: pairs with SetStarted. Loaded before IsAlive: the cell's next life begins with false, so if this life is
-    // still alive after the load, the value is its own.
+    // seq_cst: pairs with SetStarted. Loaded before IsAlive: the caller has the pid, so the value is that of this life
+    // or of a later one; if this life is still alive after the load, the value is its own.
     return has_started_.load(std::memory_order_seq_cst) && IsAlive(life);
   }
   // The life that the cell has now, or 0.
   uint64_t life() const { return inbound_.IsLive() ? life_.load(std::memory_order_acquire) : 0; }
   // The cell's index in its arena. Constant while the cell is in use.
   uint32_t index() const { return index_; }
-  // Messages of one mailbox that were accepted, have left, and were handled, for
-  // the ledger. Exact whenever no turn runs.
+  // The numbers of messages of one mailbox that were accepted, that have left, and
+  // that were handled, for the ledger. Exact while no turn runs and no thread sends.
   struct Counts {
     int64_t accepted = 0;
     int64_t left = 0;
@@ -217,7 +223,7 @@ class alignas(64) ActorCell {
   // Null until the constructor has run.
   const MailboxLayout* layout() const { return layout_.load(std::memory_order_relaxed); }
 
-  // For RemoteRoom. The mailboxes of that life, while it takes messages; else null.
+  // For RemoteRoom. The mailboxes of that life if it accepts messages through its gates now; else null.
   const MailboxLayout* LayoutOf(uint64_t life) const;
   // Marks that other nodes may have room or messages here, so that the end of the life looks for them (EndRemote).
   // False if that life has ended.
@@ -237,9 +243,9 @@ class alignas(64) ActorCell {
   // Admits waiting senders. Call after a count was taken back: meanwhile it may have kept a waiting sender from being
   // admitted.
   void AdmitInstead(SystemCore& system);
-  // Asks the owner to look for messages that have expired: somebody wants their room.
+  // Asks the owner to look for messages that have expired, because a sender needs the room that they occupy.
   void AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration, size_t place);
-  // Owner: a message leaves that its gate had not counted; counts it now.
+  // Owner. Counts in the gates a message beside that leaves its mailbox, because they did not count it before.
   void CountBeside(size_t place, uint64_t bytes);
 
   // True if senders may be waiting for room (BlockedSenders). It may stay true when
@@ -265,7 +271,7 @@ class alignas(64) ActorCell {
   void SetLayout(const MailboxLayout& layout);
   // From now on messages are accepted through the gates.
   void OpenGates() { stage_.store(Stage::kOpen, std::memory_order_relaxed); }
-  // Oldest first, or null.
+  // Takes all envelopes that have arrived, oldest first; null if there are none.
   Envelope* TakeInbound() {
     Envelope* const newest = inbound_.TakeAll();
     return newest == nullptr || newest->next == nullptr ? newest : Inbound<Envelope>::Reverse(newest);
@@ -273,7 +279,7 @@ class alignas(64) ActorCell {
   bool HasInbound() const { return inbound_.HasNodes(); }
   Gate* gates() { return gates_.load(std::memory_order_relaxed); }
   Queue& queue(size_t place) { return queue(gates(), place); }
-  // As above, if the caller has the gates already.
+  // As above, for a caller that has loaded gates() already.
   Queue& queue(const Gate* gates, size_t place) { return const_cast<Queue&>(QueueOf(gates, place)); }
   // Counts direct hand-offs (Hand).
   std::atomic<uint32_t>& handed(size_t place) { return const_cast<std::atomic<uint32_t>&>(HandedOf(gates(), place)); }
@@ -281,9 +287,9 @@ class alignas(64) ActorCell {
   ByteGate& byte_gate(size_t place) { return ByteGateOf(gates(), place); }
   // Counts an early message in the gate of that mailbox, or returns Full.
   absl::Status AdmitEarly(size_t place, const MailboxDeclaration& declaration, uint64_t bytes);
-  // The actor has looked for expired messages; OnFull may ask it again.
+  // Call before the actor looks for expired messages: from then on OnFull may ask it again.
   void ForgetExpiry() { expiry_asked_.store(false, std::memory_order_relaxed); }
-  // An early message was sorted, or was taken back.
+  // Takes back the count of an early message, which was sorted into a mailbox or could not be pushed.
   void ReleaseEarly() { early_.fetch_sub(1, std::memory_order_relaxed); }
   // Publishes the mask of mailboxes whose messages wake the actor, and goes idle.
   // Returns false, and does not go idle, if an envelope has arrived.
@@ -312,10 +318,10 @@ class alignas(64) ActorCell {
   static constexpr uint8_t kIsRemote = 1;
   static constexpr uint8_t kRemoteHasEnded = 2;
   static constexpr size_t kGatesInside = 2;
-  static constexpr size_t kGatesOutsideMin = 4;  // a line of gates
+  static constexpr size_t kGatesOutsideMin = 4;  // half a cache line of gates
 
-  // What a mailbox has besides its gate, if the gates lie outside the cell: an array that ends where the gates begin,
-  // in reverse order.
+  // The data that a mailbox has besides its gate, if the gates lie outside the cell. The array of these ends where the
+  // array of gates begins and is in reverse order, so that the address of the gates is enough to find both.
   struct Outside {
     ByteGate bytes;
     Queue queue;
@@ -335,14 +341,15 @@ class alignas(64) ActorCell {
   }
 
   absl::Status AcceptEarly(SystemCore& system, const OutboundMessage& message, TransferMode mode, WhenFull when_full);
-  // Whether the bytes of a message fit, and were counted; and how many the mailbox held before.
+  // `fit`: the bytes of the message fit, and were counted. `held`: the bytes that the mailbox held before.
   struct CountedBytes {
     bool fit = false;
     uint64_t held = 0;
   };
   // A message larger than the capacity fits if the mailbox holds nothing, not even room reserved by other nodes.
   static CountedBytes CountBytes(const MailboxDeclaration& declaration, ByteGate& gate, uint64_t bytes);
-  // Counts `bytes`; `wakes` when the mailbox has something to drop.
+  // Counts `bytes`, or returns Full after taking back the count of the message. `accepted` is that count. Sets `wakes`
+  // if the mailbox drops its oldest messages and now holds some that the owner must drop.
   absl::Status AcceptBytes(const MailboxDeclaration& declaration, Gate* gates, size_t place, uint64_t bytes,
                            uint32_t accepted, bool& wakes);
   // True if there is room for the message whose fetch_add made the count `accepted`. `is_handed`: the mailbox is one of
@@ -370,7 +377,7 @@ class alignas(64) ActorCell {
   void WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration);
   void Grow(size_t mailboxes);
 
-  // The senders' line.
+  // The cache line that senders use.
   Inbound<Envelope> inbound_;
   std::atomic<uint64_t> life_{0};
   std::atomic<uint64_t> open_{0};
@@ -378,16 +385,16 @@ class alignas(64) ActorCell {
   std::array<Gate, kGatesInside> gates_inside_;
   std::atomic<Gate*> gates_{gates_inside_.data()};
   uint32_t index_ = 0;
-  std::atomic<uint16_t> early_{0};  // accepted early, and not sorted yet
+  std::atomic<uint16_t> early_{0};  // number of messages that were accepted early and are not sorted yet
   std::atomic<Stage> stage_{Stage::kStarting};
-  std::atomic<bool> overflowed_{false};
+  std::atomic<bool> overflowed_{false};  // a sender has told the actor of an overflow that fails it
 
-  // The owner's.
+  // The cache lines that the owner uses.
   std::array<Queue, kGatesInside> queues_inside_;
   std::array<std::atomic<uint32_t>, kGatesInside> handed_inside_{};
-  uint16_t room_for_ = kGatesInside;       // mailboxes, outside the cell if more
-  std::atomic<uint8_t> in_use_{0};         // of the queues, for whoever reads counts
-  std::atomic<bool> expiry_asked_{false};  // by a sender that found a mailbox of calls full
+  uint16_t room_for_ = kGatesInside;       // the number of mailboxes for which gates_ has memory
+  std::atomic<uint8_t> in_use_{0};         // the number of mailboxes whose counts ResetCounts has to clear
+  std::atomic<bool> expiry_asked_{false};  // a sender that found a mailbox full has asked to look for expired messages
   // Written under the lock of BlockedSenders; a turn reads it when it has published its room.
   std::atomic<bool> has_blocked_senders_{false};
   std::atomic<uint8_t> remote_{0};  // kIsRemote, kRemoteHasEnded
@@ -399,11 +406,11 @@ static_assert(sizeof(ActorCell) == 192);
 // Copies the sender's message into `envelope`, which is freed if the copy throws. Not inline, so that a send that moves
 // does not pay for the exception handling.
 void CopyValue(Envelope* envelope, const MessageType& type, const void* value);
-// A tell with the sender's message, of a type that moves safely.
+// Makes an envelope for a tell, with the sender's message, whose type must be one that moves safely.
 Envelope* MakeLargeTell(const MessageType& type, const void* value, TransferMode mode);
 // Moves the value into `envelope`, which is freed if the move throws.
 void MoveBrittleValue(Envelope* envelope, const MessageType& type, void* value);
-// The sender's message, of a type that moves safely, moved or copied.
+// Moves or copies the sender's message, whose type must be one that moves safely, into `envelope`.
 inline void MakeValue(Envelope* envelope, const MessageType& type, const void* value, TransferMode mode) {
   envelope->SetMade();
   if (mode == TransferMode::kMove) {
@@ -413,7 +420,7 @@ inline void MakeValue(Envelope* envelope, const MessageType& type, const void* v
   }
 }
 
-// An envelope with the message in it.
+// Makes an envelope with the message in it.
 Envelope* Fill(const OutboundMessage& message, TransferMode mode, bool has_call_part);
 absl::Status NoMailboxError(const OutboundMessage& message);
 absl::Status StoppingError();
@@ -442,8 +449,8 @@ class CellArena {
 
   ActorCell* Allocate();
   void Free(ActorCell* cell);
-  // The cell at `index`, or null if there never was one. Any index is safe, such as
-  // one that a peer sent.
+  // The cell at `index`, or null if there never was one. Any value of `index` is
+  // allowed, for example one that a peer sent.
   ActorCell* Find(uint32_t index) const {
     const size_t chunk = index / kChunkCells;
     if (chunk >= kChunksMax) return nullptr;

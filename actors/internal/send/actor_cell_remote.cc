@@ -85,10 +85,10 @@ void ActorCell::AskExpiry(SystemCore& system, uint64_t life, const MailboxDeclar
   if (declaration.options.overflow != Overflow::kFailActor) OnFull(system, life, declaration, place);
 }
 
-// A call: TryWake fails only while a turn runs or is to come, which sorts the call and then watches its expiry. A tell:
-// the first waiting sender stores the mark, then posts a wake, which causes a turn (BlockedSenders::Join). If this
-// thread's push followed the end of that turn, it acquired what TryIdle released, so this thread sees the mark.
-// Otherwise that turn takes the message and sees the mark itself.
+// No expiry is missed. For a call: TryWake fails only if a turn runs or is scheduled, and that turn sorts the call and
+// then watches its expiry. For a tell: the first waiting sender stores the mark has_blocked_senders_, then posts a
+// wake, which causes a turn (BlockedSenders::Join). If this thread pushed after the end of that turn, the push acquired
+// what TryIdle released, so this thread sees the mark. Otherwise that turn takes the message and sees the mark itself.
 void ActorCell::WakeForExpiry(SystemCore& system, uint64_t life, const MailboxDeclaration& declaration) {
   if (!declaration.has_time_to_live() || !(declaration.is_call() || has_blocked_senders())) return;
   if (inbound_.TryWake()) Schedule(system, life);
@@ -125,7 +125,7 @@ absl::Status ActorCell::AcceptRemote(SystemCore& system, Message came) {
   if (!is_reserved) {
     remote.AddBeside(*this, life, place, amount);
     if (declaration.options.overflow == Overflow::kFailActor) {
-      // Beyond the capacity: the mailbox's policy acts, as on a local sender's message.
+      // If the message exceeds the capacity, the mailbox's overflow policy acts as it does for a local sender.
       const auto counted =
           static_cast<int32_t>(gates[place].accepted.load(std::memory_order_relaxed) -
                                gates[place].limit.load(std::memory_order_relaxed) + declaration.room());

@@ -48,11 +48,11 @@ void BlockedSenders::Join(ActorCell& cell, const LineId& line, Waiter waiter) {
     Envelope* const wake = Envelope::Make(EnvelopeKind::kWake);
     if (cell.Post(system_, life, wake) == Pushed::kClosed) Envelope::Delete(wake);
   }
-  // For a local sender Accept has asked other nodes for reserved room (AskBack) when it refused the message.
+  // Asks other nodes to return reserved room. For a local sender Accept has done this when it refused the message.
   const MailboxLayout* const layout = is_remote && still_waits ? cell.LayoutOf(life) : nullptr;
   const int place = layout == nullptr ? -1 : layout->Find(line.second);
   if (place >= 0) system_.remote_room().AskBack(cell, life, static_cast<size_t>(place));
-  if (!cell.IsAlive(life)) RefuseAll(shard, life);  // the life ended without a look at the mark
+  if (!cell.IsAlive(life)) RefuseAll(shard, life);  // the end of the life may have come before the mark was set
   Tell(std::move(answers));
 }
 
@@ -139,7 +139,7 @@ void BlockedSenders::Tell(Answers answers) {
     if (router != nullptr) {
       router->EndWait(wait, std::move(status));
     } else if (ActorCell* const cell = system_.CellOf(wait.room.to); status.ok() && cell != nullptr) {
-      system_.remote_room().GiveBack(*cell, wait.room);  // the node is gone
+      system_.remote_room().GiveBack(*cell, wait.room);  // this system's node has ended, so the room will not be used
     }
   }
 }

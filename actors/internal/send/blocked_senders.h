@@ -62,9 +62,9 @@ class BlockedSenders {
   BlockedSenders(const BlockedSenders&) = delete;
   BlockedSenders& operator=(const BlockedSenders&) = delete;
 
-  // Adds a waiter at the end of its mailbox's line. `cell` is that of `to`.
+  // Adds a waiter at the end of its mailbox's line. `cell` is the cell of `waiting.to`.
   void Add(ActorCell& cell, Waiting waiting);
-  // As above, for a sender of another node, which is answered with Router::EndWait.
+  // As above, for a sender of another node. When the wait is over, Router::EndWait is called.
   void Add(ActorCell& cell, const RoomWait& wait);
   // Serves the waiters for which there is room, in order in each mailbox. If that
   // life has ended, answers all of them with NoProcess.
@@ -76,7 +76,7 @@ class BlockedSenders {
   void Remove(const RoomWait& wait);
 
  private:
-  // Life and mailbox; then the place in that line.
+  // The receiver's life, and the hash of its mailbox.
   using LineId = std::pair<uint64_t, uint32_t>;
   // A local sender: its pid, 0, and its ask. A sender of another node: the node, as a pid, and the transport's numbers.
   using WaiterId = std::tuple<Pid, uint64_t, uint64_t>;
@@ -85,6 +85,7 @@ class BlockedSenders {
     Waiting message;                // if the sender is local
     absl::optional<RoomWait> room;  // if the sender is on another node
   };
+  // By Shard::last_place at the time of joining, so the first waiter is the one to serve.
   using Line = std::map<uint64_t, Waiter>;
   struct Shard {
     absl::Mutex mu;

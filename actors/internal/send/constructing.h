@@ -1,5 +1,5 @@
-// ConstructingScope: while it lives, Actor objects made on this thread belong
-// to `host`.
+// ConstructingScope: while it lives, the mailboxes of Actor objects that are
+// constructed on this thread are declared to `host`.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_CONSTRUCTING_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SEND_CONSTRUCTING_H_
 

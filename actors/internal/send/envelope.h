@@ -1,10 +1,10 @@
-// Envelope: the block in which a message, a reply or a signal travels: a
-// header of 48 bytes and the value behind it.
+// Envelope: the block of memory in which a message, a reply or a signal travels:
+// a header of 48 bytes, followed by the value.
 //
-// Blocks come in multiples of 64 bytes, from lists of the thread that asks
-// (block_pool.h), and may be freed by any thread. They lie at multiples of
-// 64, so that the low bits of an address are free for the word of a cell.
-// One owner at a time: the sender until it is pushed, then the receiver.
+// The size and the address of a block are multiples of 64 bytes, so that the low
+// bits of its address are free for other uses (Inbound). Blocks come from lists of
+// the allocating thread (block_pool.h) and may be freed by any thread. An envelope
+// has one owner at a time: the sender until it is pushed, then the receiver.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_ENVELOPE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SEND_ENVELOPE_H_
 
@@ -28,46 +28,48 @@ struct CallPart {
   uint64_t ask = 0;  // the asker's id of this call; 0 for a tell
   // The asker's deadline; the call expires then. Infinite for a tell.
   MonotonicTime deadline = MonotonicTime::InfiniteFuture();
-  // When it was accepted. Set if its mailbox has a time to live.
+  // The time at which the message was accepted. Set for early mail, and if the mailbox has a time to live.
   MonotonicTime accepted;
-  uint64_t bytes = 0;  // counted by a mailbox that is bounded in bytes
+  uint64_t bytes = 0;  // the size that a mailbox bounded in bytes counts
 };
 
 enum class EnvelopeKind : uint8_t {
   kMessage,
-  kReply,       // to an ask, often in the call's own block
+  kReply,       // an answer to an ask, often in the call's own block
   kSignal,      // the value is a Signal
-  kTick,        // a time of the actor's own timers has come; no value
-  kWake,        // nothing: the actor has a turn
-  kOverdue,     // the start has taken too long, unless it is over by now; the value is a HasStarted
-  kOverflow,    // a mailbox overflowed that fails its actor, or one of calls; no value
+  kTick,        // a timer of the actor is due; no value
+  kWake,        // only gives the actor a turn; no value, except for dead letters in a DestructionQueue
+  kOverdue,     // the time limit of the start is over; the value is a HasStarted
+  kOverflow,    // a mailbox is full that fails its actor then, or whose messages may have expired; no value
   kOutcome,     // the value is a SpawnReport
   kNameChange,  // the value is a NameReport
 };
 
 struct Envelope {
   static constexpr uint8_t kHasCallPart = 1;
-  static constexpr uint8_t kIsBoxed = 2;     // the value lies elsewhere: it is large or over-aligned
-  static constexpr uint8_t kIsEarly = 4;     // accepted before the mailboxes were known
-  static constexpr uint8_t kWasInHand = 16;  // and was put back
+  static constexpr uint8_t kIsBoxed = 2;  // the value lies elsewhere: it is large or over-aligned
+  static constexpr uint8_t kIsEarly = 4;  // accepted before the mailboxes were known
+  // The message has left a mailbox before: it was postponed, forwarded, or is unhandled mail. A remote sender has had
+  // its credit back then.
+  static constexpr uint8_t kWasInHand = 16;
   static constexpr uint8_t kHasValue = 32;
   static constexpr uint8_t kIsSmall = 64;  // a tell of a small type (SmallBytes)
   // From another node, under its first allowance: no gate counts the message while it waits (RemoteRoom).
   static constexpr uint8_t kIsBeside = 128;
 
   Envelope* next = nullptr;
-  uint64_t life = 0;         // of the receiver
-  uint64_t sender_life = 0;  // 0 when a plain thread sent it
+  uint64_t life = 0;         // the receiver's
+  uint64_t sender_life = 0;  // 0 if a plain thread sent the message
   uint32_t sender_cell = 0;
   EnvelopeKind kind = EnvelopeKind::kMessage;
   uint8_t flags = 0;
-  uint8_t units = 1;    // of the block
-  uint8_t mailbox = 0;  // its place among those of its actor
-  // Until the message is sorted into its mailbox: the gates (an address) that counted
-  // it, or, for early messages and messages beside, the hash of its mailbox. From then
-  // on: its number in the order of arrival.
+  uint8_t units = 1;    // size of the block, in kBlockUnit
+  uint8_t mailbox = 0;  // the mailbox's place in the actor's MailboxLayout
+  // Until the message is sorted into its mailbox: the address of the gates that counted
+  // it, or, for early messages and messages beside, the hash of its mailbox. After that:
+  // its number in the order of arrival. 0 for a direct hand-off, which is not sorted.
   uint64_t stamp = 0;
-  const MessageType* type = nullptr;  // of the value
+  const MessageType* type = nullptr;  // the type of the value
 
   // Makes an envelope without a value.
   static Envelope* Make(EnvelopeKind kind);
@@ -95,7 +97,7 @@ struct Envelope {
 
   // The asker's deadline, or infinity.
   MonotonicTime deadline() const { return has(kHasCallPart) ? call().deadline : MonotonicTime::InfiniteFuture(); }
-  // Counted by a mailbox bounded in bytes.
+  // The size that a mailbox bounded in bytes has counted; 0 without a call part.
   uint64_t counted_bytes() const { return has(kHasCallPart) ? call().bytes : 0; }
 
   // The memory of the value, whether or not it is constructed.
@@ -107,8 +109,8 @@ struct Envelope {
   void SetMade() { set(kHasValue); }
   // Destroys the value, if any.
   void DropValue();
-  // Makes room for a value of another type in the same block, after DropValue.
-  // False when it is too small.
+  // Prepares the block for a value of another type. Requires DropValue before. Returns
+  // false, and changes nothing, if the block is too small.
   bool Retype(const MessageType& other);
 
  private:
@@ -117,7 +119,7 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) == 48 && sizeof(CallPart) == 32);
 
-// How a value of that size and alignment lies in a block.
+// True if a value of that size and alignment is allocated outside the block, which then contains a pointer to it.
 constexpr bool IsBoxed(size_t size, size_t alignment) { return alignment > 16 || size > (size_t{8} << 10); }
 constexpr uint8_t BlockUnits(size_t size, size_t alignment, bool has_call_part) {
   const size_t value = IsBoxed(size, alignment) ? sizeof(void*) : size;

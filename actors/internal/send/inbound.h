@@ -21,9 +21,9 @@
 // (PushAndWake): the push acquired what TryIdle released, the mask included.
 //
 // The owner is the thread that may run the actor's turn. Ownership may pass to
-// another thread if the work of each owner happens before that of the next, which
-// the run queues and BiasedLock ensure. Operations marked "owner" are for the
-// owner only, all others for any thread.
+// another thread, because the run queues and BiasedLock ensure that the work of each
+// owner happens before the work of the next one. Operations marked "owner" are for
+// the owner only, all others for any thread.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SEND_INBOUND_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SEND_INBOUND_H_
 

@@ -40,7 +40,7 @@ bool AreEqual(const MailboxDeclaration& a, const MailboxDeclaration& b) {
   return a.hash == b.hash && a.request == b.request && a.reply == b.reply && Tied(a) == Tied(b);
 }
 
-// The number of messages whose room is published at once, less one; a power of two less one.
+// MailboxLayout::Publishing::mask for that room: room is published once for every mask + 1 messages, a power of two.
 uint32_t PublishingMask(uint32_t room) {
   constexpr uint32_t kTogetherMax = 64;
   return std::bit_floor(std::clamp(room / 4, 1U, kTogetherMax)) - 1;
@@ -97,7 +97,7 @@ const MailboxLayout* MailboxLayout::FindLonger(const MailboxDeclaration& added) 
 }
 
 const MailboxLayout* MailboxLayout::With(const MailboxDeclaration& added) const {
-  (void)added.request->name();  // made here, so that a signal handler may read it
+  (void)added.request->name();  // the first call allocates the name; a fatal signal's handler reads it later
   Growing& growing = GetGrowing();
   absl::MutexLock lock(&growing.mu);
   if (const MailboxLayout* found = FindLonger(added); found != nullptr) return found;

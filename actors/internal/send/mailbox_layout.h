@@ -24,7 +24,7 @@
 namespace understudy::internal {
 
 struct MailboxDeclaration {
-  absl::string_view wire_name;  // valid for ever
+  absl::string_view wire_name;  // in memory that is never freed
   uint32_t hash = 0;
   const MessageType* request = nullptr;
   const MessageType* reply = nullptr;  // null for a tell
@@ -74,12 +74,13 @@ class MailboxLayout {
     const Found* const found = Look(hash);
     return found == nullptr ? -1 : found->place;
   }
-  // What a send of a tell needs to know of its mailbox.
+  // The data of a mailbox that the fast path of a tell uses.
   struct PlainTell {
-    const MessageType* type = nullptr;  // what it takes; null if it is no such mailbox, or a move throws
-    uint64_t handed = 0;                // its bit, if it is one of handed()
+    // The type of its messages. Null if the mailbox is not a plain one for tells, or moving a message may throw.
+    const MessageType* type = nullptr;
+    uint64_t handed = 0;  // the mailbox's bit if it is one of handed(), else 0
   };
-  // The plain mailbox for tells of that type with that hash, and its place; or null.
+  // The plain mailbox with that hash for tells of that type, or null. Stores its place in `place`.
   const PlainTell* FindPlainTell(uint32_t hash, const MessageType& type, uint32_t& place) const {
     const Found* const found = Look(hash);
     if (ABSL_PREDICT_FALSE(found == nullptr || found->plain_tell.type != &type)) return nullptr;
@@ -89,7 +90,7 @@ class MailboxLayout {
   // Mailboxes for which acceptance is counting: no bound in bytes, no time to
   // live, and a sender's overflow is only refused. Bit i is mailbox i.
   uint64_t plain() const { return plain_; }
-  // The plain mailboxes for tells that take direct hand-offs (ActorCell::Hand): those with room for several messages.
+  // The plain mailboxes for tells whose room is large enough for direct hand-offs (ActorCell::Hand).
   uint64_t handed() const { return handed_; }
   // Mailboxes that fail their actor, or drop their oldest, when they overflow.
   uint64_t overflowing() const { return overflowing_; }
@@ -110,14 +111,14 @@ class MailboxLayout {
     uint32_t hash = 0;
     uint8_t place = kNoPlace;  // free
   };
-  // Null if there is none.
+  // The entry of the mailbox with that hash; null if there is none.
   const Found* Look(uint32_t hash) const {
     const Found& first = found_[hash % kProbes];
     return ABSL_PREDICT_TRUE(first.hash == hash && first.place != kNoPlace) ? &first : Probe(hash);
   }
   UNDERSTUDY_SLOW_PATH const Found* Probe(uint32_t hash) const;
 
-  // What the owner needs to know of a mailbox for each message.
+  // The data of a mailbox that the owner uses for each message: the two fields of Publishing.
   struct Brief {
     uint32_t room = 0;
     uint32_t mask = 0;
@@ -133,7 +134,7 @@ class MailboxLayout {
   bool has_bytes_ = false;
   bool has_expiring_calls_ = false;
   uint32_t id_ = 0;
-  // Layouts with one mailbox more: a list that only grows, at its front.
+  // The layouts that have these mailboxes and one more: a list linked by sibling_, to which With adds at the front.
   mutable std::atomic<const MailboxLayout*> longer_{nullptr};
   mutable const MailboxLayout* sibling_ = nullptr;
 };

@@ -68,7 +68,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Envelope* MakeTell(const CurrentTurn& turn, 
 // handed off; the caller then sends it through the gate.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::Hand(size_t place, Envelope* envelope) {
   // relaxed, throughout: this thread is the owner, and TryClaim acquired what the last owner wrote. The life is checked
-  // again: if it is still the envelope's, the idle actor takes messages in the mailboxes that FindPlainTell read.
+  // again, because the actor may have ended before TryClaim, and the cell's next life may have become idle.
   if (ABSL_PREDICT_FALSE(life_.load(std::memory_order_relaxed) != envelope->life)) return false;
   Gate* const gates = this->gates();
   Gate& gate = gates[place];
@@ -93,7 +93,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TakesHanded(const MailboxLay
 }
 
 // Call after IsIdle and TakesHanded returned true. Claims the actor, hands the message off, and schedules the actor. If
-// it returns false, the message is still the caller's, to be sent through the gate.
+// it returns false, the message is still the caller's, to be sent through the gate. An actor that was claimed is
+// scheduled even if the hand-off failed, because a claimed actor is not idle and no other thread would schedule it.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::TryHand(const CurrentTurn& turn, uint32_t place,
                                                             Envelope* envelope) {
   if (!inbound_.TryClaim()) return false;
@@ -142,6 +143,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ActorCell::AcceptPlain(const CurrentTur
   if (IsIdle() && TakesHanded(*plain) && TryHand(turn, place, envelope)) return true;
   Gate* const gates = gates_.load(std::memory_order_relaxed);
   Gate& gate = gates[place];
+  // relaxed: the push below publishes the message. A refusal here is not final: the caller tries Accept, which counts
+  // again with acq_rel and admits waiting senders.
   const uint32_t accepted = gate.accepted.fetch_add(1, std::memory_order_relaxed) + 1;
   if (ABSL_PREDICT_FALSE(!HasPlace(gate, accepted, /*is_handed=*/plain->handed != 0))) {
     TakeBack(gates, type, value, mode, envelope);

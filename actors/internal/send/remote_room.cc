@@ -62,7 +62,7 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
       }
     }
     const bool is_fair = share == Share::kFair;
-    // A mailbox without a bound in bytes has room for any number.
+    // A mailbox without a bound in bytes has room for any number of bytes.
     got.bytes =
         declaration.has_bytes()
             ? cell.TakeByteRoom(declaration, place, is_fair ? std::min(one, most.bytes) : most.bytes, most.bytes)
@@ -84,7 +84,7 @@ ReservedRoom RemoteRoom::Reserve(ActorCell& cell, const RoomRequest& request, Sh
   }
   if (share == Share::kAllOrNothing)
     return {.amount = got};  // under BlockedSenders' lock, which serves the next waiter itself
-  // What was taken here for a moment may have caused the refusal of a waiting sender.
+  // Room that was counted here and returned may have caused the refusal of a waiting sender meanwhile.
   if (is_undone) cell.AdmitInstead(system_);
   if (is_full) {
     AskBack(cell, life, place);
@@ -147,7 +147,7 @@ bool RemoteRoom::Use(const ActorCell& cell, uint64_t life, size_t place, NodePla
 void RemoteRoom::AddBeside(ActorCell& cell, uint64_t life, size_t place, RoomAmount amount) {
   Shard& shard = ShardOf(cell);
   absl::MutexLock lock(&shard.mu);
-  if (amount.messages > 0 && !cell.MarkRemote(life)) return;  // it will not be pushed either
+  if (amount.messages > 0 && !cell.MarkRemote(life)) return;  // the life has ended, so the push will fail too
   const auto entry =
       amount.messages > 0 ? shard.entries.try_emplace({life, place}).first : shard.entries.find({life, place});
   if (entry == shard.entries.end()) return;

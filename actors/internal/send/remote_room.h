@@ -10,7 +10,7 @@
 //   not count them until they leave the mailbox; then it counts them once as
 //   accepted and once as left, so that room neither appears nor vanishes.
 //
-// So a mailbox holds accepted - left + beside - reserved messages (Excess).
+// A mailbox therefore holds accepted - left + beside - reserved messages (Excess).
 //
 // Invariant: an ended life has no entries, and its reservations are taken back
 // from the gate exactly once. A thread that adds an entry marks the cell first
@@ -58,10 +58,10 @@ class RemoteRoom {
   bool Use(const ActorCell& cell, uint64_t life, size_t place, NodePlace node, int64_t bytes);
   // Adds a message beside that came, or subtracts (negative amount) one that left.
   void AddBeside(ActorCell& cell, uint64_t life, size_t place, RoomAmount amount);
-  // What the mailbox holds beyond what its gate counts: beside minus reserved.
+  // The number of messages and bytes that the mailbox holds beyond those that its gate counts: beside minus reserved.
   RoomAmount Excess(const ActorCell& cell, uint64_t life, size_t place) const;
   // Call when a sender found no room. Asks the nodes that hold reserved room to return
-  // it, once until some of it comes back or is used.
+  // it, but not again before some room is reserved, returned or used.
   void AskBack(ActorCell& cell, uint64_t life, size_t place);
   // Removes the entries of that life, which has ended (after Close).
   void EndLife(ActorCell& cell, uint64_t life);

@@ -69,7 +69,8 @@ static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<bool>::is_a
 
 pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-// The GNU build id of the program, from its notes (elf(5)). Called for each object that is loaded, the program first.
+// Stores the GNU build id of the program, from its notes (elf(5)), in `build_id`. For dl_iterate_phdr, which calls this
+// for the program first; the result 1 tells it to skip the shared libraries.
 int FindBuildId(dl_phdr_info* program, size_t /*bytes*/, void* /*unused*/) {
   constexpr absl::string_view kOwner("GNU", 4);
   constexpr absl::string_view kDigits = "0123456789abcdef";
@@ -109,7 +110,8 @@ void WriteLine(absl::string_view text) {
   }
 }
 
-// False if its memory cannot be read.
+// Fills `who` and `doing`. Returns false if the actor's memory cannot be read: the access then raises a signal, and
+// OnFatalSignal jumps back to this function.
 bool TryDescribe(ActorCore& actor) {
   if (sigsetjmp(unreadable, /*savesigs=*/1) != 0) return false;  // OnFatalSignal jumps here
   is_reading = 1;
@@ -123,7 +125,7 @@ void Report(const Fatal& fatal, const siginfo_t& info) {
   const bool is_readable = actor == nullptr || TryDescribe(*actor);
   AddLogHead(line, 'E', who.text());
   line.Add(fatal.name);
-  // Else it was sent, as abort() does.
+  // The kernel raised the signal for an instruction that failed. A signal that was sent, as by abort(), has no address.
   if (info.si_code > 0) {
     const auto address = reinterpret_cast<uintptr_t>(info.si_addr);
     line.Add(" at address ").AddHex(address);
@@ -146,6 +148,7 @@ void AwaitReport() {
 void Forward(Fatal& fatal, siginfo_t* info) {
   const pid_t thread = ThisThread();
   struct sigaction next = fatal.before;
+  // If the earlier handler has called OnFatalSignal, forwarding to that handler again would not end.
   if (fatal.passed_on_by.exchange(thread, std::memory_order_relaxed) == thread) {
     next = {};
     next.sa_handler = SIG_DFL;
@@ -172,7 +175,7 @@ void OnFatalSignal(int number, siginfo_t* info, void* /*context*/) {
       is_reported.store(true, std::memory_order_release);  // pairs with AwaitReport
     } else if (nobody != thread) {
       AwaitReport();
-    } else if (is_reading != 0) {
+    } else if (is_reading != 0) {  // this signal was raised by TryDescribe, called by Report on this thread
       is_reading = 0;
       siglongjmp(unreadable, 1);
     }

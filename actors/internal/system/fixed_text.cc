@@ -14,7 +14,8 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes "12" off the front of `text`; 0 if there is no number, or one that is larger than what follows it.
+// Removes a decimal number from the front of `text` and returns it. Returns 0 if there is none, or if it is larger than
+// the length of the rest of `text`.
 size_t TakeLength(absl::string_view& text) {
   size_t length = 0;
   while (!text.empty() && IsDigit(text[0]) && length < FixedText::kBytesMax) {

@@ -4,8 +4,8 @@
 //   static FixedText line;
 //   line.Add("SIGSEGV at address ").AddHex(address).Add("\n");
 //
-// A part is cut to kPartBytesMax bytes, so that a long name leaves room for what follows; what does not fit is left
-// out. One thread.
+// Each part that is added is cut to kPartBytesMax bytes, so that a long name leaves room for the parts after it. Text
+// that does not fit into the buffer is left out. Thread-compatible.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_FIXED_TEXT_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_FIXED_TEXT_H_
 
@@ -28,11 +28,12 @@ class FixedText {
   // Adds as much of `other` as fits.
   FixedText& Add(const FixedText& other);
   FixedText& AddNumber(uint64_t number);
-  // "0x1f".
+  // In hexadecimal: "0x1f".
   FixedText& AddHex(uint64_t number);
-  // The time since 1970, UTC, as log lines have it: "2026-03-01T09:30:00.123456Z".
+  // The time, given as the time since 1970, in UTC as log lines have it: "2026-03-01T09:30:00.123456Z".
   FixedText& AddUtc(const timespec& time);
-  // The type whose std::type_info::name() that is: "auction::Lot". A template's is left mangled.
+  // The name of the type whose std::type_info::name() is `mangled`: "auction::Lot". Only names without template
+  // arguments are demangled; others are added as they are.
   FixedText& AddType(const char* mangled);
 
   absl::string_view text() const { return {bytes_.data(), size_}; }

@@ -6,7 +6,7 @@
 // layout of mailboxes.
 //
 // Any thread, except that only the turn of its actor writes a page's counts. The
-// ledgers are exact whenever no turn runs.
+// ledgers are exact while no turn runs and no thread sends.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LEDGER_BOOK_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LEDGER_BOOK_H_
 
@@ -62,6 +62,7 @@ class LedgerBook {
   LedgerBook(const LedgerBook&) = delete;
   LedgerBook& operator=(const LedgerBook&) = delete;
 
+  // Makes a page for an actor with that number of mailboxes. EndLife deletes it.
   Page* OpenPage(Pid actor, size_t mailboxes);
   // Adds the counts of the life that `cell` has, and its page, which may be null, to
   // those of ended actors. Requires that the life has ended and no message waits.
@@ -77,8 +78,10 @@ class LedgerBook {
   // that is nearest to the sum of the others, so the ledger balances in spite of that.
   static void AddCounted(const ActorCell::Counts& counted, MessageLedger& messages);
 
-  // Calls `look` for each mailbox of living actors, then for those of ended actors.
-  // Leaves out mailboxes that have accepted nothing.
+  // Calls `look` for each mailbox of living actors, then, with a null pid, with the
+  // total of all ended actors for each mailbox of a layout. Leaves out mailboxes that
+  // have accepted nothing. `mailbox` is null for messages that were not sorted into a
+  // mailbox: a living actor's early mail, and the dead letters of CountUnsorted.
   using Look = absl::FunctionRef<void(Pid actor, const MailboxDeclaration* mailbox, const MessageLedger& messages)>;
   void ForEach(const CellArena& cells, const RemoteRoom& remote, Look look) const;
 

@@ -1,7 +1,7 @@
-// LingeringLives: the lives of one system of which something is left after their end: a handler that still runs (the
-// actor was fenced), or what a LifeHold stands for, such as a process. A life is *gone* when it has ended and does not
-// linger; then its object and its coroutine frames are destroyed. A monitor until gone (Context::MonitorUntilGone) gets
-// its Down then.
+// LingeringLives: the lives of one system that linger after their end, because a handler still runs (the actor was
+// fenced) or a LifeHold is kept, for example for a process that still runs. A life is *gone* when it has ended and does
+// not linger; its object and its coroutine frames are destroyed then. A monitor of Context::MonitorUntilGone gets its
+// Down when the life is gone.
 //
 // Guarantees: an actor that learns of a life's end sees each hold that was taken before the end was told. Each deferred
 // Down is posted once, after the last hold is released, unless the system has ended.
@@ -10,8 +10,8 @@
 // bounded: a fenced life occupies a thread or a stack frame, a hold belongs to its holder, and an actor has at most
 // limits::kMonitorsPerActorMax monitors.
 //
-// Threads: any, in user code too. Nothing is posted while mu_ is held: a fence takes a hold under a seizure, and a
-// thread that posts may wait for the end of that seizure.
+// Threads: any, in kernel code and in user code. No signal is posted while mu_ is held: a fence calls Hold under a
+// seizure, and a thread that posts may wait for the end of that seizure, so the two could deadlock.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LINGERING_LIVES_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LINGERING_LIVES_H_
 
@@ -42,6 +42,7 @@ class LingeringLives {
   // Adds a hold that ends with the last copy of the returned pointer, which may outlive the system.
   static std::shared_ptr<const void> Share(const std::shared_ptr<LingeringLives>& lives, Pid life);
 
+  // True if there is a hold on that life.
   bool Lingers(Pid life) const;
   // Keeps `down` until the life whose end it tells (down.from) is gone. Returns false, and leaves `down` alone, if that
   // life does not linger.

@@ -13,8 +13,8 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 
-// Lock rule: a fence locks change_mu_ while it keeps a worker in user code, so no thread may hold change_mu_ in user
-// code.
+// Lock rule: a fence locks change_mu_ during a seizure, which keeps a worker in user code. If that worker held
+// change_mu_ there, the two would deadlock. Each function that locks change_mu_ therefore enters kernel code before.
 namespace understudy {
 
 void LocalRegistry::TellWatchers(absl::string_view name, const NameRecord* record) {
@@ -37,6 +37,7 @@ absl::Status LocalRegistry::Insert(const NameRecord& record) {
                                                      kept->second.keeper.ToString(),
                                                      " is restarting; choose another, or wait for it"));
       }
+      // A name that is kept for a child on another node stays vacant whenever it has no owner (NameKeep::is_elsewhere).
       kept->second.is_vacant = kept->second.is_elsewhere;
     }
     const auto [place, added] = names_.emplace(record.name, record);
@@ -46,6 +47,7 @@ absl::Status LocalRegistry::Insert(const NameRecord& record) {
         if (record.scope == NameScope::kCluster) place->second.scope = NameScope::kCluster;
         return absl::OkStatus();
       }
+      // The remote owner takes the name here when the local one gives it up (Take).
       const bool is_remote = record.scope == NameScope::kCluster && !is_own;
       if (is_remote && system_.IsLocal(place->second.pid)) hidden_[record.name] = record;
       return absl::AlreadyExistsError(absl::StrCat("the name ", record.name, " belongs to ",
@@ -80,7 +82,7 @@ absl::optional<LocalRegistry::Taken> LocalRegistry::Take(absl::string_view name,
   return taken;
 }
 
-// A node withdraws only the names of its own actors.
+// Tells the publisher, outside all locks but keep_mu_, that a name of this node's own actors has lost its owner.
 void LocalRegistry::Withdraw(const Taken& taken) {
   const NameRecord& record = taken.record;
   NamePublisher* publisher = system_.publisher();

@@ -72,8 +72,8 @@ class LocalRegistry final : public Registry {
   static bool IsVacantAfter(const Kept& kept, const ExitReason& end);
 
   internal::SystemCore& system_;
-  // Held when an owner ends, and by Keep and Free, also while they call the publisher, so that the publisher is told in
-  // order which names are vacant.
+  // Held by RemoveAll, Keep and Free while they change names and call the publisher, so that the publisher learns in
+  // the right order which names are vacant.
   absl::Mutex keep_mu_ ABSL_ACQUIRED_BEFORE(change_mu_);
   // Taken by every change, before mu_, and held while listeners run.
   absl::Mutex change_mu_ ABSL_ACQUIRED_BEFORE(mu_);

@@ -1,4 +1,4 @@
-// How a line of the log on standard error begins.
+// AddLogHead: the beginning of each log line on standard error.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOG_HEAD_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_SYSTEM_LOG_HEAD_H_
 

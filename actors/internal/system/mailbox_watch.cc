@@ -87,7 +87,7 @@ MailboxWatch::MailboxWatch(internal::SystemCore& system, absl::Duration limit)
   State::Arm(state_);
 }
 
-// The lock waits for a look that is under way; a timer that fires later finds is_stopped.
+// Taking the lock waits for a look that is under way. A timer's callback that runs later finds is_stopped set.
 MailboxWatch::~MailboxWatch() {
   absl::MutexLock lock(&state_->mu);
   state_->is_stopped = true;

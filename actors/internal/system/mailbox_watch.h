@@ -1,5 +1,5 @@
-// MailboxWatch: finds the mailboxes that have been closed, with mail, for a
-// long time, and says so in the log, once for each.
+// MailboxWatch: finds mailboxes that have been closed, with mail, for a long time,
+// and logs each of them once.
 //
 // A program with guards typically hangs because no behavior opens some mailbox
 // again. Its senders see no error, because a closed mailbox accepts messages. The
@@ -35,15 +35,16 @@ struct ClosedMailbox {
 
 class MailboxWatch {
  public:
-  // Looks four times within `limit`, but no more often than every limits::kClosedMailPauseMin, and logs mailboxes that
-  // have been closed for longer than `limit`. With an infinite limit it looks only when Look is called. `system` must
-  // outlive this object.
+  // Looks four times within `limit`, but not more often than every limits::kClosedMailPauseMin, and logs mailboxes that
+  // have been closed for `limit` or longer. With an infinite limit it looks only when Look is called, and logs nothing.
+  // `system` must outlive this object.
   MailboxWatch(internal::SystemCore& system, absl::Duration limit);
   ~MailboxWatch();
   MailboxWatch(const MailboxWatch&) = delete;
   MailboxWatch& operator=(const MailboxWatch&) = delete;
 
-  // Looks now. Returns the closed mailboxes with mail, in order of actors and of their mailboxes.
+  // Looks now, and logs as the periodic looks do. Returns the closed mailboxes with mail, in the order of the actors'
+  // cells and of their mailboxes.
   std::vector<ClosedMailbox> Look();
 
  private:

@@ -43,13 +43,15 @@ std::string OriginOfLogLine() {
   return systems.all.size() == 1 ? systems.all.front()->name() : std::string();
 }
 
-// Fences that life if, after `delay`, its handler or a destructor at its end has not returned. `has_started` is given
+// Fences that life if, after `delay`, its handler or a destructor at its end has not returned. Tries again at intervals
+// until the life has ended, because a fence is possible only while the actor is in user code. `has_started` is not null
 // if the start is overdue, and null if the actor was killed.
 void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint64_t life, HasStarted has_started) {
   if (!cell->IsAlive(life)) return;
   const MonotonicTime time = executor.clock().Now() + delay;
   (void)executor.RunAt(time, [&executor, cell, life, has_started = std::move(has_started)]() mutable {
     const bool is_killed = has_started == nullptr;
+    // relaxed: a stale false is corrected by is_meant, which runs under a seizure of the worker.
     if (!cell->IsAlive(life) || (!is_killed && has_started->load(std::memory_order_relaxed))) return;
     // Meanwhile the life may have ended, so that the cell's next life runs; or it may have started in time.
     const auto is_meant = [&] { return cell->IsAlive(life) && (is_killed || cell->owner()->IsStarting()); };
@@ -59,6 +61,8 @@ void FenceAfter(Executor& executor, absl::Duration delay, ActorCell* cell, uint6
     FenceAfter(executor, limits::kFenceRetry, cell, life, std::move(has_started));
   });
 }
+
+constexpr char kNoNode[] = "this system has no Node, so it reaches no other node; start one with Node::Start";
 
 }  // namespace
 
@@ -111,7 +115,8 @@ SystemCore::~SystemCore() {
   NodeTable::Retire(this);
 }
 
-// Checks the cell first: a fence takes its hold before it closes the cell, so once the end is seen, the hold is too.
+// Checks the cell first: a fence takes its hold before it closes the cell, so a thread that sees the end of the life
+// sees the hold too.
 bool SystemCore::IsGone(Pid life) {
   if (!IsLocal(life)) return false;
   const ActorCell* const cell = cells_.Find(life.cell());
@@ -187,7 +192,7 @@ void SystemCore::Post(Signal signal) {
   if (!IsLocal(signal.to)) {
     if (const NodeEntry* entry = NodeTable::Find(signal.to.place()); entry == nullptr || entry->system != this) {
       AnswerForDead(
-          signal);  // the receiver is of an ended incarnation, or of another actor system of this process (RouterTo)
+          signal);  // the receiver belongs to an ended incarnation, or to another system of this process (see RouterTo)
       return;
     }
     if (Router* out = router(); out != nullptr) {
@@ -200,7 +205,7 @@ void SystemCore::Post(Signal signal) {
                 .to = signal.from,
                 .id = signal.id,
                 .is_link = signal.kind == SignalKind::kLink,
-                .reason = ExitReason::NoConnection("this system has no node")});
+                .reason = ExitReason::NoConnection(kNoNode)});
     return;
   }
   if (const CurrentTurn& turn = ThisTurn(); turn.cell != nullptr && signal.to == turn.self) {
@@ -243,6 +248,7 @@ uint64_t SystemCore::EndStartAfter(absl::Duration delay, ActorCell& cell, uint64
 void SystemCore::OnDeadLetter(DeadLetter letter) {
   DestructionQueue* const remains = ThisTurn().system == this ? DestructionQueue::Gathering() : nullptr;
   if (remains != nullptr) {
+    // kWake tells DestructionQueue::End to publish the letter.
     remains->Add(MakeEnvelope(EnvelopeKind::kWake, std::move(letter)));
   } else {
     dead_letters_.Publish(letter);
@@ -290,7 +296,7 @@ absl::StatusOr<Router*> SystemCore::RouterTo(Pid to) {
                                                          "send to it from there, or through a node"));
   }
   Router* out = router();
-  if (out == nullptr) return MakeError(ErrorKind::kNoConnection, "this system has no node");
+  if (out == nullptr) return MakeError(ErrorKind::kNoConnection, kNoNode);
   return out;
 }
 

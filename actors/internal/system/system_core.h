@@ -92,8 +92,9 @@ class SystemCore {
            pid.serial() <= last_serial_.load(std::memory_order_relaxed);
   }
 
-  // Sends a signal to an actor here or on another node. If the actor has ended, link
-  // and monitor are answered with NoProcess, and other signals are dropped.
+  // Sends a signal to an actor here or on another node. If the actor has ended, the
+  // signal is passed to AnswerForDead. Without a router, links and monitors to other
+  // nodes are answered with NoConnection, and other signals to them are dropped.
   void Post(Signal signal);
   // Sends a reply, here or to another node, that has no block of its own yet.
   void Reply(Pid from, Pid asker, uint64_t ask, absl::Status status);
@@ -126,11 +127,13 @@ class SystemCore {
   void CountLateReply() { late_replies_.fetch_add(1, std::memory_order_relaxed); }
   int64_t late_replies() const { return late_replies_.load(std::memory_order_relaxed); }
 
-  // Publishes the letter to its listeners: now, or from kernel code of a turn later, in user code.
+  // Publishes the letter to the listeners: at once, or, if called from kernel code of a turn, later in user code.
   void OnDeadLetter(DeadLetter letter);
   DeadLetterStream& dead_letters() { return dead_letters_; }
   const DeadLetterStream& dead_letters() const { return dead_letters_; }
 
+  // The release stores of the three Install functions pair with the acquire loads of the functions below them, so a
+  // caller sees the installed object as constructed.
   void InstallRouter(Router* router) { router_.store(router, std::memory_order_release); }
   Router* router() { return router_.load(std::memory_order_acquire); }
   // The router for messages to `to`, an actor that is not of this system. NoProcess or
@@ -200,10 +203,11 @@ class SystemCore {
   // Kills that life after `delay`, unless it has ended, even if its handler does not
   // return. Returns the id of the executor's timer.
   uint64_t KillAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
-  // As KillAfter, but ends the life with StartTimeout, unless it has started or ended.
+  // As KillAfter, for the time limit of a start: ends the life with StartTimeout, unless it has started or ended.
   uint64_t EndStartAfter(absl::Duration delay, ActorCell& cell, uint64_t life);
 
-  // Answers a signal to an actor that has ended, if it needs an answer. A reply is counted as late.
+  // Answers a signal to an actor that has ended: a link or monitor with the reason NoProcess, or with the reason of the
+  // refused spawn, and an unlink with an acknowledgement. Counts a reply as late. Drops all other signals.
   void AnswerForDead(const Signal& signal);
   // The error of a send whose receiver has no cell here.
   absl::Status NoCellError(Pid to) const;
@@ -262,7 +266,7 @@ struct LeftRemote {
   int64_t bytes = 0;
 };
 
-// The turn that runs on this thread.
+// The state of the turn that runs on a thread.
 struct CurrentTurn {
   ActorCore* actor() const;  // inline in actor_core.h
 
@@ -279,15 +283,15 @@ struct CurrentTurn {
   // Values that kernel code of the turn passed to DestroyLater.
   DestructionQueue remains;
 };
-// The turn of a thread outside turns. Never written.
+// The value of ThisTurn() outside turns. Never written.
 inline constinit CurrentTurn no_turn;
 // An access is one load without a call, as for this_worker in worker.h.
 inline constinit thread_local CurrentTurn* this_turn __attribute__((tls_model("initial-exec"))) = &no_turn;
-// Its pointers are null outside turns.
+// The turn that runs on this thread. Outside turns its pointers are null and its pid is null.
 inline CurrentTurn& ThisTurn() { return *this_turn; }
 
-// The system in which this thread resolves names: that of its turn, or else the only
-// one of the process. CHECKs that there is exactly one.
+// The system in which this thread resolves names: the system of its turn, or else the
+// only system of the process. CHECKs that the process has exactly one in this case.
 SystemCore& SystemOfThisThread();
 void AddSystem(SystemCore* system);
 void RemoveSystem(SystemCore* system);

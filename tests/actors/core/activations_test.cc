@@ -1,4 +1,4 @@
-// Activations alone, of an actor that is not there.
+// Activations (the handlers of one actor that have begun and not ended), without an actor.
 #include "understudy/actors/internal/turn/activations.h"
 
 #include <array>

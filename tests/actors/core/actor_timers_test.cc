@@ -1,4 +1,4 @@
-// ActorTimers alone: named timers and those of behaviors, on clocks that the test sets.
+// ActorTimers without an actor: named timers and timers of behaviours, on clocks that the test sets.
 #include "understudy/actors/internal/turn/actor_timers.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// BehaviorStack alone.
+// BehaviorStack without an actor.
 #include "understudy/actors/internal/turn/behavior_stack.h"
 
 #include <cstddef>

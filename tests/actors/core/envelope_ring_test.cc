@@ -1,4 +1,5 @@
-// Rings of envelopes, and PostponedMail, which keeps some. tests/actors/postponed_mail_test.cc has what users see.
+// EnvelopeRing, and PostponedMail, which is made of such rings. What users see of it is tested in
+// tests/actors/postponed_mail_test.cc.
 #include "understudy/actors/internal/turn/envelope_ring.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// EventQueue alone: order, bounds, what is taken back.
+// EventQueue without an actor: its order, its bounds, and the events that are taken back.
 #include "understudy/actors/internal/turn/event_queue.h"
 
 #include <cstddef>

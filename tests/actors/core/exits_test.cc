@@ -1,4 +1,4 @@
-// Exits alone.
+// Exits without an actor.
 #include "understudy/actors/internal/turn/exits.h"
 
 #include <memory>

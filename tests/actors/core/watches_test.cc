@@ -1,4 +1,4 @@
-// Watches alone, with a LinkTable.
+// Watches without an actor, over a real LinkTable.
 #include "understudy/actors/internal/turn/watches.h"
 
 #include <cstdint>

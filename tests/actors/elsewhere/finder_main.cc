@@ -1,4 +1,4 @@
-// finder BINARY: writes to descriptor 3 where it finds that, or why it does not.
+// finder BINARY: calls FindBinary, and writes to descriptor 3 the path that it gives, or its error.
 #include <unistd.h>
 
 #include <string>

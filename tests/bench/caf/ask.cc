@@ -1,5 +1,4 @@
-// A client sends a request with a timeout of 5 s, and after its response the
-// next.
+// A client sends a request with a timeout of 5 s, and sends the next after the response.
 #include "caf_bench.h"
 
 namespace bench {

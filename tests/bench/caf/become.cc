@@ -1,5 +1,4 @@
-// An actor becomes its other behavior with each message that a producer sends.
-// Both are made once and kept.
+// An actor becomes its other behaviour with each message that a producer sends. Both behaviours are made once and kept.
 #include "caf_bench.h"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// What the programs for CAF 0.17 share. They are built by compare, not by
-// Bazel: CAF's package is installed only when they are to run.
+// What the programs for CAF 0.17 share. They are built by compare.py, not by Bazel: CAF's package is installed only
+// when they are to run.
 #ifndef UNDERSTUDY_TESTS_BENCH_CAF_CAF_BENCH_H_
 #define UNDERSTUDY_TESTS_BENCH_CAF_CAF_BENCH_H_
 

@@ -1,4 +1,4 @@
-// One actor spawns many, which do one thing each and end.
+// One actor spawns many, each of which handles one message and ends.
 #include "caf_bench.h"
 
 namespace bench {

@@ -1,5 +1,4 @@
-// A producer sends what its receiver skips, and then what opens the gate; all
-// is then handled.
+// A producer sends messages that its receiver skips, and then the message after which the receiver handles all of them.
 #include "caf_bench.h"
 
 namespace bench {

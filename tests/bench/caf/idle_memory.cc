@@ -1,5 +1,4 @@
-// Many actors that were told something and then wait; what they add to the
-// resident memory.
+// The resident memory of many actors that have handled one message and are idle.
 #include <unistd.h>
 
 #include <algorithm>

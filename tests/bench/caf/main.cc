@@ -1,4 +1,4 @@
-// One run of one workload, measured, as understudy_bench does it:
+// One measured run of one workload, with the output of understudy_bench:
 //   caf_ping_pong ping_pong 1200000 2
 #include <cinttypes>
 #include <string>

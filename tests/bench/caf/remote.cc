@@ -1,7 +1,7 @@
-// One run between two processes of this machine, measured, as remote_bench does it. CAF's middleman carries the
+// One measured run between two processes of this machine, with the output of remote_bench. CAF's middleman carries the
 // messages over loopback TCP:
 //   caf_remote round_trip_1 20000 2
-// It starts itself once more as the server, which serves until its standard input ends:
+// The program starts itself once more as the server, which serves until its standard input ends:
 //   caf_remote serve 0 2
 // Messages have a string of 64 bytes. The middleman has its defaults: no heartbeats, its own deserialising workers.
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// What both raw gRPC systems share. A call begins with a message of 8 bytes: 0, and each message is sent back; or how
-// many bytes are to come, which are answered by one message when they are there.
+// What both raw gRPC systems share. The first message of a call has 8 bytes, a number: 0 asks the server to send each
+// message back; n asks it to send one message when n bytes have come.
 #ifndef UNDERSTUDY_TESTS_BENCH_REMOTE_REMOTE_GRPC_H_
 #define UNDERSTUDY_TESTS_BENCH_REMOTE_REMOTE_GRPC_H_
 

@@ -1,4 +1,4 @@
-// Raw gRPC, one completion queue a process, served by one thread: the least that a stream of gRPC costs.
+// Raw gRPC with one completion queue a process, served by one thread: the cheapest way to use a gRPC stream.
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>

@@ -1,4 +1,4 @@
-// ServerProcess: this program once more, as a server.
+// ServerProcess: this program started once more, as a server.
 #ifndef UNDERSTUDY_TESTS_BENCH_REMOTE_SERVER_PROCESS_H_
 #define UNDERSTUDY_TESTS_BENCH_REMOTE_SERVER_PROCESS_H_
 

@@ -1,5 +1,4 @@
-// Savina's "big": each of many actors pings a random other one, waits for its
-// pong, and pings the next.
+// Savina's "big": each of many actors pings a random other one, waits for its pong, and pings the next.
 #include <memory>
 #include <utility>
 #include <vector>

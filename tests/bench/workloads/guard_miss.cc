@@ -1,5 +1,5 @@
-// A producer sends to a mailbox whose guard does not hold, and then what opens
-// it; all is then handled.
+// A producer sends to a mailbox whose guard does not hold, and then the message that lets the guard hold; the receiver
+// then handles all of them.
 #include "understudy/tests/bench/workload.h"
 
 namespace understudy::bench {

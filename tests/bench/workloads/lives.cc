@@ -1,4 +1,4 @@
-// What actors cost that are idle, and what those leave behind that have ended.
+// What idle actors cost, and what actors that have ended leave behind.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -1,10 +1,10 @@
-// The multicasts by which event-based actors were first measured: a director
-// sends the same to each of its members, round after round.
+// Multicasts: a director sends the same message to each of its members, round after round. The paper on event-based
+// actors measured these three:
 //
-// simple: nobody answers but to the last round. ack: each member acknowledges,
-// and the next round begins when all have. group: all are told then that all
-// have. A third of the messages goes to 10 members, a third to 100, and a third
-// to 1,000, or 200 where that leaves a remainder.
+// simple: no member answers, except to the last round. ack: each member acknowledges each round, and the next round
+// begins when all members have. group: as ack, and the director also tells all members when all have acknowledged. A
+// third of the messages goes to 10 members, a third to 100, and a third to 1,000, or to 200 if 1,000 does not divide
+// that third.
 #include <vector>
 
 #include "understudy/tests/bench/workload.h"

@@ -1,5 +1,4 @@
-// A pool starts and stops children for thousands of clients at once, as one
-// supervisor or as several.
+// A pool, of one shard or of several, starts and stops children for thousands of clients at once.
 #include "understudy/supervision/pool.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Supervisors restart children that crash, again and again: all at once, or one
-// at a time.
+// Supervisors restart children that crash again and again, all at once or one at a time.
 #include <deque>
 #include <vector>
 

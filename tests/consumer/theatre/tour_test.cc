@@ -1,4 +1,4 @@
-// Two nodes of the consumer's own, simulated: one asks an actor of the other by its name.
+// Two nodes of this workspace, simulated: an actor of one asks an actor of the other by its name.
 #include "absl/time/time.h"
 #include "consumer/theatre/role.pb.h"
 #include "gtest/gtest.h"

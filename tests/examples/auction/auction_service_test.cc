@@ -1,5 +1,4 @@
-// The service as a whole, simulated: what it promises holds for every seed, with
-// and without failures.
+// The service as a whole, simulated: its results are right under every seed, with and without failures.
 #include <cstdint>
 #include <string>
 #include <vector>

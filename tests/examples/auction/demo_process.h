@@ -1,7 +1,7 @@
-// DemoProcess: the demo as a process of a test, with a token in its environment
-// by which it and all that it starts can be found.
+// DemoProcess: the demo as a child process of a test. Its environment has a token by which the test finds it and all
+// processes that it starts.
 //
-// One thread. Destroying it kills what is left.
+// One thread. The destructor kills the processes that are left.
 #ifndef UNDERSTUDY_TESTS_EXAMPLES_AUCTION_DEMO_PROCESS_H_
 #define UNDERSTUDY_TESTS_EXAMPLES_AUCTION_DEMO_PROCESS_H_
 

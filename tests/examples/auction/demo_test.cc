@@ -1,4 +1,4 @@
-// The demo as a user runs it: processes, sockets, signals.
+// The demo as a user runs it, with processes, sockets and signals.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// SimulatedService: the whole service in one thread with virtual time, its
-// processes played by supervisors. One call is one run.
+// SimulatedService: the whole service on one thread with virtual time. Its processes are played by supervisors. One
+// call is one run.
 #ifndef UNDERSTUDY_TESTS_EXAMPLES_AUCTION_SIMULATED_SERVICE_H_
 #define UNDERSTUDY_TESTS_EXAMPLES_AUCTION_SIMULATED_SERVICE_H_
 

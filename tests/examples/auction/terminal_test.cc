@@ -1,4 +1,4 @@
-// When the demo's page has colour, and where.
+// Whether the demo's page has colours, and where.
 #include "understudy/examples/auction/terminal.h"
 
 #include "gtest/gtest.h"

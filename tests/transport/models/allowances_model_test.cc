@@ -1,11 +1,11 @@
-// First allowances, explored: one node sends small and large messages to three mailboxes of another, which have no room
-// beside, so that nothing but the allowances lets a message through. Each order of sends, arrivals, handling and credit
-// is walked through.
+// First allowances, explored: one node sends small and large messages to three mailboxes of another node, which have no
+// other room, so that only the allowances let a message through. Every order of sends, arrivals, handling and credit is
+// explored.
 //
-// An accepted message has its credit at the receiver too; what is under way or waits stays within the bounds of a
-// mailbox and of the session (credit.h); a mailbox that was not written to takes a small message however large those
-// to others are, and a large one while no other is in use; and when all is over every account is as at first. Each rule
-// is left out once, and the model finds it.
+// An accepted message has its credit at the receiver too. What is under way or waits stays within the bounds of a
+// mailbox and of the session (credit.h). A mailbox to which nothing has been sent takes a small message however large
+// the messages to the others are, and a large one while no other is in use. When all is over, every account is as it
+// was at first. Each rule is left out once, and the model finds it.
 #include <algorithm>
 #include <array>
 #include <cstddef>

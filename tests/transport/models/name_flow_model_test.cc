@@ -1,9 +1,10 @@
-// How names travel under flow control, explored: a node tells another more names than may be on their way at once, each
-// of which fills a part, while names are released and claimed anew. Parts arrive, are entered and are acknowledged in
-// every order that a session allows.
+// How names travel under flow control, explored: a node tells another node more names than may be under way at once,
+// each of which fills a part, while names are released and claimed anew. Parts arrive, are entered and are acknowledged
+// in every order that a session allows.
 //
-// No more parts than may be are on their way; a Down never comes before the release of its actor's name; and when all
-// is told the other node knows exactly the names that there are. Each rule is left out once, and the model finds it.
+// No more parts are under way than the bound allows; a Down never comes before the release of its actor's name; and
+// when all is told, the other node knows exactly the names that there are. Each rule is left out once, and the model
+// finds it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

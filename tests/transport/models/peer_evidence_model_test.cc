@@ -1,10 +1,10 @@
-// PeerEvidence, explored beside a peer of which the model knows whether it lives: streams break and come back, the
-// process ends, its listening socket is replaced or closed for good, and dials and the pidfd tell of it late or out of
-// turn. What EvidenceWatch does is repeated here: it has one dial under way, and heeds no outcome of a dial that began
-// before the stream that carried last.
+// PeerEvidence, explored together with a peer of which the model knows whether it lives. Streams break and come back,
+// the process ends, its listening socket is replaced or closed for good, and dials and the pidfd report these late or
+// out of order. The test repeats what EvidenceWatch does: it has one dial under way, and ignores the outcome of a dial
+// that began before the last stream that carried the session.
 //
-// A peer that lives is never proved dead, nor is one whose stream still carries the session; one that is dead, and of
-// which this machine can know it, is proved to be in the end. Each rule is left out once, and the model finds it.
+// A peer that lives is never proved dead, nor is one whose stream still carries the session. A dead peer whose death
+// this machine can know is proved dead in the end. Each rule is left out once, and the model finds it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

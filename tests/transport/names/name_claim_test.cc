@@ -1,4 +1,4 @@
-// What a node refuses to publish.
+// The names that a node refuses to publish.
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
-// Every order of events of two and three nodes that own one name, with sessions
-// that end and owners that end and restart: the conflict rules of name_table.h,
-// explored exhaustively, and each of them taken away once and missed.
+// The conflict rules of name_table.h, explored exhaustively: every order of events of two and three nodes that own one
+// name, with sessions that end and owners that end and restart. Each rule is left out once, and the model finds it.
 #include <algorithm>
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,6 @@
-// NameNet: name tables that tell each other names over sessions, in order in
-// each direction; the test says which message arrives next. A value: a copy goes
-// its own way. Node i is called 'a' + i, and its pids have the index i + 1 on
-// every node.
+// NameNet: name tables that tell each other names over sessions, in order in each direction; the test says which
+// message arrives next. It is a value: a copy is independent. Node i is called 'a' + i, and its pids have the index i +
+// 1 on every node.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_NAMES_NAME_NET_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_NAMES_NAME_NET_H_
 

@@ -1,10 +1,9 @@
-// Whatever peers tell of their names, and whenever, a name table goes on: it does
-// not crash, what it says that it shows is what it shows, nobody owns a name that
-// it may not own here, no own name is lost to such a claim or refusal, and what it
-// keeps is bounded.
+// Whatever peers tell a name table, and whenever: the table does not crash; its look-ups agree with the changes that it
+// reports; no actor owns a name that it may not own on this node; no name of this node is lost to such a claim or
+// refusal; and the table's memory is bounded.
 //
-// The input is a list of steps: a byte that says what happens, a byte that says to
-// which peer or name, and for what a peer tells a few bytes more.
+// The input is a list of steps: a byte for what happens, a byte for the peer or name to which it happens, and a few
+// bytes more for what a peer tells.
 #include <algorithm>
 #include <array>
 #include <cstddef>

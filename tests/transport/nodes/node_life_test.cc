@@ -1,4 +1,4 @@
-// How a node starts, what of it runs user code, and how it drains.
+// How a node starts and drains, and that user code which it calls and which does not return holds up no peer.
 #include <memory>
 #include <string>
 #include <thread>

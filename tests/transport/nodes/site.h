@@ -1,4 +1,4 @@
-// Nodes of one process that meet over real sockets, and what a test asks of them.
+// Nodes of one process that connect over real sockets, and what a test asks of them.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SITE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_SITE_H_
 

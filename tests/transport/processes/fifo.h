@@ -1,4 +1,4 @@
-// Fifo: a FIFO that a process holds open, so that its end of file is the end of the process.
+// Fifo: a FIFO that a process holds open, so that a test that reads it sees its end of file when the process ends.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_PROCESSES_FIFO_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_PROCESSES_FIFO_H_
 

@@ -1,4 +1,4 @@
-// The watch over a process child's parent: the process ends with it, whatever it is doing.
+// The watch over a process child's parent: the child ends when its parent does, whatever it is doing.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What becomes of process children when their parent's process ends.
+// What happens to process children when their parent's process ends.
 #include <memory>
 #include <string>
 

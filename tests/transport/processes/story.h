@@ -1,4 +1,4 @@
-// Story: what happened, in order, told by any thread and read by a test.
+// Story: what happened, in order. Any thread adds to it; a test reads it.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_PROCESSES_STORY_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_PROCESSES_STORY_H_
 

@@ -1,5 +1,5 @@
-// What a handshake must be: versions, times, proofs, and the bytes of the first
-// nodes that spoke wire version 2, which every later one must read.
+// What a handshake must be: versions, times, proofs, and the recorded bytes of the first nodes that spoke wire version
+// 2, which every later node must read.
 #include "understudy/transport/session/handshake.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// Whatever a peer writes, and whenever, a PeerSession goes on: it does not crash,
-// is never due for ever, keeps few streams, and its ledger balances.
+// Whatever a peer writes, and whenever: a PeerSession does not crash, does not stay due however often it is called,
+// keeps few streams, and its ledger balances.
 //
-// The input is a list of steps: a byte that says what happens, a byte that says
-// to which stream or how much later, and for frames a length and so many bytes.
+// The input is a list of steps: a byte for what happens, a byte for the stream or for the time that passes, and for
+// frames a length and that many bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// PeerSession: who may resume, end and replace a session. The tests speak for
-// the peer, and for strangers, by hand.
+// PeerSession: who may resume, end and replace a session. The tests write the frames of the peer and of strangers
+// themselves.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// The bytes of a session of the first nodes that spoke wire version 2: one envelope of each kind, which every later
-// node must read. A later version that writes them otherwise adds bytes of its own, and leaves these as they are.
+// The recorded bytes of a session of the first nodes that spoke wire version 2: one envelope of each kind, which every
+// later node must read. A later version that writes them otherwise adds bytes of its own, and leaves these unchanged.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 // Every history of one direction of a session within small bounds: envelopes of several senders, one of them in parts,
 // on streams that break and whose frames come twice, too early, or late from a stream that has been replaced. Each
-// envelope arrives once, whole and in its sender's order, and a quiet end has nothing left over.
+// envelope arrives once, whole and in its sender's order, and when both ends are quiet neither keeps an envelope.
 #include <malloc.h>
 
 #include <algorithm>

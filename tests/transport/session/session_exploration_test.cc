@@ -1,5 +1,5 @@
-// Every history of two nodes and a stranger within small bounds, and each rule
-// of the handshake taken away once: SessionWorld says what can happen.
+// Every history of two nodes and a stranger within small bounds (SessionWorld says what can happen), also with each
+// rule of the handshake left out once.
 #include <cstddef>
 #include <cstdio>
 #include <memory>

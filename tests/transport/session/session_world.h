@@ -1,14 +1,12 @@
-// SessionWorld: two nodes, "a" and "b", whose PeerSessions are driven step by
-// step, and a stranger without their secret. At each moment Steps() lists all
-// that can happen next; Do() makes it happen, checks what must hold, and
-// the same steps lead to the same world again: an explorer repeats them at each fork.
+// SessionWorld: two nodes, "a" and "b", whose PeerSessions are driven step by step, and a stranger without their
+// secret. Steps() lists everything that can happen next; Do() makes one of these happen and checks what must hold. The
+// same steps lead to the same world again: an explorer repeats them at each fork.
 //
-// What can happen: a frame or a stream's end arrives (streams overtake one
-// another, frames on one stream do not), all streams break, time passes, a node
-// sends, ends its session by itself or is restarted; a proof that a peer's process
-// is dead comes, late, twice or of one that only did not listen for a moment; and
-// the stranger opens a stream to a with what it can know, answers a dial of b, or
-// takes an offer. Each kind but arrivals has a budget, so that there is an end.
+// What can happen: a frame or a stream's end arrives (streams overtake one another, frames on one stream do not); all
+// streams break; time passes; a node sends, ends its session by itself or is restarted; a proof that a peer's process
+// is dead comes, late, twice, or of a process that only did not listen for a moment; and the stranger opens a stream to
+// a with what it can know, answers a dial of b, or takes an offer. Each kind except arrivals has a budget, so that
+// every history ends.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_SESSION_SESSION_WORLD_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_SESSION_SESSION_WORLD_H_
 

@@ -1,4 +1,4 @@
-// SessionWorld: what must hold, and what makes two worlds the same.
+// SessionWorld: what must hold after each step, and when two worlds are the same.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Connections that mean no good, against a listener.
+// A listener against hostile connections.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>

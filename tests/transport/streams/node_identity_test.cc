@@ -1,4 +1,4 @@
-// What a node lets its peers do by what is proved of them.
+// What a node lets its peers do, by what their streams prove of them.
 #include <cstddef>
 #include <memory>
 #include <string>

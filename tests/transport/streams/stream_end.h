@@ -1,5 +1,5 @@
-// One end of a stream, and a listener's ends, for tests of the streams below a
-// session. Real sockets: a test waits for what an end hears, with a deadline.
+// One end of a stream, and the ends that a listener is given, for tests of the streams below a session. The sockets are
+// real: a test waits, with a deadline, for what an end hears.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_STREAMS_STREAM_END_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_STREAMS_STREAM_END_H_
 

@@ -29,7 +29,7 @@ expect bad_tree 1 "5 errors in $file:
   $file:2: intensity: -3 is negative; 0 or more restarts may be allowed
   $file:5: child 'book': actor.factory: there is no factory 'bok'; registered: book, lot
   $file:9: child 'lots': shutdown: 1s is not more than its children may take to stop, one after another (2s); give it more, or Infinity
-  $file:13: child 'lots' / child 'lot-1': significant: a permanent child is always restarted, so its end can have no significance
+  $file:13: child 'lots' / child 'lot-1': significant: a permanent child is always restarted, so its end never shuts the supervisor down; make it transient or temporary
   $file:14: child 'lots' / child 'lot-1': actor.argument: factory 'lot' takes a google.protobuf.StringValue, and is given none"
 
 exit $failed

@@ -1,14 +1,13 @@
-// FaultProxy: a TCP proxy on loopback between two nodes of a test, which stalls,
-// cuts, resets, delays and throttles what passes.
+// FaultProxy: a TCP proxy on loopback between two nodes of a test, which stalls, cuts, resets, delays and throttles the
+// bytes that it carries.
 //
 //   FaultProxy proxy(ledger.address());
 //   Node::Start(system, {.listen = "", .peers = {{"ledger", proxy.address()}}});
 //   proxy.Stall(FaultProxy::kBothWays);
 //   proxy.Heal();
 //
-// A fault holds for the connections that are there and for those that come, until
-// Heal. The proxy always listens: a dial is accepted, whatever becomes of it, so
-// that nothing proves the node behind it dead.
+// A fault holds for existing connections and for new ones, until Heal. The proxy always listens, so every dial is
+// accepted and nothing proves to the dialing node that the node behind the proxy is dead.
 // Threads: any; one thread of its own moves the bytes.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_FAULT_PROXY_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_FAULT_PROXY_H_

@@ -1,5 +1,5 @@
-// What the tests of clients that mean harm share: streams and connections that a test speaks on by itself, what a
-// process uses, and an honest pair of nodes whose session must not suffer.
+// What the tests of hostile clients share: streams and connections on which a test writes frames itself, the resources
+// that a process uses, and an honest pair of nodes whose session must not suffer.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_HOSTILE_H_
 

@@ -1,8 +1,7 @@
-// Peers that complete a handshake and then mean harm: each attack is a function over a raw session with the node
-// ledger, by a client whose name nothing proves and by one with a certificate. An attack reaches what it aims at, as
-// the end of its session or a counter of ledger's shows; and what must be true after it is the same for all. The
-// honest peer's messages come in order on its first session, the node uses hardly more memory, and its descriptors are
-// back.
+// Peers that complete a handshake and then attack. Each attack is a function over a raw session with the node ledger,
+// by a client whose name nothing proves and by one with a certificate. The end of the client's session or a counter of
+// ledger's shows that the attack reached its target. The checks after an attack are the same for all: the honest peer's
+// messages come in order on its first session, the node's memory has hardly grown, and its descriptors are released.
 #include <stdlib.h>
 
 #include <algorithm>

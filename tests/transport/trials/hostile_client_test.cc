@@ -1,8 +1,8 @@
-// A client that means harm, against a node in a process of its own with which an honest peer talks all the while: the
-// honest peer's messages all come, in order, its session is the first one to the end, and the node's memory and
-// descriptors stay what they were.
+// A hostile client against a node in a process of its own, with which an honest peer talks all the while: the honest
+// peer's messages all come, in order, its first session is still its session in the end, and the node's memory and
+// descriptors stay as they were.
 //
-// What is shown below nodes is not repeated here: certificates of other authorities, expired ones, none, and plaintext
+// Tests below the level of nodes cover certificates of other authorities, expired or missing ones, and plaintext
 // (tests/transport/streams/tls_test.cc), and what a Hello must prove (session/peer_session_identity_test.cc).
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-// Two node processes with a wire between them that stalls, is cut, reset, delayed and throttled, and a peer that is
+// Two node processes with a proxy between them that stalls, cuts, resets, delays and throttles, and a peer that is
 // killed or stopped: what each end is told, how soon, and that nothing is lost while the session lives.
 //
-// Where a time could come from two causes, the other one is made an hour: silence that is not to be the reason why a
-// cut is noticed, grace that is not to be over. What was measured is printed.
+// Where silence or grace could cause what a test sees, the one that must not is set to minutes (kLongSilence,
+// kLongGrace). The measured times are printed.
 #include <signal.h>
 #include <stdlib.h>
 

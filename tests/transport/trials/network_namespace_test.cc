@@ -1,10 +1,10 @@
 // Two nodes in two network namespaces of the kernel, joined by a pair of virtual links, with mutual TLS as every
-// network requires: links set down, routes that swallow, and a link that passes so many bytes a second (tbf).
+// network requires: links that are set down, routes that drop packets, and a link with a limited rate (tbf).
 //
 // Needs root, or user namespaces, and the commands ip, tc, unshare and nsenter. Where they are missing the tests fail,
 // so that `.ci/long trials` cannot pass without them; with UNDERSTUDY_MAY_SKIP_NAMESPACES=1 in the environment they say
 // what is missing and are skipped.
-// The namespaces are those of this process and of one that it starts, so they go with them.
+// The namespaces belong to this process and to one that it starts, and end with them.
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>

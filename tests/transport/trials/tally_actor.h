@@ -1,5 +1,5 @@
-// Tally: writes down the numbers that its senders tell and ask it, and says
-// whether each sender's came complete and in order.
+// Tally: writes down the numbers that its senders tell and ask it, and says whether each sender's numbers came complete
+// and in order.
 //
 // A number is lane * kLane + n, where a lane is one sender and n counts from 0.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TALLY_ACTOR_H_

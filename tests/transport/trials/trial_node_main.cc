@@ -1,9 +1,9 @@
-// A node for trials, in a process of its own, with a Tally that is called NAME/tally.
+// A node for trials, in a process of its own, with a Tally that is published as NAME/tally.
 //
 //   trial_node NAME LISTEN [KEY=VALUE…]
 //
 // LISTEN may be empty. KEY is advertise, certificates (a folder of tools/make_certs), peer (NAME@ADDRESS), silence_ms
-// or grace_ms. It writes its address, and then what becomes of its peers, to descriptor 3: a line each.
+// or grace_ms. The process writes to descriptor 3 its address, and then a line for each change of a peer.
 #include <signal.h>
 #include <unistd.h>
 

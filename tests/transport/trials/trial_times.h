@@ -1,4 +1,4 @@
-// The times of nodes in trials.
+// The SessionTimes of the nodes in trials.
 #ifndef UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TRIAL_TIMES_H_
 #define UNDERSTUDY_TESTS_TRANSPORT_TRIALS_TRIAL_TIMES_H_
 
