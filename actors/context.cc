@@ -1,5 +1,6 @@
 #include "understudy/actors/context.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +12,9 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/system/system_core.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_names.h"
 
 namespace understudy {
 namespace {
@@ -192,7 +195,10 @@ ScopedClose Context::CloseUntil(const internal::MailboxBase& mailbox, const inte
   if (call.is_refused()) return ScopedClose();
   UNDERSTUDY_CHECK(pending.asker == core_.self(), "a scoped close of ", core_.self().ToString(), " until an ask of ",
                    pending.asker.ToString(), " is over; only its own asks end it");
-  if (!core_.CloseUntilAnswered(mailbox.index(), pending.id)) return ScopedClose();
+  if (internal::IsAnswered(core_, pending.id) || !core_.asks().CloseUntilAnswered(pending.id, mailbox.index())) {
+    return ScopedClose();
+  }
+  core_.closed().Close(mailbox.index());
   return ScopedClose(core_.self(), mailbox.index(), pending.id);
 }
 void Context::Postpone() {
@@ -219,12 +225,12 @@ bool Context::CancelTimer(absl::string_view name) {
 absl::Status Context::Register(absl::string_view name) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::RefusedError();
-  return core_.Register(name);
+  return internal::Register(core_, name);
 }
 Pending<void> Context::Publish(absl::string_view name) {
   const OwnersCall call(core_);
   if (call.is_refused()) return Pending<void>(internal::CancelledAsk());
-  return Pending<void>(core_.Publish(name));
+  return Pending<void>(internal::Publish(core_, name));
 }
 void Context::Unregister(absl::string_view name) {
   const OwnersCall call(core_);
@@ -232,7 +238,7 @@ void Context::Unregister(absl::string_view name) {
 }
 void Context::KeepName(NameKeep keep) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.KeepName(std::move(keep));
+  if (!call.is_refused()) internal::KeepName(core_, std::move(keep));
 }
 void Context::FreeName(absl::string_view name) {
   const OwnersCall call(core_);
@@ -241,16 +247,20 @@ void Context::FreeName(absl::string_view name) {
 Sleeping Context::Sleep(absl::Duration delay) {
   const MonotonicTime until = Now() + delay;
   const OwnersCall call(core_);
-  return Sleeping(call.is_refused() ? internal::CancelledAsk() : core_.StartSleep(until), until);
+  if (call.is_refused()) return Sleeping(internal::CancelledAsk(), until);
+  // A call in hand whose deadline is earlier ends the sleep then.
+  const internal::Activation* const current = core_.current();
+  const MonotonicTime ends = current == nullptr ? until : std::min(until, current->deadline());
+  return Sleeping(internal::NewAsk(core_, Pid(), ends), until);
 }
 internal::PendingId Context::StartLookup(absl::string_view name, absl::Duration timeout) {
   const OwnersCall call(core_);
   if (call.is_refused()) return internal::CancelledAsk();
-  return core_.StartLookup(name, timeout);
+  return internal::StartLookup(core_, name, timeout);
 }
 void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.WatchName(name, std::move(handler));
+  if (!call.is_refused()) internal::WatchName(core_, name, std::move(handler));
 }
 uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const { return core_.WireHashOf(mailbox.index()); }
 std::vector<MailboxSignature> Context::Mailboxes() const {

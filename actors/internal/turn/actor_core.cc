@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_handling.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
@@ -79,6 +80,11 @@ ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? This
 Rare& ActorCore::rare() {
   if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
   return *rare_;
+}
+
+AskTable& ActorCore::MakeAsks() {
+  rare().asks = std::make_unique<AskTable>();
+  return *rare_->asks;
 }
 
 Random& ActorCore::random() {
@@ -256,7 +262,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       break;
     case EnvelopeKind::kReply: {
       const uint64_t ask = envelope->ask();
-      if (!Answered(ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
+      if (!AnswerAsk(*this, ask, absl::OkStatus(), Payload(envelope))) system().CountLateReply();
       return;
     }
     case EnvelopeKind::kSignal:
@@ -321,7 +327,7 @@ void ActorCore::FireTimers() {
   rare().executor_timer = 0;
   rare().executor_time = MonotonicTime::InfiniteFuture();
   const ActorTimers::Time time = ReadClocks();
-  ExpireAsks(time.now);
+  ExpireAsks(*this, time.now);
   if (rare_->expires_at <= time.now) {
     rare_->expires_at = MonotonicTime::InfiniteFuture();
     ExpireWaitingMessages();

@@ -21,7 +21,8 @@
 // Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
 // actor_handling.{h,cc} (handlers), actor_signals.cc (links, exits, monitors), actor_receive.cc (the process style),
 // actor_behaviors.cc (become), actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
-// actor_asks.cc (asks and names), actor_life.cc (start), actor_end.cc, actor_crash.cc.
+// actor_life.cc (start), actor_end.cc, actor_crash.cc. Functions that use only what is public here: actor_asks.{h,cc},
+// actor_names.{h,cc}.
 //
 // The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
 // activations.h, behavior_stack.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, rank_turns.h, and
@@ -41,7 +42,6 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/optional.h"
-#include "absl/types/span.h"
 #include "understudy/actors/actor.h"
 #include "understudy/actors/internal/scheduling/worker.h"
 #include "understudy/actors/internal/send/actor_cell.h"
@@ -123,6 +123,11 @@ class ActorCore final : public CellOwner {
   ActorTimers& timers();
   Exits& exits();
   AskTable& asks() { return ABSL_PREDICT_TRUE(known_asks() != nullptr) ? *known_asks() : MakeAsks(); }
+  // Null if the actor has never asked.
+  AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
+  Activations& activations() { return rare().activations; }
+  Watches& watches();
+  HeldRights& rights() { return rare().rights; }
   BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
   // The current behavior. Null if none has been entered yet, or the end has dropped it.
@@ -135,46 +140,22 @@ class ActorCore final : public CellOwner {
   // part. `bytes` is the payload's size if the mailbox is bounded in bytes, else 0.
   void Forward(int mailbox, Payload payload, uint64_t bytes, CallInHand call);
 
-  // Adds an ask to the table of asks; a reply or Answered gives it its answer. The id is 0 if the table is full:
-  // awaiting that ask gives Full.
-  PendingId NewAsk(Pid callee, MonotonicTime deadline);
-  // Returns false if ask `id` already had an answer or is gone.
-  bool Answered(uint64_t id, absl::Status status, Payload payload);
-  // The smaller of `timeout` from now and the deadline of the call in hand.
-  MonotonicTime DeadlineWithin(absl::Duration timeout);
-  // True if ask `id` has an answer or is no longer in the table, so awaiting it would not suspend.
-  bool IsAnswered(uint64_t id) const;
-  void AwaitAnswer(uint64_t id, std::coroutine_handle<> waiter);
-  void AwaitGroup(absl::Span<const PendingId> pendings, GroupWait& wait, std::coroutine_handle<> waiter);
-  Answer TakeAnswer(const PendingId& pending);
-  // Gives up ask `id`: tells its callee, and makes Cancelled its answer.
-  void CancelAsk(uint64_t id);
-  // Keeps `mailbox` closed until ask `id` is answered. Returns false, and closes nothing, if there is no answer to wait
-  // for.
-  bool CloseUntilAnswered(int mailbox, uint64_t id);
-
-  PendingId StartLookup(absl::string_view name, absl::Duration timeout);
-  // Expires at `until`, or at the deadline of the call in hand if that is earlier.
-  PendingId StartSleep(MonotonicTime until);
-  PendingId Publish(absl::string_view name, Pid kept_by = Pid());
-  absl::Status Register(absl::string_view name, Pid kept_by = Pid());
-  void KeepName(NameKeep keep);
-  void WatchName(absl::string_view name, std::shared_ptr<MessageHandler> handler);
+  // The handler that runs. Null if none does, as in a guard or the constructor.
+  Activation* current() const { return static_cast<Activation*>(in_hand_); }
+  const MailboxLayout& layout() { return *cell().layout(); }
+  // True until the constructor has run: the mailboxes are not known yet.
+  bool is_constructing() const { return stage_ == Stage::kConstructing; }
+  // How reports and descriptions name the coroutine that Start returned.
+  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
+  // Records that the registry may know names of this actor, or names that it keeps, which end with it.
+  void NoteNames() { has_names_ = true; }
 
   void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
 
   // Why the actor ends; null until its end is decided. A Replier that is destroyed after that answers with this reason.
   const ExitReason* ending() const;
-  // A Replier for the call `ask` of `asker` was destroyed unused. If that call is in hand, its handler's result becomes
-  // its answer again. Returns false if another message, or none, is in hand.
-  bool TakeBackAnswer(Pid asker, uint64_t ask);
-  // Records that this actor has a Replier, so that Fence can answer the Replier's call.
-  void HoldRight(HeldRight held) { rare().rights.Add(std::move(held)); }
-  // Sends a call's answer, whose block carries the ask's id.
-  void SendReply(Pid asker, Envelope* block);
 
  private:
-  friend class Activation;
   // A message that may be handled next, and the clause that would take it.
   struct Choice {
     Envelope* envelope = nullptr;
@@ -209,14 +190,13 @@ class ActorCore final : public CellOwner {
     obstacles_ = static_cast<uint8_t>(is_there ? obstacles_ | obstacle : obstacles_ & ~obstacle);
   }
 
-  Activation* current() { return static_cast<Activation*>(in_hand_); }
   void SetCurrent(Activation* activation) { in_hand_ = activation; }
   ActorCell& cell() { return *ActorCell::Of(this); }
   uint64_t life() const { return const_cast<ActorCore*>(this)->cell().owners_life(); }
-  const MailboxLayout& layout() { return *cell().layout(); }
   Rare& rare();
 
-  // actor_core.cc: the turn.
+  // actor_core.cc: the turn, and the parts that are made at their first use.
+  AskTable& MakeAsks();
   bool TakeTurn(CurrentTurn& turn, int budget);
   bool TryRest(const CurrentTurn& turn);
   bool HandleNext();
@@ -339,7 +319,6 @@ class ActorCore final : public CellOwner {
   void OnDownSignal(Signal signal);
   uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void TellOfDemonitor(uint64_t id, Pid target);
-  Watches& watches();
   // Null if the actor has no Exits yet.
   const Exits* known_exits() const { return rare_ == nullptr ? nullptr : rare_->exits.get(); }
   // The actor's Exits; if it has none yet, a shared one with the defaults.
@@ -356,21 +335,6 @@ class ActorCore final : public CellOwner {
   enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
   void SetExit(ExitReason reason, ExitCause cause);
   LinkTable& links();
-
-  // actor_asks.cc: asks; names are there too.
-  AskTable& MakeAsks();
-  // Null if the actor has never asked.
-  AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
-  void CancelAsksFor(const Activation& activation);
-  void ExpireAsks(MonotonicTime now);
-  void ExpireAsk(uint64_t id);
-  // Ends what ask `id` keeps up until it is answered: its watch of a name, and the closes of mailboxes. A name that it
-  // was to publish is removed from this node's registry, unless `has_good_answer`.
-  void SettleNotes(uint64_t id, bool has_good_answer);
-  void TellCallee(uint64_t id);
-  bool StopWaitingForNode(uint64_t id);
-  void TellOfWait(uint64_t id);
-  void DropAsks();
 
   // actor_core.cc: when the actor's timers and asks are due.
   ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
@@ -415,8 +379,6 @@ class ActorCore final : public CellOwner {
   // actor_crash.cc.
   void KeepMessage(const Activation& activation);
   void NoteCrash(ExitCause cause);
-  // How reports and descriptions name the coroutine that Start returned.
-  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
   void ReportCrash();
   // Logs `line` as an error.
   void LogError(absl::string_view line);

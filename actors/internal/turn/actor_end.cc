@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/deferred_destruction.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
@@ -231,7 +232,7 @@ void ActorCore::TellChildrenOfEnd(const ExitReason& reason) {
 
 void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
-    DropAsks();
+    EndAsks(*this);
     for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(id, target);
     for (const Pid peer : rare_->links.Links()) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});

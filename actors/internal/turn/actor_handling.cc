@@ -225,12 +225,6 @@ void ActorCore::SettlePostponed(Activation& activation) {
           held == nullptr || held->postponed_in == rare_->behaviors.epoch());
 }
 
-bool ActorCore::TakeBackAnswer(Pid asker, uint64_t ask) {
-  if (current() == nullptr || current()->ask() != ask || current()->asker() != asker) return false;
-  current()->TakeBackAnswer();
-  return true;
-}
-
 void ActorCore::Postpone() {
   UNDERSTUDY_CHECK(current() != nullptr && current()->source() == Activation::Source::kMessage,
                    "Postpone without a message in hand");
@@ -239,24 +233,6 @@ void ActorCore::Postpone() {
                    current()->envelope->type->name(), ", by value: it was moved from; take const M&");
   current()->is_postponed = true;
   if (current()->held() != nullptr) current()->held()->postponed_in = rare_->behaviors.epoch();
-}
-
-void ActorCore::SendReply(Pid asker, Envelope* block) {
-  ActorCell* to = system().CellOf(asker);
-  if (to == nullptr) {
-    const uint64_t ask = block->ask();
-    system().Reply(self(), asker, ask, Payload(block));
-    return;
-  }
-  if (CallWatch* watch = system().call_watch(); ABSL_PREDICT_FALSE(watch != nullptr))
-    watch->Forget(asker, block->ask());
-  block->kind = EnvelopeKind::kReply;
-  block->flags =
-      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
-  block->set_sender(self());
-  if (to->Post(system(), asker.life(), block) != Pushed::kClosed) return;
-  system().CountLateReply();
-  DestroyLater(block);
 }
 
 void Activation::FinishTell(BehaviorPtr become) {
@@ -284,7 +260,22 @@ void Activation::SendReply(Envelope* block) {
     return;
   }
   answer_given_ = true;
-  core_.SendReply(asker(), block);
+  SystemCore& system = core_.system();
+  const Pid asker = this->asker();
+  ActorCell* to = system.CellOf(asker);
+  if (to == nullptr) {
+    const uint64_t ask = block->ask();
+    system.Reply(core_.self(), asker, ask, Payload(block));
+    return;
+  }
+  if (CallWatch* watch = system.call_watch(); ABSL_PREDICT_FALSE(watch != nullptr)) watch->Forget(asker, block->ask());
+  block->kind = EnvelopeKind::kReply;
+  block->flags =
+      static_cast<uint8_t>(block->flags & (Envelope::kHasCallPart | Envelope::kIsBoxed | Envelope::kHasValue));
+  block->set_sender(core_.self());
+  if (to->Post(system, asker.life(), block) != Pushed::kClosed) return;
+  system.CountLateReply();
+  DestroyLater(block);
 }
 
 void Activation::AnswerStatus(const absl::Status& status) {

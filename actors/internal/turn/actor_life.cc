@@ -12,6 +12,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/send/constructing.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 
 namespace understudy::internal {
@@ -207,7 +208,7 @@ Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
     absl::Status taken;
     {
       const KernelCode kernel;
-      taken = Register(registered_as, kept_by);
+      taken = Register(*this, registered_as, kept_by);
     }
     if (!taken.ok()) co_return NotTaken(registered_as, taken);
   }
@@ -215,7 +216,7 @@ Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
     PendingId asked;
     {
       const KernelCode kernel;
-      asked = Publish(published_as, kept_by);
+      asked = Publish(*this, published_as, kept_by);
     }
     const Pending<void> publishing(asked);
     absl::Status taken = co_await publishing;

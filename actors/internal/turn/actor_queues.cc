@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/memory/destruction_queue.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 
 namespace understudy::internal {
 namespace {
@@ -187,7 +188,7 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   if (rare_ == nullptr) return false;
   for (const std::unique_ptr<Activation>& activation : rare_->activations.all()) {
     if (activation->ask() != ask || activation->asker() != asker) continue;
-    CancelAsksFor(*activation);
+    CancelAsksFor(*this, *activation);
     if (activation->is_forwarded) continue;  // the call is elsewhere
     activation->Hold().is_cancelled = true;
     return true;

@@ -7,6 +7,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
+#include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/limits.h"
 
@@ -59,7 +60,7 @@ void ActorCore::Act(Signal signal) {
       }
       return;
     case SignalKind::kReply:
-      if (!Answered(signal.id, std::move(signal.status), std::move(signal.payload))) system().CountLateReply();
+      if (!AnswerAsk(*this, signal.id, std::move(signal.status), std::move(signal.payload))) system().CountLateReply();
       return;
   }
 }
