@@ -109,11 +109,8 @@ bool IsAnswered(const ActorCore& core, uint64_t id) {
 
 void TellOfWait(ActorCore& core, uint64_t id) {
   CallWatch* watch = core.system().call_watch();
-  Activation& current = *core.current();
-  if (watch == nullptr || current.is_interleaved) return;
-  std::string handler(current.source() == Activation::Source::kStart ? core.StartName() : "an event");
-  if (current.mailbox >= 0) handler = std::string(core.layout()[static_cast<size_t>(current.mailbox)].wire_name);
-  watch->Awaits(core.self(), id, std::move(handler));
+  if (watch == nullptr || core.current()->is_interleaved) return;
+  watch->Awaits(core.self(), id, std::string(core.occupation().HandlerName()));
 }
 
 void CancelAsk(ActorCore& core, uint64_t id) {

@@ -386,20 +386,4 @@ uint64_t ActorCore::OpenMask() {
   return mask & ~closed_mask();
 }
 
-// Called by another thread, which has seized the worker while this actor's turn is in user code.
-std::string ActorCore::Describe() {
-  const MailboxLayout* mailboxes = cell().layout();
-  absl::string_view what = "its code";
-  if (current() == nullptr || mailboxes == nullptr) {
-    what = "its constructor, a guard, a destructor or its end";
-  } else if (current()->source() == Activation::Source::kStart) {
-    what = StartName();
-  } else if (current()->source() == Activation::Source::kEvent) {
-    what = "an event";
-  } else if (current()->mailbox >= 0) {
-    what = (*mailboxes)[static_cast<size_t>(current()->mailbox)].wire_name;
-  }
-  return absl::StrCat(self().ToString(), " in the handler of ", what);
-}
-
 }  // namespace understudy::internal

@@ -21,12 +21,12 @@
 // Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
 // actor_handling.{h,cc} (handlers), actor_signals.cc (links, exits, monitors), actor_receive.cc (the process style),
 // actor_behaviors.cc (become), actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
-// actor_life.cc (start), actor_end.cc, actor_crash.cc. Functions that use only what is public here: actor_asks.{h,cc},
-// actor_names.{h,cc}.
+// actor_life.cc (start), actor_end.cc, actor_crash.{h,cc} (reports). Functions that use only what is public here:
+// actor_asks.{h,cc}, actor_names.{h,cc}.
 //
 // The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
-// activations.h, behavior_stack.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, rank_turns.h, and
-// postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
+// activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, rank_turns.h,
+// and postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
@@ -48,6 +48,7 @@
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/activation.h"
 #include "understudy/actors/internal/turn/actor_rare.h"
+#include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/hook.h"
 #include "understudy/actors/internal/turn/rank_turns.h"
@@ -128,6 +129,8 @@ class ActorCore final : public CellOwner {
   Activations& activations() { return rare().activations; }
   Watches& watches();
   HeldRights& rights() { return rare().rights; }
+  CrashNotes& crash_notes();
+  LinkTable& links();
   BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
   // The current behavior. Null if none has been entered yet, or the end has dropped it.
@@ -142,11 +145,11 @@ class ActorCore final : public CellOwner {
 
   // The handler that runs. Null if none does, as in a guard or the constructor.
   Activation* current() const { return static_cast<Activation*>(in_hand_); }
-  const MailboxLayout& layout() { return *cell().layout(); }
+  const MailboxLayout& layout() const { return *const_cast<ActorCore*>(this)->cell().layout(); }
   // True until the constructor has run: the mailboxes are not known yet.
   bool is_constructing() const { return stage_ == Stage::kConstructing; }
-  // How reports and descriptions name the coroutine that Start returned.
-  absl::string_view StartName() const { return is_process_ && stage_ == Stage::kRunning ? "its process" : "Start"; }
+  // Also for another thread that holds this actor's thread in user code, and async-signal-safe.
+  Occupation occupation() const;
   // Records that the registry may know names of this actor, or names that it keeps, which end with it.
   void NoteNames() { has_names_ = true; }
 
@@ -295,7 +298,6 @@ class ActorCore final : public CellOwner {
   void Settle(Queue* queue, Activation& activation);
   void SettleUnusual(Activation& activation);
   void SettlePostponed(Activation& activation);
-  void Trace(absl::string_view what, const Activation& activation);
 
   // actor_behaviors.cc.
   void ApplyBecome();
@@ -319,8 +321,6 @@ class ActorCore final : public CellOwner {
   void OnDownSignal(Signal signal);
   uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
   void TellOfDemonitor(uint64_t id, Pid target);
-  // Null if the actor has no Exits yet.
-  const Exits* known_exits() const { return rare_ == nullptr ? nullptr : rare_->exits.get(); }
   // The actor's Exits; if it has none yet, a shared one with the defaults.
   const Exits& KnownExits() const;
   void OnDemonitor(const Signal& signal);
@@ -334,7 +334,6 @@ class ActorCore final : public CellOwner {
   // (an overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
   enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
   void SetExit(ExitReason reason, ExitCause cause);
-  LinkTable& links();
 
   // actor_core.cc: when the actor's timers and asks are due.
   ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
@@ -377,11 +376,7 @@ class ActorCore final : public CellOwner {
   void Free();
 
   // actor_crash.cc.
-  void KeepMessage(const Activation& activation);
   void NoteCrash(ExitCause cause);
-  void ReportCrash();
-  // Logs `line` as an error.
-  void LogError(absl::string_view line);
 
   uint32_t parent_cell_ = 0;
   uint64_t parent_life_ = 0;

@@ -13,20 +13,21 @@
 #include "understudy/actors/internal/memory/deferred_destruction.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 
 namespace understudy::internal {
 
 ExitReason ActorCore::reason() const {
-  const ExitReason* const reason = known_exits() == nullptr ? nullptr : known_exits()->reason();
+  const ExitReason* const reason = KnownExits().reason();
   return reason != nullptr ? *reason : ExitReason::Normal();
 }
 
 const ExitReason* ActorCore::ending() const {
   static const ExitReason* const normal = new ExitReason(ExitReason::Normal());
   if (!has_exit()) return nullptr;
-  const ExitReason* const reason = known_exits() == nullptr ? nullptr : known_exits()->reason();
+  const ExitReason* const reason = KnownExits().reason();
   return reason != nullptr ? reason : normal;
 }
 
@@ -35,7 +36,7 @@ void ActorCore::End() {
   const ExitReason reason = this->reason();
   is_ending_ = true;
   cell().BeginStop();
-  ReportCrash();
+  if (const CrashReport* crash = KnownExits().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
   if (rare_ != nullptr) {
     rare_->activations.ForgetResumable();
     rare_->behaviors.SetNext(nullptr);
@@ -48,8 +49,8 @@ void ActorCore::End() {
   if (!is_fenced()) {
     // The reason is decided already.
     if (thrown != nullptr)
-      LogError(absl::StrCat(self().ToString(),
-                            " threw in OnExit, and ends all the same: ", DescribeException(thrown).ToString()));
+      LogError(system(), absl::StrCat(self().ToString(), " threw in OnExit, and ends all the same: ",
+                                      DescribeException(thrown).ToString()));
     DropHandlers();
   }
   if (!is_fenced()) {

@@ -143,20 +143,8 @@ void ActorCore::RunEvent(Event event, std::shared_ptr<MessageHandler> handler, b
   RunHandler(ThisTurn(), /*queue=*/nullptr, activation, *handler);
 }
 
-// Only where handlers are observed.
-void ActorCore::Trace(absl::string_view what, const Activation& activation) {
-  if (system().last_messages() > 0 && what == "handles") KeepMessage(activation);
-  if (system().tracer() == nullptr) return;
-  absl::string_view mailbox = "event";
-  if (activation.mailbox >= 0) mailbox = layout()[static_cast<size_t>(activation.mailbox)].wire_name;
-  const MessageType* type = activation.envelope == nullptr ? nullptr : activation.envelope->type;
-  const Pid sender = activation.envelope == nullptr || activation.mailbox < 0 ? Pid() : activation.envelope->sender();
-  system().tracer()(absl::StrCat(self().ToString(), " ", what, " ", mailbox, " of ",
-                                 type == nullptr ? "start" : type->name(), " from ", sender.ToString()));
-}
-
 void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("handles", *activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "handles", *activation);
   Activation& running = *activation;
   running.Hold();
   if (running.source() == Activation::Source::kMessage) CountInHand(running);
@@ -176,7 +164,7 @@ void ActorCore::RunAwaiting(std::unique_ptr<Activation> activation, MessageHandl
 }
 
 void ActorCore::Resume(Waiter waiter) {
-  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace("resumes", *waiter.activation);
+  if (ABSL_PREDICT_FALSE(system().is_observed())) Trace(*this, "resumes", *waiter.activation);
   SetCurrent(waiter.activation);
   InUserCode([&] { Relay::Run(waiter.handle); });
   AfterStep(*waiter.activation);

@@ -12,6 +12,7 @@
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/send/constructing.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 
@@ -138,7 +139,7 @@ void ActorCore::BeginStart() {
   std::exception_ptr thrown;
   {
     Activation starting(*this, Activation::Source::kStart);
-    if (system().is_observed()) Trace("handles", starting);
+    if (system().is_observed()) Trace(*this, "handles", starting);
     SetCurrent(&starting);
     thrown = CaughtInUserCode([&] { next.emplace(actor_->Start()); });
     SetCurrent(nullptr);

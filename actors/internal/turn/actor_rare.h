@@ -15,7 +15,6 @@
 #include "understudy/actors/actor_spec.h"
 #include "understudy/actors/behavior.h"
 #include "understudy/actors/clock.h"
-#include "understudy/actors/crash_report.h"
 #include "understudy/actors/exit_reason.h"
 #include "understudy/actors/internal/asks/ask_table.h"
 #include "understudy/actors/internal/system/ledger_book.h"
@@ -24,6 +23,7 @@
 #include "understudy/actors/internal/turn/answer_right.h"
 #include "understudy/actors/internal/turn/behavior_stack.h"
 #include "understudy/actors/internal/turn/closed_mailboxes.h"
+#include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/event_queue.h"
 #include "understudy/actors/internal/turn/exits.h"
 #include "understudy/actors/internal/turn/link_table.h"
@@ -56,8 +56,8 @@ struct Rare {
   std::unique_ptr<SpawnOptions> options;
   SpawnNotifications notifications;
 
-  std::unique_ptr<Exits> exits;                             // made at first use
-  std::unique_ptr<std::vector<MessageNote>> last_messages;  // oldest first, where the system keeps them
+  std::unique_ptr<Exits> exits;             // made at first use
+  std::unique_ptr<CrashNotes> crash_notes;  // likewise, where the system keeps last messages
   absl::optional<Random> random;
 
   UnhandledMail inherited;             // from the predecessor, until the mailboxes exist and take it

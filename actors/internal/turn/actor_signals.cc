@@ -148,7 +148,7 @@ Exits& ActorCore::exits() {
 
 const Exits& ActorCore::KnownExits() const {
   static const Exits* const none = new Exits;
-  return known_exits() == nullptr ? *none : *known_exits();
+  return rare_ == nullptr || rare_->exits == nullptr ? *none : *rare_->exits;
 }
 
 Watches& ActorCore::watches() {
