@@ -32,7 +32,7 @@ bool IsPlain(const SpawnOptions& options) {
 
 }  // namespace
 
-ActorCore::ActorCore(Pid parent) : parent_cell_(parent.cell()), parent_life_(parent.life()) {}
+ActorCore::ActorCore(const ParentTie& parent) : parent_(parent) {}
 
 ActorCore::~ActorCore() = default;
 
@@ -40,12 +40,10 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
                      SpawnNotifications notifications, absl::optional<ExitReason> has_failed) {
   ActorCell* cell = system.cells().Allocate();
   const Pid self = system.NewPid(*cell);
-  auto* core = new (cell->owner_memory()) ActorCore(parent);
-  core->is_linked_to_parent_ = options.link == SpawnLink::kLinked && !parent.is_null();
-  core->is_tied_to_parent_ = options.link == SpawnLink::kOneWay && !parent.is_null();
+  auto* core = new (cell->owner_memory()) ActorCore(ParentTie(parent, options.link, notifications));
   auto spawn_arguments = std::make_unique<SpawnArguments>();
   spawn_arguments->make = std::move(make);
-  spawn_arguments->notifications = notifications;
+  spawn_arguments->parents_id = notifications.id;
   spawn_arguments->has_failed = std::move(has_failed);
   if (system.has_run_out.load(std::memory_order_relaxed)) spawn_arguments->has_failed = ExitReason::Shutdown();
   options.outcome_handler = nullptr;

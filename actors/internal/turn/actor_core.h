@@ -15,7 +15,7 @@
 //  2. kIsFenced implies kHasExit, is_killed_ and is_ending_; is_ending_ implies kHasExit. None of them is ever cleared.
 //  3. spawn_arguments_ is the union's member until Construct has taken it; from then on last_stamp_ is.
 //  4. in_hand_ is an Envelope only between turns and at the beginning of a turn; otherwise an Activation or null.
-//  5. While is_linked_to_parent_ is set, LinkTable does not have the link to the parent; links() moves it there.
+//  5. While parent_ has the link to the parent, LinkTable does not have it; links() moves it there.
 //  6. Bit i of has_mail_ is set exactly if mailbox i's queue has a message that is not postponed.
 //
 // Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
@@ -25,8 +25,8 @@
 // actor_asks.{h,cc}, actor_names.{h,cc}.
 //
 // The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
-// activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, rank_turns.h,
-// and postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
+// activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, parent_tie.h,
+// rank_turns.h, and postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
@@ -51,6 +51,7 @@
 #include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/hook.h"
+#include "understudy/actors/internal/turn/parent_tie.h"
 #include "understudy/actors/internal/turn/rank_turns.h"
 #include "understudy/actors/unhandled_mail.h"
 
@@ -98,7 +99,7 @@ class ActorCore final : public CellOwner {
   // The system of the turn that runs on this thread.
   SystemCore& system() { return *ThisTurn().system; }
   Pid self() const { return const_cast<ActorCore*>(this)->cell().pid(); }
-  Pid parent() const { return Pid::OfLife(parent_life_, parent_cell_); }
+  Pid parent() const { return parent_.parent(); }
   Random& random();
   std::vector<MailboxSignature> Signatures();
   // The hash of the wire name of `mailbox`. CHECKs that the actor's constructor has run.
@@ -180,7 +181,7 @@ class ActorCore final : public CellOwner {
     kDrainsSoon = 64,   // the inbox is to be drained before the next message is handled
   };
 
-  explicit ActorCore(Pid parent);
+  explicit ActorCore(const ParentTie& parent);
   ~ActorCore();
 
   bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
@@ -378,8 +379,16 @@ class ActorCore final : public CellOwner {
   // actor_crash.cc.
   void NoteCrash(ExitCause cause);
 
-  uint32_t parent_cell_ = 0;
-  uint64_t parent_life_ = 0;
+  // The order of the small fields avoids padding: the object fills ActorCell::kOwnerBytes.
+  ParentTie parent_;
+  bool is_killed_ : 1 = false;
+  bool is_ending_ : 1 = false;   // nothing can arrive any more
+  bool is_ignored_ : 1 = false;  // Start declined
+  bool is_process_ : 1 = false;  // Start gave a body
+  bool has_names_ : 1 = false;
+  RankTurns rank_turns_;
+  Stage stage_ = Stage::kConstructing;
+  uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
   std::unique_ptr<Actor> actor_;
   BehaviorPtr behavior_;
   std::unique_ptr<Rare> rare_;  // made at first use
@@ -391,16 +400,6 @@ class ActorCore final : public CellOwner {
   // In a turn: the handler that runs, an Activation. Between turns: a message that is on its way past its mailbox, an
   // Envelope. Or null.
   void* in_hand_ = nullptr;
-  RankTurns rank_turns_;
-  Stage stage_ = Stage::kConstructing;
-  uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
-  bool is_killed_ : 1 = false;
-  bool is_ending_ : 1 = false;            // nothing can arrive any more
-  bool is_ignored_ : 1 = false;           // Start declined
-  bool is_process_ : 1 = false;           // Start gave a body
-  bool is_linked_to_parent_ : 1 = false;  // and the link is not in LinkTable
-  bool is_tied_to_parent_ : 1 = false;    // SpawnLink::kOneWay
-  bool has_names_ : 1 = false;
 };
 static_assert(sizeof(ActorCore) <= ActorCell::kOwnerBytes);
 

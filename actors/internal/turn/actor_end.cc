@@ -247,12 +247,11 @@ void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail
       system().Post(std::move(down));
     }
   }
-  if (is_linked_to_parent_) {
+  if (parent_.TakeLink()) {
     system().Post({.kind = SignalKind::kExit, .from = self(), .to = parent(), .is_link = true, .reason = reason});
   }
-  if (rare_ != nullptr && rare_->notifications.tells_down) {
-    Signal down{
-        .kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->notifications.id, .reason = reason};
+  if (parent_.tells_down()) {
+    Signal down{.kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->parents_id, .reason = reason};
     if (!unhandled_mail.empty()) down.payload = Payload::Of(std::move(unhandled_mail));
     system().Post(std::move(down));
   }

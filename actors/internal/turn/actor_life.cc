@@ -83,9 +83,9 @@ class Construction final : public MailboxHost {
 bool ActorCore::Construct() {
   const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
-  if (spawn_arguments->options != nullptr || spawn_arguments->notifications.id != 0) {
+  if (spawn_arguments->options != nullptr || spawn_arguments->parents_id != 0) {
     rare().options = std::move(spawn_arguments->options);
-    rare().notifications = spawn_arguments->notifications;
+    rare().parents_id = spawn_arguments->parents_id;
   }
   if (!spawn_arguments->unhandled_mail.empty()) rare().inherited = std::move(spawn_arguments->unhandled_mail);
   if (spawn_arguments->has_failed.has_value()) {
@@ -306,12 +306,12 @@ void ActorCore::DeclineStart() {
 }
 
 void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
-  if (rare_ == nullptr || !std::exchange(rare_->notifications.tells_outcome, false)) return;
+  if (!parent_.TakeOutcome()) return;
   ActorCell* to = system().CellOf(parent());
   if (to == nullptr) return;
-  PostOrDrop(*to, system(), parent_life_,
+  PostOrDrop(*to, system(), parent().life(),
              MakeEnvelope(EnvelopeKind::kOutcome,
-                          SpawnReport{.child = self(), .id = rare_->notifications.id, .kind = kind, .reason = reason}));
+                          SpawnReport{.child = self(), .id = rare_->parents_id, .kind = kind, .reason = reason}));
 }
 
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }

@@ -36,25 +36,18 @@
 
 namespace understudy::internal {
 
-// Which notifications the parent asked for when it spawned the actor. The parent keeps the handlers (watches.h).
-struct SpawnNotifications {
-  uint64_t id = 0;             // the parent's id of this child, and of its monitor of this child
-  bool tells_outcome = false;  // until the outcome of the start has been told
-  bool tells_down = false;
-};
-
 // What Spawn stores for the actor's first turn, which constructs the actor.
 struct SpawnArguments {
   MakeActor make;
   std::unique_ptr<SpawnOptions> options;  // null if all options have their defaults
-  SpawnNotifications notifications;
+  uint64_t parents_id = 0;                // SpawnNotifications::id
   UnhandledMail unhandled_mail;
   absl::optional<ExitReason> has_failed;  // if set, the actor ends with this reason and is not constructed
 };
 
 struct Rare {
   std::unique_ptr<SpawnOptions> options;
-  SpawnNotifications notifications;
+  uint64_t parents_id = 0;  // SpawnNotifications::id
 
   std::unique_ptr<Exits> exits;             // made at first use
   std::unique_ptr<CrashNotes> crash_notes;  // likewise, where the system keeps last messages

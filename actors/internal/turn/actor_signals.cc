@@ -75,10 +75,7 @@ void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
 }
 
 LinkTable& ActorCore::links() {
-  if (is_linked_to_parent_) {
-    is_linked_to_parent_ = false;
-    rare().links.OnLink(parent());
-  }
+  if (parent_.TakeLink()) rare().links.OnLink(parent());
   return rare().links;
 }
 
@@ -91,13 +88,8 @@ bool ActorCore::AddEvent(Event event) {
 
 // A peer's exit came along a link. False when there is none any more.
 bool ActorCore::EndsLink(Pid peer) {
-  if (is_tied_to_parent_ && peer == parent()) {
-    is_tied_to_parent_ = false;
-    rare().notifications.tells_down = false;  // nobody is there to be told
-    (void)links().OnLinkExit(peer);
-    return true;
-  }
-  return links().OnLinkExit(peer);
+  const bool is_tie = parent_.TakeTiedExit(peer);
+  return links().OnLinkExit(peer) || is_tie;
 }
 
 // If there is no room for the link, it ends at once: the peer gets an exit, as if this actor had failed.
@@ -111,11 +103,9 @@ void ActorCore::OnLinkSignal(const Signal& signal) {
 }
 
 void ActorCore::OnExitSignal(const Signal& signal) {
-  const bool was_tied = is_tied_to_parent_;
+  const bool was_tied = parent_.is_tied();
   if (signal.is_link && !EndsLink(signal.from)) return;
-  // If this actor has no parent, exits sent by threads outside actors count as the parent's. An exit along a link to
-  // the null pid does not: it only ends that link.
-  const bool from_parent = signal.from == parent() && !(signal.is_link && parent().is_null());
+  const bool from_parent = parent_.IsParentsExit(signal.from, signal.is_link);
   const bool is_own = signal.from == self();
   const Exits::Effect effect = KnownExits().EffectOf(signal.reason, is_own);
   if (effect == Exits::Effect::kEndsActor) {
@@ -128,7 +118,7 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   Event event{
       .kind = from_parent ? Event::Kind::kParentExit : Event::Kind::kExit,
       .is_sent = !signal.is_link,
-      .is_tied_exit = was_tied && !is_tied_to_parent_,
+      .is_tied_exit = was_tied && !parent_.is_tied(),
       .peer = signal.from,
       .reason = signal.reason,
       .payload = Payload::Of(ExitEvent{.peer = signal.from, .reason = signal.reason, .from_parent = from_parent})};
@@ -169,11 +159,8 @@ void ActorCore::OnOutcome(SpawnReport report) {
 }
 
 void ActorCore::OnDemonitor(const Signal& signal) {
-  if (rare_ != nullptr && signal.from == parent() && signal.id == rare_->notifications.id) {
-    rare_->notifications.tells_down = false;
-  } else {
-    links().OnDemonitor(signal.from, signal.id);
-  }
+  const uint64_t parents_id = rare_ == nullptr ? 0 : rare_->parents_id;
+  if (!parent_.OnDemonitor(signal.from, signal.id, parents_id)) links().OnDemonitor(signal.from, signal.id);
 }
 
 void ActorCore::OnDownSignal(Signal signal) {

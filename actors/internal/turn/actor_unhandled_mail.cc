@@ -31,7 +31,7 @@ Envelope* WithCallPart(Envelope* envelope) {
 // parent is on another node: then no mail is kept.
 uint64_t ActorCore::HeirsMonitor() const {
   if (rare_ == nullptr || parent().is_null() || !SystemCore::OfLife(life())->IsLocal(parent())) return 0;
-  if (rare_->notifications.tells_down) return rare_->notifications.id;
+  if (parent_.tells_down()) return rare_->parents_id;
   const auto& watchers = rare_->links.watchers();
   const auto first = watchers.lower_bound({parent(), 0});
   return first != watchers.end() && first->first == parent() ? first->second : 0;
