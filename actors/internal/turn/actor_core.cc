@@ -20,18 +20,6 @@
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
-namespace {
-
-// How a spawn differs from the plainest, and the actor must remember it.
-bool IsPlain(const SpawnOptions& options) {
-  static const SpawnOptions* const plain = new SpawnOptions;
-  return options.registered_as.empty() && options.published_as.empty() && options.label.empty() &&
-         options.start_within == plain->start_within && options.shutdown_within == plain->shutdown_within &&
-         options.thread == plain->thread;
-}
-
-}  // namespace
-
 ActorCore::ActorCore(const ParentTie& parent) : parent_(parent) {}
 
 ActorCore::~ActorCore() = default;
@@ -43,14 +31,8 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
   auto* core = new (cell->owner_memory()) ActorCore(ParentTie(parent, options.link, notifications));
   auto spawn_arguments = std::make_unique<SpawnArguments>();
   spawn_arguments->make = std::move(make);
-  spawn_arguments->parents_id = notifications.id;
   spawn_arguments->has_failed = std::move(has_failed);
   if (system.has_run_out.load(std::memory_order_relaxed)) spawn_arguments->has_failed = ExitReason::Shutdown();
-  options.outcome_handler = nullptr;
-  options.down_handler = nullptr;
-  if (const auto unhandled_mail = std::exchange(options.unhandled_mail, nullptr); unhandled_mail != nullptr) {
-    spawn_arguments->unhandled_mail = std::move(*unhandled_mail);
-  }
   if (options.thread == SpawnThread::kOwn) {
     absl::StatusOr<uint32_t> thread = system.executor().NewOwnThread();
     if (thread.ok()) {
@@ -59,7 +41,7 @@ Pid ActorCore::Spawn(SystemCore& system, Pid parent, SpawnOptions&& options, Mak
       spawn_arguments->has_failed = ExitReason::Failed(thread.status());
     }
   }
-  if (!IsPlain(options)) spawn_arguments->options = std::make_unique<SpawnOptions>(std::move(options));
+  spawn_arguments->record = SpawnRecord(std::move(options), notifications.id);
   core->spawn_arguments_ = spawn_arguments.release();
   system.live_actors.fetch_add(1, std::memory_order_relaxed);
   cell->Open(self.life());
@@ -92,14 +74,14 @@ Random& ActorCore::random() {
 }
 
 uint32_t ActorCore::WireHashOf(int mailbox) {
-  UNDERSTUDY_CHECK(stage_ != Stage::kConstructing,
+  UNDERSTUDY_CHECK(!start_.is_constructing(),
                    "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
   return layout()[static_cast<size_t>(mailbox)].hash;
 }
 
 std::vector<MailboxSignature> ActorCore::Signatures() {
   std::vector<MailboxSignature> signatures;
-  if (stage_ == Stage::kConstructing) return signatures;  // nobody sees any yet
+  if (start_.is_constructing()) return signatures;  // nobody sees any yet
   for (size_t i = 0; i < layout().size(); ++i) {
     const MailboxDeclaration& d = layout()[i];
     signatures.push_back({.name = std::string(d.wire_name),
@@ -245,7 +227,7 @@ void ActorCore::Run() {
     if (ABSL_PREDICT_TRUE(TryRest(turn))) return;
     --budget;
     goes_on = !ends();
-  } else if (ABSL_PREDICT_FALSE(stage_ == Stage::kConstructing)) {
+  } else if (ABSL_PREDICT_FALSE(start_.is_constructing())) {
     goes_on = Construct();
   }
   goes_on = goes_on && TakeTurn(turn, budget);
@@ -360,8 +342,7 @@ void ActorCore::ArmExecutor() {
 void ActorCore::DisarmExecutor() {
   if (rare_ == nullptr) return;
   const uint64_t parents = rare_->exits == nullptr ? 0 : rare_->exits->TakeParentsTimer();
-  for (const uint64_t timer :
-       {std::exchange(rare_->executor_timer, 0), parents, std::exchange(rare_->start_timer, 0)}) {
+  for (const uint64_t timer : {std::exchange(rare_->executor_timer, 0), parents, rare_->spawn.TakeStartTimer()}) {
     if (timer != 0) system().executor().Cancel(timer);
   }
 }

@@ -11,7 +11,7 @@
 // holds this actor's thread in user code.
 //
 // Invariants between the fields:
-//  1. kIsNotRunning is set exactly as long as stage_ is not kRunning; BecomeStarted changes both.
+//  1. kIsNotRunning is set exactly as long as start_ has not started; BecomeStarted changes both.
 //  2. kIsFenced implies kHasExit, is_killed_ and is_ending_; is_ending_ implies kHasExit. None of them is ever cleared.
 //  3. spawn_arguments_ is the union's member until Construct has taken it; from then on last_stamp_ is.
 //  4. in_hand_ is an Envelope only between turns and at the beginning of a turn; otherwise an Activation or null.
@@ -25,8 +25,9 @@
 // actor_asks.{h,cc}, actor_names.{h,cc}.
 //
 // The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
-// activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_timers.h, closed_mailboxes.h, parent_tie.h,
-// rank_turns.h, and postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors: link_table.h, ask_table.h.
+// activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_start.h, actor_timers.h,
+// closed_mailboxes.h, parent_tie.h, rank_turns.h, and postponed_mail.h (in envelope_ring_test.cc). Tested in
+// tests/actors: link_table.h, ask_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
@@ -48,6 +49,7 @@
 #include "understudy/actors/internal/system/system_core.h"
 #include "understudy/actors/internal/turn/activation.h"
 #include "understudy/actors/internal/turn/actor_rare.h"
+#include "understudy/actors/internal/turn/actor_start.h"
 #include "understudy/actors/internal/turn/crash_notes.h"
 #include "understudy/actors/internal/turn/exceptions.h"
 #include "understudy/actors/internal/turn/hook.h"
@@ -147,8 +149,9 @@ class ActorCore final : public CellOwner {
   // The handler that runs. Null if none does, as in a guard or the constructor.
   Activation* current() const { return static_cast<Activation*>(in_hand_); }
   const MailboxLayout& layout() const { return *const_cast<ActorCore*>(this)->cell().layout(); }
-  // True until the constructor has run: the mailboxes are not known yet.
-  bool is_constructing() const { return stage_ == Stage::kConstructing; }
+  const StartProgress& start() const { return start_; }
+  // What the spawn left; an empty record if it left nothing.
+  const SpawnRecord& spawn_record() const;
   // Also for another thread that holds this actor's thread in user code, and async-signal-safe.
   Occupation occupation() const;
   // Records that the registry may know names of this actor, or names that it keeps, which end with it.
@@ -169,11 +172,10 @@ class ActorCore final : public CellOwner {
   // A turn drains the inbox once per this many messages, because the head of the inbox is on a cache line that senders
   // write. So a signal that arrives during a turn waits for at most this many messages.
   static constexpr int kDrainEvery = 32;
-  enum class Stage : uint8_t { kConstructing, kStarting, kStartingOpen, kRunning };
 
   // Reasons why a turn may not simply handle the oldest message.
   enum Obstacle : uint8_t {
-    kIsNotRunning = 1,  // stage_ is not kRunning
+    kIsNotRunning = 1,  // the actor has not started
     kIsNotSimple = 2,   // the behavior has guards, ranks or the like
     kHasExit = 8,       // the actor ends when its handler has returned
     kIsFenced = 16,     // the life is over for all others, but its handler still runs
@@ -347,14 +349,12 @@ class ActorCore final : public CellOwner {
 
   // actor_life.cc.
   struct Starter;
-  absl::Duration shutdown_within() const;
   bool Construct();
   void AdmitEarly(Envelope* envelope);
   void BeginStart();
   void Decide(StartResult next);
   void RunStart(absl::optional<StartResult> next);
   RootTask StartSequence(Activation& activation, absl::optional<StartResult> begun);
-  Task<absl::optional<ExitReason>> TakeNames();
   void BecomeStarted();
   void TellOutcome(SpawnReport::Kind kind, const ExitReason& reason);
 
@@ -382,12 +382,10 @@ class ActorCore final : public CellOwner {
   // The order of the small fields avoids padding: the object fills ActorCell::kOwnerBytes.
   ParentTie parent_;
   bool is_killed_ : 1 = false;
-  bool is_ending_ : 1 = false;   // nothing can arrive any more
-  bool is_ignored_ : 1 = false;  // Start declined
-  bool is_process_ : 1 = false;  // Start gave a body
+  bool is_ending_ : 1 = false;  // nothing can arrive any more
   bool has_names_ : 1 = false;
   RankTurns rank_turns_;
-  Stage stage_ = Stage::kConstructing;
+  StartProgress start_;
   uint8_t obstacles_ = kIsNotRunning | kIsNotSimple;
   std::unique_ptr<Actor> actor_;
   BehaviorPtr behavior_;

@@ -61,13 +61,13 @@ void LogError(SystemCore& system, absl::string_view line) {
 
 Occupation ActorCore::occupation() const {
   using Kind = Occupation::Kind;
-  if (is_constructing()) return {.kind = Kind::kConstructor};
+  if (start_.is_constructing()) return {.kind = Kind::kConstructor};
   // At the beginning of a turn in_hand_ may still be an Envelope, whose bytes are not an Activation of this actor.
   const Activation* const handler = current() != nullptr && &current()->core() == this ? current() : nullptr;
-  if (handler == nullptr) return {.kind = stage_ == Stage::kStarting ? Kind::kStarting : Kind::kNoHandler};
+  if (handler == nullptr) return {.kind = start_.is_starting() ? Kind::kStarting : Kind::kNoHandler};
   switch (handler->source()) {
     case Activation::Source::kStart:
-      return {.kind = is_process_ && stage_ == Stage::kRunning ? Kind::kProcess : Kind::kStart};
+      return {.kind = start_.is_process() && start_.has_started() ? Kind::kProcess : Kind::kStart};
     case Activation::Source::kEvent:
       return {.kind = Kind::kEvent};
     case Activation::Source::kMessage:
@@ -86,14 +86,14 @@ CrashNotes& ActorCore::crash_notes() {
 void ActorCore::NoteCrash(ExitCause cause) {
   if (!system().reports_crashes()) return;
   Occupation doing = occupation();
-  const bool is_outside = cause == ExitCause::kOwnOutside && !is_constructing();
+  const bool is_outside = cause == ExitCause::kOwnOutside && !start_.is_constructing();
   const Envelope* const message =
       is_outside || doing.kind != Occupation::Kind::kMessage ? nullptr : current()->envelope;
   auto report = std::make_shared<CrashReport>();
   report->pid = self();
   report->parent = parent();
-  if (rare_->options != nullptr && !rare_->options->label.empty()) {
-    report->label = rare_->options->label;
+  if (const std::string& label = spawn_record().options().label; !label.empty()) {
+    report->label = label;
   } else if (actor_ != nullptr) {
     const Actor& object = *actor_;
     report->label = DemangledName(typeid(object).name());
@@ -123,8 +123,9 @@ void ActorCore::DescribeForSignal(FixedText& who, FixedText& at) {
     const Actor& object = *actor_;
     FixedText type;
     at.Add(type.AddType(typeid(object).name()).text());
-    if (const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get(); options != nullptr) {
-      for (const std::string* name : {&options->label, &options->published_as, &options->registered_as}) {
+    if (rare_ != nullptr) {
+      const SpawnOptions& options = rare_->spawn.options();  // needs no construction: each spawn has used it
+      for (const std::string* name : {&options.label, &options.published_as, &options.registered_as}) {
         if (!name->empty() && *name != type.text()) at.Add(" \"").Add(*name).Add("\"");
       }
     }

@@ -76,8 +76,8 @@ void ActorCore::EndLife(const ExitReason& reason) {
   LeaveRegistry(reason);
   BuryWaiting(reason, heir == 0 ? nullptr : &kept);
   // Before others can be told that it is gone.
-  if (stage_ != Stage::kRunning && parent().is_null()) system().NoteFailedStart(self(), reason);
-  TellOutcome(is_ignored_ && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
+  if (!start_.has_started() && parent().is_null()) system().NoteFailedStart(self(), reason);
+  TellOutcome(start_.has_declined() && !is_fenced() ? SpawnReport::Kind::kIgnored : SpawnReport::Kind::kFailed, reason);
   Bury(cell().Close(), reason, heir == 0 ? nullptr : &kept);
   TellReleased(ThisTurn());
   system().ledgers().EndLife(cell(), rare_ == nullptr ? nullptr : std::exchange(rare_->ledger, nullptr));
@@ -251,7 +251,8 @@ void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail
     system().Post({.kind = SignalKind::kExit, .from = self(), .to = parent(), .is_link = true, .reason = reason});
   }
   if (parent_.tells_down()) {
-    Signal down{.kind = SignalKind::kDown, .from = self(), .to = parent(), .id = rare_->parents_id, .reason = reason};
+    Signal down{
+        .kind = SignalKind::kDown, .from = self(), .to = parent(), .id = spawn_record().parents_id(), .reason = reason};
     if (!unhandled_mail.empty()) down.payload = Payload::Of(std::move(unhandled_mail));
     system().Post(std::move(down));
   }

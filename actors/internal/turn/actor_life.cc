@@ -19,13 +19,6 @@
 namespace understudy::internal {
 namespace {
 
-// The reason with which a start ends that did not get a name. NameConflict is distinguished from other failures,
-// because a supervisor then waits until the name is free.
-ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
-  ExitReason failed = ExitReason::Failed(why);
-  return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
-}
-
 // The actor whose constructor runs, as its mailboxes see it.
 class Construction final : public MailboxHost {
  public:
@@ -83,18 +76,14 @@ class Construction final : public MailboxHost {
 bool ActorCore::Construct() {
   const std::unique_ptr<SpawnArguments> spawn_arguments(std::exchange(spawn_arguments_, nullptr));
   last_stamp_ = 0;
-  if (spawn_arguments->options != nullptr || spawn_arguments->parents_id != 0) {
-    rare().options = std::move(spawn_arguments->options);
-    rare().parents_id = spawn_arguments->parents_id;
-  }
-  if (!spawn_arguments->unhandled_mail.empty()) rare().inherited = std::move(spawn_arguments->unhandled_mail);
+  if (!spawn_arguments->record.empty()) rare().spawn = std::move(spawn_arguments->record);
   if (spawn_arguments->has_failed.has_value()) {
     SetExit(*std::move(spawn_arguments->has_failed), ExitCause::kOwn);
     InUserCode([&] { spawn_arguments->make = nullptr; });
     return false;
   }
-  if (rare_ != nullptr && rare_->options != nullptr && rare_->options->start_within != absl::InfiniteDuration()) {
-    rare_->start_timer = system().EndStartAfter(rare_->options->start_within, cell(), life());
+  if (const absl::Duration within = spawn_record().options().start_within; within != absl::InfiniteDuration()) {
+    rare_->spawn.SetStartTimer(system().EndStartAfter(within, cell(), life()));
   }
   Construction construction(*this);
   std::unique_ptr<Actor> made;
@@ -113,7 +102,7 @@ bool ActorCore::Construct() {
             ExitCause::kOwn);
     return false;
   }
-  stage_ = Stage::kStarting;
+  start_.Constructed();
   if (const absl::Status& declared = construction.status(); !declared.ok()) {
     const Actor& object = *actor_;
     SetExit(ExitReason::Failed(absl::Status(
@@ -130,8 +119,7 @@ bool ActorCore::Construct() {
 }
 
 void ActorCore::BeginStart() {
-  const SpawnOptions* options = rare_ == nullptr ? nullptr : rare_->options.get();
-  if (options != nullptr && !(options->registered_as.empty() && options->published_as.empty())) {
+  if (spawn_record().has_names()) {
     RunStart(absl::nullopt);
     return;
   }
@@ -201,36 +189,11 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   Enqueue(ThisTurn(), envelope);
 }
 
-Task<absl::optional<ExitReason>> ActorCore::TakeNames() {
-  const std::string registered_as = rare_->options->registered_as;
-  const std::string published_as = rare_->options->published_as;
-  const Pid kept_by = rare_->options->names_kept_by;
-  if (!registered_as.empty()) {
-    absl::Status taken;
-    {
-      const KernelCode kernel;
-      taken = Register(*this, registered_as, kept_by);
-    }
-    if (!taken.ok()) co_return NotTaken(registered_as, taken);
-  }
-  if (!published_as.empty()) {
-    PendingId asked;
-    {
-      const KernelCode kernel;
-      asked = Publish(*this, published_as, kept_by);
-    }
-    const Pending<void> publishing(asked);
-    absl::Status taken = co_await publishing;
-    if (!taken.ok()) co_return NotTaken(published_as, taken);
-  }
-  co_return absl::nullopt;
-}
-
 // The root coroutine of the first activation: takes the names, calls Start, and carries out what Start decided. It runs
 // as user code; its steps that are the kernel's are under KernelCode.
 RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<StartResult> begun) {
   if (!begun) {
-    auto names = TakeNames();
+    auto names = TakeNames(*this);
     if (absl::optional<ExitReason> not_taken = co_await names; not_taken.has_value()) {
       const KernelCode kernel;
       // No failure of its own: a supervisor starts it again when the name is free.
@@ -247,7 +210,7 @@ RootTask ActorCore::StartSequence(Activation& /*activation*/, absl::optional<Sta
   if (has_exit()) co_return;
   if (absl::holds_alternative<Task<void>>(next.choice_)) {
     Task<void> body = std::move(absl::get<Task<void>>(next.choice_));
-    is_process_ = true;
+    start_.BecomeProcess();
     co_await body;
     if (has_exit()) co_return;
     const KernelCode kernel;
@@ -267,7 +230,7 @@ void ActorCore::Decide(StartResult next) {
   } else if (absl::holds_alternative<StartResult::Ignored>(next.choice_)) {
     DeclineStart();
   } else if (auto* later = absl::get_if<StartResult::StartsLater>(&next.choice_)) {
-    stage_ = Stage::kStartingOpen;
+    start_.Open();
     EnterBehavior(later->behavior.table());
   } else if (auto* behavior = absl::get_if<Behavior>(&next.choice_)) {
     UNDERSTUDY_CHECK(behavior->table() != nullptr, "Start gave a behavior that was never built");
@@ -277,22 +240,22 @@ void ActorCore::Decide(StartResult next) {
 }
 
 void ActorCore::BecomeStarted() {
-  stage_ = Stage::kRunning;
+  start_.Started();
   Set(kIsNotRunning, false);
   cell().SetStarted();
   // seq_cst: see SetStarted.
   if (system().awaited_starts.load(std::memory_order_seq_cst) != 0) system().executor().Notify();
-  if (rare_ != nullptr && rare_->start_timer != 0) {
-    system().executor().Cancel(std::exchange(rare_->start_timer, 0));
+  if (rare_ != nullptr) {
+    if (const uint64_t timer = rare_->spawn.TakeStartTimer(); timer != 0) system().executor().Cancel(timer);
   }
   TellOutcome(SpawnReport::Kind::kStarted, {});
 }
 
-// An actor whose start has ended for another reason than StartTimeout is not starting any more: it may take its time to
-// end.
-bool ActorCore::IsStarting() const {
-  if (stage_ == Stage::kRunning) return false;
-  return !is_ending_ || reason().kind() == ExitReason::Kind::kStartTimeout;
+bool ActorCore::IsStarting() const { return start_.IsUnderWay(is_ending_ ? ending() : nullptr); }
+
+const SpawnRecord& ActorCore::spawn_record() const {
+  static const SpawnRecord* const none = new SpawnRecord;
+  return rare_ == nullptr ? *none : rare_->spawn;
 }
 
 void ActorCore::FinishStart() {
@@ -300,8 +263,8 @@ void ActorCore::FinishStart() {
 }
 
 void ActorCore::DeclineStart() {
-  if (stage_ == Stage::kRunning || has_exit()) return;
-  is_ignored_ = true;
+  if (start_.has_started() || has_exit()) return;
+  start_.Decline();
   SetExit(ExitReason::Normal(), ExitCause::kOwn);
 }
 
@@ -309,9 +272,10 @@ void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
   if (!parent_.TakeOutcome()) return;
   ActorCell* to = system().CellOf(parent());
   if (to == nullptr) return;
-  PostOrDrop(*to, system(), parent().life(),
-             MakeEnvelope(EnvelopeKind::kOutcome,
-                          SpawnReport{.child = self(), .id = rare_->parents_id, .kind = kind, .reason = reason}));
+  PostOrDrop(
+      *to, system(), parent().life(),
+      MakeEnvelope(EnvelopeKind::kOutcome,
+                   SpawnReport{.child = self(), .id = spawn_record().parents_id(), .kind = kind, .reason = reason}));
 }
 
 void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
@@ -320,11 +284,6 @@ void ActorCore::StopAs(ExitReason reason) { SetExit(std::move(reason), ExitCause
 void ActorCore::Fail(absl::Status status) {
   if (current() != nullptr) current()->has_failed = true;
   SetExit(ExitReason::Failed(std::move(status)), ExitCause::kOwn);
-}
-
-absl::Duration ActorCore::shutdown_within() const {
-  return rare_ == nullptr || rare_->options == nullptr ? SpawnOptions().shutdown_within
-                                                       : rare_->options->shutdown_within;
 }
 
 }  // namespace understudy::internal

@@ -9,6 +9,7 @@
 #include "absl/types/optional.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/pending.h"
 
 namespace understudy::internal {
 namespace {
@@ -19,6 +20,13 @@ absl::Status TooEarlyForNames(absl::string_view name) {
   return absl::FailedPreconditionError(
       absl::StrCat("the constructor has not run, so the mailboxes that ", name,
                    " would have are not known; take names in Start, or by SpawnOptions"));
+}
+
+// The reason with which a start ends that did not get a name. NameConflict is distinguished from other failures,
+// because a supervisor then waits until the name is free.
+ExitReason NotTaken(absl::string_view name, const absl::Status& why) {
+  ExitReason failed = ExitReason::Failed(why);
+  return absl::IsAlreadyExists(why) ? ExitReason::NameConflict(name).CausedBy(failed) : failed;
 }
 
 NameRecord RecordOf(ActorCore& core, absl::string_view name, NameScope scope, Pid kept_by) {
@@ -70,7 +78,7 @@ PendingId Publish(ActorCore& core, absl::string_view name, Pid kept_by) {
   if (pending.id == 0) return pending;
   const uint64_t id = pending.id;
   SystemCore& system = core.system();
-  if (core.is_constructing()) {
+  if (core.start().is_constructing()) {
     AnswerAsk(core, id, TooEarlyForNames(name), {});
     return pending;
   }
@@ -96,10 +104,36 @@ PendingId Publish(ActorCore& core, absl::string_view name, Pid kept_by) {
 }
 
 absl::Status Register(ActorCore& core, absl::string_view name, Pid kept_by) {
-  if (core.is_constructing()) return TooEarlyForNames(name);
+  if (core.start().is_constructing()) return TooEarlyForNames(name);
   core.NoteNames();
   if (absl::Status valid = ValidateName(name); !valid.ok()) return valid;
   return core.system().registry().Insert(RecordOf(core, name, NameScope::kNode, kept_by));
+}
+
+Task<absl::optional<ExitReason>> TakeNames(ActorCore& core) {
+  const SpawnOptions& options = core.spawn_record().options();
+  const std::string registered_as = options.registered_as;
+  const std::string published_as = options.published_as;
+  const Pid kept_by = options.names_kept_by;
+  if (!registered_as.empty()) {
+    absl::Status taken;
+    {
+      const KernelCode kernel;
+      taken = Register(core, registered_as, kept_by);
+    }
+    if (!taken.ok()) co_return NotTaken(registered_as, taken);
+  }
+  if (!published_as.empty()) {
+    PendingId asked;
+    {
+      const KernelCode kernel;
+      asked = Publish(core, published_as, kept_by);
+    }
+    const Pending<void> publishing(asked);
+    absl::Status taken = co_await publishing;
+    if (!taken.ok()) co_return NotTaken(published_as, taken);
+  }
+  co_return absl::nullopt;
 }
 
 void KeepName(ActorCore& core, NameKeep keep) {

@@ -125,8 +125,9 @@ void ActorCore::OnExitSignal(const Signal& signal) {
   if (!AddEvent(std::move(event))) return;
   if (!from_parent) return;
   exits().NoteParentsExit();
-  if (exits().parents_timer() == 0 && shutdown_within() != absl::InfiniteDuration()) {
-    exits().SetParentsTimer(system().KillAfter(shutdown_within(), cell(), life()));
+  const absl::Duration within = spawn_record().options().shutdown_within;
+  if (exits().parents_timer() == 0 && within != absl::InfiniteDuration()) {
+    exits().SetParentsTimer(system().KillAfter(within, cell(), life()));
   }
 }
 
@@ -159,8 +160,8 @@ void ActorCore::OnOutcome(SpawnReport report) {
 }
 
 void ActorCore::OnDemonitor(const Signal& signal) {
-  const uint64_t parents_id = rare_ == nullptr ? 0 : rare_->parents_id;
-  if (!parent_.OnDemonitor(signal.from, signal.id, parents_id)) links().OnDemonitor(signal.from, signal.id);
+  if (parent_.OnDemonitor(signal.from, signal.id, spawn_record().parents_id())) return;
+  links().OnDemonitor(signal.from, signal.id);
 }
 
 void ActorCore::OnDownSignal(Signal signal) {

@@ -31,7 +31,7 @@ Envelope* WithCallPart(Envelope* envelope) {
 // parent is on another node: then no mail is kept.
 uint64_t ActorCore::HeirsMonitor() const {
   if (rare_ == nullptr || parent().is_null() || !SystemCore::OfLife(life())->IsLocal(parent())) return 0;
-  if (parent_.tells_down()) return rare_->parents_id;
+  if (parent_.tells_down()) return rare_->spawn.parents_id();
   const auto& watchers = rare_->links.watchers();
   const auto first = watchers.lower_bound({parent(), 0});
   return first != watchers.end() && first->first == parent() ? first->second : 0;
@@ -62,7 +62,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
 // Mail of the predecessor that this actor has not taken comes before its own.
 UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason) {
   UnhandledMail unhandled_mail;
-  if (rare_ != nullptr) unhandled_mail = std::move(rare_->inherited);
+  if (rare_ != nullptr) unhandled_mail = rare_->spawn.TakeMail();
   if (kept.empty()) return unhandled_mail;
   for (const Envelope* message : kept) {
     system().ledgers().OfEnded(layout(), message->mailbox).in_hand.fetch_add(1, std::memory_order_relaxed);
@@ -78,12 +78,12 @@ UnhandledMail ActorCore::LeaveUnhandledMail(std::vector<Envelope*> kept, const E
 // Puts the predecessor's mail into the mailboxes. Called before the gates open, so it precedes all messages that are
 // sent to this life.
 void ActorCore::TakeUnhandledMail() {
-  if (rare_ == nullptr || rare_->inherited.empty()) return;
-  UnhandledMail unhandled_mail = std::move(rare_->inherited);
+  if (rare_ == nullptr) return;
+  UnhandledMail unhandled_mail = rare_->spawn.TakeMail();
   for (MailOfActor& mail : unhandled_mail.mails()) {
     for (Envelope*& message : mail.messages) {
       if (TakeMail(mail, std::exchange(message, nullptr))) continue;
-      if (!is_fenced()) rare_->inherited = std::move(unhandled_mail);
+      if (!is_fenced()) rare_->spawn.ReturnMail(std::move(unhandled_mail));
       return;
     }
   }
