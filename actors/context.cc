@@ -15,6 +15,7 @@
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_names.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
 
 namespace understudy {
 namespace {
@@ -48,7 +49,7 @@ void MonitorHandle::End() {
   if (id == 0) return;
   internal::ActorCore* core = OwnerOf("a MonitorHandle", owner_);
   const internal::KernelCode kernel;
-  if (core != nullptr && !kernel.is_fenced()) core->Demonitor(id);
+  if (core != nullptr && !kernel.is_fenced()) internal::Demonitor(*core, id);
 }
 
 void ScopedClose::End() {
@@ -89,7 +90,7 @@ LogSink& Context::Log() {
 Pid Context::SpawnMade(SpawnOptions options, internal::MakeActor make) {
   const OwnersCall call(core_);
   if (call.is_refused()) return Pid();
-  return core_.SpawnChild(std::move(options), std::move(make));
+  return internal::SpawnChild(core_, std::move(options), std::move(make));
 }
 Spawner* Context::Spawner() {
   core_.CheckTurn();
@@ -98,21 +99,21 @@ Spawner* Context::Spawner() {
 
 void Context::LinkPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Link(pid);
+  if (!call.is_refused()) internal::Link(core_, pid);
 }
 void Context::UnlinkPid(Pid pid) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Unlink(pid);
+  if (!call.is_refused()) internal::Unlink(core_, pid);
 }
 MonitorHandle Context::MonitorPid(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (call.is_refused()) return MonitorHandle();
-  return MonitorHandle(core_.self(), core_.Monitor(pid, std::move(handler)));
+  return MonitorHandle(core_.self(), internal::Monitor(core_, pid, std::move(handler)));
 }
 MonitorHandle Context::MonitorPidUntilGone(Pid pid, std::shared_ptr<internal::MessageHandler> handler) {
   const OwnersCall call(core_);
   if (call.is_refused()) return MonitorHandle();
-  return MonitorHandle(core_.self(), core_.MonitorUntilGone(pid, std::move(handler)));
+  return MonitorHandle(core_.self(), internal::MonitorUntilGone(core_, pid, std::move(handler)));
 }
 bool Context::IsGone(Pid actor) const {
   core_.CheckTurn();
@@ -157,11 +158,11 @@ void Context::DeclineStart() {
 }
 void Context::Stop(ExitReason reason) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.Stop(std::move(reason));
+  if (!call.is_refused()) core_.SetExit(std::move(reason), internal::ExitCause::kOwn);
 }
 void Context::StopAs(ExitReason reason) {
   const OwnersCall call(core_);
-  if (!call.is_refused()) core_.StopAs(std::move(reason));
+  if (!call.is_refused()) core_.SetExit(std::move(reason), internal::ExitCause::kTold);
 }
 absl::Status Context::BecomeStacked(const Behavior& behavior) {
   const OwnersCall call(core_);

@@ -16,6 +16,7 @@
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_handling.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 #include "understudy/actors/limits.h"
 
@@ -60,6 +61,34 @@ ActorCore* ActorCore::OfThisTurn(Pid pid) { return ThisTurn().self == pid ? This
 Rare& ActorCore::rare() {
   if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
   return *rare_;
+}
+
+LinkTable& ActorCore::links() {
+  if (parent_.TakeLink()) rare().links.OnLink(parent());
+  return rare().links;
+}
+
+Exits& ActorCore::exits() {
+  std::unique_ptr<Exits>& exits = rare().exits;
+  if (exits == nullptr) exits = std::make_unique<Exits>();
+  return *exits;
+}
+
+const Exits& ActorCore::known_exits() const {
+  static const Exits* const none = new Exits;
+  return rare_ == nullptr || rare_->exits == nullptr ? *none : *rare_->exits;
+}
+
+Watches& ActorCore::watches() {
+  std::unique_ptr<Watches>& watches = rare().watches;
+  if (watches == nullptr) watches = std::make_unique<Watches>();
+  return *watches;
+}
+
+ActorTimers& ActorCore::timers() {
+  std::unique_ptr<ActorTimers>& timers = rare().timers;
+  if (timers == nullptr) timers = std::make_unique<ActorTimers>();
+  return *timers;
 }
 
 AskTable& ActorCore::MakeAsks() {
@@ -246,7 +275,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       return;
     }
     case EnvelopeKind::kSignal:
-      Act(std::move(*static_cast<Signal*>(envelope->value())));
+      Act(*this, std::move(*static_cast<Signal*>(envelope->value())));
       break;
     case EnvelopeKind::kTick:
       FireTimers();
@@ -267,7 +296,7 @@ void ActorCore::ActOn(Envelope* envelope) {
       }
       break;
     case EnvelopeKind::kOutcome:
-      OnOutcome(std::move(*static_cast<SpawnReport*>(envelope->value())));
+      OnOutcome(*this, std::move(*static_cast<SpawnReport*>(envelope->value())));
       break;
     case EnvelopeKind::kNameChange: {
       auto& name = *static_cast<NameReport*>(envelope->value());
@@ -297,10 +326,11 @@ void ActorCore::OnStale(Envelope* envelope) {
   DestroyLater(envelope);
 }
 
-ActorTimers& ActorCore::timers() {
-  std::unique_ptr<ActorTimers>& timers = rare().timers;
-  if (timers == nullptr) timers = std::make_unique<ActorTimers>();
-  return *timers;
+bool ActorCore::AddEvent(Event event) {
+  event.stamp = ++last_stamp_;
+  if (rare().events.Add(std::move(event))) return true;
+  system().CountMergedExit();
+  return false;
 }
 
 void ActorCore::FireTimers() {

@@ -19,10 +19,10 @@
 //  6. Bit i of has_mail_ is set exactly if mailbox i's queue has a message that is not postponed.
 //
 // Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
-// actor_handling.{h,cc} (handlers), actor_signals.cc (links, exits, monitors), actor_receive.cc (the process style),
+// actor_handling.{h,cc} (handlers), actor_receive.cc (the process style),
 // actor_behaviors.cc (become), actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
 // actor_life.cc (start), actor_end.cc, actor_crash.{h,cc} (reports). Functions that use only what is public here:
-// actor_asks.{h,cc}, actor_names.{h,cc}.
+// actor_asks.{h,cc}, actor_names.{h,cc}, actor_signals.{h,cc} (links, exits, monitors, children).
 //
 // The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
 // activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_start.h, actor_timers.h,
@@ -60,6 +60,10 @@
 namespace understudy::internal {
 
 class FixedText;
+
+// What ends an actor: its own code (Fail, Stop, an exception); something of its own that happened outside its code (an
+// overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
+enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
 
 // The answer to a call of `callee` whose Replier was destroyed unused.
 absl::Status UnansweredError(Pid callee);
@@ -109,28 +113,27 @@ class ActorCore final : public CellOwner {
 
   // `table` becomes the behavior when the handler returns or awaits.
   void Become(BehaviorPtr table);
-  void Fail(absl::Status status);
-  void Stop(ExitReason reason);
-  void StopAs(ExitReason reason);
+  // The actor handles nothing more, and ends with `reason` when its handler has returned. The first call counts.
+  void SetExit(ExitReason reason, ExitCause cause);
+  // Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
+  bool AddEvent(Event event);
   void FinishStart();
   void DeclineStart();
 
-  Pid SpawnChild(SpawnOptions&& options, MakeActor&& make);
-  void Link(Pid peer);
-  void Unlink(Pid peer);
-  uint64_t Monitor(Pid target, std::shared_ptr<MessageHandler> handler);
-  uint64_t MonitorUntilGone(Pid target, std::shared_ptr<MessageHandler> handler);
-  void Demonitor(uint64_t id);
-
-  // The actor's parts, each allocated at its first use.
+  // The actor's parts, each allocated at its first use. Those that are `known` may not exist yet.
+  ParentTie& parent_tie() { return parent_; }
   EventQueue& events() { return rare().events; }
   ActorTimers& timers();
   Exits& exits();
+  // The actor's Exits; if it has none yet, a shared one with the defaults.
+  const Exits& known_exits() const;
   AskTable& asks() { return ABSL_PREDICT_TRUE(known_asks() != nullptr) ? *known_asks() : MakeAsks(); }
   // Null if the actor has never asked.
   AskTable* known_asks() const { return rare_ == nullptr ? nullptr : rare_->asks.get(); }
   Activations& activations() { return rare().activations; }
   Watches& watches();
+  // Null if the actor has never watched anything.
+  Watches* known_watches() const { return rare_ == nullptr ? nullptr : rare_->watches.get(); }
   HeldRights& rights() { return rare().rights; }
   CrashNotes& crash_notes();
   LinkTable& links();
@@ -159,6 +162,15 @@ class ActorCore final : public CellOwner {
 
   void BeginReceive(BehaviorPtr table, std::coroutine_handle<> waiter);
 
+  // The asker of a call has cancelled it. Cancels the call, which may wait in a mailbox or be in hand, or arrive later.
+  void CancelCall(Pid asker, uint64_t ask);
+
+  // True if the actor handles nothing more, because its end has been decided.
+  bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
+  // True if the life is over for all others, but its handler still runs.
+  bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
+  // True once the end has begun: nothing can arrive any more.
+  bool is_ending() const { return is_ending_; }
   // Why the actor ends; null until its end is decided. A Replier that is destroyed after that answers with this reason.
   const ExitReason* ending() const;
 
@@ -186,8 +198,6 @@ class ActorCore final : public CellOwner {
   explicit ActorCore(const ParentTie& parent);
   ~ActorCore();
 
-  bool has_exit() const { return (obstacles_ & kHasExit) != 0; }
-  bool is_fenced() const { return (obstacles_ & kIsFenced) != 0; }
   bool has_deferred() const { return (obstacles_ & kHasDeferred) != 0; }
   bool has_postponed() const { return rare_ != nullptr && !rare_->postponed.empty(); }
   // True if this actor handles nothing more.
@@ -316,28 +326,6 @@ class ActorCore final : public CellOwner {
   void TakeTimeout();
   void BeginRound(Activation& activation);
 
-  // actor_signals.cc.
-  void Act(Signal signal);
-  bool HasRoomForLink(Pid peer);
-  void OnLinkSignal(const Signal& signal);
-  void OnExitSignal(const Signal& signal);
-  void OnDownSignal(Signal signal);
-  uint64_t BeginMonitor(uint64_t id, Pid target, std::shared_ptr<MessageHandler> handler);
-  void TellOfDemonitor(uint64_t id, Pid target);
-  // The actor's Exits; if it has none yet, a shared one with the defaults.
-  const Exits& KnownExits() const;
-  void OnDemonitor(const Signal& signal);
-  void TellOfRefusedSpawn(Pid pid, SpawnLink link, const SpawnNotifications& notifications, SpawnOptions& options);
-  void OnOutcome(SpawnReport report);
-  bool EndsLink(Pid peer);
-  void OnRequestStop(const Signal& signal);
-  // Stamps `event` and queues it. Returns false if it was merged with waiting events instead.
-  bool AddEvent(Event event);
-  // What ends an actor: its own code (Fail, Stop, an exception); something of its own that happened outside its code
-  // (an overflow, an exit that it sent to itself); an exit, request to stop or timeout from elsewhere; or a Kill.
-  enum class ExitCause : uint8_t { kOwn, kOwnOutside, kTold, kKill };
-  void SetExit(ExitReason reason, ExitCause cause);
-
   // actor_core.cc: when the actor's timers and asks are due.
   ActorTimers::Time ReadClocks() { return {.now = system().clock().Now(), .wall = system().clock().WallNow()}; }
   void FireTimers();
@@ -370,10 +358,8 @@ class ActorCore final : public CellOwner {
   // appended to it instead.
   void BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* kept);
   void Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept);
-  void BuryEnded(Signal& signal);
   void SettleFenced(Activation* activation, const ExitReason& reason);
   void TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor);
-  void TellChildrenOfEnd(const ExitReason& reason);
   void Free();
 
   // actor_crash.cc.

@@ -15,19 +15,29 @@
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
+#include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
 
 namespace understudy::internal {
 
+// The first exit wins.
+void ActorCore::SetExit(ExitReason reason, ExitCause cause) {
+  if (has_exit()) return;
+  Set(kHasExit);
+  is_killed_ = cause == ExitCause::kKill;
+  if (!reason.is_normal()) exits().End(std::move(reason));
+  if (cause <= ExitCause::kOwnOutside && this->reason().is_abnormal()) NoteCrash(cause);
+}
+
 ExitReason ActorCore::reason() const {
-  const ExitReason* const reason = KnownExits().reason();
+  const ExitReason* const reason = known_exits().reason();
   return reason != nullptr ? *reason : ExitReason::Normal();
 }
 
 const ExitReason* ActorCore::ending() const {
   static const ExitReason* const normal = new ExitReason(ExitReason::Normal());
   if (!has_exit()) return nullptr;
-  const ExitReason* const reason = KnownExits().reason();
+  const ExitReason* const reason = known_exits().reason();
   return reason != nullptr ? reason : normal;
 }
 
@@ -36,7 +46,7 @@ void ActorCore::End() {
   const ExitReason reason = this->reason();
   is_ending_ = true;
   cell().BeginStop();
-  if (const CrashReport* crash = KnownExits().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
+  if (const CrashReport* crash = known_exits().crash(); crash != nullptr) LogCrash(*this, *crash, reason);
   if (rare_ != nullptr) {
     rare_->activations.ForgetResumable();
     rare_->behaviors.SetNext(nullptr);
@@ -179,7 +189,7 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
       Dispose(envelope, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
     }
-    if (envelope->kind == EnvelopeKind::kSignal) BuryEnded(*static_cast<Signal*>(envelope->value()));
+    if (envelope->kind == EnvelopeKind::kSignal) ActAfterEnd(*this, *static_cast<Signal*>(envelope->value()));
     if (envelope->kind == EnvelopeKind::kReply) system().CountLateReply();
     DestroyLater(envelope);
   };
@@ -189,56 +199,14 @@ void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envel
   while (rest != nullptr) bury(std::exchange(rest, rest->next));
 }
 
-// Acts on a signal that still matters after the actor has ended: it changes who is told of the end, or must be answered
-// or counted.
-void ActorCore::BuryEnded(Signal& signal) {
-  switch (signal.kind) {
-    case SignalKind::kLink:
-    case SignalKind::kUnlink:
-    case SignalKind::kUnlinkAck:
-    case SignalKind::kMonitor:
-    case SignalKind::kDemonitor:
-      Act(std::move(signal));
-      break;
-    case SignalKind::kExit:
-      if (is_fenced() && signal.from == parent()) exits().NoteParentsExit();
-      if (signal.is_link) (void)EndsLink(signal.from);
-      break;
-    case SignalKind::kKill:
-      if (is_fenced() && KnownExits().is_told_to_end()) system().CountOverdueEnd();
-      break;
-    case SignalKind::kDown:
-      if (rare_ != nullptr && rare_->watches != nullptr) (void)rare_->watches->TakeDown(signal.id, links());
-      break;
-    case SignalKind::kReply:
-      system().CountLateReply();
-      break;
-    default:
-      break;
-  }
-}
-
-// Tells the children whose outcome or end this actor asked for: a tied child gets an exit, others a Demonitor.
-void ActorCore::TellChildrenOfEnd(const ExitReason& reason) {
-  for (const auto& [id, child] : rare_->watches->children()) {
-    Signal signal{.kind = SignalKind::kDemonitor, .from = self(), .to = child.pid, .id = id};
-    if (child.is_tied) {
-      signal.kind = SignalKind::kExit;
-      signal.is_link = true;
-      signal.reason = reason;
-    }
-    system().Post(std::move(signal));
-  }
-}
-
 void ActorCore::TellOfEnd(const ExitReason& reason, UnhandledMail unhandled_mail, uint64_t heirs_monitor) {
   if (rare_ != nullptr) {
     EndAsks(*this);
-    for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(id, target);
+    for (const auto& [id, target] : rare_->links.monitored()) TellOfDemonitor(*this, id, target);
     for (const Pid peer : rare_->links.Links()) {
       system().Post({.kind = SignalKind::kExit, .from = self(), .to = peer, .is_link = true, .reason = reason});
     }
-    if (rare_->watches != nullptr) TellChildrenOfEnd(reason);
+    if (rare_->watches != nullptr) TellChildrenOfEnd(*this, *rare_->watches, reason);
     for (const auto& [watcher, id] : rare_->links.watchers()) {
       Signal down{.kind = SignalKind::kDown, .from = self(), .to = watcher, .id = id, .reason = reason};
       if (watcher == parent() && id == heirs_monitor && !unhandled_mail.empty()) {

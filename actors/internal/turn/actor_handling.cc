@@ -109,7 +109,7 @@ bool ActorCore::IsStale(const Event& event) const {
 }
 
 const std::shared_ptr<MessageHandler>& ActorCore::HandlerOf(const Event& event) const {
-  return Exits::IsHandled(event.kind) ? KnownExits().HandlerOf(event.kind) : event.handler;
+  return Exits::IsHandled(event.kind) ? known_exits().HandlerOf(event.kind) : event.handler;
 }
 
 void ActorCore::HandleEvent() {

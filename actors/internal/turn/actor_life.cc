@@ -278,12 +278,4 @@ void ActorCore::TellOutcome(SpawnReport::Kind kind, const ExitReason& reason) {
                    SpawnReport{.child = self(), .id = spawn_record().parents_id(), .kind = kind, .reason = reason}));
 }
 
-void ActorCore::Stop(ExitReason reason) { SetExit(std::move(reason), ExitCause::kOwn); }
-void ActorCore::StopAs(ExitReason reason) { SetExit(std::move(reason), ExitCause::kTold); }
-
-void ActorCore::Fail(absl::Status status) {
-  if (current() != nullptr) current()->has_failed = true;
-  SetExit(ExitReason::Failed(std::move(status)), ExitCause::kOwn);
-}
-
 }  // namespace understudy::internal

@@ -196,6 +196,13 @@ bool ActorCore::CancelWaiting(Pid asker, uint64_t ask) {
   return false;
 }
 
+void ActorCore::CancelCall(Pid asker, uint64_t ask) {
+  // A call that was forwarded may arrive behind its cancel signal: the drain looks for it again at its end.
+  if (!CancelWaiting(asker, ask) && rare_ != nullptr && rare_->passes_calls_on) {
+    rare_->early_cancels.emplace_back(asker, ask);
+  }
+}
+
 // Called when a sender needs room, or when a waiting message expires: calls whose deadline has passed and messages
 // whose time to live is over leave their mailboxes, whether those are open or closed.
 void ActorCore::ExpireWaitingMessages() {
