@@ -208,7 +208,8 @@ void Context::Postpone() {
 }
 void Context::ForwardPayload(int mailbox, internal::Payload payload, internal::ReplierBase* replier) {
   core_.CheckTurn();
-  const uint64_t bytes = core_.IsBoundedInBytes(mailbox) ? payload.bytes() : 0;  // user code, which may throw
+  const uint64_t bytes =
+      core_.layout()[static_cast<size_t>(mailbox)].has_bytes() ? payload.bytes() : 0;  // user code, which may throw
   const OwnersCall call(core_);
   if (call.is_refused()) return;  // the fence or the end of the actor answers the call
   core_.Forward(mailbox, std::move(payload), bytes, replier == nullptr ? internal::CallInHand() : replier->Release());
@@ -263,10 +264,14 @@ void Context::StartNameWatch(absl::string_view name, std::shared_ptr<internal::M
   const OwnersCall call(core_);
   if (!call.is_refused()) internal::WatchName(core_, name, std::move(handler));
 }
-uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const { return core_.WireHashOf(mailbox.index()); }
+uint32_t Context::WireHashOf(const internal::MailboxBase& mailbox) const {
+  UNDERSTUDY_CHECK(!core_.start().is_constructing(),
+                   "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
+  return core_.layout()[static_cast<size_t>(mailbox.index())].hash;
+}
 std::vector<MailboxSignature> Context::Mailboxes() const {
   core_.CheckTurn();
-  return core_.Signatures();
+  return internal::Signatures(core_);
 }
 
 }  // namespace understudy

@@ -14,6 +14,7 @@
 #include "understudy/actors/check.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/turn/actor_asks.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_handling.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
@@ -21,6 +22,7 @@
 #include "understudy/actors/limits.h"
 
 namespace understudy::internal {
+
 ActorCore::ActorCore(const ParentTie& parent) : parent_(parent) {}
 
 ActorCore::~ActorCore() = default;
@@ -91,6 +93,12 @@ ActorTimers& ActorCore::timers() {
   return *timers;
 }
 
+LedgerBook::Page& ActorCore::ledger() {
+  Rare& rare = this->rare();
+  if (rare.ledger == nullptr) rare.ledger = system().ledgers().OpenPage(self(), layout().size());
+  return *rare.ledger;
+}
+
 AskTable& ActorCore::MakeAsks() {
   rare().asks = std::make_unique<AskTable>();
   return *rare_->asks;
@@ -102,32 +110,13 @@ Random& ActorCore::random() {
   return *random;
 }
 
-uint32_t ActorCore::WireHashOf(int mailbox) {
-  UNDERSTUDY_CHECK(!start_.is_constructing(),
-                   "an actor sends to itself from Start on: while its constructor runs its mailboxes are not known");
-  return layout()[static_cast<size_t>(mailbox)].hash;
-}
-
-std::vector<MailboxSignature> ActorCore::Signatures() {
-  std::vector<MailboxSignature> signatures;
-  if (start_.is_constructing()) return signatures;  // nobody sees any yet
-  for (size_t i = 0; i < layout().size(); ++i) {
-    const MailboxDeclaration& d = layout()[i];
-    signatures.push_back({.name = std::string(d.wire_name),
-                          .is_call = d.is_call(),
-                          .request = d.request->name(),
-                          .reply = d.is_call() ? d.reply->name() : ""});
-  }
-  return signatures;
-}
-
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void ActorCore::DrainInbound(CurrentTurn& turn) {
   Envelope* envelope = cell().TakeInbound();
   const uint64_t own_life = turn.self.life();
   while (envelope != nullptr) {
     Envelope* const next = envelope->next;
     if (ABSL_PREDICT_FALSE(envelope->life != own_life)) {
-      OnStale(envelope);
+      DisposeOfStale(*this, envelope);
     } else if (ABSL_PREDICT_FALSE(has_exit())) {
       // The message arrived after the signal that ends the actor: Bury disposes of it, as of the waiting messages.
       envelope->next = nullptr;
@@ -241,11 +230,6 @@ inline bool ActorCore::TryRest(const CurrentTurn& turn) {
   return (has_mail_ & open) == 0 && cell().TryIdle(open);
 }
 
-void ActorCore::FindMailboxes(CurrentTurn& turn) {
-  turn.gates = cell().gates();
-  turn.layout = cell().layout();
-}
-
 void ActorCore::Run() {
   TurnScope scope(SystemCore::OfLife(life()), cell());
   CurrentTurn& turn = scope.turn();
@@ -309,21 +293,6 @@ void ActorCore::ActOn(Envelope* envelope) {
     }
   }
   Envelope::Delete(envelope);  // nothing of users is left in it
-}
-
-// Disposes of an envelope that was sent to an earlier life of the cell and arrived only now.
-void ActorCore::OnStale(Envelope* envelope) {
-  if (envelope->kind == EnvelopeKind::kSignal) {
-    system().AnswerForDead(*static_cast<Signal*>(envelope->value()));
-  } else if (envelope->kind == EnvelopeKind::kReply) {
-    system().CountLateReply();
-  } else if (envelope->kind == EnvelopeKind::kMessage) {
-    LeaveEarly(*envelope);
-    cell().ForgetStale(envelope);
-    Dispose(envelope, Disposition::kDeadLetter, EndedError());
-    return;
-  }
-  DestroyLater(envelope);
 }
 
 bool ActorCore::AddEvent(Event event) {

@@ -19,15 +19,15 @@
 //  6. Bit i of has_mail_ is set exactly if mailbox i's queue has a message that is not postponed.
 //
 // Sources: actor_core.cc (turn, due times), actor_queues.{h,cc} (mailboxes), actor_choice.cc (what is next),
-// actor_handling.{h,cc} (handlers), actor_receive.cc (the process style),
-// actor_behaviors.cc (become), actor_forwarding.cc (classifiers), actor_ledger.cc, actor_unhandled_mail.cc,
-// actor_life.cc (start), actor_end.cc, actor_crash.{h,cc} (reports). Functions that use only what is public here:
-// actor_asks.{h,cc}, actor_names.{h,cc}, actor_signals.{h,cc} (links, exits, monitors, children).
+// actor_handling.{h,cc} (handlers), actor_receive.cc (the process style), actor_behaviors.cc (become),
+// actor_forwarding.cc (classifiers), actor_unhandled_mail.cc, actor_life.cc (start), actor_end.cc, actor_crash.{h,cc}
+// (reports). Functions that use only what is public here: actor_asks.{h,cc}, actor_disposal.{h,cc} (the ledger,
+// messages that no handler gets), actor_names.{h,cc}, actor_signals.{h,cc} (links, exits, monitors, children).
 //
-// The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: event_queue.h,
-// activations.h, behavior_stack.h, crash_notes.h, exits.h, watches.h, actor_start.h, actor_timers.h,
-// closed_mailboxes.h, parent_tie.h, rank_turns.h, and postponed_mail.h (in envelope_ring_test.cc). Tested in
-// tests/actors: link_table.h, ask_table.h.
+// The parts are classes of their own, and their tests need no actor. Tested in tests/actors/core: activations.h,
+// actor_start.h, actor_timers.h, behavior_stack.h, closed_mailboxes.h, crash_notes.h, event_queue.h, exits.h,
+// parent_tie.h, rank_turns.h, watches.h, and postponed_mail.h (in envelope_ring_test.cc). Tested in tests/actors:
+// ask_table.h, link_table.h.
 #ifndef UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_CORE_H_
 
@@ -91,7 +91,8 @@ class ActorCore final : public CellOwner {
   // turn.
   void TakeHanded(Envelope* envelope) { in_hand_ = envelope; }
 
-  // The functions from here to `private` are for Actor, Context and the awaitables.
+  // The functions from here to `private` are for Actor, Context, the awaitables, and the functions in the actor_*.h
+  // that act for an actor.
   //
   // The actor whose turn runs on this thread. CHECKs that there is one.
   static ActorCore& OfThisTurn();
@@ -107,9 +108,6 @@ class ActorCore final : public CellOwner {
   Pid self() const { return const_cast<ActorCore*>(this)->cell().pid(); }
   Pid parent() const { return parent_.parent(); }
   Random& random();
-  std::vector<MailboxSignature> Signatures();
-  // The hash of the wire name of `mailbox`. CHECKs that the actor's constructor has run.
-  uint32_t WireHashOf(int mailbox);
 
   // `table` becomes the behavior when the handler returns or awaits.
   void Become(BehaviorPtr table);
@@ -136,6 +134,8 @@ class ActorCore final : public CellOwner {
   Watches* known_watches() const { return rare_ == nullptr ? nullptr : rare_->watches.get(); }
   HeldRights& rights() { return rare().rights; }
   CrashNotes& crash_notes();
+  // The counts of every disposition except handled.
+  LedgerBook::Page& ledger();
   LinkTable& links();
   BehaviorStack& behaviors() { return rare().behaviors; }
   ClosedMailboxes& closed() { return rare().closed; }
@@ -143,7 +143,6 @@ class ActorCore final : public CellOwner {
   const BehaviorPtr& behavior() const { return behavior_; }
 
   void Postpone();
-  bool IsBoundedInBytes(int mailbox) { return layout()[static_cast<size_t>(mailbox)].has_bytes(); }
   // Puts `payload`, which is the message in hand or was made from it, into `mailbox` of this actor. If the message in
   // hand is a call, `call` identifies it, and the right to answer goes along. The block of `payload` must have a call
   // part. `bytes` is the payload's size if the mailbox is bounded in bytes, else 0.
@@ -216,12 +215,10 @@ class ActorCore final : public CellOwner {
   bool TakeTurn(CurrentTurn& turn, int budget);
   bool TryRest(const CurrentTurn& turn);
   bool HandleNext();
-  void FindMailboxes(CurrentTurn& turn);
   void DrainInbound(CurrentTurn& turn);
   bool PublishRoom(CurrentTurn& turn);
   void Sweep();
   void ActOn(Envelope* envelope);
-  void OnStale(Envelope* envelope);
   uint64_t OpenMask();
   template <class F>
   ABSL_ATTRIBUTE_ALWAYS_INLINE void InUserCode(F&& code) {
@@ -242,7 +239,6 @@ class ActorCore final : public CellOwner {
   void ReleaseRemote(CurrentTurn& turn, Envelope* envelope);
   // Tells the router about the messages of another node that have left a mailbox and that `turn.left_remote` counts.
   void TellReleased(CurrentTurn& turn);
-  void LeaveEarly(const Envelope& envelope);
   void DropOverflow(size_t place);
   // Counts a message as having left its mailbox.
   void Leave(CurrentTurn& turn, Queue& queue, size_t place, Envelope* envelope);
@@ -257,28 +253,16 @@ class ActorCore final : public CellOwner {
   void ReturnPostponed();
   void PublishLimits(CurrentTurn& turn);
   bool CancelWaiting(Pid asker, uint64_t ask);
-  Disposition DispositionOfCancelled(MonotonicTime deadline);
   void WatchExpiry();
   void ExpireWaitingMessages();
   void ExpireWaitingMessages(size_t place);
-  void Dispose(Envelope* envelope, Disposition disposition, const absl::Status& why);
-  void TellOfLoss(Envelope* envelope, Disposition disposition, const absl::Status& why);
 
   // actor_unhandled_mail.cc.
   uint64_t HeirsMonitor() const;
-  bool IsKept(const Envelope& envelope);
   bool KeepEarly(Envelope* envelope);
   UnhandledMail LeaveUnhandledMail(std::vector<Envelope*> kept, const ExitReason& reason);
   void TakeUnhandledMail();
   bool TakeMail(const MailOfActor& mail, Envelope* envelope);
-
-  // actor_ledger.cc: counts of every disposition except handled, which is counted in the mailbox's queue.
-  LedgerBook::Counts& LedgerOf(size_t place);
-  void Count(size_t place, Disposition disposition);
-  // A message counts as in hand from the call of a coroutine handler until that handler has ended or it is forwarded:
-  // meanwhile it has left its mailbox and has no disposition yet.
-  void CountInHand(Activation& activation);
-  void CountOutOfHand(Activation& activation);
 
   // actor_choice.cc.
   bool HandleOne();
@@ -302,7 +286,6 @@ class ActorCore final : public CellOwner {
   const std::shared_ptr<MessageHandler>& HandlerOf(const Event& event) const;
   void HandleEvent();
   void RunEvent(Event event, std::shared_ptr<MessageHandler> handler, bool ends_receive);
-  bool IsExpired(const Envelope& envelope, absl::Status& why);
   bool IsStale(const Event& event) const;
   void RunHandler(CurrentTurn& turn, Queue* queue, Activation& activation, MessageHandler& handler);
   void RunAwaiting(std::unique_ptr<Activation> activation, MessageHandler& handler);

@@ -14,6 +14,7 @@
 #include "understudy/actors/internal/turn/actor_asks.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/internal/turn/actor_signals.h"
 #include "understudy/actors/internal/turn/turn_scope.h"
@@ -110,8 +111,8 @@ void ActorCore::DropActivations(const ExitReason& reason) {
     });
     SetCurrent(nullptr);
     if (newest->source() != Activation::Source::kMessage || newest->is_forwarded || is_fenced()) continue;
-    CountOutOfHand(*newest);
-    Count(static_cast<size_t>(newest->mailbox), Disposition::kFailed);
+    CountOutOfHand(*this, *newest);
+    Count(*this, static_cast<size_t>(newest->mailbox), Disposition::kFailed);
     if (newest->is_call() && !newest->answer_given()) {
       newest->AnswerFinally(CalleeExitedError(self().ToString(), reason));
     }
@@ -152,10 +153,10 @@ void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* ke
     while (queue.newest != nullptr) {
       Envelope* oldest = queue.newest->next;
       TakeOut(queue.newest, oldest, queue.newest);
-      if (kept != nullptr && IsKept(*oldest)) {
+      if (kept != nullptr && IsKept(layout(), *oldest)) {
         kept->push_back(oldest);
       } else {
-        Dispose(oldest, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+        Dispose(*this, oldest, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       }
     }
   }
@@ -168,25 +169,25 @@ void ActorCore::BuryWaiting(const ExitReason& reason, std::vector<Envelope*>* ke
 void ActorCore::Bury(Envelope* rest, const ExitReason& reason, std::vector<Envelope*>* kept) {
   const auto bury = [&](Envelope* envelope) {
     if (envelope->life != life()) {
-      OnStale(envelope);
+      DisposeOfStale(*this, envelope);
       return;
     }
     if (envelope->kind == EnvelopeKind::kMessage) {
       if (envelope->has(Envelope::kIsEarly)) {
         cell().ReleaseEarly();
-        LeaveEarly(*envelope);
+        LeaveEarly(*this, *envelope);
         if (kept != nullptr && KeepEarly(envelope)) {
           kept->push_back(envelope);
           return;
         }
       } else {
         Leave(envelope);
-        if (kept != nullptr && IsKept(*envelope)) {
+        if (kept != nullptr && IsKept(layout(), *envelope)) {
           kept->push_back(envelope);
           return;
         }
       }
-      Dispose(envelope, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
+      Dispose(*this, envelope, Disposition::kDeadLetter, CalleeExitedError(self().ToString(), reason));
       return;
     }
     if (envelope->kind == EnvelopeKind::kSignal) ActAfterEnd(*this, *static_cast<Signal*>(envelope->value()));
@@ -277,8 +278,8 @@ void ActorCore::Fence(ExitReason reason) {
 // A message in hand of a fenced actor.
 void ActorCore::SettleFenced(Activation* activation, const ExitReason& reason) {
   if (activation == nullptr || activation->source() != Activation::Source::kMessage || activation->is_forwarded) return;
-  CountOutOfHand(*activation);
-  Count(static_cast<size_t>(activation->mailbox), Disposition::kFailed);
+  CountOutOfHand(*this, *activation);
+  Count(*this, static_cast<size_t>(activation->mailbox), Disposition::kFailed);
   if (activation->is_call() && !activation->answer_given()) {
     activation->GiveAwayAnswer();
     system().Reply(self(), activation->asker(), activation->ask(), CalleeExitedError(self().ToString(), reason));

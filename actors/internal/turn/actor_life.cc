@@ -13,6 +13,7 @@
 #include "understudy/actors/internal/send/constructing.h"
 #include "understudy/actors/internal/turn/actor_core.h"
 #include "understudy/actors/internal/turn/actor_crash.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_names.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 
@@ -111,7 +112,8 @@ bool ActorCore::Construct() {
   }
   cell().SetLayout(construction.layout());
   if (layout().has_expiring_calls()) rare();  // so that each turn ends with ArmExecutor
-  FindMailboxes(ThisTurn());
+  ThisTurn().gates = cell().gates();
+  ThisTurn().layout = cell().layout();
   if (!has_exit()) TakeUnhandledMail();  // else it is its next life's
   cell().OpenGates();
   if (!has_exit()) BeginStart();  // unless the constructor has ended it
@@ -165,8 +167,8 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
   const int place = layout().Find(hash);
   const MailboxDeclaration* declaration = place < 0 ? nullptr : &layout()[static_cast<size_t>(place)];
   if (declaration == nullptr || !declaration->Takes(*envelope->type, envelope->ask())) {
-    LeaveEarly(*envelope);
-    Dispose(envelope, Disposition::kDeadLetter,
+    LeaveEarly(*this, *envelope);
+    Dispose(*this, envelope, Disposition::kDeadLetter,
             MakeError(ErrorKind::kNoMailbox,
                       absl::StrCat("the actor has no mailbox ", MailboxNames::Find(hash), " for it")));
     return;
@@ -179,8 +181,8 @@ void ActorCore::AdmitEarly(Envelope* envelope) {
     if (declaration->options.overflow == Overflow::kFailActor) {
       SetExit(ExitReason::Overflow(declaration->wire_name), ExitCause::kOwnOutside);
     }
-    LeaveEarly(*envelope);
-    Dispose(envelope, Disposition::kDeadLetter, full);
+    LeaveEarly(*this, *envelope);
+    Dispose(*this, envelope, Disposition::kDeadLetter, full);
     return;
   }
   envelope->clear(Envelope::kIsEarly);

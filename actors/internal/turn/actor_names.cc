@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -34,11 +35,24 @@ NameRecord RecordOf(ActorCore& core, absl::string_view name, NameScope scope, Pi
           .pid = core.self(),
           .scope = scope,
           .claimed = core.system().clock().WallNow(),
-          .mailboxes = core.Signatures(),
+          .mailboxes = Signatures(core),
           .kept_by = kept_by};
 }
 
 }  // namespace
+
+std::vector<MailboxSignature> Signatures(const ActorCore& core) {
+  std::vector<MailboxSignature> signatures;
+  if (core.start().is_constructing()) return signatures;
+  for (size_t i = 0; i < core.layout().size(); ++i) {
+    const MailboxDeclaration& d = core.layout()[i];
+    signatures.push_back({.name = std::string(d.wire_name),
+                          .is_call = d.is_call(),
+                          .request = d.request->name(),
+                          .reply = d.is_call() ? d.reply->name() : ""});
+  }
+  return signatures;
+}
 
 PendingId StartLookup(ActorCore& core, absl::string_view name, absl::Duration timeout) {
   PendingId pending = NewAsk(core, Pid(), DeadlineWithin(core, absl::InfiniteDuration()));

@@ -5,6 +5,7 @@
 #define UNDERSTUDY_ACTORS_INTERNAL_TURN_ACTOR_NAMES_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -20,6 +21,9 @@
 namespace understudy::internal {
 
 class ActorCore;
+
+// The actor's mailboxes, as a lookup of its name returns them. Empty until the constructor has run.
+std::vector<MailboxSignature> Signatures(const ActorCore& core);
 
 // Begins a lookup of `name`. Its answer is the name's record, or an error if the name has no owner within `timeout`.
 PendingId StartLookup(ActorCore& core, absl::string_view name, absl::Duration timeout);

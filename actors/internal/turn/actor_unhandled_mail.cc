@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "understudy/actors/error.h"
 #include "understudy/actors/internal/turn/actor_core.h"
+#include "understudy/actors/internal/turn/actor_disposal.h"
 #include "understudy/actors/internal/turn/actor_queues.h"
 #include "understudy/actors/unhandled_mail.h"
 
@@ -37,10 +38,6 @@ uint64_t ActorCore::HeirsMonitor() const {
   return first != watchers.end() && first->first == parent() ? first->second : 0;
 }
 
-bool ActorCore::IsKept(const Envelope& envelope) {
-  return layout()[envelope.mailbox].options.on_restart == OnRestart::kKeep && envelope.ask() == 0;
-}
-
 // Counts an early message, which was not sorted when the life ended, in its mailbox. Returns false if that mailbox does
 // not exist, does not keep its mail, or has no room.
 bool ActorCore::KeepEarly(Envelope* envelope) {
@@ -51,7 +48,7 @@ bool ActorCore::KeepEarly(Envelope* envelope) {
   envelope->mailbox = static_cast<uint8_t>(place);
   const uint64_t bytes = layout()[place].has_bytes() ? envelope->call().bytes : 0;
   // LeaveEarly has released the sender's allowance for it, so the message is counted like any other from now on.
-  if (!IsKept(*envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
+  if (!IsKept(layout(), *envelope) || !cell().AdmitEarly(place, layout()[place], bytes).ok()) return false;
   envelope->clear(Envelope::kIsEarly | Envelope::kIsBeside);
   envelope->set(Envelope::kWasInHand);
   envelope->call().bytes = bytes;
